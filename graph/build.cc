@@ -110,6 +110,7 @@ class Builder {
     const std::string& path = graph_.source(source).path;
     const std::string name = draft_.type_of(path, config);
     const LayerType* type = find_layer_type(name);
+    if (type && type->kind == LayerKind::kInternal) type = nullptr;
     if (!type && !(name.empty() && draft_.is_partial(path)))
       found_.types.push_back(unknown_type(config.name(), name, draft_.place_of_type(path)));
     return type;

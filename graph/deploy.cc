@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 #include "layers/registry.h"
-#include "proto/bn_form.h"
+#include "layers/type_names.h"
 
 namespace cortado::graph {
 
@@ -27,9 +27,9 @@ bool has_loss_weight(const LayerParameter& layer) {
   return std::ranges::any_of(layer.loss_weight(), [](float weight) { return weight != 0; });
 }
 
-/// A layer written in Python is one if its weight says so.
 bool is_loss(const LayerParameter& layer) {
-  return layer.type() == "Python" ? has_loss_weight(layer) : find_loss_role(layer.type()) != nullptr;
+  const LayerType* type = find_layer_type(layer.type());
+  return type && (type->loss || (type->loss_by_weight && has_loss_weight(layer)));
 }
 
 double weight_of(const LayerParameter& loss) { return loss.loss_weight_size() > 0 ? double(loss.loss_weight(0)) : 1; }
@@ -71,7 +71,7 @@ void strip(LayerParameter& layer) {
     param = kept;
   }
   if (!shares) layer.clear_param();
-  if (layer.type() == "BatchNorm" || is_bn(layer.type())) return;  // its fillers say what it has weights for
+  if (const LayerType* type = find_layer_type(layer.type()); type && type->fillers_choose_weights) return;
   std::vector<const google::protobuf::FieldDescriptor*> options;
   layer.GetReflection()->ListFields(layer, &options);
   for (const auto* field : options) {
@@ -121,8 +121,8 @@ class Deployment {
 
   /// Layers without bottoms whose values do not come from outside stay as they are.
   bool is_data(size_t i) const {
-    const std::string& type = layer(i).type();
-    return layer(i).bottom_size() == 0 && type != "Input" && type != "Parameter" && type != "ContinuationIndicator";
+    const LayerKind kind = kind_of(layer(i).type());
+    return layer(i).bottom_size() == 0 && kind != LayerKind::kInput && kind != LayerKind::kConstant;
   }
 
   bool is_computed(const std::string& blob, size_t at) const {
@@ -162,7 +162,8 @@ class Deployment {
     }
     take_main_losses(losses);
     for (size_t i = 0; i < layers_.size() && predictions_.empty(); ++i)
-      if (layer(i).type() == "Accuracy" && layer(i).bottom_size() > 0) predictions_.push_back({layer(i).bottom(0), i});
+      if (kind_of(layer(i).type()) == LayerKind::kScore && layer(i).bottom_size() > 0)
+        predictions_.push_back({layer(i).bottom(0), i});
     if (predictions_.empty()) take_composed_losses();
     if (predictions_.empty()) take_ends();
   }
@@ -264,7 +265,7 @@ class Deployment {
                                     [](const Prediction& one) { return !answer_of(one.loss).empty(); });
     for (Prediction& prediction : predictions_) {
       const std::string type = answer_of(prediction.loss), blob = prediction.blob;
-      if (type == "DetectionOutput") {
+      if (type == type_names::kDetectionOutput) {
         if (done.insert(prediction.loss->name()).second) out_.outputs.push_back(name_detections(*prediction.loss));
         continue;
       }
@@ -291,7 +292,7 @@ class Deployment {
         add_layer(prediction.at, type, alone ? "prob" : "prob_" + prediction.blob, {prediction.blob});
     constexpr int kUsualAxis = 1;
     const auto axis = find_loss_role(prediction.loss->type())->axis;
-    if (type == "Softmax" && axis && axis(*prediction.loss) != kUsualAxis)
+    if (type == type_names::kSoftmax && axis && axis(*prediction.loss) != kUsualAxis)
       added.mutable_softmax_param()->set_axis(axis(*prediction.loss));
     return added.top(0);
   }
@@ -323,7 +324,8 @@ class Deployment {
       if (prediction.loss == &loss) at = prediction.at;
     for (size_t i = 0; i < layers_.size(); ++i) {
       const LayerParameter& one = layer(i);
-      if (one.type() != "DetectionOutput" || one.bottom_size() == 0 || one.bottom(0) != loss.bottom(0)) continue;
+      if (one.type() != type_names::kDetectionOutput || one.bottom_size() == 0 || one.bottom(0) != loss.bottom(0))
+        continue;
       for (Prediction& prediction : predictions_)
         if (prediction.loss == &loss) prediction = {one.top(0), layers_.size(), &loss};
       return one.top(0);
@@ -337,20 +339,20 @@ class Deployment {
     const std::string& scores = loss.bottom(1);
     std::string answers;
     if (options.conf_loss_type() == caffe::MultiBoxLossParameter::LOGISTIC) {
-      answers = add_layer(at, "Sigmoid", scores + "_sigmoid", {scores}).top(0);
+      answers = add_layer(at, type_names::kSigmoid, scores + "_sigmoid", {scores}).top(0);
     } else {
-      LayerParameter& reshape = add_layer(at, "Reshape", scores + "_reshape", {scores});
+      LayerParameter& reshape = add_layer(at, type_names::kReshape, scores + "_reshape", {scores});
       for (const int64_t dim : {int64_t(0), int64_t(-1), int64_t(options.num_classes())})
         reshape.mutable_reshape_param()->mutable_shape()->add_dim(dim);
       const std::string rows = reshape.top(0);
-      LayerParameter& softmax = add_layer(at, "Softmax", scores + "_softmax", {rows});
+      LayerParameter& softmax = add_layer(at, type_names::kSoftmax, scores + "_softmax", {rows});
       softmax.mutable_softmax_param()->set_axis(2);
       const std::string odds = softmax.top(0);
-      answers = add_layer(at, "Flatten", scores + "_flatten", {odds}).top(0);
+      answers = add_layer(at, type_names::kFlatten, scores + "_flatten", {odds}).top(0);
     }
     std::vector<std::string> bottoms = {loss.bottom(0), answers, loss.bottom(2)};
     for (int i = 4; i < loss.bottom_size(); ++i) bottoms.push_back(loss.bottom(i));  // RefineDet's anchors
-    LayerParameter& output = add_layer(at, "DetectionOutput", "detection_out", bottoms);
+    LayerParameter& output = add_layer(at, type_names::kDetectionOutput, "detection_out", bottoms);
     set_detection_options(options, *output.mutable_detection_output_param());
     return output.top(0);
   }
@@ -385,7 +387,7 @@ class Deployment {
   void add_input(int index, const std::string& top) {
     LayerParameter& input = *out_.net.add_layer();
     input.set_name(top);
-    input.set_type("Input");
+    input.set_type(type_names::kInput);
     input.add_top(top);
     caffe::BlobShape& shape = *input.mutable_input_param()->add_shape();
     const auto told = options_.shapes.find(options_.shapes.contains(top) ? top : "");
@@ -406,7 +408,8 @@ class Deployment {
       LayerParameter& copy = *out_.net.add_layer();
       copy = layer(i);
       strip(copy);
-      if (copy.type() == "Input") out_.inputs.insert(out_.inputs.end(), copy.top().begin(), copy.top().end());
+      if (kind_of(copy.type()) == LayerKind::kInput)
+        out_.inputs.insert(out_.inputs.end(), copy.top().begin(), copy.top().end());
     }
     for (const auto& [blob, shape] : options_.shapes)
       if (blob.empty() ? out_.inputs.size() > 1

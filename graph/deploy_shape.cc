@@ -58,7 +58,7 @@ Extents extents_of(const LayerParameter& layer) {
   if (transform.mean_value_size() > 1) extents.channels = transform.mean_value_size();
   if (transform.force_color()) extents.channels = 3;
   if (transform.force_gray()) extents.channels = 1;
-  if (layer.type() != "ImageData") return extents;
+  if (!layer.has_image_data_param()) return extents;
   const caffe::ImageDataParameter& images = layer.image_data_param();
   extents.channels = images.is_color() ? 3 : 1;
   if (extents.height > 0) return extents;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "proto/bn_form.h"
+#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -26,9 +26,8 @@ std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFil
   auto changed = std::make_shared<NetFile>(*file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
     if (!matches_any(patterns, layer.name())) continue;
-    if (layer.type() == "BatchNorm") layer.mutable_batch_norm_param()->set_use_global_stats(true);
-    if (is_bn(layer.type()) && form_of(layer.bn_param()) == BnForm::kRunning)
-      layer.mutable_bn_param()->set_frozen(true);
+    const LayerType* type = find_layer_type(layer.type());
+    if (type && type->hold_statistics) type->hold_statistics(layer);
   }
   return changed;
 }

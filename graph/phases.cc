@@ -5,6 +5,7 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -28,7 +29,7 @@ Phase phase_of(const caffe::NetParameter& net, const caffe::NetState& state) {
     for (const std::string& bottom : layer.bottom())
       if (!made.contains(bottom)) phase.missing.insert(bottom);
     made.insert(layer.top().begin(), layer.top().end());
-    if (layer.bottom_size() > 0 || layer.top_size() == 0 || layer.type() == "Parameter") continue;
+    if (layer.bottom_size() > 0 || layer.top_size() == 0 || kind_of(layer.type()) == LayerKind::kConstant) continue;
     phase.sources.insert(i);
     phase.supplies.insert(layer.top().begin(), layer.top().end());
   }

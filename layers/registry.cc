@@ -2,6 +2,8 @@
 
 #include <map>
 
+#include "core/error.h"
+
 namespace cortado {
 
 namespace {
@@ -13,11 +15,31 @@ std::map<std::string, LayerType>& types() {
 
 }  // namespace
 
-RegisterLayer::RegisterLayer(LayerType type) { types().emplace(type.name, type); }
+RegisterLayer::RegisterLayer(LayerType type) {
+  if (!types().emplace(type.name, type).second) throw_internal("two layer types are called '" + type.name + "'");
+}
+
+RegisterLayer::RegisterLayer(const LayerType& type, const std::string& also, const std::string& help)
+    : RegisterLayer(type) {
+  LayerType other = type;
+  other.name = also;
+  other.help = help;
+  RegisterLayer{other};
+}
 
 const LayerType* find_layer_type(const std::string& name) {
   const auto found = types().find(name);
   return found == types().end() ? nullptr : &found->second;
+}
+
+LayerKind kind_of(const std::string& type) {
+  const LayerType* found = find_layer_type(type);
+  return found ? found->kind : LayerKind::kComputing;
+}
+
+bool reads_records(const std::string& type) {
+  const LayerType* found = find_layer_type(type);
+  return found && found->pipeline;
 }
 
 const LossRole* find_loss_role(const std::string& type) {

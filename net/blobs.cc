@@ -5,11 +5,11 @@
 #include "core/log.h"
 #include "layers/batch_memory.h"
 #include "layers/data_cursor.h"
+#include "layers/registry.h"
 #include "net/bound_step.h"
 #include "net/tensor_values.h"
 #include "proto/absent_blob.h"
 #include "proto/batch_norm_form.h"
-#include "proto/bn_form.h"
 
 namespace cortado {
 
@@ -89,7 +89,7 @@ void Net::write_blob(const std::string& blob, const float* plain) {
 std::vector<std::string> Net::input_names() const {
   std::vector<std::string> names;
   for (const graph::Node& node : plan_.graph.nodes)
-    if (node.type == "Input")
+    if (kind_of(node.type) == LayerKind::kInput)
       for (const graph::ValueId id : node.y) names.push_back(plan_.graph.value(id).name);
   return names;
 }
@@ -114,7 +114,8 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
     // Forks give the blobs of a BN one axis, two or four.
-    if (is_bn(layer.config->type()) && have.count() == wanted.count()) continue;
+    const LayerType* type = find_layer_type(layer.config->type());
+    if (type->any_axes_of_weights && have.count() == wanted.count()) continue;
     if (have != wanted && have.dims() != padded)
       return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " +
              wanted.str() + " in the net";
@@ -123,15 +124,9 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
 }
 
 const char* advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
-  if (layer.type() == "BatchNorm" && from.blobs.size() > 3)
-    return "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { scale_bias: "
-           "true }";
-  if (is_bn(layer.type()) && from.blobs.size() == 2)
-    return "a BN of two blobs is SegNet's, or has no running statistics: write bn_param { bn_mode: LEARN }, INFERENCE "
-           "where they were folded into it, or moving_average: false";
-  if (is_bn(layer.type()) && from.blobs.size() == 4)
-    return "a BN of four blobs has running statistics: write bn_param without bn_mode";
-  return "to train this layer from scratch, give it another name";
+  const LayerType* type = find_layer_type(layer.type());
+  const char* advice = type->advice ? type->advice(from.blobs.size()) : "";
+  return *advice ? advice : "to train this layer from scratch, give it another name";
 }
 
 }  // namespace

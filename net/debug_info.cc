@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/log.h"
+#include "layers/type_names.h"
 #include "net/bound_step.h"
 #include "net/stored_values.h"
 
@@ -37,7 +38,7 @@ double mean_of_blob(Context& context, const graph::Value& value, const Shape& sh
 }
 
 /// What only plans have: the file knows nothing of them.
-bool is_reorder(const graph::Node& node) { return node.type == "Reorder"; }
+bool is_reorder(const graph::Node& node) { return node.type == type_names::kReorder; }
 
 }  // namespace
 

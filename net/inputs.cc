@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -10,19 +12,8 @@ namespace {
 
 /// The shapes of the tops, or none where the layer makes no inputs.
 std::vector<Shape> tops_of(const caffe::LayerParameter& layer) {
-  std::vector<Shape> tops;
-  if (layer.type() == "MemoryData") {
-    const caffe::MemoryDataParameter& param = layer.memory_data_param();
-    tops = {{param.batch_size(), param.channels(), param.height(), param.width()},
-            {param.batch_size()},
-            {param.batch_size(), 1, 1, 2}};
-  } else if (layer.type() == "Input") {
-    const auto& given = layer.input_param().shape();
-    for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
-      const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
-      tops.emplace_back(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
-    }
-  }
+  const LayerType* type = find_layer_type(layer.type());
+  std::vector<Shape> tops = type && type->input_shapes ? type->input_shapes(layer) : std::vector<Shape>();
   tops.resize(std::min(tops.size(), size_t(layer.top_size())));
   return tops;
 }
@@ -53,7 +44,7 @@ std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>&
       for (const int64_t dim : found->second.dims()) shape.add_dim(dim);
     }
     if (list.size() != layer.top_size()) continue;
-    layer.set_type("Input");
+    layer.set_type(type_names::kInput);
     layer.mutable_input_param()->mutable_shape()->Swap(&list);
   }
   return changed;

@@ -4,6 +4,7 @@
 
 #include "core/threads.h"
 #include "graph/passes/passes.h"
+#include "layers/registry.h"
 #include "net/inputs.h"
 #include "proto/onnx_file.h"
 
@@ -41,7 +42,8 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Node& node : graph.nodes)
     for (const graph::ValueId id : node.y)
-      if (const graph::Value& value = graph.value(id); node.type == "Input" && (value.kept || !value.readers.empty()))
+      if (const graph::Value& value = graph.value(id);
+          kind_of(node.type) == LayerKind::kInput && (value.kept || !value.readers.empty()))
         names.push_back(value.name);
   return names;
 }

@@ -13,8 +13,6 @@ enum class BnForm {
   kStored,   ///< factors and terms alone, into which the statistics were folded
 };
 
-inline bool is_bn(const std::string& type) { return type == "BN" || type == "SyncBN"; }
-
 /// Whether it has SegNet's fields and none of those that only others have.
 inline bool is_segnets(const caffe::BNParameter& bn) {
   if (bn.has_bn_mode()) return true;

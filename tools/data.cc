@@ -1,6 +1,8 @@
 // `cortado data`: datasets by themselves, and a net's Data or ImageData layer without the net.
 #include "core/error.h"
 #include "graph/graph.h"
+#include "layers/common/data_layer.h"
+#include "layers/registry.h"
 #include "proto/positions.h"
 #include "tools/command.h"
 #include "tools/data_command.h"
@@ -14,12 +16,11 @@ namespace cortado::tools {
 
 namespace {
 
-/// The net's Data and ImageData layers that take part, or the one called `name`.
+/// The net's layers that read records and take part, or the one called `name`.
 const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetState& state, const std::string& name) {
   const caffe::LayerParameter* found = nullptr;
   for (const caffe::LayerParameter& layer : file.net.layer()) {
-    const bool reads = layer.type() == "Data" || layer.type() == "ImageData" || layer.type() == "AnnotatedData";
-    if (!reads || !graph::selected(layer, state)) continue;
+    if (!reads_records(layer.type()) || !graph::selected(layer, state)) continue;
     if (!name.empty() && layer.name() != name) continue;
     if (found)
       throw usage_error("the net has several data layers: '" + found->name() + "', '" + layer.name() + "'",
@@ -136,7 +137,7 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
   data::DataOptions options;
   options.phase = state.phase();
   options.data_threads = data_threads_of(arguments);
-  return data::make_pipeline_options(data_layer(*file, state, arguments.text("layer")), options);
+  return make_pipeline_options(data_layer(*file, state, arguments.text("layer")), options);
 }
 
 Command data_command() {

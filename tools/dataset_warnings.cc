@@ -16,7 +16,7 @@ namespace cortado::tools {
 namespace {
 
 bool names_leveldb(const caffe::LayerParameter& layer) {
-  if (layer.type() != "Data" || layer.data_param().backend() != caffe::DataParameter::LEVELDB) return false;
+  if (!reads_records(layer.type()) || layer.data_param().backend() != caffe::DataParameter::LEVELDB) return false;
   const std::string& source = layer.data_param().source();
   const bool is_lmdb = file_exists(join_path(source, "data.mdb")) || source.ends_with(".mdb");
   return !source.empty() && !is_lmdb;

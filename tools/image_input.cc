@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "data/formats/mean_file.h"
 #include "data/pipeline/pipeline.h"
+#include "layers/common/data_layer.h"
 
 namespace cortado::tools {
 
@@ -28,7 +29,7 @@ data::TransformPlan transform_of(const LikeNet& like, bool reads_mean) {
                                 "--mean=FILE or --mean=B,G,R gives it; --like=none leaves images as they are",
                                 {}});
   try {
-    return data::make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
+    return make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
   } catch (const FieldError& error) {
     throw Error(ExitCode::kNet, {place_in(like, error.field()), error.message(), error.hint(), {}});
   }
@@ -46,7 +47,7 @@ data::ImageSizes exactly(int64_t height, int64_t width) {
 data::ImageSizes sizes_of(const LikeNet& like, const data::TransformPlan& plan, const Shape& input, std::string& note) {
   const caffe::LayerParameter& layer = like.data();
   const bool any_size = plan.crop_h > 0 || plan.augment.moves;
-  if (layer.type() == "ImageData") {
+  if (layer.has_image_data_param()) {
     const data::ImageSizes sizes = data::image_sizes_of(layer.image_data_param());
     return sizes.any() || any_size ? sizes : exactly(input[2], input[3]);
   }

@@ -4,6 +4,7 @@
 
 #include "core/file.h"
 #include "graph/graph.h"
+#include "layers/registry.h"
 #include "tools/net_file.h"
 #include "tools/run_options.h"
 
@@ -11,17 +12,13 @@ namespace cortado::tools {
 
 namespace {
 
-bool reads_images(const caffe::LayerParameter& layer) {
-  return layer.type() == "Data" || layer.type() == "ImageData" || layer.type() == "AnnotatedData";
-}
-
 /// The data layer that takes part in testing, else in training; -1: none.
 int data_layer_of(const NetFile& file, caffe::NetState state) {
   for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
     state.set_phase(phase);
     const caffe::NetState merged = graph::merge_states(file.net.state(), state);
     for (int i = 0; i < file.net.layer_size(); ++i)
-      if (reads_images(file.net.layer(i)) && graph::selected(file.net.layer(i), merged)) return i;
+      if (reads_records(file.net.layer(i).type()) && graph::selected(file.net.layer(i), merged)) return i;
   }
   return -1;
 }
@@ -63,7 +60,7 @@ LikeNet read_like_net(const std::string& path, const caffe::NetState& state) {
 std::vector<std::string> LikeNet::sources() const {
   std::vector<std::string> sources = {data().data_param().source()};
   for (const caffe::LayerParameter& other : file->net.layer())
-    if ((other.type() == "Data" || other.type() == "AnnotatedData") && other.data_param().source() != sources[0])
+    if (reads_records(other.type()) && other.data_param().source() != sources[0])
       sources.push_back(other.data_param().source());
   std::erase(sources, "");
   return sources;

@@ -24,8 +24,7 @@ struct ImageLayer {
 std::vector<ImageLayer> image_layers(const graph::Graph& graph) {
   std::vector<ImageLayer> layers;
   for (const graph::Node& node : graph.nodes) {
-    const bool images = node.type == "Data" || node.type == "ImageData" || node.type == "AnnotatedData";
-    if (!images || node.sources.empty() || !node.layer->roles().records) continue;
+    if (!reads_records(node.type) || node.sources.empty() || !node.layer->roles().records) continue;
     layers.push_back({&node, graph.layers[size_t(node.sources[0])].config});
   }
   return layers;

@@ -99,11 +99,8 @@ void fill_to_crop(const caffe::LayerParameter& layer, const TransformPlan& plan,
   pairs.tells_size = layer.top_size() > 2;
 }
 
-}  // namespace
-
-PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
-  const bool dense = layer.type() == "DenseImageData";
-  const Given given = dense ? given_by(layer.dense_image_data_param()) : given_by(layer.image_data_param());
+PipelineOptions make_common(const caffe::LayerParameter& layer, const Given& given, const DataOptions& options,
+                            bool read_files) {
   if (given.source.empty()) throw FieldError(given.message + ".source", "the list of images is not named");
   refuse_further_transforms(layer.transform_param(), "images of labels are cropped and mirrored and nothing else");
   PipelineOptions made = common_options(layer, given.message, given.batch_size, given.threads, options);
@@ -112,18 +109,48 @@ PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const Data
   made.rand_skip = given.rand_skip;
   made.transform = make_transform_plan(layer.transform_param(), options.phase, read_files);
   set_color(given.message, given.color, given.says_color, made.transform);
+  return made;
+}
+
+PairSourceOptions pairs_of(const Given& given) {
   PairSourceOptions pairs;
   pairs.list = given.source;
   pairs.root = given.root;
   pairs.height = given.sizes.height;
   pairs.width = given.sizes.width;
-  pairs.binary = layer.type() == "ImageLabelmapData";
-  if (layer.type() == "ImageSegData") fill_to_crop(layer, made.transform, pairs);
-  if (!dense && layer.type() != "ImageSegData" && !layer.image_data_param().has_label())
-    throw FieldError("image_data_param.has_label", "without labels this is ImageData");
+  return pairs;
+}
+
+PipelineOptions with_pairs(PipelineOptions made, const PairSourceOptions& pairs) {
   spare_labels(made.transform, made.transform.color == ColorMode::kGray ? 1 : 3);
   made.open = [pairs] { return pair_source(pairs); };
   return made;
+}
+
+}  // namespace
+
+PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                        bool read_files) {
+  return with_pairs(make_common(layer, given_by(layer.dense_image_data_param()), options, read_files),
+                    pairs_of(given_by(layer.dense_image_data_param())));
+}
+
+PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                          bool read_files) {
+  const Given given = given_by(layer.image_data_param());
+  PipelineOptions made = make_common(layer, given, options, read_files);
+  PairSourceOptions pairs = pairs_of(given);
+  fill_to_crop(layer, made.transform, pairs);
+  return with_pairs(std::move(made), pairs);
+}
+
+PipelineOptions make_map_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+  const Given given = given_by(layer.image_data_param());
+  if (!layer.image_data_param().has_label())
+    throw FieldError("image_data_param.has_label", "without labels this is ImageData");
+  PairSourceOptions pairs = pairs_of(given);
+  pairs.binary = true;
+  return with_pairs(make_common(layer, given, options, read_files), pairs);
 }
 
 }  // namespace cortado::data

@@ -46,11 +46,6 @@ struct PipelineOptions {
   TransformPlan transform;
 };
 
-/// From the options of a Data, ImageData or WindowData layer. Touches no dataset, and no mean file unless `read_files`.
-/// Throws FieldError naming the field ("data_param.batch_size"); Error for a mean file.
-PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options,
-                                      bool read_files = true);
-
 /// Owns its threads and buffers. Used from one thread.
 class DataPipeline {
  public:

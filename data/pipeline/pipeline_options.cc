@@ -93,14 +93,4 @@ void refuse_further_transforms(const caffe::TransformationParameter& param, cons
                        "crop_size, mirror, scale, mean_file and mean_value are possible");
 }
 
-PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
-  if (layer.type() == "ImageData") return make_image_options(layer, options, read_files);
-  if (layer.type() == "AnnotatedData") return make_annotated_options(layer, options, read_files);
-  if (layer.type() == "DenseImageData" || layer.type() == "ImageSegData" || layer.type() == "ImageLabelmapData")
-    return make_pair_options(layer, options, read_files);
-  if (layer.type() == "VideoData") return make_clip_options(layer, options, read_files);
-  if (layer.type() == "WindowData") return make_window_options(layer, options, read_files);
-  return make_database_options(layer, options, read_files);
-}
-
 }  // namespace cortado::data

@@ -19,11 +19,16 @@ void refuse_further_transforms(const caffe::TransformationParameter& param, cons
 /// Throws FieldError where the two contradict each other.
 void set_color(const std::string& own, bool color, bool told, TransformPlan& plan);
 
-// make_pipeline_options() of one type of layer each.
+// Of one kind of layer each. They touch no dataset, and no mean file unless `read_files`. Throw FieldError naming the
+// field ("data_param.batch_size"); Error for a mean file.
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
-PipelineOptions make_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                        bool read_files);
+PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                          bool read_files);
+PipelineOptions make_map_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_clip_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "graph/passes/passes.h"
+#include "layers/type_names.h"
 
 namespace cortado::graph {
 
@@ -141,9 +142,9 @@ class ChooseLayoutsChooser {
       copy.wants_gradient = false;
       graph_.values.push_back(std::move(copy));
       Node reorder;
-      reorder.type = "Reorder";
+      reorder.type = type_names::kReorder;
       reorder.name = name_of_copy(value(from), wanted);
-      reorder.layer = make_internal_layer(graph_, "Reorder");
+      reorder.layer = make_internal_layer(graph_, type_names::kReorder);
       reorder.layer->infer({value(from).shape});
       reorder.x = {from};
       reorder.y = {found->second};
@@ -167,7 +168,7 @@ class ChooseLayoutsChooser {
       const Value& made = value(maker.y[0]);
       if (made.kept || made.readers.size() != 1) continue;
       const size_t reader = size_t(made.readers[0].node);
-      if (graph_.nodes[reader].type != "Reorder") continue;
+      if (graph_.nodes[reader].type != type_names::kReorder) continue;
       maker.y[0] = graph_.nodes[reader].y[0];
       for (auto& [name, id] : graph_.names)
         if (id == graph_.nodes[reader].x[0]) id = maker.y[0];

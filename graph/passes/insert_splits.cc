@@ -3,6 +3,7 @@
 // value itself.
 
 #include "graph/passes/passes.h"
+#include "layers/type_names.h"
 
 namespace cortado::graph {
 
@@ -31,9 +32,9 @@ Node make_split(Graph& graph, const Split& split) {
   value.readers.clear();  // found anew at the end; n copies with n readers each would take memory of their square
   const Node& producer = graph.node(value.producer);
   Node node;
-  node.type = "Split";
+  node.type = type_names::kSplit;
   node.name = value.name + "_" + producer.name + "_" + std::to_string(value.producer_output) + "_split";
-  node.layer = make_internal_layer(graph, "Split");
+  node.layer = make_internal_layer(graph, type_names::kSplit);
   node.x = {split.value};
   node.wants_dx = {true};
   node.runs_backward = true;

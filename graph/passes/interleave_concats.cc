@@ -7,6 +7,7 @@
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
 #include "layers/common/whole_blocks.h"
+#include "layers/type_names.h"
 
 namespace cortado::graph {
 
@@ -32,13 +33,14 @@ std::vector<Shape> equal_parts(const Graph& graph, const Node& node) {
 }
 
 void rewrite(Graph& graph, Node& node) {
-  if (!node.layer || node.type != "Concat") return;
+  if (!node.layer || node.type != type_names::kConcat) return;
   const NodeId follower = only_follower(graph, node);
-  if (follower < 0 || graph.node(follower).type != "ShuffleChannel" || graph.value(node.y[0]).dynamic_rows) return;
+  if (follower < 0 || graph.node(follower).type != type_names::kShuffleChannel || graph.value(node.y[0]).dynamic_rows)
+    return;
   Node& shuffle = graph.node(follower);
   const std::vector<Shape> parts = equal_parts(graph, node);
   if (parts.empty() || config_of(graph, shuffle).shuffle_channel_param().group() != parts.size()) return;
-  node.layer = make_internal_layer(graph, "Interleave");
+  node.layer = make_internal_layer(graph, type_names::kInterleave);
   node.layer->infer(parts);
   merge(node, shuffle);
 }

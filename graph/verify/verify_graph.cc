@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "graph/verify/verify.h"
+#include "layers/type_names.h"
 
 namespace cortado::graph {
 
@@ -155,7 +156,7 @@ class GraphCheck {
 
   void check_storage() {
     for (const Node& node : graph_.nodes) {
-      if (node.type == "Reorder") continue;  // the pass that places it says what both sides are
+      if (node.type == type_names::kReorder) continue;  // the pass that places it says what both sides are
       if (node.eight_bits) {
         check_integers(node);
         continue;

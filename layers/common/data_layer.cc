@@ -1,24 +1,32 @@
 #include "layers/common/data_layer.h"
 
 #include "core/error.h"
+#include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
 
-data::PipelineOptions pipeline_options(const LayerOptions& options) {
+data::PipelineOptions options_of(const LayerOptions& options) {
   data::DataOptions data;
   data.phase = options.phase;
   data.data_threads = options.data_threads;
   data.seed = options.seed;
   data.share = options.share;
-  return data::make_pipeline_options(options.config, data, options.open_data);
+  return make_pipeline_options(options.config, data, options.open_data);
 }
 
 }  // namespace
 
+data::PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const data::DataOptions& options,
+                                            bool read_files) {
+  const LayerType* type = find_layer_type(layer.type());
+  if (!type || !type->pipeline) throw FieldError("type", "a layer of type '" + layer.type() + "' reads no records");
+  return type->pipeline(layer, options, read_files);
+}
+
 PipelineLayer::PipelineLayer(const LayerOptions& options)
-    : open_data_(options.open_data), labelled_(options.config.top_size() > 1), options_(pipeline_options(options)) {
+    : open_data_(options.open_data), labelled_(options.config.top_size() > 1), options_(options_of(options)) {
   if (options_.transform.augment.mix.on() && !labelled_)
     throw FieldError("transform_param.augment.mix", "mixing makes shares of classes, and there is no top for them",
                      "give the layer a second top");

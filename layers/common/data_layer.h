@@ -15,9 +15,14 @@
 
 namespace cortado {
 
+/// What reads the samples of a data layer. Touches no dataset, and no mean file unless `read_files`. Throws FieldError
+/// naming the field ("data_param.batch_size"), of "type" where the layer reads none; Error for a mean file.
+data::PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const data::DataOptions& options,
+                                            bool read_files = true);
+
 class PipelineLayer : public Layer, public RecordSource {
  public:
-  /// Throws FieldError as data::make_pipeline_options() does, and where samples are mixed and there is no second top.
+  /// Throws FieldError as make_pipeline_options() does, and where samples are mixed and there is no second top.
   explicit PipelineLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>& x) override;

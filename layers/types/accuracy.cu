@@ -160,6 +160,7 @@ const RegisterLayer register_accuracy({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<AccuracyLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "core/error.h"
 #include "core/host_view.h"
 #include "data/lmdb/lmdb.h"
+#include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"
 #include "layers/common/data_layer.h"
 #include "layers/common/ground_truth.h"
@@ -82,6 +83,8 @@ const RegisterLayer register_annotated_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<AnnotatedDataLayer>,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_annotated_options,
 });
 
 }  // namespace

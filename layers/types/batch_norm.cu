@@ -128,6 +128,14 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
   const caffe::BatchNormParameter& options_;
 };
 
+void hold_averages(caffe::LayerParameter& layer) { layer.mutable_batch_norm_param()->set_use_global_stats(true); }
+
+const char* advice_on_blobs(size_t blobs) {
+  return blobs > 3 ? "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { "
+                     "scale_bias: true }"
+                   : "";
+}
+
 const RegisterLayer register_batch_norm({
     .name = "BatchNorm",
     .help = "each channel with mean 0 and variance 1; keeps running averages for testing",
@@ -137,6 +145,9 @@ const RegisterLayer register_batch_norm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<BatchNormLayer>,
+    .hold_statistics = hold_averages,
+    .fillers_choose_weights = true,
+    .advice = advice_on_blobs,
 });
 
 }  // namespace

@@ -102,6 +102,7 @@ const RegisterLayer register_bbox_accuracy({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<BboxAccuracyLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

@@ -20,7 +20,6 @@
 #include "layers/common/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "layers/types/bn.h"
 #include "proto/bn_form.h"
 
 namespace cortado {
@@ -162,19 +161,41 @@ class BnLayer : public BatchNormalising, public BatchMemory {
   const BnForm kind_;
 };
 
-const RegisterLayer register_bn({
-    .name = "BN",
-    .help = "each channel with mean 0 and variance 1, then times a factor plus a term; SegNet's and PSPNet's",
-    .options = "bn_param",
-    .min_bottoms = 1,
-    .max_bottoms = 1,
-    .min_tops = 1,
-    .max_tops = 1,
-    .make = make_layer<BnLayer>,
-});
+void hold_statistics(caffe::LayerParameter& layer) {
+  if (form_of(layer.bn_param()) == BnForm::kRunning) layer.mutable_bn_param()->set_frozen(true);
+}
+
+const char* advice_on_bn_blobs(size_t blobs) {
+  if (blobs == 2)
+    return "a BN of two blobs is SegNet's, or has no running statistics: write bn_param { bn_mode: LEARN }, INFERENCE "
+           "where they were folded into it, or moving_average: false";
+  return blobs == 4 ? "a BN of four blobs has running statistics: write bn_param without bn_mode" : "";
+}
+
+/// SyncBN is a BN with the statistics of an iteration's whole batch, also where several devices share it. Here one
+/// device has the batch, and SyncBN is BN; shards of a batch, which would have statistics of their own, are refused.
+LayerType bn_type(const char* name, const char* help, bool whole_batch) {
+  return {
+      .name = name,
+      .help = help,
+      .options = "bn_param",
+      .min_bottoms = 1,
+      .max_bottoms = 1,
+      .min_tops = 1,
+      .max_tops = 1,
+      .make = make_layer<BnLayer>,
+      .needs_whole_batch = whole_batch,
+      .hold_statistics = hold_statistics,
+      .fillers_choose_weights = true,
+      .any_axes_of_weights = true,
+      .advice = advice_on_bn_blobs,
+  };
+}
+
+const RegisterLayer register_bn(bn_type(
+    "BN", "each channel with mean 0 and variance 1, then times a factor plus a term; SegNet's and PSPNet's", false)),
+    register_sync_bn(bn_type("SyncBN", "BN over the whole batch of an iteration, so not in shards", true));
 
 }  // namespace
-
-std::unique_ptr<Layer> make_bn(const LayerOptions& options) { return std::make_unique<BnLayer>(options); }
 
 }  // namespace cortado

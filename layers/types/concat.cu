@@ -7,6 +7,7 @@
 #include "layers/common/strips.h"
 #include "layers/common/whole_blocks.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -66,7 +67,7 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
 }
 
 const RegisterLayer register_concat({
-    .name = "Concat",
+    .name = type_names::kConcat,
     .help = "joins tensors along one axis",
     .options = "concat_param",
     .min_bottoms = 1,

@@ -79,6 +79,7 @@ const RegisterLayer register_continuation_indicator({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ContinuationIndicatorLayer>,
+    .kind = LayerKind::kConstant,
 });
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Data: batches of a dataset; tops are images and, if there is a second, labels (shares of classes where samples are
 // mixed). Before the dataset is opened the images' shape is known from crop_size, taking colour for granted.
 
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/data_layer.h"
 #include "layers/registry.h"
 
@@ -32,6 +33,8 @@ const RegisterLayer register_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<DataLayer>,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_database_options,
 });
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/pair_data_layer.h"
 #include "layers/registry.h"
 
@@ -34,6 +35,8 @@ const RegisterLayer register_dense_image_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_dense_image_data,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_dense_pair_options,
 });
 
 }  // namespace

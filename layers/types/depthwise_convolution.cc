@@ -19,7 +19,8 @@ void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels) {
 namespace {
 
 const RegisterLayer register_depthwise_convolution(
-    depthwise_type("DepthwiseConvolution", "convolution with filters of its own for each channel"));
+    depthwise_type("DepthwiseConvolution", "convolution with filters of its own for each channel"),
+    "ConvolutionDepthwise", "another name for DepthwiseConvolution");
 
 }  // namespace
 

@@ -111,6 +111,7 @@ const RegisterLayer register_detection_accuracy({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<DetectionAccuracyLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

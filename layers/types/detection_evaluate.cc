@@ -167,6 +167,7 @@ const RegisterLayer register_detection_evaluate({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DetectionEvaluateLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

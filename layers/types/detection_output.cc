@@ -27,6 +27,7 @@
 #include "layers/common/suppression.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -189,7 +190,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 };
 
 const RegisterLayer register_detection_output({
-    .name = "DetectionOutput",
+    .name = type_names::kDetectionOutput,
     .help = "boxes of objects from priors, offsets and scores",
     .options = "detection_output_param",
     .min_bottoms = 3,

@@ -93,6 +93,7 @@ const RegisterLayer register_dummy_data({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<DummyDataLayer>,
+    .kind = LayerKind::kData,
 });
 
 }  // namespace

@@ -266,6 +266,7 @@ const RegisterLayer register_eval_detection({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<EvalDetectionLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

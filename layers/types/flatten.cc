@@ -4,6 +4,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/view_layer.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -32,7 +33,7 @@ class FlattenLayer : public ViewLayer {
 };
 
 const RegisterLayer register_flatten({
-    .name = "Flatten",
+    .name = type_names::kFlatten,
     .help = "makes one axis of several",
     .options = "flatten_param",
     .min_bottoms = 1,

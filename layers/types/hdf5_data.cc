@@ -112,6 +112,7 @@ const RegisterLayer register_hdf5_data({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<Hdf5DataLayer>,
+    .kind = LayerKind::kData,
 });
 
 }  // namespace

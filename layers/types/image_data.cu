@@ -8,6 +8,7 @@
 #include "core/device_memory.h"
 #include "core/error.h"
 #include "core/for_each.h"
+#include "data/pipeline/pipeline_options.h"
 #include "data/sources/image_list.h"
 #include "layers/common/data_layer.h"
 #include "layers/registry.h"
@@ -91,6 +92,8 @@ const RegisterLayer register_image_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<ImageDataLayer>,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_image_options,
 });
 
 }  // namespace

@@ -393,6 +393,7 @@ const RegisterLayer register_image_gt_data({
     .min_tops = 2,
     .max_tops = -1,
     .make = make_layer<ImageGtDataLayer>,
+    .kind = LayerKind::kData,
 });
 
 }  // namespace

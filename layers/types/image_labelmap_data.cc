@@ -1,6 +1,7 @@
 // ImageLabelmapData: HED's images and maps of what is in them, edges or an object, which a list names, a line each.
 // What is 128 or more in a map is 1, all else 0. layers/common/pair_data_layer.h says the rest.
 
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/pair_data_layer.h"
 #include "layers/registry.h"
 
@@ -22,6 +23,8 @@ const RegisterLayer register_image_labelmap_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_image_labelmap_data,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_map_pair_options,
 });
 
 }  // namespace

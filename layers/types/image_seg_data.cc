@@ -3,6 +3,7 @@
 // has_label: false lines have an image alone, and all labels are 255. A third top tells the height and width of each
 // image as far as the crop shows them. layers/common/pair_data_layer.h says the rest.
 
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/pair_data_layer.h"
 #include "layers/registry.h"
 
@@ -24,6 +25,8 @@ const RegisterLayer register_image_seg_data({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_image_seg_data,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_segment_pair_options,
 });
 
 }  // namespace

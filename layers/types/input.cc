@@ -4,6 +4,7 @@
 #include "core/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -38,8 +39,18 @@ class InputLayer : public Layer {
   std::vector<Shape> shapes_;
 };
 
+std::vector<Shape> input_shapes(const caffe::LayerParameter& layer) {
+  const auto& given = layer.input_param().shape();
+  std::vector<Shape> shapes;
+  for (int i = 0; i < layer.top_size() && !given.empty(); ++i) {
+    const caffe::BlobShape& shape = given[given.size() == 1 ? 0 : std::min(i, given.size() - 1)];
+    shapes.emplace_back(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
+  }
+  return shapes;
+}
+
 const RegisterLayer register_input({
-    .name = "Input",
+    .name = type_names::kInput,
     .help = "blobs that the user of the net fills",
     .options = "input_param",
     .min_bottoms = 0,
@@ -47,6 +58,8 @@ const RegisterLayer register_input({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<InputLayer>,
+    .kind = LayerKind::kInput,
+    .input_shapes = input_shapes,
 });
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/strips.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -46,7 +47,7 @@ class InterleaveLayer : public Layer {
 };
 
 const RegisterLayer register_interleave({
-    .name = "Interleave",
+    .name = type_names::kInterleave,
     .help = "joins tensors of one shape by their channels, in turn",
     .options = "",
     .min_bottoms = 2,
@@ -54,6 +55,7 @@ const RegisterLayer register_interleave({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<InterleaveLayer>,
+    .kind = LayerKind::kInternal,
 });
 
 }  // namespace

@@ -35,6 +35,7 @@ const RegisterLayer register_labelsequence_accuracy({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<LabelsequenceAccuracyLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

@@ -50,6 +50,13 @@ class MemoryDataLayer : public Layer {
   Shape shape_;
 };
 
+std::vector<Shape> memory_shapes(const caffe::LayerParameter& layer) {
+  const caffe::MemoryDataParameter& param = layer.memory_data_param();
+  return {{param.batch_size(), param.channels(), param.height(), param.width()},
+          {param.batch_size()},
+          {param.batch_size(), 1, 1, 2}};
+}
+
 const RegisterLayer register_memory_data({
     .name = "MemoryData",
     .help = "a batch and its labels that the user of the net fills",
@@ -59,6 +66,8 @@ const RegisterLayer register_memory_data({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_layer<MemoryDataLayer>,
+    .kind = LayerKind::kData,
+    .input_shapes = memory_shapes,
 });
 
 }  // namespace

@@ -58,6 +58,7 @@ const RegisterLayer register_parameter({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ParameterLayer>,
+    .kind = LayerKind::kConstant,
 });
 
 }  // namespace

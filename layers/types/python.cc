@@ -250,6 +250,7 @@ const RegisterLayer register_python({
     .min_tops = 0,
     .max_tops = -1,
     .make = make_layer<PythonLayer>,
+    .loss_by_weight = true,
 });
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "kernels/reorder.h"
 
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -42,7 +43,7 @@ class ReorderLayer : public Layer {
 };
 
 const RegisterLayer register_reorder({
-    .name = "Reorder",
+    .name = type_names::kReorder,
     .help = "the same value in another memory layout or type; placed where a layer needs it",
     .options = "",
     .min_bottoms = 1,
@@ -50,6 +51,7 @@ const RegisterLayer register_reorder({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ReorderLayer>,
+    .kind = LayerKind::kInternal,
 });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/view_layer.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -89,7 +90,7 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
 }
 
 const RegisterLayer register_reshape({
-    .name = "Reshape",
+    .name = type_names::kReshape,
     .help = "the same elements in another shape",
     .options = "reshape_param",
     .min_bottoms = 1,

@@ -154,6 +154,7 @@ const RegisterLayer register_seg_accuracy({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SegAccuracyLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

@@ -121,6 +121,7 @@ const RegisterLayer register_segmentation_evaluate({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SegmentationEvaluateLayer>,
+    .kind = LayerKind::kScore,
 });
 
 }  // namespace

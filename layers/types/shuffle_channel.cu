@@ -10,6 +10,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/typed.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -101,7 +102,7 @@ void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, co
 }
 
 const RegisterLayer register_shuffle_channel({
-    .name = "ShuffleChannel",
+    .name = type_names::kShuffleChannel,
     .help = "deals the channels of each group out to all others",
     .options = "shuffle_channel_param",
     .min_bottoms = 1,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "layers/common/function_layer.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -18,7 +19,7 @@ struct Sigmoid {
   CORTADO_HD static float gradient(float dy, float y) { return dy * y * (1 - y); }
 };
 
-const RegisterLayer register_sigmoid(function_type<Sigmoid>("Sigmoid", "1 / (1 + e^-x)", "sigmoid_param"));
+const RegisterLayer register_sigmoid(function_type<Sigmoid>(type_names::kSigmoid, "1 / (1 + e^-x)", "sigmoid_param"));
 
 }  // namespace
 

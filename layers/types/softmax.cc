@@ -5,6 +5,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/common/volume_options.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -53,16 +54,18 @@ class SoftmaxLayer : public Layer {
   std::unique_ptr<kernels::Softmax> softmax_;
 };
 
-const RegisterLayer register_softmax({
-    .name = "Softmax",
-    .help = "probabilities from scores, along an axis",
-    .options = "softmax_param",
-    .min_bottoms = 1,
-    .max_bottoms = 1,
-    .min_tops = 1,
-    .max_tops = 1,
-    .make = make_layer<SoftmaxLayer>,
-});
+const RegisterLayer register_softmax(
+    {
+        .name = type_names::kSoftmax,
+        .help = "probabilities from scores, along an axis",
+        .options = "softmax_param",
+        .min_bottoms = 1,
+        .max_bottoms = 1,
+        .min_tops = 1,
+        .max_tops = 1,
+        .make = make_layer<SoftmaxLayer>,
+    },
+    "VoxelSoftmax", "Softmax of the places of volumes, as C3D calls it");
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include "layers/common/copies.h"
 #include "layers/common/fusion_kinds.h"
 #include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado {
 
@@ -108,7 +109,7 @@ class SplitLayer : public Layer {
 };
 
 const RegisterLayer register_split({
-    .name = "Split",
+    .name = type_names::kSplit,
     .help = "hands one tensor to several readers",
     .options = "split_param",
     .min_bottoms = 1,

@@ -3,6 +3,7 @@
 // All frames of a clip are cropped and mirrored alike. A mean file has 3 or 3 L channels; one of 3 holds for each
 // frame. Films are not read.
 
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/data_layer.h"
 #include "layers/registry.h"
 
@@ -54,6 +55,8 @@ const RegisterLayer register_video_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<VideoDataLayer>,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_clip_options,
 });
 
 }  // namespace

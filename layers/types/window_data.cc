@@ -2,6 +2,7 @@
 // fg_fraction of a batch shows objects, what comes before it background (label 0). Which window is drawn is a function
 // of (seed, position), where Caffe's depends on what was drawn before.
 
+#include "data/pipeline/pipeline_options.h"
 #include "layers/common/data_layer.h"
 #include "layers/registry.h"
 
@@ -29,6 +30,8 @@ const RegisterLayer register_window_data({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<WindowDataLayer>,
+    .kind = LayerKind::kData,
+    .pipeline = data::make_window_options,
 });
 
 }  // namespace

@@ -87,12 +87,12 @@ std::optional<EncodedImage> batch_image(Net& net) {
 
 std::optional<EncodedImage> filter_image(const Net& net) {
   for (const graph::SourceLayer& layer : net.plan().graph.layers) {
-    if (layer.config->type() != "Convolution" || layer.weights.empty()) continue;
+    if (layer.weights.empty()) continue;
     const graph::WeightId id = layer.weights[0];
     const Shape& shape = net.plan().graph.weight(id).spec.shape;
-    if (shape.axes() != 4) return std::nullopt;
+    if (shape.axes() != 4) continue;
     Tiles tiles{shape[0], shape[1], shape[2], shape[3], std::vector<float>(size_t(shape.count()))};
-    if (!tiles.are_images()) return std::nullopt;
+    if (!tiles.are_images()) continue;
     net.read_weight(id, tiles.values.data());
     return sheet_of(tiles, false);
   }

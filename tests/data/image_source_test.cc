@@ -179,11 +179,11 @@ TEST_F(ImageSource, NamesTheWrongField) {
 TEST(ImageSourceOptions, ThreadsAreTheLayersUnlessTheProgramSaysOtherwise) {
   const caffe::LayerParameter given =
       layer_of("type: 'ImageData' image_data_param { source: 'l' threads: 3 } data_param { prefetch: 2 seed: 9 }");
-  EXPECT_EQ(make_pipeline_options(given, {}).threads, 3);
-  EXPECT_EQ(make_pipeline_options(given, {.data_threads = 7}).threads, 7);
-  EXPECT_EQ(make_pipeline_options(given, {}).prefetch, 2);
-  EXPECT_EQ(make_pipeline_options(given, {}).seed, 9u);
-  EXPECT_EQ(make_pipeline_options(given, {}).batch_size, 1);
+  EXPECT_EQ(make_image_options(given, {}, true).threads, 3);
+  EXPECT_EQ(make_image_options(given, {.data_threads = 7}, true).threads, 7);
+  EXPECT_EQ(make_image_options(given, {}, true).prefetch, 2);
+  EXPECT_EQ(make_image_options(given, {}, true).seed, 9u);
+  EXPECT_EQ(make_image_options(given, {}, true).batch_size, 1);
 }
 
 TEST(ImageList, ReadsLabelsOfSeveralNumbers) {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "core/device_memory.h"
-#include "data/pipeline/pipeline.h"
+#include "data/pipeline/pipeline_options.h"
 
 namespace cortado::data::testing {
 
@@ -35,7 +35,8 @@ inline PipelineOptions pipeline_of(const std::string& text, const ReadOptions& r
   options.phase = read.phase;
   options.data_threads = read.threads;
   options.seed = read.seed;
-  return make_pipeline_options(layer_of(text), options);
+  const caffe::LayerParameter layer = layer_of(text);
+  return (layer.has_window_data_param() ? make_window_options : make_image_options)(layer, options, true);
 }
 
 inline std::vector<LayerBatch> layer_batches(const std::string& text, int n, const ReadOptions& read = {}) {

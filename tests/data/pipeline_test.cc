@@ -5,6 +5,7 @@
 
 #include "core/mapped_file.h"
 #include "data/formats/datum.h"
+#include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"
 #include "tests/data/fixtures.h"
 
@@ -317,17 +318,18 @@ caffe::LayerParameter data_layer() {
 
 TEST(PipelineOptions, ComeFromTheLayer) {
   caffe::LayerParameter layer = data_layer();
-  const PipelineOptions plain = make_pipeline_options(layer, {.phase = caffe::TEST, .default_threads = 3, .seed = 8});
+  const PipelineOptions plain =
+      make_database_options(layer, {.phase = caffe::TEST, .default_threads = 3, .seed = 8}, true);
   EXPECT_EQ(plain.threads, 3);
   EXPECT_EQ(plain.seed, 8u);
   EXPECT_EQ(plain.prefetch, 4);
   layer.mutable_data_param()->set_threads(5);
   layer.mutable_data_param()->set_seed(77);
   layer.mutable_data_param()->set_force_encoded_color(true);
-  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3}).threads, 5);
-  EXPECT_EQ(make_pipeline_options(layer, {.default_threads = 3, .data_threads = 2}).threads, 2);
-  EXPECT_EQ(make_pipeline_options(layer, {}).seed, 77u);
-  EXPECT_EQ(make_pipeline_options(layer, {}).transform.color, ColorMode::kColor);
+  EXPECT_EQ(make_database_options(layer, {.default_threads = 3}, true).threads, 5);
+  EXPECT_EQ(make_database_options(layer, {.default_threads = 3, .data_threads = 2}, true).threads, 2);
+  EXPECT_EQ(make_database_options(layer, {}, true).seed, 77u);
+  EXPECT_EQ(make_database_options(layer, {}, true).transform.color, ColorMode::kColor);
 }
 
 TEST(PipelineOptions, NameTheWrongField) {
@@ -335,7 +337,7 @@ TEST(PipelineOptions, NameTheWrongField) {
     caffe::LayerParameter layer = data_layer();
     set(layer);
     try {
-      make_pipeline_options(layer, {});
+      make_database_options(layer, {}, true);
       ADD_FAILURE() << "nothing was thrown about " << field;
     } catch (const FieldError& error) {
       EXPECT_EQ(error.field(), field);

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "graph/graph.h"
+#include "layers/registry.h"
+#include "layers/type_names.h"
 
 namespace cortado::tools {
 
@@ -43,6 +45,12 @@ Json extremes_json(const Extremes& extremes, const std::vector<std::string>& nam
   return out;
 }
 
+/// Whether it is a loss of the classes that the largest score tells.
+bool is_of_classes(const caffe::LayerParameter& layer) {
+  const LossRole* role = find_loss_role(layer.type());
+  return role && role->answer == type_names::kSoftmax;
+}
+
 }  // namespace
 
 JudgedBlobs find_judged(const caffe::NetParameter& net, const caffe::NetState& state) {
@@ -53,7 +61,7 @@ JudgedBlobs find_judged(const caffe::NetParameter& net, const caffe::NetState& s
       judged.reader = &layer;
       judged.data = layer.top(0);
     }
-    const bool judges = layer.type() == "Accuracy" || (layer.type() == "SoftmaxWithLoss" && judged.scores.empty());
+    const bool judges = kind_of(layer.type()) == LayerKind::kScore || (judged.scores.empty() && is_of_classes(layer));
     if (!judges || layer.bottom_size() < 2) continue;
     judged.scores = layer.bottom(0);
     judged.labels = layer.bottom(1);
