@@ -49,7 +49,8 @@ const LossRole* find_loss_role(const std::string& type) {
 
 std::vector<const LayerType*> all_layer_types() {
   std::vector<const LayerType*> list;
-  for (const auto& [name, type] : types()) list.push_back(&type);
+  for (const auto& [name, type] : types())
+    if (type.kind != LayerKind::kInternal) list.push_back(&type);
   return list;
 }
 

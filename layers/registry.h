@@ -64,7 +64,7 @@ LayerKind kind_of(const std::string& type);   ///< kComputing where the type is 
 bool reads_records(const std::string& type);  ///< whether it has a pipeline
 /// Null where the type is no loss, or unknown.
 const LossRole* find_loss_role(const std::string& type);
-std::vector<const LayerType*> all_layer_types();  ///< sorted by name
+std::vector<const LayerType*> all_layer_types();  ///< that files may have, sorted by name
 
 /// Put one at namespace scope in the layer's file: `const RegisterLayer register_relu({"ReLU", ...});`
 /// Two of one name end the program as it starts.

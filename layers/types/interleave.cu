@@ -55,7 +55,6 @@ const RegisterLayer register_interleave({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<InterleaveLayer>,
-    .kind = LayerKind::kInternal,
 });
 
 }  // namespace
