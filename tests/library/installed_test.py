@@ -46,11 +46,9 @@ def examples(installed, library, run, source):
 def by_pkg_config(installed, run, source):
     """classify.c, built with the flags that pkg-config gives."""
     file = next(installed.glob('lib/**/cortado.pc'))
-    text = file.read_text()
-    prefix = re.search('^prefix=(.*)$', text, re.M).group(1)
-    flags = run('--define-variable=prefix=%s' % installed, '--cflags', '--libs', 'cortado', program='pkg-config',
+    flags = run('--cflags', '--libs', 'cortado', program='pkg-config',
                 env=dict(os.environ, PKG_CONFIG_PATH=str(file.parent))).stdout
-    assert prefix and '-lcortado' in flags, text
+    assert '-lcortado' in flags, file.read_text()
     run('-Wall', '-Wextra', '-Wpedantic', '-Werror', '-std=c99', source + '/examples/library/classify.c', '-o',
         'by_pkg_config', *flags.split(), program='cc')
     return './by_pkg_config'
