@@ -11,10 +11,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/descriptor.h"
 #include "core/error.h"
 #include "core/program_path.h"
 #include "http/request_error.h"
-#include "studio/descriptor.h"
 
 extern char** environ;
 
@@ -103,10 +103,10 @@ class Running {
 /// Takes what is there; closes the pipe at its end.
 std::string take(Descriptor& pipe) {
   std::array<char, 65536> piece;
-  const ssize_t got = ::read(pipe.get(), piece.data(), piece.size());
+  const ssize_t got = ::read(pipe.fd(), piece.data(), piece.size());
   if (got < 0 && errno == EINTR) return {};
   if (got <= 0) {
-    pipe.close();
+    pipe = Descriptor();
     return {};
   }
   return {piece.data(), size_t(got)};
@@ -117,17 +117,17 @@ std::string take(Descriptor& pipe) {
 ChildResult run_child(const std::vector<std::string>& words, const ChildOptions& options) {
   Pipe out, err;
   Spawn spawn(options.folder);
-  spawn.put(out.write.get(), STDOUT_FILENO);
-  spawn.put(err.write.get(), STDERR_FILENO);
+  spawn.put(out.write.fd(), STDOUT_FILENO);
+  spawn.put(err.write.fd(), STDERR_FILENO);
   const pid_t process = spawn.run(words);
   Running child(process);
   if (options.on_start) options.on_start(process);
-  out.write.close();
-  err.write.close();
+  out.write = Descriptor();
+  err.write = Descriptor();
   ChildResult result;
   const auto end = std::chrono::steady_clock::now() + options.time;
-  while (out.read || err.read) {
-    std::array<pollfd, 2> wanted{{{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
+  while (out.read.ok() || err.read.ok()) {
+    std::array<pollfd, 2> wanted{{{out.read.fd(), POLLIN, 0}, {err.read.fd(), POLLIN, 0}}};
     ::poll(wanted.data(), wanted.size(), int(kChildLook.count()));
     if (options.cancelled && *options.cancelled) throw RequestError(Refusal::kCancelled, "it was stopped");
     if (std::chrono::steady_clock::now() > end)
@@ -145,11 +145,11 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
 }
 
 pid_t start_child(const std::vector<std::string>& words, const std::string& folder, const std::string& log) {
-  const Descriptor file(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0666));
-  if (!file) throw RequestError(Refusal::kInternal, log + ": " + std::strerror(errno));
+  const Descriptor file(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0666);
+  if (!file.ok()) throw RequestError(Refusal::kInternal, log + ": " + std::strerror(errno));
   Spawn spawn(folder);
-  spawn.put(file.get(), STDOUT_FILENO);
-  spawn.put(file.get(), STDERR_FILENO);
+  spawn.put(file.fd(), STDOUT_FILENO);
+  spawn.put(file.fd(), STDERR_FILENO);
   return spawn.run(words);
 }
 

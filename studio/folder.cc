@@ -12,7 +12,6 @@
 
 #include "core/error.h"
 #include "http/request_error.h"
-#include "studio/descriptor.h"
 
 namespace cortado::studio {
 
@@ -42,13 +41,15 @@ std::vector<std::string> parts_of(const std::string& path) {
   throw RequestError(Refusal::kInvalid, path + ": " + std::strerror(error));
 }
 
+Descriptor open_folder_in(int folder, const std::string& name) {
+  return Descriptor(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
 /// The folder that the last part lies in, part by part, so that no link is followed.
 Descriptor open_above(int root, const std::string& path, const std::vector<std::string>& parts) {
-  Descriptor folder(::openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  for (size_t i = 0; i + 1 < parts.size() && folder; ++i) {
-    folder = Descriptor(::openat(folder.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  }
-  if (!folder) refuse_path(path, errno);
+  Descriptor folder = open_folder_in(root, ".");
+  for (size_t i = 0; i + 1 < parts.size() && folder.ok(); ++i) folder = open_folder_in(folder.fd(), parts[i]);
+  if (!folder.ok()) refuse_path(path, errno);
   return folder;
 }
 
@@ -56,15 +57,15 @@ Descriptor open_below(int root, const std::string& path, int flags) {
   const std::vector<std::string> parts = parts_of(path);
   const Descriptor above = open_above(root, path, parts);
   Descriptor file(
-      ::openat(above.get(), parts.empty() ? "." : parts.back().c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file) refuse_path(path, errno);
+      ::openat(above.fd(), parts.empty() ? "." : parts.back().c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.ok()) refuse_path(path, errno);
   return file;
 }
 
 Descriptor open_regular(int root, const std::string& path, int64_t& bytes) {
   Descriptor file = open_below(root, path, O_RDONLY);
   struct stat info {};
-  if (::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode))
+  if (::fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode))
     throw RequestError(Refusal::kInvalid, path + ": this is no regular file");
   bytes = info.st_size;
   return file;
@@ -74,7 +75,7 @@ std::string read_from(const Descriptor& file, int64_t offset, int64_t most) {
   std::string content(size_t(most), '\0');
   size_t got = 0;
   while (got < content.size()) {
-    const ssize_t n = ::pread(file.get(), content.data() + got, content.size() - got, offset + int64_t(got));
+    const ssize_t n = ::pread(file.fd(), content.data() + got, content.size() - got, offset + int64_t(got));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) break;
     got += size_t(n);
@@ -89,32 +90,28 @@ Folder::Folder(const std::string& path) {
   char* const real = ::realpath(path.c_str(), nullptr);
   if (real) root_ = real;
   std::free(real);
-  fd_ = root_.empty() ? -1 : ::open(root_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
-  if (fd_ < 0)
+  if (!root_.empty()) folder_ = Descriptor(root_, O_PATH | O_DIRECTORY);
+  if (!folder_.ok())
     throw Error(ExitCode::kIo, path + ": " + std::strerror(errno), "the studio works in a folder that is there");
-}
-
-Folder::~Folder() {
-  if (fd_ >= 0) ::close(fd_);
 }
 
 std::string Folder::at(const std::string& path) const {
   const std::vector<std::string> parts = parts_of(path);
-  Descriptor folder(::openat(fd_, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  Descriptor folder = open_folder_in(folder_.fd(), ".");
   std::string whole = root_;
   for (size_t i = 0; i < parts.size(); ++i) {
     whole += (whole.ends_with('/') ? "" : "/") + parts[i];
-    if (!folder) continue;
+    if (!folder.ok()) continue;
     struct stat info {};
-    if (::fstatat(folder.get(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (::fstatat(folder.fd(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) refuse_path(path, errno);
       folder = Descriptor();  // the rest is to be made
       continue;
     }
     if (S_ISLNK(info.st_mode)) refuse_path(path, ELOOP);
     if (i + 1 == parts.size()) break;
-    folder = Descriptor(::openat(folder.get(), parts[i].c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!folder) refuse_path(path, errno);
+    folder = open_folder_in(folder.fd(), parts[i]);
+    if (!folder.ok()) refuse_path(path, errno);
   }
   return whole;
 }
@@ -128,7 +125,7 @@ std::string Folder::file_at(const std::string& path) const {
 
 bool Folder::has(const std::string& path) const {
   try {
-    open_below(fd_, path, O_PATH);
+    open_below(folder_.fd(), path, O_PATH);
     struct stat info {};
     return ::stat(at(path).c_str(), &info) == 0;
   } catch (const RequestError& error) {
@@ -139,26 +136,26 @@ bool Folder::has(const std::string& path) const {
 
 std::string Folder::read(const std::string& path, int64_t most) const {
   int64_t bytes = 0;
-  const Descriptor file = open_regular(fd_, path, bytes);
+  const Descriptor file = open_regular(folder_.fd(), path, bytes);
   if (bytes > most) throw RequestError(Refusal::kTooLarge, path + " has " + std::to_string(bytes) + " bytes");
   return read_from(file, 0, bytes);
 }
 
 std::string Folder::read_part(const std::string& path, int64_t offset, int64_t most) const {
   int64_t bytes = 0;
-  const Descriptor file = open_regular(fd_, path, bytes);
+  const Descriptor file = open_regular(folder_.fd(), path, bytes);
   return read_from(file, offset, std::clamp<int64_t>(bytes - offset, 0, most));
 }
 
 int64_t Folder::size(const std::string& path) const {
   int64_t bytes = 0;
-  open_regular(fd_, path, bytes);
+  open_regular(folder_.fd(), path, bytes);
   return bytes;
 }
 
 std::vector<Entry> Folder::list(const std::string& path) const {
-  Descriptor folder = open_below(fd_, path, O_RDONLY | O_DIRECTORY);
-  DIR* const stream = ::fdopendir(folder.get());
+  Descriptor folder = open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY);
+  DIR* const stream = ::fdopendir(folder.fd());
   if (!stream) refuse_path(path, errno);
   folder.release();
   std::vector<Entry> entries;

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "core/descriptor.h"
+
 namespace cortado::studio {
 
 /// A file or folder of a listing.
@@ -19,9 +21,6 @@ struct Entry {
 class Folder {
  public:
   explicit Folder(const std::string& path);  ///< throws Error(kIo) where it is none
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
 
   const std::string& root() const { return root_; }  ///< absolute, without links
 
@@ -43,11 +42,8 @@ class Folder {
   void make(const std::string& path) const;
 
  private:
-  int open_file(const std::string& path) const;
-  int open_folder(const std::string& path) const;
-
   std::string root_;
-  int fd_ = -1;
+  Descriptor folder_;
 };
 
 /// A name that is a path's part and no surprise in any tool: letters, digits, '_', '-', '.', no '.' in front, 64
