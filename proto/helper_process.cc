@@ -1,11 +1,8 @@
 #include "proto/helper_process.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/file.h"
 #include "core/program_path.h"
-
-extern char** environ;
 
 namespace cortado {
 
@@ -25,10 +19,6 @@ namespace {
 
 constexpr int kPatienceMilliseconds = 300'000;
 constexpr size_t kLongestComplaint = 2000;
-
-void close_one(int& fd) {
-  if (fd >= 0) ::close(std::exchange(fd, -1));
-}
 
 /// Bytes of the UTF-8 character that `text` begins with; 0: it begins with none.
 size_t character(std::string_view text) {
@@ -40,53 +30,19 @@ size_t character(std::string_view text) {
   return bytes;
 }
 
-/// Three pairs of ends. Input is a socket, because a write to a pipe without a reader would end this process.
-struct Ends {
-  int in[2] = {-1, -1}, out[2] = {-1, -1}, complaint[2] = {-1, -1};
+/// The program's path, and its arguments.
+std::vector<std::string> words_of(const std::string& program, const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = {companion_path(program)};
+  if (words[0].empty()) throw std::runtime_error(program + " is not beside the program");
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
 
-  Ends() {
-    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, in) == 0 && ::pipe2(out, O_CLOEXEC) == 0 &&
-        ::pipe2(complaint, O_CLOEXEC) == 0)
-      return;
-    const std::string reason = std::strerror(errno);
-    close_all();
-    throw std::runtime_error(reason);
-  }
-  ~Ends() { close_all(); }
-
- private:
-  void close_all() {
-    for (int* pair : {in, out, complaint})
-      for (int i = 0; i < 2; ++i) close_one(pair[i]);
-  }
-};
-
-/// A group of its own: Ctrl-C on the terminal is for us, and it may be writing the snapshot that we then want.
-pid_t start(const std::string& path, const std::vector<std::string>& arguments, const Ends& ends) {
-  std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawnattr_init(&attributes);
-  ::posix_spawn_file_actions_adddup2(&actions, ends.in[1], 0);
-  ::posix_spawn_file_actions_adddup2(&actions, ends.out[1], 1);
-  ::posix_spawn_file_actions_adddup2(&actions, ends.complaint[1], 2);
-  sigset_t none, usual;
-  ::sigemptyset(&none);
-  ::sigemptyset(&usual);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&usual, signal);
-  ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setsigdefault(&attributes, &usual);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  pid_t process = -1;
-  const int failure = ::posix_spawn(&process, path.c_str(), &actions, &attributes, argv.data(), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (failure != 0) throw std::runtime_error(path + " cannot be started: " + std::strerror(failure));
-  return process;
+/// A pipe whose input is a socket: a write to a pipe without a reader would end this process.
+Pipe socket_pipe() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error(std::strerror(errno));
+  return {Descriptor(ends[1]), Descriptor(ends[0])};
 }
 
 }  // namespace
@@ -103,50 +59,30 @@ std::string tidy(std::string text) {
 }
 
 int run_helper(const std::string& program, const std::vector<std::string>& arguments) {
-  const std::string path = companion_path(program);
-  if (path.empty()) throw std::runtime_error(program + " is not beside the program");
-  std::vector<char*> argv = {const_cast<char*>(program.c_str())};
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  pid_t process = -1;
-  if (const int failure = ::posix_spawn(&process, path.c_str(), nullptr, nullptr, argv.data(), environ))
-    throw std::runtime_error(path + " cannot be started: " + std::strerror(failure));
-  int status = 0;
-  while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status)) return WEXITSTATUS(status);
-  throw std::runtime_error(program + " ended in a crash (" + ::strsignal(WTERMSIG(status)) + ")");
+  Process process({.words = words_of(program, arguments)});
+  const ProcessEnd end = process.wait().value_or(ProcessEnd{});
+  if (end.signal != 0) throw std::runtime_error(program + " ended in a crash (" + end.crash() + ")");
+  return end.code;
 }
 
+/// It has a group of its own: Ctrl-C on the terminal is for us, and it may be writing the snapshot that we then want.
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {
-  const std::string path = companion_path(program);
-  if (path.empty()) throw std::runtime_error(program + " is not beside the program");
-  Ends ends;
-  std::vector<std::string> all = {program};
-  all.insert(all.end(), arguments.begin(), arguments.end());
-  process_ = start(path, all, ends);
-  in_ = std::exchange(ends.in[0], -1);
-  out_ = std::exchange(ends.out[0], -1);
-  complaint_ = std::exchange(ends.complaint[0], -1);
-}
-
-HelperProcess::~HelperProcess() {
-  if (process_ > 0) {
-    ::kill(process_, SIGKILL);
-    while (::waitpid(process_, nullptr, 0) < 0 && errno == EINTR) {
-    }
-  }
-  close_all();
-}
-
-void HelperProcess::close_all() {
-  for (int* fd : {&in_, &out_, &complaint_}) close_one(*fd);
+  const std::vector<std::string> words = words_of(program, arguments);
+  Pipe in = socket_pipe(), out = make_pipe(), complaint = make_pipe();
+  process_.emplace(ProcessOptions{.words = words,
+                                  .bond = ProcessOptions::Bond::kGroup,
+                                  .in = in.read.fd(),
+                                  .out = out.write.fd(),
+                                  .error = complaint.write.fd()});
+  in_ = std::move(in.write);
+  out_ = std::move(out.read);
+  complaint_ = std::move(complaint.read);
 }
 
 /// Until `fd` is ready; what it complains of meanwhile is kept, so that it never waits for us.
 void HelperProcess::wait_for(int fd, short event) {
   for (;;) {
-    pollfd ready[2] = {{fd, event, 0}, {complaint_, POLLIN, 0}};
+    pollfd ready[2] = {{fd, event, 0}, {complaint_.fd(), POLLIN, 0}};
     const int n = ::poll(ready, 2, kPatienceMilliseconds);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0)
@@ -159,17 +95,17 @@ void HelperProcess::wait_for(int fd, short event) {
 
 void HelperProcess::hear_complaint() {
   char text[512];
-  const ssize_t n = ::read(complaint_, text, sizeof text);
+  const ssize_t n = ::read(complaint_.fd(), text, sizeof text);
   if (n > 0) said_.append(text, std::min(size_t(n), kLongestComplaint - std::min(kLongestComplaint, said_.size())));
-  if (n == 0 || (n < 0 && errno != EINTR)) close_one(complaint_);
+  if (n == 0 || (n < 0 && errno != EINTR)) complaint_ = Descriptor();
 }
 
 bool HelperProcess::send(std::string_view bytes) {
-  if (in_ < 0) return false;
+  if (!in_.ok()) return false;
   while (!bytes.empty()) {
-    wait_for(in_, POLLOUT);
+    wait_for(in_.fd(), POLLOUT);
     const ssize_t n =
-        ::send(in_, bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 20), MSG_NOSIGNAL | MSG_DONTWAIT);
+        ::send(in_.fd(), bytes.data(), std::min<size_t>(bytes.size(), size_t(1) << 20), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n < 0) return false;
     bytes.remove_prefix(size_t(n));
@@ -178,10 +114,10 @@ bool HelperProcess::send(std::string_view bytes) {
 }
 
 size_t HelperProcess::receive(char* bytes, size_t n) {
-  if (out_ < 0) return 0;
+  if (!out_.ok()) return 0;
   for (;;) {
-    wait_for(out_, POLLIN);
-    const ssize_t got = ::read(out_, bytes, n);
+    wait_for(out_.fd(), POLLIN);
+    const ssize_t got = ::read(out_.fd(), bytes, n);
     if (got >= 0) return size_t(got);
     if (errno != EINTR) return 0;
   }
@@ -198,24 +134,21 @@ bool HelperProcess::receive_all(char* bytes, size_t n) {
 }
 
 std::string HelperProcess::finish(const std::string& doing) {
-  if (process_ < 0) return doing + " it has ended before";
-  close_one(in_);
-  close_one(out_);
-  while (complaint_ >= 0) wait_for(complaint_, POLLIN);
-  int status = 0;
-  pid_t ended;
-  do ended = ::waitpid(process_, &status, 0);
-  while (ended < 0 && errno == EINTR);
-  process_ = -1;
-  return ended < 0 ? tidy(said_) : verdict(status, doing);  // without its status, words must do
+  if (!process_) return doing + " it has ended before";
+  in_ = Descriptor();
+  out_ = Descriptor();
+  while (complaint_.ok()) wait_for(complaint_.fd(), POLLIN);
+  const std::optional<ProcessEnd> end = process_->wait();
+  process_.reset();
+  return end ? verdict(*end, doing) : tidy(said_);  // without its end, words must do
 }
 
-std::string HelperProcess::verdict(int status, const std::string& doing) const {
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return "";
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU) return doing + " it does not end";
-  if (WIFSIGNALED(status)) return doing + " it ended in a crash (" + ::strsignal(WTERMSIG(status)) + ")";
+std::string HelperProcess::verdict(const ProcessEnd& end, const std::string& doing) const {
+  if (end.shell_code() == 0) return "";
+  if (end.signal == SIGXCPU) return doing + " it does not end";
+  if (end.signal != 0) return doing + " it ended in a crash (" + end.crash() + ")";
   const std::string said = tidy(said_);
-  return said.empty() ? doing + " it ended with status " + std::to_string(WEXITSTATUS(status)) : said;
+  return said.empty() ? doing + " it ended with status " + std::to_string(end.code) : said;
 }
 
 }  // namespace cortado

@@ -2,19 +2,20 @@
 
 // A program of ours that does what must not happen in this process, beside /proc/self/exe, with pipes at both ends.
 
-#include <sys/types.h>
-
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "core/process.h"
 
 namespace cortado {
 
 class HelperProcess {
  public:
   /// Starts `program` of the folder that this process's program is in. Throws std::runtime_error saying why it cannot.
+  /// It is ended, if it still runs, when this goes.
   HelperProcess(const std::string& program, const std::vector<std::string>& arguments);
-  ~HelperProcess();  ///< ends it, if it still runs
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
@@ -33,11 +34,10 @@ class HelperProcess {
  private:
   void wait_for(int fd, short event);
   void hear_complaint();
-  void close_all();
-  std::string verdict(int status, const std::string& doing) const;
+  std::string verdict(const ProcessEnd& end, const std::string& doing) const;
 
-  pid_t process_ = -1;
-  int in_ = -1, out_ = -1, complaint_ = -1;
+  Descriptor in_, out_, complaint_;
+  std::optional<Process> process_;  ///< the first to go: the end of its input is no end of what it was to be given
   std::string said_;
 };
 

@@ -3,24 +3,17 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+#include <stdexcept>
+#include <utility>
 
 #include "core/error.h"
 
 namespace cortado::ranks {
 
 namespace {
-
-std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 void become_nothing(int fd, int flags) {
   const int nowhere = ::open("/dev/null", flags);
@@ -55,39 +48,42 @@ void write_all(int fd, const std::string& text) {
   }
 }
 
+/// Runs this program in a fork of this process, its standard error going to `lines_fd`.
+Process start_rank(const ChildProcess::Options& options, int lines_fd) {
+  const std::vector<char*> arguments = pointers_to(options.command), environment = pointers_to(options.environment);
+  const pid_t launcher = ::getpid();
+  return Process::forked([&] {
+    prepare_child(options.rank, launcher, lines_fd, options.kept_fd);
+    ::execve("/proc/self/exe", arguments.data(), environment.data());
+    ::_exit(127);
+  });
+}
+
 }  // namespace
 
 ChildProcess::ChildProcess(const Options& options) : rank_(options.rank) {
-  const std::vector<char*> arguments = pointers_to(options.command), environment = pointers_to(options.environment);
-  Descriptor writing;
-  if (rank_ != 0) {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      throw Error(ExitCode::kDevice, std::string("cannot make a pipe: ") + std::strerror(errno));
-    lines_ = Descriptor(ends[0]);
-    writing = Descriptor(ends[1]);
-    ::fcntl(lines_.fd(), F_SETFL, O_NONBLOCK);
+  try {
+    Pipe lines;
+    if (rank_ != 0) {
+      lines = make_pipe();
+      ::fcntl(lines.read.fd(), F_SETFL, O_NONBLOCK);
+    }
+    process_.emplace(start_rank(options, lines.write.fd()));
+    lines_ = std::move(lines.read);
+  } catch (const std::runtime_error& failure) {
+    throw Error(ExitCode::kDevice, failure.what(), "`ulimit -u` counts processes");
   }
-  const pid_t launcher = ::getpid();
-  pid_ = ::fork();
-  if (pid_ < 0)
-    throw Error(ExitCode::kDevice, std::string("cannot start a process: ") + std::strerror(errno),
-                "`ulimit -u` counts processes");
-  if (pid_ > 0) return;
-  prepare_child(rank_, launcher, writing.fd(), options.kept_fd);
-  ::execve("/proc/self/exe", arguments.data(), environment.data());
-  ::_exit(127);
 }
 
 void ChildProcess::signal(int number) const {
-  if (runs()) ::kill(pid_, number);
+  if (runs()) ::kill(process_->id(), number);
 }
 
 std::optional<int> ChildProcess::reap() {
-  int status = 0;
-  if (exit_code_ || ::waitpid(pid_, &status, WNOHANG) != pid_) return std::nullopt;
-  was_killed_ = WIFSIGNALED(status);
-  exit_code_ = was_killed_ ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  const std::optional<ProcessEnd> end = runs() ? process_->end_if_any() : std::nullopt;
+  if (!end) return std::nullopt;
+  was_killed_ = end->signal != 0;
+  exit_code_ = end->shell_code();
   return exit_code_;
 }
 

@@ -2,13 +2,11 @@
 
 // One of the processes that a launcher starts.
 
-#include <sys/types.h>
-
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "core/descriptor.h"
+#include "core/process.h"
 
 namespace cortado::ranks {
 
@@ -41,10 +39,10 @@ class ChildProcess {
 
  private:
   int rank_;
-  pid_t pid_ = -1;
   std::optional<int> exit_code_;
   bool was_killed_ = false;
   Descriptor lines_;
+  std::optional<Process> process_;
   std::string part_;  ///< of a line
 };
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/process.h"
 #include "core/program_path.h"
 
 namespace cortado::tools {
@@ -15,10 +16,7 @@ int become_companion(const std::string& program, const std::string& hint, const 
   std::vector<std::string> words = {path};
   for (const auto& [flag, values] : arguments.given())
     for (const std::string& value : values) words.push_back("--" + flag + "=" + value);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  execv(path.c_str(), argv.data());
+  ::execv(path.c_str(), pointers_to(words).data());
   throw Error(ExitCode::kIo, path + ": cannot be started: " + std::strerror(errno));
 }
 

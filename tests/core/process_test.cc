@@ -1,0 +1,92 @@
+#include "core/process.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <stdexcept>
+
+namespace cortado {
+namespace {
+
+using Bond = ProcessOptions::Bond;
+
+ProcessOptions shell(const std::string& script, Bond bond = Bond::kPart) {
+  return {.words = {"/bin/sh", "-c", script}, .bond = bond};
+}
+
+/// What a script writes.
+std::string output_of(ProcessOptions options) {
+  Pipe out = make_pipe();
+  options.out = out.write.fd();
+  Process process(options);
+  out.write = Descriptor();
+  std::string text;
+  char piece[256];
+  for (ssize_t n; (n = ::read(out.read.fd(), piece, sizeof piece)) > 0;) text.append(piece, size_t(n));
+  process.wait();
+  return text;
+}
+
+TEST(Process, EndsAreCodesAndSignals) {
+  const std::optional<ProcessEnd> exit = Process(shell("exit 3")).wait(), crash = Process(shell("kill -9 $$")).wait();
+  ASSERT_TRUE(exit && crash);
+  EXPECT_EQ(exit->shell_code(), 3);
+  EXPECT_EQ(exit->signal, 0);
+  EXPECT_EQ(crash->signal, SIGKILL);
+  EXPECT_EQ(crash->shell_code(), 128 + SIGKILL);
+  EXPECT_EQ(crash->crash(), "Killed");
+}
+
+TEST(Process, WhatCannotBeStartedSaysSo) {
+  try {
+    Process process({.words = {"/none/such"}});
+    FAIL();
+  } catch (const std::runtime_error& error) {
+    EXPECT_STREQ(error.what(), "/none/such cannot be started: No such file or directory");
+  }
+}
+
+TEST(Process, WorksInItsFolderWithItsStreams) {
+  ProcessOptions options = shell("pwd");
+  options.folder = "/usr";
+  EXPECT_EQ(output_of(options), "/usr\n");
+}
+
+TEST(Process, AGroupOfItsOwnHasNoSignalBlockedOrIgnored) {
+  sigset_t term, before;
+  ::sigemptyset(&term);
+  ::sigaddset(&term, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &term, &before);
+  EXPECT_EQ(output_of(shell("kill -TERM $$; echo deaf")), "deaf\n");
+  EXPECT_EQ(output_of(shell("kill -TERM $$; echo deaf", Bond::kGroup)), "");
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+TEST(Process, ASessionHasThreeDescriptors) {
+  const Descriptor open(::dup(STDERR_FILENO));
+  EXPECT_NE(output_of(shell("ls /proc/self/fd | wc -l")), "4\n");
+  EXPECT_EQ(output_of(shell("ls /proc/self/fd | wc -l", Bond::kSession)), "4\n");  // with the folder that ls reads
+}
+
+TEST(Process, IsEndedWithItsGroup) {
+  Pipe out = make_pipe();
+  {
+    ProcessOptions options = shell("sleep 1000 & wait", Bond::kGroup);
+    options.out = out.write.fd();
+    Process process(options);
+    EXPECT_FALSE(process.end_if_any());
+  }
+  out.write = Descriptor();
+  char none;
+  EXPECT_EQ(::read(out.read.fd(), &none, 1), 0);  // else it waits for the one that sleeps
+}
+
+TEST(Process, AForkRunsWhatItBecomes) {
+  const std::optional<ProcessEnd> end = Process::forked([] { ::_exit(5); }).wait();
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->code, 5);
+}
+
+}  // namespace
+}  // namespace cortado
