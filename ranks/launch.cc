@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/signal_waiter.h"
 #include "ranks/child_process.h"
 #include "ranks/environment.h"
 #include "ranks/shared_memory_engine.h"
@@ -29,42 +29,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kToNotice(2), kToEnd(10);  ///< after a rank has failed, and after SIGTERM
 constexpr int kLostAnother = int(ExitCode::kIo);
-constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
-/// Signals that are read instead of acting, while it lives. What is ignored (nohup) stays so.
-class ReadSignals {
- public:
-  ReadSignals() {
-    sigset_t read;
-    ::sigemptyset(&read);
-    for (const int number : kForwarded)
-      if (!ignored(number)) ::sigaddset(&read, number);
-    for (const int number : {SIGTSTP, SIGCHLD}) ::sigaddset(&read, number);
-    ::pthread_sigmask(SIG_BLOCK, &read, &before_);
-    fd_ = Descriptor(::signalfd(-1, &read, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd_.ok()) throw Error(ExitCode::kDevice, std::string("cannot wait for signals: ") + std::strerror(errno));
-  }
-  ~ReadSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  ReadSignals(const ReadSignals&) = delete;
-  ReadSignals& operator=(const ReadSignals&) = delete;
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  ::sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
 
-  int fd() const { return fd_.fd(); }
-  /// The next one that has come; 0: none.
-  int next() const {
-    signalfd_siginfo info{};
-    return ::read(fd_.fd(), &info, sizeof info) == sizeof info ? int(info.ssi_signo) : 0;
-  }
-
- private:
-  static bool ignored(int number) {
-    struct sigaction action {};
-    ::sigaction(number, nullptr, &action);
-    return action.sa_handler == SIG_IGN;
-  }
-
-  sigset_t before_;
-  Descriptor fd_;
-};
+/// What is ignored (nohup) stays so.
+std::vector<int> signals_to_read() {
+  std::vector<int> signals = {SIGTSTP, SIGCHLD};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    if (!is_ignored(signal)) signals.push_back(signal);
+  return signals;
+}
 
 /// A folder of this user's alone that goes when it does; none for "".
 class RendezvousFolder {
@@ -110,7 +88,7 @@ class Launch {
 
   int ranks_;
   std::string engine_;
-  ReadSignals signals_;
+  const SignalWaiter signals_{signals_to_read()};
   Descriptor memory_;
   RendezvousFolder rendezvous_;
   std::vector<ChildProcess> children_;

@@ -1,10 +1,12 @@
 #include "server/server.h"
 
+#include <array>
 #include <csignal>
+#include <cstring>
 #include <thread>
 
 #include "core/log.h"
-#include "core/signals_blocked.h"
+#include "core/signal_waiter.h"
 #include "http/server.h"
 #include "server/grpc/grpc_server.h"
 #include "server/models/repository.h"
@@ -14,6 +16,8 @@
 namespace cortado::server {
 
 namespace {
+
+constexpr std::array kEndSignals = {SIGTERM, SIGINT};
 
 http::Limits limits_of(const tools::Arguments& arguments) {
   const auto seconds = [&](const char* flag) { return std::chrono::seconds(arguments.integer(flag)); };
@@ -26,24 +30,6 @@ http::Limits limits_of(const tools::Arguments& arguments) {
   limits.drain_time = seconds("drain-timeout");
   return limits;
 }
-
-/// Signals that end the server, kept from every thread; whoever waits for them gets them.
-class EndSignals {
- public:
-  EndSignals() {
-    ::sigemptyset(&set_);
-    for (const int signal : {SIGTERM, SIGINT}) ::sigaddset(&set_, signal);
-    ::pthread_sigmask(SIG_BLOCK, &set_, nullptr);
-  }
-  int wait() const {
-    int signal = 0;
-    ::sigwait(&set_, &signal);
-    return signal;
-  }
-
- private:
-  sigset_t set_;
-};
 
 std::unique_ptr<GrpcServer> start_grpc(const tools::Arguments& arguments, Repository& repository, const Token& token,
                                        http::MemoryBudget& budget) {
@@ -72,7 +58,7 @@ void warn_of_strangers(const tools::Arguments& arguments) {
 }  // namespace
 
 int run_server(const tools::Arguments& arguments) {
-  const EndSignals signals;
+  const SignalWaiter signals(kEndSignals);
   const Token token(arguments.text("token-file"));
   warn_of_strangers(arguments);
   const std::string host = arguments.text("host");

@@ -1,10 +1,13 @@
 #include "studio/studio.h"
 
+#include <array>
 #include <csignal>
+#include <cstring>
 #include <iostream>
 #include <thread>
 
 #include "core/log.h"
+#include "core/signal_waiter.h"
 #include "http/memory_budget.h"
 #include "http/server.h"
 #include "studio/access.h"
@@ -14,6 +17,7 @@ namespace cortado::studio {
 
 namespace {
 
+constexpr std::array kEndSignals = {SIGTERM, SIGINT, SIGHUP};
 constexpr const char* kHost = "127.0.0.1";
 
 http::Limits limits_of(const tools::Arguments& arguments) {
@@ -27,10 +31,7 @@ http::Limits limits_of(const tools::Arguments& arguments) {
 }  // namespace
 
 int run_studio(const tools::Arguments& arguments) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const SignalWaiter signals(kEndSignals);
   Access access(arguments.text("token"));
   Workplace place(arguments.text("folder"));
   const http::Limits limits = limits_of(arguments);
@@ -41,9 +42,7 @@ int run_studio(const tools::Arguments& arguments) {
   log_info() << "the studio works in " << place.folder.root();
   std::cout << access.address() << std::endl;
   std::thread watch([&] {
-    int signal = 0;
-    sigwait(&signals, &signal);
-    log_info() << strsignal(signal) << ": the studio ends; trainings go on";
+    log_info() << strsignal(signals.wait()) << ": the studio ends; trainings go on";
     server.drain();
   });
   server.run();
