@@ -1,5 +1,6 @@
 #include "studio/api.h"
 
+#include "http/routes.h"
 #include "studio/page_files.h"
 
 namespace cortado::studio {
@@ -49,14 +50,8 @@ std::shared_ptr<void> Api::admit(const http::Head& head) {
 }
 
 const Route& Api::route_of(const http::Head& head) const {
-  bool is_known = false;
-  for (const Route& route : routes_) {
-    if (route.path != head.path) continue;
-    if (route.method == head.method) return route;
-    is_known = true;
-  }
-  if (is_known) throw RequestError(Refusal::kNoMethod, head.path + " does not take " + head.method);
-  throw RequestError(Refusal::kNotFound, "there is nothing at " + head.path);
+  std::vector<std::string> names;  // of no use: these paths have none
+  return http::route_of(routes_, head.method, head.path, names);
 }
 
 void Api::handle(const std::shared_ptr<http::Call>& call) {

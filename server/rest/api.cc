@@ -1,7 +1,7 @@
 #include "server/rest/api.h"
 
-#include "http/path_pattern.h"
 #include "http/percent.h"
+#include "http/routes.h"
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 
@@ -67,14 +67,7 @@ const std::vector<Api::Route>& Api::routes() {
 }
 
 const Api::Route& Api::route_of(const Head& head, Names& names) {
-  bool is_known = false;
-  for (const Route& route : routes()) {
-    if (!http::matches(route.path, head.path, names)) continue;
-    if (head.method == route.method || (head.method == "HEAD" && std::string_view(route.method) == "GET")) return route;
-    is_known = true;
-  }
-  if (is_known) throw RequestError(Refusal::kNoMethod, head.path + " does not take " + head.method);
-  throw RequestError(Refusal::kNotFound, "there is nothing at " + head.path);
+  return http::route_of(routes(), head.method == "HEAD" ? "GET" : head.method, head.path, names);
 }
 
 /// While a request to infer is read, its model's batches may wait for it.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "http/path_pattern.h"
+#include "http/routes.h"
 #include "http/secret.h"
 
 namespace cortado::http {
@@ -23,6 +24,26 @@ TEST(PathPattern, a_star_is_one_part) {
   EXPECT_EQ(parts, (std::vector<std::string>{"a", "1"}));
   for (const char* path : {"/v2/models", "/v2/models/", "/v2/models/a/b", "/v2/models//x", "v2/models/a", ""})
     EXPECT_FALSE(matches("/v2/models/*", path, parts)) << path;
+}
+
+TEST(Routes, the_first_that_takes_method_and_path_answers) {
+  struct Route {
+    const char *method, *path;
+  };
+  const std::vector<Route> routes = {{"GET", "/models/*"}, {"POST", "/models/*"}, {"GET", "/"}};
+  std::vector<std::string> names;
+  const auto refusal = [&](const char* method, const char* path) {
+    try {
+      route_of(routes, method, path, names);
+    } catch (const RequestError& error) {
+      return error.why();
+    }
+    return Refusal::kInternal;
+  };
+  EXPECT_EQ(&route_of(routes, "POST", "/models/a", names), &routes[1]);
+  EXPECT_EQ(names, std::vector<std::string>{"a"});
+  EXPECT_EQ(refusal("PUT", "/models/a"), Refusal::kNoMethod);
+  EXPECT_EQ(refusal("GET", "/none"), Refusal::kNotFound);
 }
 
 TEST(Secret, only_the_same_is_the_same) {
