@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "http/memory_budget.h"
-#include "server/grpc/inference.grpc.pb.h"
+#include "server/models/inference.grpc.pb.h"
 #include "server/models/repository.h"
 
 namespace cortado::server {

@@ -2,6 +2,7 @@
 
 #include "server/grpc/infer_call.h"
 #include "server/grpc/messages.h"
+#include "server/models/description.h"
 
 namespace cortado::server {
 
@@ -63,18 +64,18 @@ Service::Reactor* Service::ModelReady(Context* context, const inference::ModelRe
 
 Service::Reactor* Service::ServerMetadata(Context* context, const inference::ServerMetadataRequest*,
                                           inference::ServerMetadataResponse* response) {
-  return finished(context, [&] { write_metadata(*response); });
+  return finished(context, [&] { *response = metadata_of_server(); });
 }
 
 Service::Reactor* Service::ModelMetadata(Context* context, const inference::ModelMetadataRequest* request,
                                          inference::ModelMetadataResponse* response) {
-  return finished(context, [&] { write_metadata(*repository_.find(request->name(), request->version()), *response); });
+  return finished(context, [&] { *response = metadata_of(*repository_.find(request->name(), request->version())); });
 }
 
 Service::Reactor* Service::ModelConfig(Context* context, const inference::ModelConfigRequest* request,
                                        inference::ModelConfigResponse* response) {
   return finished(context, [&] {
-    write_config(*repository_.find(request->name(), request->version()), *response->mutable_config());
+    *response->mutable_config() = config_of(*repository_.find(request->name(), request->version()));
   });
 }
 
@@ -86,13 +87,13 @@ Service::Reactor* Service::ModelStatistics(Context* context, const inference::Mo
       versions = repository_.all();
     else
       versions.push_back(repository_.find(request->name(), request->version()));
-    for (const auto& version : versions) write_statistics(*version, *response->add_model_stats());
+    *response = statistics_of(versions);
   });
 }
 
 Service::Reactor* Service::RepositoryIndex(Context* context, const inference::RepositoryIndexRequest* request,
                                            inference::RepositoryIndexResponse* response) {
-  return finished(context, [&] { write_index(repository_.index(), request->ready(), *response); });
+  return finished(context, [&] { *response = index_of(repository_.index(), request->ready()); });
 }
 
 namespace {

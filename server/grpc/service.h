@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "http/memory_budget.h"
-#include "server/grpc/inference.grpc.pb.h"
+#include "server/models/inference.grpc.pb.h"
 #include "server/models/repository.h"
 #include "server/token.h"
 

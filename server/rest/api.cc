@@ -2,6 +2,7 @@
 
 #include "http/percent.h"
 #include "http/routes.h"
+#include "server/models/description.h"
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 
@@ -117,11 +118,11 @@ void Api::ready(const std::shared_ptr<Call>& call, const Names&) {
 }
 
 void Api::server_metadata(const std::shared_ptr<Call>& call, const Names&) {
-  call->answer(json_reply(server_metadata_json()));
+  call->answer(json_reply(json_of(metadata_of_server())));
 }
 
 void Api::model_metadata(const std::shared_ptr<Call>& call, const Names& names) {
-  call->answer(json_reply(metadata_json(*version_of(names))));
+  call->answer(json_reply(json_of(metadata_of(*version_of(names)))));
 }
 
 void Api::model_ready(const std::shared_ptr<Call>& call, const Names& names) {
@@ -130,19 +131,19 @@ void Api::model_ready(const std::shared_ptr<Call>& call, const Names& names) {
 }
 
 void Api::config(const std::shared_ptr<Call>& call, const Names& names) {
-  call->answer(json_reply(config_json(*version_of(names))));
+  call->answer(json_reply(json_of(config_of(*version_of(names)))));
 }
 
 void Api::statistics(const std::shared_ptr<Call>& call, const Names& names) {
-  call->answer(json_reply(statistics_json({version_of(names)})));
+  call->answer(json_reply(json_of(statistics_of({version_of(names)}))));
 }
 
 void Api::all_statistics(const std::shared_ptr<Call>& call, const Names&) {
-  call->answer(json_reply(statistics_json(repository_.all())));
+  call->answer(json_reply(json_of(statistics_of(repository_.all()))));
 }
 
 void Api::index(const std::shared_ptr<Call>& call, const Names&) {
-  call->answer(json_reply(index_json(repository_.index(), wants_ready_only(call->body))));
+  call->answer(json_reply(json_of(index_of(repository_.index(), wants_ready_only(call->body)))["models"]));
 }
 
 void Api::load(const std::shared_ptr<Call>& call, const Names& names) {
