@@ -99,11 +99,6 @@ class Gemm final : public ConvKernel {
   }
 
  private:
-  void multiply(Context& context, const GemmShape& shape, const float* a, const float* b, float* c,
-                float beta = 0) const {
-    gemm(context, shape, a, b, c, beta, library_);
-  }
-
   void forward(Context& context, const float* x, const float* w, const float* bias, float* y, void* scratch) {
     x = x_.load(context, x, scratch);
     w = load_w(context, w, scratch);
@@ -111,7 +106,7 @@ class Gemm final : public ConvKernel {
     if (sum_) y_.load(context, y, scratch);
     each_group([&](int64_t group, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
-      multiply(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at, sum_ ? 1.0f : 0.0f);
+      gemm(context, {filters_, places_, rows_}, w + w_at, columns, out + y_at, sum_ ? 1.0f : 0.0f, library_);
       finish(context, bias ? bias + group * filters_ : nullptr, out + y_at);
     });
     y_.store(context, y, scratch);
@@ -123,7 +118,7 @@ class Gemm final : public ConvKernel {
     float* out = x_.target(dx, scratch);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
       float* columns = columns_are_x(s_) ? out + x_at : static_cast<float*>(scratch_part(scratch, columns_));
-      multiply(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns);
+      gemm(context, {rows_, places_, filters_, /*transpose_a=*/true}, w + w_at, dy + y_at, columns, 0, library_);
       if (!columns_are_x(s_)) sum_columns(context, columns, out + x_at);
     });
     x_.store(context, dx, scratch);
@@ -141,7 +136,8 @@ class Gemm final : public ConvKernel {
       format_.to_plain(context, g.w, dw);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {
       const float* columns = fill_columns(context, x + x_at, scratch);
-      multiply(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1.0f);
+      gemm(context, {filters_, rows_, places_, false, /*transpose_b=*/true}, dy + y_at, columns, dw + w_at, 1,
+           library_);
     });
     if (!format_.is_plain()) format_.from_plain(context, dw, g.w);
   }

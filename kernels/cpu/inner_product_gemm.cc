@@ -27,7 +27,8 @@ class Gemm final : public InnerProduct {
 
   void forward(Context& context, const void* x, const void* w, const void* bias, void* result, void* scratch) override {
     float* y = floats(result);
-    multiply(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y);
+    gemm(context, {r_.rows, r_.outputs, r_.inputs, false, !r_.transpose}, x, plain(context, floats(w), scratch), y, 0,
+         library_);
     if (!bias && !r_.post.activation) return;
     with_activation(r_.post.activation.kind, [&](auto kind) {
       parallel_ranges(context, r_.rows, 1, [&](int64_t begin, int64_t end) {
@@ -42,8 +43,8 @@ class Gemm final : public InnerProduct {
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
-    multiply(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch),
-             floats(dx));
+    gemm(context, {r_.rows, r_.inputs, r_.outputs, false, r_.transpose}, dy, plain(context, w, scratch), dx, 0,
+         library_);
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
@@ -53,18 +54,13 @@ class Gemm final : public InnerProduct {
     if (d.add_w && !format_.is_plain()) format_.to_plain(context, d.w, dw);
     const float beta = d.add_w ? 1 : 0;
     if (r_.transpose)
-      multiply(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta);
+      gemm(context, {r_.inputs, r_.outputs, r_.rows, true, false}, x, dy, dw, beta, library_);
     else
-      multiply(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta);
+      gemm(context, {r_.outputs, r_.inputs, r_.rows, true, false}, dy, x, dw, beta, library_);
     if (!format_.is_plain()) format_.from_plain(context, dw, d.w);
   }
 
  private:
-  void multiply(Context& context, const GemmShape& shape, const void* a, const void* b, float* c,
-                float beta = 0) const {
-    gemm(context, shape, a, b, c, beta, library_);
-  }
-
   const float* plain(Context& context, const float* w, void* scratch) const {
     if (format_.is_plain()) return w;
     format_.to_plain(context, w, static_cast<float*>(scratch));
