@@ -5,6 +5,7 @@
 
 #include "core/file.h"
 #include "core/log.h"
+#include "core/text.h"
 #include "graph/freeze.h"
 #include "layers/registry.h"
 #include "net/epoch.h"
@@ -35,12 +36,6 @@ std::unique_ptr<Net> make_tail(SolverNetFile wanted, Net& test, int64_t records,
   if (left == 0) return nullptr;
   wanted.options.share = {};  // it is one batch
   return make_net(with_data_batch(std::move(wanted.file), left), wanted.options, context, &test);
-}
-
-bool has_weights_of_its_own(const Net& test, const Net& train) {
-  for (const graph::SourceLayer& layer : test.plan().graph.layers)
-    if (!layer.weights.empty() && train.plan().graph.source_named(layer.config->name()) < 0) return true;
-  return false;
 }
 
 }  // namespace
@@ -208,13 +203,12 @@ void check_whole_batches(const graph::Graph& graph, int64_t shards) {
   for (size_t i = 0; i < graph.layers.size(); ++i) {
     const caffe::LayerParameter& layer = *graph.layers[i].config;
     if (const LayerType* type = find_layer_type(layer.type()); !type || !type->needs_whole_batch) continue;
-    throw Error(
-        ExitCode::kNet,
-        {graph.place_of_layer(int(i), "type"),
-         "layer '" + layer.name() + "' (" + layer.type() + ") takes statistics of a whole batch, and the batch " +
-             "is divided into " + std::to_string(shards) + " shards",
-         "train with one process and without shards, or write type: \"BN\", whose statistics are of each shard",
-         {}});
+    throw Error(ExitCode::kNet,
+                {graph.place_of_layer(int(i), "type"),
+                 layer_text(layer.name(), layer.type()) + " takes statistics of a whole batch, and the batch " +
+                     "is divided into " + std::to_string(shards) + " shards",
+                 "train with one process and without shards, or write type: \"BN\", whose statistics are of each shard",
+                 {}});
   }
 }
 
@@ -263,12 +257,13 @@ std::vector<std::string> starting_weights(const SolverFile& file, const SolverOp
 }
 
 void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets) {
+  std::vector<Net*> with_weights = {nets.train.get()};
+  for (const std::unique_ptr<Net>& test : nets.tests)
+    if (!test->layers_without_weights().empty()) with_weights.push_back(test.get());
   for (const std::string& path : files) {
     log_info() << "Finetuning from " << path;
     const std::vector<LayerWeights> weights = read_weights(path);
-    nets.train->load_weights(weights, path);
-    for (const std::unique_ptr<Net>& test : nets.tests)
-      if (has_weights_of_its_own(*test, *nets.train)) test->load_weights(weights, path);
+    for (Net* net : with_weights) net->load_weights(weights, path);
   }
   if (files.empty()) return;
   if (const std::vector<std::string> fresh = nets.train->layers_without_weights(); !fresh.empty())
