@@ -40,19 +40,25 @@ int process_in(std::string_view name) {
 
 bool is_gone(int process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
+/// body(NAME, name) for every "NAME.tmp..." in a folder.
+template <typename Body>
+void each_temporary(const std::string& folder, const Body& body) {
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    const size_t mark = name.rfind(kMark);
+    if (mark != name.npos && mark > 0) body(name.substr(0, mark), name);
+  }
+}
+
 /// Names in a folder that processes which are gone may have left, by the name of what they are in place of.
 using Leftovers = std::multimap<std::string, std::string>;
 
 Leftovers leftovers_in(const std::string& folder) {
   Leftovers found;
-  std::error_code failure;
-  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
-    const std::string name = entry->path().filename().string();
-    const size_t mark = name.rfind(kMark);
-    if (mark == name.npos || mark == 0) continue;
-    if (const int process = process_in(name); process > 0 && is_gone(process))
-      found.emplace(name.substr(0, mark), name);
-  }
+  each_temporary(folder, [&](const std::string& whole, const std::string& name) {
+    if (const int process = process_in(name); process > 0 && is_gone(process)) found.emplace(whole, name);
+  });
   return found;
 }
 
@@ -80,6 +86,13 @@ void remove_leftovers(const std::string& path) {
   const auto [begin, end] = known->second.equal_range(whole.filename().string());
   for (auto left = begin; left != end; ++left) remove_leftover(join_path(folder, left->second));
   known->second.erase(begin, end);
+}
+
+void remove_leftovers(const std::string& folder, FunctionRef<bool(std::string_view)> are_ours) {
+  each_temporary(folder, [&](const std::string& whole, const std::string& name) {
+    std::error_code ignored;
+    if (are_ours(whole)) fs::remove(join_path(folder, name), ignored);
+  });
 }
 
 }  // namespace cortado

@@ -3,15 +3,19 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <string_view>
 
 #include "core/descriptor.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/leftovers.h"
 #include "core/log.h"
 #include "core/made_folders.h"
 #include "core/try_for.h"
@@ -20,6 +24,8 @@
 namespace cortado {
 
 namespace {
+
+constexpr std::array kSnapshotEndings = {".caffemodel", ".solverstate", ".caffemodel.h5", ".solverstate.h5"};
 
 std::string folder_or_here(const std::string& prefix) {
   const std::string folder = folder_of(prefix);
@@ -71,18 +77,10 @@ int open_locked(const std::string& path, const std::string& prefix) {
   return -1;
 }
 
-/// Removes the files that a killed process was writing. No other process can be writing any: the lock is held.
-void remove_leftovers(const std::string& prefix) {
-  const std::string begin = file_name_of(prefix);
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_or_here(prefix), ignored)) {
-    const std::string name = entry.path().filename().string();
-    bool ours = false;
-    for (const char* half : {".caffemodel.tmp.", ".solverstate.tmp.", ".caffemodel.h5.tmp.", ".solverstate.h5.tmp."})
-      ours = ours || name.find(half) != std::string::npos;
-    if (ours && (name.starts_with(begin + "_iter_") || name.starts_with(begin + "_best.")))
-      std::filesystem::remove(entry.path(), ignored);
-  }
+/// Of the weights and the state that a training with this prefix writes.
+bool is_snapshot_name(std::string_view name, const std::string& begin) {
+  if (!name.starts_with(begin + "_iter_") && !name.starts_with(begin + "_best.")) return false;
+  return std::ranges::any_of(kSnapshotEndings, [&](const char* ending) { return name.ends_with(ending); });
 }
 
 }  // namespace
@@ -93,7 +91,8 @@ class SnapshotLock::File {
   File(const std::string& path, const std::string& prefix, std::unique_ptr<MadeFolders> folders)
       : folders_(std::move(folders)), path_(path) {
     while (file_ < 0) file_ = open_locked(path_, prefix);
-    remove_leftovers(prefix);
+    remove_leftovers(folder_or_here(prefix),
+                     [begin = file_name_of(prefix)](std::string_view name) { return is_snapshot_name(name, begin); });
   }
   ~File() {
     ::unlink(path_.c_str());  // while the lock is held: a waiting process finds that its file has no name
