@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "data/image/png.h"
+#include "data/image/tile_sheet.h"
 #include "net/tensor_values.h"
 
 namespace cortado::runs {
@@ -34,14 +35,6 @@ Range range_of(const float* values, int64_t count) {
   return {*least, *most};
 }
 
-void draw(const float* tile, const Tiles& tiles, const Range& range, int64_t top, int64_t left, data::Image& to) {
-  for (int64_t c = 0; c < tiles.channels; ++c)
-    for (int64_t y = 0; y < tiles.height; ++y)
-      for (int64_t x = 0; x < tiles.width; ++x)
-        to.pixels[size_t(((top + y) * to.width + left + x) * to.channels + c)] =
-            range.level(tile[(c * tiles.height + y) * tiles.width + x]);
-}
-
 /// Then backward reads it, so that it is there until the last weight's gradient is.
 bool is_read_by_weights(const graph::Graph& graph, graph::ValueId data) {
   for (const graph::Node& node : graph.nodes)
@@ -53,19 +46,19 @@ bool is_read_by_weights(const graph::Graph& graph, graph::ValueId data) {
 
 EncodedImage sheet_of(const Tiles& tiles, bool each_alone) {
   const int64_t shown = std::min<int64_t>(tiles.count, kMostTiles),
-                columns = std::max<int64_t>(1, std::llround(std::ceil(std::sqrt(double(shown))))),
-                rows = (shown + columns - 1) / columns;
-  data::Image sheet;
-  sheet.resize(int(tiles.channels), int(rows * (tiles.height + kGap) - kGap),
-               int(columns * (tiles.width + kGap) - kGap));
-  std::fill(sheet.pixels.begin(), sheet.pixels.end(), uint8_t(0));
+                columns = std::max<int64_t>(1, std::llround(std::ceil(std::sqrt(double(shown)))));
+  data::TileSheet sheet{tiles.height, tiles.width, shown, columns, kGap, 0, {}};
+  sheet.resize(tiles.channels);
+  std::fill(sheet.image.pixels.begin(), sheet.image.pixels.end(), uint8_t(0));
   const Range all = range_of(tiles.values.data(), shown * tiles.size());
   for (int64_t i = 0; i < shown; ++i) {
     const float* tile = tiles.values.data() + i * tiles.size();
-    draw(tile, tiles, each_alone ? range_of(tile, tiles.size()) : all, i / columns * (tiles.height + kGap),
-         i % columns * (tiles.width + kGap), sheet);
+    const Range range = each_alone ? range_of(tile, tiles.size()) : all;
+    sheet.paint(i, [&](int64_t c, int64_t y, int64_t x) {
+      return range.level(tile[(c * tiles.height + y) * tiles.width + x]);
+    });
   }
-  return {sheet.height, sheet.width, sheet.channels, data::encode_png(sheet)};
+  return {sheet.image.height, sheet.image.width, sheet.image.channels, data::encode_png(sheet.image)};
 }
 
 }  // namespace

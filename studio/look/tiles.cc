@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "data/image/image.h"
 #include "data/image/png.h"
+#include "data/image/tile_sheet.h"
 
 namespace cortado::studio {
 
@@ -28,31 +28,28 @@ int64_t columns_for(int64_t planes) {
 struct Grid {
   Grid(int64_t planes, int64_t height, int64_t width, int64_t wanted_columns = 0)
       : shown(std::min(planes, kMostPlanes)),
-        factor(std::max<int64_t>(1, (kWanted + std::max(height, width) - 1) / std::max(height, width))),
-        columns(wanted_columns > 0 ? wanted_columns : columns_for(shown)) {
+        factor(std::max<int64_t>(1, (kWanted + std::max(height, width) - 1) / std::max(height, width))) {
     if (std::max(height, width) >= kLeastSide * 2) factor = 1;
-    rows = (shown + columns - 1) / columns;
-    cell_height = height * factor + kGap;
-    cell_width = width * factor + kGap;
-    image.resize(3, int(rows * cell_height + kGap), int(columns * cell_width + kGap));
-    for (size_t i = 0; i < image.pixels.size(); ++i) image.pixels[i] = kBetween[i % 3];
+    const int64_t columns = wanted_columns > 0 ? wanted_columns : columns_for(shown);
+    sheet = {height * factor, width * factor, shown, columns, kGap, kGap, {}};
+    sheet.resize(3);
+    for (size_t i = 0; i < sheet.image.pixels.size(); ++i) sheet.image.pixels[i] = kBetween[i % 3];
   }
 
   /// Paints a plane; `colour(y, x, c)` is from 0 to 1.
   template <typename Colour>
-  void paint(int64_t plane, int64_t height, int64_t width, const Colour& colour) {
-    const int64_t top = plane / columns * cell_height + kGap, left = plane % columns * cell_width + kGap;
-    for (int64_t y = 0; y < height * factor; ++y)
-      for (int64_t x = 0; x < width * factor; ++x)
-        for (int64_t c = 0; c < 3; ++c)
-          image.pixels[size_t(((top + y) * image.width + left + x) * 3 + c)] =
-              uint8_t(std::lround(255 * std::clamp(colour(y / factor, x / factor, c), 0.0f, 1.0f)));
+  void paint(int64_t plane, const Colour& colour) {
+    sheet.paint(plane, [&](int64_t c, int64_t y, int64_t x) {
+      return uint8_t(std::lround(255 * std::clamp(colour(y / factor, x / factor, c), 0.0f, 1.0f)));
+    });
   }
 
-  Tiles tiles(int64_t planes) const { return {data::encode_png(image), planes, shown, image.width, image.height}; }
+  Tiles tiles(int64_t planes) const {
+    return {data::encode_png(sheet.image), planes, shown, sheet.image.width, sheet.image.height};
+  }
 
-  int64_t shown, factor, columns, rows = 0, cell_height = 0, cell_width = 0;
-  data::Image image;
+  int64_t shown, factor;
+  data::TileSheet sheet;
 };
 
 float finite(float value) { return std::isfinite(value) ? value : 0; }
@@ -69,7 +66,7 @@ Tiles activation_tiles(const Shape& shape, const std::vector<float>& values) {
   const float span = high > low ? high - low : 1;
   Grid grid(planes, height, width);
   for (int64_t plane = 0; plane < grid.shown; ++plane)
-    grid.paint(plane, height, width, [&](int64_t y, int64_t x, int64_t) {
+    grid.paint(plane, [&](int64_t y, int64_t x, int64_t) {
       return (finite(values[size_t((plane * height + y) * width + x)]) - low) / span;
     });
   return grid.tiles(planes);
@@ -83,7 +80,7 @@ Tiles filter_tiles(const Shape& shape, const std::vector<float>& values) {
   for (const float value : values) most = std::max(most, std::abs(finite(value)));
   Grid grid(planes, height, width, is_coloured || inputs == 1 || inputs > 32 ? 0 : inputs);
   for (int64_t plane = 0; plane < grid.shown; ++plane)
-    grid.paint(plane, height, width, [&](int64_t y, int64_t x, int64_t c) {
+    grid.paint(plane, [&](int64_t y, int64_t x, int64_t c) {
       const int64_t from = is_coloured ? plane * 3 + c : plane;
       return 0.5f + 0.5f * finite(values[size_t((from * height + y) * width + x)]) / most;
     });
