@@ -15,6 +15,8 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/round_up.h"
+#include "core/text.h"
 
 namespace cortado {
 
@@ -26,12 +28,10 @@ constexpr size_t kArenaAll = std::numeric_limits<size_t>::max();
 
 size_t mapped_bytes(size_t bytes) {
   const size_t unit = bytes >= kHugePage ? kHugePage : kPage;
-  return (bytes + unit - 1) / unit * unit;
+  return round_up(bytes, unit);
 }
 
 std::atomic<uint64_t> taken{0};
-
-std::string in_mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 /// The number in a file of one number; `otherwise` when there is none ("max").
 size_t number_in(const char* path, size_t otherwise) {
@@ -83,10 +83,9 @@ size_t available_memory() {
 }
 
 [[noreturn]] void throw_not_enough(size_t bytes, size_t available) {
-  throw Error(
-      ExitCode::kDevice,
-      "not enough memory: " + in_mebibytes(bytes) + " are needed, " + in_mebibytes(available) + " are available",
-      "a smaller batch_size needs less memory");
+  throw Error(ExitCode::kDevice,
+              "not enough memory: " + mebibytes(bytes) + " are needed, " + mebibytes(available) + " are available",
+              "a smaller batch_size needs less memory");
 }
 
 /// Maps one huge page too many and gives back the ends, so that the block starts on a huge page.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/cuda_error.h"
+#include "core/text.h"
 #endif
 
 namespace cortado::cuda {
@@ -20,8 +21,6 @@ namespace cortado::cuda {
 namespace {
 
 cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t>(context.stream); }
-
-std::string mebibytes(size_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
 

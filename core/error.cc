@@ -4,14 +4,15 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/text.h"
+
 namespace cortado {
 
 namespace {
 
 /// Insertions, deletions, replacements and swaps of neighbours; letters' case does not count. `most` or more is `most`.
 size_t edit_distance(std::string_view a, std::string_view b, size_t most) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; };
-  const auto same = [&](size_t i, size_t j) { return lower(a[i]) == lower(b[j]); };
+  const auto same = [&](size_t i, size_t j) { return lower_case(a[i]) == lower_case(b[j]); };
   std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
   for (size_t i = 0; i < a.size(); ++i) {

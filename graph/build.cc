@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "core/text.h"
 #include "graph/blob_index.h"
 #include "graph/draft.h"
 #include "graph/freeze.h"
@@ -58,9 +59,7 @@ class Builder {
         {graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
   }
 
-  static std::string label(const LayerParameter& config) {
-    return "layer '" + config.name() + "' (" + config.type() + ")";
-  }
+  static std::string label(const LayerParameter& config) { return layer_text(config.name(), config.type()); }
 
   void select_layers() {
     for (int i = 0; i < net().layer_size(); ++i) {

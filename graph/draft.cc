@@ -4,6 +4,7 @@
 #include <tuple>
 #include <unordered_set>
 
+#include "core/text.h"
 #include "layers/registry.h"
 #include "layers/unavailable_types.h"
 
@@ -61,7 +62,7 @@ void NetMistakes::throw_if_any(ExitCode code) const {
 }
 
 Mistake unknown_type(const std::string& layer, const std::string& type, const Place& place) {
-  const std::string who = "layer '" + layer + "'";
+  const std::string who = layer_text(layer);
   if (type.empty()) return {place, who + " has no type", "`cortado layers` lists the types that there are", {}};
   if (const UnavailableType* known = find_unavailable_type(type))
     return {place, who + ": type '" + type + "' " + known->why, known->hint, {}};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "layers/dynamic_rows.h"
 
 namespace cortado::graph {
@@ -61,7 +62,7 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
     if (notes_classes_) instance.layer->roles().scoring->note_classes(context);
   } catch (const FieldError& e) {
     throw Error(ExitCode::kNet,
-                "layer '" + name_ + "', with the shapes that the rows chosen in this batch give: " + e.message(),
+                layer_text(name_) + ", with the shapes that the rows chosen in this batch give: " + e.message(),
                 e.hint());
   }
   return instance;

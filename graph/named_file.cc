@@ -1,5 +1,6 @@
 #include "graph/named_file.h"
 
+#include "core/text.h"
 #include "proto/positions.h"
 
 namespace cortado::graph {
@@ -42,7 +43,7 @@ std::vector<Mistake> with_names_of_files(std::vector<Mistake> mistakes, const Gr
     if (!mistake.place.known()) continue;
     const std::string field = field_naming(config, mistake.place.file);
     if (!field.empty())
-      mistake.notes.push_back({graph.place_of_layer(source, field), "layer '" + config.name() + "' names it here"});
+      mistake.notes.push_back({graph.place_of_layer(source, field), layer_text(config.name()) + " names it here"});
   }
   return mistakes;
 }

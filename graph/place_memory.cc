@@ -4,17 +4,17 @@
 #include <map>
 #include <numeric>
 
+#include "core/round_up.h"
+
 namespace cortado::graph {
 
 namespace {
 
-int64_t aligned(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
-
 int64_t most_live(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
   std::map<int64_t, int64_t> change;  // by time; a life ends before the next step
   for (const Lifetime& life : lifetimes) {
-    change[life.first] += aligned(life.bytes, alignment);
-    change[int64_t(life.last) + 1] -= aligned(life.bytes, alignment);
+    change[life.first] += round_up(life.bytes, alignment);
+    change[int64_t(life.last) + 1] -= round_up(life.bytes, alignment);
   }
   int64_t live = 0, most = 0;
   for (const auto& [time, bytes] : change) most = std::max(most, live += bytes);
@@ -34,13 +34,13 @@ Placement place_memory(const std::vector<Lifetime>& lifetimes, int64_t alignment
   for (const size_t k : order) {
     const Lifetime& life = lifetimes[k];
     if (life.bytes == 0) continue;
-    const int64_t bytes = aligned(life.bytes, alignment);
+    const int64_t bytes = round_up(life.bytes, alignment);
     int64_t at = 0;
     for (const size_t other : placed) {
       const Lifetime& o = lifetimes[other];
       if (o.last < life.first || life.last < o.first) continue;
       if (placement.offsets[other] >= at + bytes) break;
-      at = std::max(at, placement.offsets[other] + aligned(o.bytes, alignment));
+      at = std::max(at, placement.offsets[other] + round_up(o.bytes, alignment));
     }
     placement.offsets[k] = at;
     placement.bytes = std::max(placement.bytes, at + bytes);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "kernels/kernel_cache.h"
 
 namespace cortado::graph {
@@ -39,7 +40,7 @@ class Preparation {
       const Weight &weight = graph_.weights[id], &owner = from_->graph.weight(theirs[id]);
       if (owner.spec.shape != weight.spec.shape)
         throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
-                                     "layer '" + weight.layer + "': its weights have shape " + weight.spec.shape.str() +
+                                     layer_text(weight.layer) + ": its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
                                      "layers of one name share their weights between the nets",
                                      {}});
@@ -116,10 +117,8 @@ class Preparation {
     try {
       return node.layer->prepare(request, context_);
     } catch (const FieldError& e) {
-      throw Error(ExitCode::kNet, {graph_.place(node, e.field()),
-                                   "layer '" + node.name + "' (" + node.type + "): " + e.message(),
-                                   e.hint(),
-                                   {}});
+      throw Error(ExitCode::kNet,
+                  {graph_.place(node, e.field()), layer_text(node.name, node.type) + ": " + e.message(), e.hint(), {}});
     }
   }
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
+#include "core/text.h"
+
 namespace cortado::http {
 
 namespace {
@@ -37,8 +40,8 @@ int status_of(Refusal why) {
 }
 
 bool is_same_name(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [&](char x, char y) { return lower(x) == lower(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](char x, char y) { return lower_case(x) == lower_case(y); });
 }
 
 }  // namespace
@@ -51,7 +54,7 @@ std::string_view Head::field(std::string_view name) const {
 
 Reply reply_of(const RequestError& error) {
   const nlohmann::json body = {{"error", error.what()}};
-  Reply reply{status_of(error.why()), body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)};
+  Reply reply{status_of(error.why()), dumped_json(body)};
   if (reply.status == 503) reply.headers.emplace_back("Retry-After", "1");
   if (reply.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
+#include "core/text.h"
 #include "layers/batch_memory.h"
 #include "layers/data_cursor.h"
 #include "layers/registry.h"
@@ -103,13 +104,13 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
   size_t last = layer.weights.size();
   while (last > from.blobs.size() && shared(last - 1)) --last;
   if (from.blobs.size() != last)
-    return "layer '" + from.name + "' has " + std::to_string(from.blobs.size()) + " blobs in the file, " +
+    return layer_text(from.name) + " has " + std::to_string(from.blobs.size()) + " blobs in the file, " +
            std::to_string(layer.weights.size()) + " in the net";
   for (size_t k = 0; k < from.blobs.size(); ++k) {
     const Shape& wanted = graph.weight(layer.weights[k]).spec.shape;
     const Shape& have = from.blobs[k].shape;
     if (is_absent(from.blobs[k]) && shared(k)) continue;
-    if (is_absent(from.blobs[k])) return "layer '" + from.name + "' blob " + std::to_string(k) + " is not in the file";
+    if (is_absent(from.blobs[k])) return layer_text(from.name) + " blob " + std::to_string(k) + " is not in the file";
     // Caffe of old wrote every blob with four axes: 1x1xNxK is NxK.
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
@@ -117,7 +118,7 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
     const LayerType* type = find_layer_type(layer.config->type());
     if (type->any_axes_of_weights && have.count() == wanted.count()) continue;
     if (have != wanted && have.dims() != padded)
-      return "layer '" + from.name + "' blob " + std::to_string(k) + ": " + have.str() + " in the file, " +
+      return layer_text(from.name) + " blob " + std::to_string(k) + ": " + have.str() + " in the file, " +
              wanted.str() + " in the net";
   }
   return {};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "core/text.h"
 #include "layers/common/class_labels.h"
 #include "net/bound_step.h"
 #include "net/label_origin.h"
@@ -17,7 +18,7 @@ bool all_finite(const std::vector<float>& values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
-std::string label(const graph::Node& node) { return "layer '" + node.name + "' (" + node.type + "): "; }
+std::string label(const graph::Node& node) { return layer_text(node.name, node.type) + ": "; }
 
 }  // namespace
 
@@ -48,7 +49,7 @@ std::string Net::first_not_finite() const {
   for (size_t id = 0; id < plan_.graph.weights.size(); ++id)
     if (!all_finite(values_of(context_, weight(graph::WeightId(id)), plan_.w_formats[id]))) {
       const graph::Weight& w = plan_.graph.weights[id];
-      return "layer '" + w.layer + "': weight blob " + std::to_string(w.index);
+      return layer_text(w.layer) + ": weight blob " + std::to_string(w.index);
     }
   // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
   for (const BoundStep& step : forward_) {
@@ -64,7 +65,7 @@ std::string Net::first_not_finite() const {
   if (plan_.graph.options.transient_gradients) return {};  // theirs is the memory of other values, too
   for (const Param& param : params_)
     if (!all_finite(values_of(context_, param.dw, param.format)))
-      return "layer '" + param.layer + "': the gradient of weight blob " + std::to_string(param.index);
+      return layer_text(param.layer) + ": the gradient of weight blob " + std::to_string(param.index);
   return {};
 }
 

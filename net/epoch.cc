@@ -1,6 +1,7 @@
 #include "net/epoch.h"
 
 #include "core/error.h"
+#include "core/text.h"
 #include "layers/record_source.h"
 
 namespace cortado {
@@ -12,12 +13,12 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
     if (!node.layer->roles().cursor) continue;
     const auto* source = node.layer->roles().records;
     if (!source || source->records() == 0)
-      throw FieldError(field, "layer '" + node.name + "' (" + node.type + ") does not know how many records it has",
+      throw FieldError(field, layer_text(node.name, node.type) + " does not know how many records it has",
                        "count in iterations");
     if (records > 0 && source->records() != records)
       throw FieldError(field,
-                       "layer '" + first + "' has " + std::to_string(records) + " records, layer '" + node.name +
-                           "' has " + std::to_string(source->records()) + ": there is no one pass over both",
+                       layer_text(first) + " has " + std::to_string(records) + " records, " + layer_text(node.name) +
+                           " has " + std::to_string(source->records()) + ": there is no one pass over both",
                        "count in iterations");
     records = source->records();
     first = node.name;

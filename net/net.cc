@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/rng.h"
+#include "core/text.h"
 #include "layers/common/class_labels.h"
 #include "layers/scoring.h"
 #include "net/bound_step.h"
@@ -20,9 +21,8 @@ void run_layer(const graph::Graph& graph, graph::NodeId id, const Work& work) {
     work();
   } catch (const FieldError& e) {
     const graph::Node& node = graph.node(id);
-    throw Error(
-        ExitCode::kNet,
-        {graph.place(node, e.field()), "layer '" + node.name + "' (" + node.type + "): " + e.message(), e.hint(), {}});
+    throw Error(ExitCode::kNet,
+                {graph.place(node, e.field()), layer_text(node.name, node.type) + ": " + e.message(), e.hint(), {}});
   }
 }
 
@@ -139,8 +139,7 @@ void Net::fill_weight(graph::WeightId id, float* plain) {
          plain);
   } catch (const FieldError& e) {
     const graph::Node& node = plan_.graph.node(node_of_weight(id));
-    throw Error(ExitCode::kNet,
-                {plan_.graph.place(node), "layer '" + weight.layer + "': " + e.message(), e.hint(), {}});
+    throw Error(ExitCode::kNet, {plan_.graph.place(node), layer_text(weight.layer) + ": " + e.message(), e.hint(), {}});
   }
 }
 

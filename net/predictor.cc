@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "core/threads.h"
 #include "graph/passes/passes.h"
 #include "layers/registry.h"
@@ -202,7 +203,7 @@ std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
       const Shape& wanted = graph.weight(layer.weights[k]).spec.shape;
       if (wanted == known[k]) continue;
       mistakes.push_back({graph.place_of_layer(int(i)),
-                          "layer '" + layer.config->name() + "' (" + layer.config->type() + ") has weights of shape " +
+                          layer_text(layer.config->name(), layer.config->type()) + " has weights of shape " +
                               known[k].str() + ", and these inputs want " + wanted.str(),
                           "",
                           {}});

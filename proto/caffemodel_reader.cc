@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "proto/batch_norm_form.h"
 #include "proto/blob_reader.h"
 #include "proto/dialect_clues.h"
@@ -77,7 +78,7 @@ class CaffemodelReader {
       if (!field.is(fields.blobs, WireField::kBytes)) continue;
       if (++blobs_ > kCaffemodelReaderMaxBlobs)
         file_.fail("more than " + std::to_string(kCaffemodelReaderMaxBlobs) + " blobs");
-      const std::string what = "layer '" + layer.name.substr(0, 100) + "', blob " + std::to_string(layer.blobs.size());
+      const std::string what = layer_text(layer.name.substr(0, 100)) + ", blob " + std::to_string(layer.blobs.size());
       layer.blobs.push_back(read_blob(file_, field.bytes, what, &origin_));
     }
   }

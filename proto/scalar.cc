@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cortado {
 
@@ -20,13 +21,6 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 using google::protobuf::io::Tokenizer;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = char(c + 32);
-  return out;
-}
 
 std::string as_written(const ScalarText& value) {
   const std::string text(value.token.text.substr(0, 60));
@@ -47,7 +41,7 @@ std::optional<double> real(const ScalarText& value) {
   const Token& token = value.token;
   double number = 0;
   if (token.kind == TokenKind::kName) {
-    const std::string name = lower(token.text);
+    const std::string name = lower_case(token.text);
     if (name == "inf" || name == "infinity")
       number = std::numeric_limits<double>::infinity();
     else if (name == "nan")
@@ -179,9 +173,7 @@ std::string kind_of(const FieldDescriptor* field) {
     case FieldDescriptor::CPPTYPE_ENUM:
       break;
   }
-  std::string list;
-  for (const std::string& name : names_of(field->enum_type())) list += (list.empty() ? "" : ", ") + name;
-  return "one of " + list;
+  return "one of " + list_text(names_of(field->enum_type()));
 }
 
 }  // namespace cortado

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/device_name.h"
+#include "core/text.h"
 #include "layers/common/python_object.h"
 #include "pymodule/arrays.h"
 #include "pymodule/classes.h"
@@ -128,7 +129,7 @@ void set_part(NetHandle& handle, const std::string& blob, const Given& values, B
 graph::WeightId weight_of(const Net& net, const std::string& layer, int64_t index) {
   const std::vector<graph::WeightId>& weights = layers_of(net)[layer_named(net, layer)].weights;
   if (index >= 0 && size_t(index) < weights.size()) return weights[size_t(index)];
-  throw Error(ExitCode::kUsage, "layer '" + layer + "' has " + std::to_string(weights.size()) + " weights");
+  throw Error(ExitCode::kUsage, layer_text(layer) + " has " + std::to_string(weights.size()) + " weights");
 }
 
 void require_observed(const Net& net) {
@@ -152,7 +153,7 @@ void set_weight_part(WeightHolder& holder, const std::string& layer, int64_t ind
                      BlobPart part) {
   Net& net = holder.net();
   const graph::WeightId id = weight_of(net, layer, index);
-  require_shape("layer '" + layer + "' blob " + std::to_string(index), net.plan().graph.weight(id).spec.shape, values);
+  require_shape(layer_text(layer) + " blob " + std::to_string(index), net.plan().graph.weight(id).spec.shape, values);
   if (part == BlobPart::kValues) return net.write_weight(id, values.data());
   require_observed(net);
   if (net.has_weight_gradient(id)) net.write_weight_gradient(id, values.data());
@@ -213,7 +214,7 @@ Range range_of(const ObservedNet& net, const py::object& first, const py::object
   const Range range{layer(first, 0), layer(last, net.layers() - 1)};
   if (range.first <= range.last) return range;
   throw Error(ExitCode::kUsage,
-              "layer '" + last.cast<std::string>() + "' stands before layer '" + first.cast<std::string>() + "'");
+              layer_text(last.cast<std::string>()) + " stands before " + layer_text(first.cast<std::string>()));
 }
 
 double forward(NetHandle& handle, const py::object& start, const py::object& end) {

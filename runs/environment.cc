@@ -5,6 +5,7 @@
 
 #include "core/cpu_name.h"
 #include "core/isa_level.h"
+#include "core/text.h"
 #include "kernels/devices.h"
 
 namespace cortado::runs {
@@ -26,9 +27,6 @@ std::string host_name() {
 }
 
 std::map<std::string, std::string> describe_environment(Context& context) {
-  std::string libraries;
-  for (const std::string& library : kernels::arithmetic_of(context))
-    libraries += (libraries.empty() ? "" : ", ") + library;
   return {{"host", host_name()},
           {"cpu", describe_cpu().name},
           {"level", name_of(kCompiledIsa)},
@@ -36,7 +34,7 @@ std::map<std::string, std::string> describe_environment(Context& context) {
           {"memory", memory_text()},
           {"device", context.device.str()},
           {"precision", name_of(context.precision)},
-          {"libraries", libraries}};
+          {"libraries", list_text(kernels::arithmetic_of(context))}};
 }
 
 std::string program_version() { return std::string("cortado ") + CORTADO_VERSION; }

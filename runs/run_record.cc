@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/bounded_json.h"
+#include "core/dumped_json.h"
 #include "core/error.h"
 #include "core/file.h"
 
@@ -65,7 +66,7 @@ void write_record(const std::string& path, const RunRecord& record) {
                      {"machine", record.machine},
                      {"inputs", list_of(record.inputs)},
                      {"starts", list_of(record.starts)}};
-  write_file_atomically(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file_atomically(path, dumped_json(json, 2) + "\n");
 }
 
 RunRecord read_record(const std::string& path) {

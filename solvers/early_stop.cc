@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cortado {
 
@@ -13,7 +14,6 @@ Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, cons
                    const std::string& field) {
   std::vector<Metric> known;
   std::vector<std::string> names;
-  std::string list;
   for (size_t net = 0; net < tests.size(); ++net) {
     size_t at = 0;
     for (const NetOutput& output : *tests[net]) {
@@ -21,21 +21,21 @@ Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, cons
       if (output.scores() == 1) {
         known.push_back({net, at, called, !is_cost(output)});
         names.push_back(called);
-        list += (list.empty() ? "" : ", ") + called;
       }
       at += size_t(output.scores());
     }
   }
   if (name.empty() && known.size() == 1) return known[0];
   if (name.empty())
-    throw FieldError(field, "which score? The test nets give " + (list.empty() ? "none" : list), "name it in " + field);
+    throw FieldError(field, "which score? The test nets give " + (names.empty() ? "none" : list_text(names)),
+                     "name it in " + field);
   for (const Metric& metric : known)
     if (metric.name == name) return metric;
   const std::string guess = did_you_mean(name, names);
   throw FieldError(field, "no test net gives a score '" + name + "'",
-                   !guess.empty() ? guess
-                   : list.empty() ? "there is no score"
-                                  : "the scores are " + list);
+                   !guess.empty()  ? guess
+                   : names.empty() ? "there is no score"
+                                   : "the scores are " + list_text(names));
 }
 
 EarlyStop::EarlyStop(const caffe::EarlyStopParameter& options, Metric metric)

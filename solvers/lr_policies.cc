@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "core/text.h"
 
 namespace cortado {
 
@@ -157,11 +158,7 @@ const std::vector<LrPolicy>& policies() {
   return list;
 }
 
-std::string list_of_policies() {
-  std::string text = "one of ";
-  for (const LrPolicy& policy : policies()) text += (&policy == &policies()[0] ? "" : ", ") + std::string(policy.name);
-  return text;
-}
+std::string list_of_policies() { return "one of " + list_text(all_lr_policies()); }
 
 const LrPolicy& find_policy(const Config& config) {
   if (config.lr_policy().empty()) throw FieldError("lr_policy", "there is no lr_policy", list_of_policies());

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "core/text.h"
 #include "graph/freeze.h"
 #include "kernels/devices.h"
 #include "kernels/kernel_cache.h"
@@ -54,11 +55,7 @@ std::string difference_of_libraries(const caffe::TrainingState& training, Contex
   return "";
 }
 
-std::string frozen_layers(const Net& net) {
-  std::string names;
-  for (const std::string& name : graph::layers_that_keep(net.plan().graph)) names += (names.empty() ? "" : ", ") + name;
-  return names;
-}
+std::string frozen_layers(const Net& net) { return list_text(graph::layers_that_keep(net.plan().graph)); }
 
 void save_conditions(Net& net, caffe::TrainingState& training) {
   training.set_threads(net.context().threads);

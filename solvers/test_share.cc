@@ -1,5 +1,6 @@
 #include "solvers/test_share.h"
 
+#include "core/text.h"
 #include "layers/batch_memory.h"
 #include "solvers/rank_message.h"
 
@@ -8,7 +9,7 @@ namespace cortado {
 std::string why_not_dealt_out(const graph::Graph& test) {
   for (const graph::Node& node : test.nodes)
     if (const auto* memory = node.layer->roles().memory; memory && memory->remembers_batches())
-      return "layer '" + node.name + "' (" + node.type + ") wants all batches, one after the other";
+      return layer_text(node.name, node.type) + " wants all batches, one after the other";
   return "";
 }
 

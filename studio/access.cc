@@ -4,6 +4,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "http/secret.h"
 
 namespace cortado::studio {
@@ -25,10 +26,6 @@ std::string_view cookie_in(std::string_view all, std::string_view name) {
       return one.substr(name.size() + 1);
   }
   return {};
-}
-
-bool is_plain(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "http/request_error.h"
 
 namespace cortado::studio {
@@ -182,10 +183,7 @@ void Folder::make(const std::string& path) const {
 }
 
 const std::string& checked_name(const std::string& name) {
-  const auto is_good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-  };
+  const auto is_good = [](char c) { return is_plain(c) || c == '.'; };
   if (name.empty() || name.size() > 64 || name[0] == '.' || name[0] == '-' || !std::ranges::all_of(name, is_good))
     throw RequestError(Refusal::kInvalid,
                        "'" + name + "' is no name: letters, digits, '_', '-' and '.', 64 of them at the most");

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/bounded_json.h"
+#include "core/dumped_json.h"
 #include "http/percent.h"
 
 namespace cortado::studio {
@@ -83,7 +84,7 @@ std::vector<std::string> texts_in(const Json& object, const char* name) {
   return texts;
 }
 
-std::string dump(const Json& body) { return body.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& body) { return dumped_json(body); }
 
 http::Reply json_reply(const Json& body) { return {.body = dump(body)}; }
 

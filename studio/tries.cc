@@ -4,6 +4,7 @@
 #include "core/program_path.h"
 #include "studio/temporary.h"
 #include "studio/workplace.h"
+#include "tools/image_files.h"
 
 namespace cortado::studio {
 
@@ -19,13 +20,6 @@ std::string net_of(const Folder& folder, const std::string& run) {
   throw RequestError(Refusal::kNotFound, "there is no net in '" + run + "'");
 }
 
-/// Decoders of other formats are not for bytes of strangers.
-bool is_trusted_format(std::string_view content) {
-  using namespace std::string_view_literals;
-  return content.starts_with("\xFF\xD8\xFF"sv) || content.starts_with("\x89PNG\r\n\x1A\n"sv) ||
-         content.starts_with("P5"sv) || content.starts_with("P6"sv);
-}
-
 /// The body is the image, or nothing, where weights alone are looked at.
 Json look(const Workplace& place, const Request& request) {
   const std::string run = request.parameter("run"), net = net_of(place.folder, run);
@@ -36,7 +30,7 @@ Json look(const Workplace& place, const Request& request) {
                                     "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
                                     "--cpu",          "--top=10"};
   if (!request.content().empty()) {
-    if (!is_trusted_format(request.content()))
+    if (!tools::is_trusted_format(request.content()))
       throw RequestError(Refusal::kMediaType, "this is no JPEG, PNG, PGM or PPM image");
     words.push_back("--like=" + net);
     words.push_back("--image=" + temporary.add("image", request.content()));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 
+#include "core/dumped_json.h"
 #include "core/file_error.h"
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
@@ -255,7 +256,7 @@ int run_check(const Arguments& arguments) {
     else
       std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
   }
-  if (json) std::cout << report.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  if (json) std::cout << dumped_json(report, 2) << "\n";
   return int(code);
 }
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/file_error.h"
+#include "core/dumped_json.h"
 #include "core/log.h"
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
@@ -129,7 +129,7 @@ class ClassifyReport {
     }
     if (!json_) return;
     const nlohmann::ordered_json line = {{"image", image}, {"top", top}};
-    std::cout << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(line) << "\n";
   }
 
  private:
@@ -144,12 +144,8 @@ std::vector<std::string> load_batch(Classifier& classifier, const std::vector<st
     try {
       classifier.load(loaded.size(), images[next]);
       loaded.push_back(images[next]);
-    } catch (const data::SampleError& error) {
-      show_error(Error(ExitCode::kData, file_mistake(images[next], error.what(), error.hint())).what());
-      code = int(ExitCode::kData);
-    } catch (const Error& error) {
-      show_error(error.what());
-      code = int(error.code());
+    } catch (...) {
+      code = show_bad_image(images[next]);
     }
   }
   return loaded;

@@ -1,6 +1,7 @@
 #include "tools/command.h"
 
 #include "core/isa_level.h"
+#include "core/text.h"
 
 namespace cortado::tools {
 
@@ -18,14 +19,12 @@ const std::vector<Command>& all_commands() {
 
 const Command& command_named(const std::string& name) {
   std::vector<std::string> names;
-  std::string list;
   for (const Command& command : all_commands()) {
     if (command.name == name) return command;
     names.push_back(command.name);
-    list += (list.empty() ? "" : ", ") + command.name;
   }
   const std::string guess = did_you_mean(name, names);
-  throw usage_error("no command is called '" + name + "'", guess.empty() ? "the commands: " + list : guess);
+  throw usage_error("no command is called '" + name + "'", guess.empty() ? "the commands: " + list_text(names) : guess);
 }
 
 const std::vector<Flag>& common_flags() {

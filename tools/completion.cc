@@ -1,28 +1,23 @@
 #include "tools/completion.h"
 
+#include "core/text.h"
 #include "tools/command.h"
 
 namespace cortado::tools {
 
 namespace {
 
-std::string joined_words(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += (out.empty() ? "" : " ") + word;
-  return out;
-}
-
 std::string command_words() {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) names.push_back(command.name);
-  return joined_words(names);
+  return list_text(names, " ");
 }
 
 std::string flag_words(const Command& command) {
   std::vector<std::string> words;
   for (const Flag& flag : flags_of(command))
     if (!flag.hidden) words.push_back("--" + flag.name + (flag.takes_value() ? "=" : ""));
-  return joined_words(words);
+  return list_text(words, " ");
 }
 
 std::string reply(const std::string& words) { return "COMPREPLY=($(compgen -W '" + words + "' -- \"$word\"))"; }
@@ -32,7 +27,7 @@ std::string value_cases() {
   for (const Command& command : all_commands())
     for (const Flag& flag : flags_of(command))
       if (!flag.hidden && !flag.choices.empty())
-        out += "      '" + command.name + " --" + flag.name + "') " + reply(joined_words(flag.choices)) + " ;;\n";
+        out += "      '" + command.name + " --" + flag.name + "') " + reply(list_text(flag.choices, " ")) + " ;;\n";
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/format.h"
@@ -179,7 +180,7 @@ void show_report_json(const ConvertReport& report, const std::string& output) {
   for (const data::Rejected& rejected : report.rejects)
     json["rejects"].push_back({{"file", rejected.file}, {"line", rejected.line}, {"reason", rejected.reason}});
   for (const auto& [reason, count] : report.untold) json["untold"].push_back({{"reason", reason}, {"count", count}});
-  std::cout << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  std::cout << dumped_json(json, 2) << "\n";
 }
 
 }  // namespace cortado::tools

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/log.h"
 #include "proto/batch_norm_form.h"
 #include "proto/read_text.h"
@@ -97,9 +98,7 @@ ordered_json origin_json(const std::string& path, const Loaded& loaded) {
   return json;
 }
 
-std::string dump(const ordered_json& json) {
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
-}
+std::string dump(const ordered_json& json) { return dumped_json(json, 1) + "\n"; }
 
 int list_weights(const std::string& path, const Loaded& loaded, bool json) {
   if (json) {

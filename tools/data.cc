@@ -1,5 +1,6 @@
 // `cortado data`: datasets by themselves, and a net's Data or ImageData layer without the net.
 #include "core/error.h"
+#include "core/text.h"
 #include "graph/graph.h"
 #include "layers/common/data_layer.h"
 #include "layers/registry.h"
@@ -54,16 +55,14 @@ int run_data(const Arguments& arguments) {
   const std::string name = arguments.operands()[0];
   const size_t inputs = arguments.operands().size() - 1;
   std::vector<std::string> names;
-  std::string list;
   for (const Action& action : kActions) {
     if (name == action.name) {
       if (inputs >= action.least && inputs <= action.most) return action.run(arguments);
       throw usage_error("data " + name + " takes " + action.inputs);
     }
     names.push_back(action.name);
-    list += (list.empty() ? "" : ", ") + names.back();
   }
-  throw usage_error("'" + name + "' is no action of data: " + list, did_you_mean(name, names));
+  throw usage_error("'" + name + "' is no action of data: " + list_text(names), did_you_mean(name, names));
 }
 
 std::vector<Flag> sheet_flags() {

@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/file.h"
 #include "core/file_error.h"
 #include "data/curate/curate.h"
@@ -55,7 +56,7 @@ int run_data_cat(const Arguments& arguments) {
                                          {"encoded", encoded},
                                          {"bytes", record.value.size()}};
     if (arguments.on("json"))
-      std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+      std::cout << dumped_json(json, 2) << "\n";
     else
       std::cout << data::printable(record.key) << ": label " << label << ", " << sample.shape_str() << ", "
                 << (encoded        ? "an image file"

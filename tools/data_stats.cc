@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/file_error.h"
 #include "core/format.h"
 #include "data/inspect/class_names.h"
@@ -143,7 +144,7 @@ int run_data_stats(const Arguments& arguments) {
     else
       show_stats(lmdb, stats, names_of(lmdb, stats));
   }
-  if (arguments.on("json")) std::cout << list.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  if (arguments.on("json")) std::cout << dumped_json(list, 2) << "\n";
   return 0;
 }
 

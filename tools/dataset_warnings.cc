@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "data/inspect/class_names.h"
 #include "data/pipeline/bad_records.h"
 #include "layers/record_source.h"
@@ -90,7 +91,7 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     const std::string options = find_layer_type(node.type)->options;
     Mistake warning;
     warning.place = graph.place(node, options + ".source");
-    warning.message = "layer '" + node.name + "' (" + node.type + ") reads " + pipeline->source().path() +
+    warning.message = layer_text(node.name, node.type) + " reads " + pipeline->source().path() +
                       " in its order, which is sorted by class: " + sight(stretches.seen, pipeline->records()) +
                       " label " + stretches.str() + ", so a batch holds few classes";
     warning.hint = options + " { shuffle: true } shuffles it";
@@ -107,8 +108,7 @@ std::vector<Mistake> name_mistakes(const graph::Graph& training, const graph::Gr
       if (conflict.empty()) continue;
       Mistake mistake;
       mistake.place = test.place(*node, find_layer_type(node->type)->options + ".source");
-      mistake.message =
-          "layer '" + node->name + "' (" + node->type + ") tests with other classes than are trained: " + conflict;
+      mistake.message = layer_text(node->name, node->type) + " tests with other classes than are trained: " + conflict;
       mistake.hint = "make both datasets with one list of classes";
       mistakes.push_back(std::move(mistake));
     }
@@ -124,7 +124,7 @@ std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
     Mistake warning;
     warning.place = graph.place_of_layer(int(i), field);
     warning.message =
-        "layer '" + layer.name() + "' (Data): " +
+        layer_text(layer.name(), "Data") + ": " +
         (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
         ", and only LMDB is read";
     warning.hint = "`cortado convert leveldb` makes an LMDB of it; where '" + layer.data_param().source() +

@@ -6,8 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/file.h"
-#include "core/file_error.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
 #include "data/sources/prepare_image.h"
@@ -139,7 +139,7 @@ class DetectReport {
     }
     if (!json_) return;
     const nlohmann::ordered_json line = {{"image", path}, {"objects", list}};
-    std::cout << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(line) << "\n";
   }
 
  private:
@@ -178,12 +178,8 @@ int run_detect(const Arguments& arguments) {
       report.add(detector, path, found);
       if (!folder.empty())
         write_file_atomically(picture_of(folder, path), data::encode_png(drawn_boxes(path, found, detector)));
-    } catch (const data::SampleError& error) {
-      show_error(Error(ExitCode::kData, file_mistake(path, error.what(), error.hint())).what());
-      code = int(ExitCode::kData);
-    } catch (const Error& error) {
-      show_error(error.what());
-      code = int(error.code());
+    } catch (...) {
+      code = show_bad_image(path);
     }
   }
   return code;

@@ -8,6 +8,7 @@
 #include "core/cpu_name.h"
 #include "core/isa_level.h"
 #include "core/restart.h"
+#include "core/text.h"
 #include "core/threads.h"
 #include "tools/command.h"
 #include "tools/run_options.h"
@@ -61,10 +62,9 @@ int run_devices(const Arguments& arguments) {
     std::cout << json.dump(2) << "\n";
     return 0;
   }
-  std::string instructions;
-  for (const std::string& name : instructions_of(cpu)) instructions += (instructions.empty() ? "" : " ") + name;
-  std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, " << instructions
-            << "\n        " << level_text() << "\n        " << kernels::onednn_version() << "\n";
+  std::cout << "cpu     " << cpu.name << "\n        " << default_threads() << " threads, "
+            << list_text(instructions_of(cpu), " ") << "\n        " << level_text() << "\n        "
+            << kernels::onednn_version() << "\n";
   for (const auto& gpu : gpus)
     std::cout << "gpu " << gpu.index << "   " << gpu.name << ", compute capability " << gpu.compute_capability
               << "\n        " << gpu.multiprocessors << " multiprocessors, " << bytes_text(gpu.free_bytes) << " of "

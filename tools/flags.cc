@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/text.h"
+
 namespace cortado::tools {
 
 namespace {
@@ -45,12 +47,6 @@ bool parse_whole(const std::string& text, T& value) {
   return status == std::errc() && stop == end && !text.empty();
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 std::string checked_value(const Flag& flag, const std::string& text) {
   const auto fail = [&](const std::string& wanted) {
     throw usage_error("--" + flag.name + "=" + text + ": " + wanted);
@@ -69,7 +65,7 @@ std::string checked_value(const Flag& flag, const std::string& text) {
     if (integer > flag.most) fail("the most is " + std::to_string(flag.most));
   }
   if (!flag.choices.empty() && std::find(flag.choices.begin(), flag.choices.end(), text) == flag.choices.end())
-    fail("one of " + listed(flag.choices) + " is wanted");
+    fail("one of " + list_text(flag.choices) + " is wanted");
   return text;
 }
 
@@ -167,7 +163,7 @@ class FlagParser {
     for (const auto& [name, values] : out_.given_) {
       const Flag& flag = out_.flags_.at(name);
       if (!flag.kinds.empty() && !holds(flag.kinds, words[0]))
-        throw usage_error("--" + name + " is nothing that " + words[0] + " uses", "it is for " + listed(flag.kinds));
+        throw usage_error("--" + name + " is nothing that " + words[0] + " uses", "it is for " + list_text(flag.kinds));
     }
   }
 
@@ -181,7 +177,7 @@ class FlagParser {
 };
 
 std::string help_with_kinds(const Flag& flag) {
-  return (flag.kinds.empty() ? "" : listed(flag.kinds) + ": ") + flag.help;
+  return (flag.kinds.empty() ? "" : list_text(flag.kinds) + ": ") + flag.help;
 }
 
 std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags) {

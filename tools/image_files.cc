@@ -3,11 +3,14 @@
 #include <glob.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/text.h"
+#include "data/sample.h"
+#include "tools/terminal.h"
 
 namespace cortado::tools {
 
@@ -16,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_named_as_image(const fs::path& path) {
-  std::string ending = path.extension();
-  for (char& c : ending) c = char(std::tolower(static_cast<unsigned char>(c)));
+  const std::string ending = lower_case(path.extension().native());
   for (const char* known :
        {".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".ppm", ".pgm", ".pnm", ".tif", ".tiff", ".webp", ".gif", ".jp2"})
     if (ending == known) return true;
@@ -72,6 +74,24 @@ std::vector<std::string> image_files(const std::vector<std::string>& operands) {
       add(operand, files);
   }
   return files;
+}
+
+bool is_trusted_format(std::string_view content) {
+  using namespace std::string_view_literals;
+  return content.starts_with("\xFF\xD8\xFF"sv) || content.starts_with("\x89PNG\r\n\x1A\n"sv) ||
+         content.starts_with("P5"sv) || content.starts_with("P6"sv);
+}
+
+int show_bad_image(const std::string& path) {
+  try {
+    throw;
+  } catch (const data::SampleError& error) {
+    show_error(Error(ExitCode::kData, file_mistake(path, error.what(), error.hint())).what());
+    return int(ExitCode::kData);
+  } catch (const Error& error) {
+    show_error(error.what());
+    return int(error.code());
+  }
 }
 
 }  // namespace cortado::tools

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/format.h"
+#include "core/text.h"
 #include "data/formats/printable.h"
 #include "layers/common/class_labels.h"
 #include "net/label_origin.h"
@@ -60,7 +61,7 @@ Mistake mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, co
   Mistake mistake;
   mistake.place = graph.place(*reader.node);
   const std::string sample = seen.seen == seen.records ? "" : " looked at, of " + count_text(seen.records);
-  mistake.message = "layer '" + reader.node->name + "' (" + reader.node->type + ") has " +
+  mistake.message = layer_text(reader.node->name, reader.node->type) + " has " +
                     count_of(reader.wanted.classes, "class", "classes") + ", and of " + count_text(seen.seen) +
                     " records of " + seen.source + sample + ", " + count_text(reader.bad) +
                     (reader.bad == 1 ? " has a label" : " have labels") + " that " + (reader.bad == 1 ? "is" : "are") +

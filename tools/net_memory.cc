@@ -1,9 +1,9 @@
 #include "tools/net_memory.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "core/text.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "tools/flags.h"
@@ -45,9 +45,8 @@ FittingBatch largest_batch(int64_t budget, int64_t most, const std::function<int
 int64_t read_bytes(const std::string& text) {
   double value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  std::string unit;
-  for (const char* c = end; c < text.data() + text.size(); ++c)
-    if (*c != ' ') unit += char(std::tolower(static_cast<unsigned char>(*c)));
+  std::string unit = lower_case({end, text.data() + text.size()});
+  std::erase(unit, ' ');
   static const std::string kLetters = "kmgt";
   const size_t letter = unit.empty() ? std::string::npos : kLetters.find(unit[0]);
   const bool known =

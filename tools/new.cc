@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/file.h"
 #include "core/file_error.h"
 #include "core/log.h"
@@ -73,7 +74,7 @@ int run_new(const Arguments& arguments) {
   const Project project = detects ? make_detector(options) : make_classifier(options);
   write_project(project, arguments.on("force"));
   if (arguments.on("json"))
-    std::cout << project_json(project).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(project_json(project), 2) << "\n";
   else
     show_project(arguments, project);
   return 0;

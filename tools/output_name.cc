@@ -3,11 +3,11 @@
 #include "tools/output_name.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/text.h"
 
 namespace cortado::tools {
 
@@ -31,9 +31,7 @@ std::string ending_of(const std::string& path) {
   const std::string name = file_name_of(path);
   const size_t dot = name.rfind('.');
   if (dot == std::string::npos || dot == 0) return "";
-  std::string ending = name.substr(dot);
-  for (char& c : ending) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return ending;
+  return lower_case(name.substr(dot));
 }
 
 bool has(const std::vector<std::string>& endings, const std::string& ending) {

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/error.h"
 #include "solvers/iteration_cost.h"
 #include "tools/run_options.h"
@@ -51,7 +52,7 @@ void print_json(const IterationCost& cost, int64_t batch) {
                        {"megabytes_per_image", megabytes_an_image(cost, batch)},
                        {"steps", ordered_json::array()}};
   for (const StepCost& step : cost.steps) json["steps"].push_back(step_cost_json(step));
-  std::cout << json.dump(2, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+  std::cout << dumped_json(json, 2) << "\n";
 }
 
 void print_table(const IterationCost& cost, int64_t batch) {

@@ -1,6 +1,7 @@
 // `cortado report`: writes a run's report.html anew.
 #include <iostream>
 
+#include "core/dumped_json.h"
 #include "core/log.h"
 #include "runs/run_folder.h"
 #include "tools/command.h"
@@ -17,8 +18,7 @@ int run_report(const Arguments& arguments) {
   for (const std::string& run : arguments.operands()) {
     Context* const computes = arguments.on("light") ? nullptr : &context;
     if (arguments.on("json")) {
-      std::cout << report_of(run, computes).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                << "\n";
+      std::cout << dumped_json(report_of(run, computes), 2) << "\n";
     } else {
       write_report(run, computes);
       std::cout << runs::RunPaths(run).report << "\n";

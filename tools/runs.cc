@@ -2,6 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/unix_seconds.h"
 #include "runs/run_comparison.h"
 #include "runs/run_list.h"
@@ -50,7 +51,7 @@ int list(const std::string& folder, bool json) {
   if (json) {
     Json out = Json::array();
     for (const runs::RunSummary& run : found) out.push_back(json_of(run));
-    std::cout << out.dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(out, 2) << "\n";
     return 0;
   }
   if (found.empty()) {
@@ -85,7 +86,7 @@ std::string number_or_dash(const std::optional<double>& value) { return value ? 
 int compare(const std::string& a, const std::string& b, bool json) {
   const runs::RunComparison comparison = runs::compare_runs(a, b);
   if (json) {
-    std::cout << json_of(comparison).dump(2, ' ', false, Json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(json_of(comparison), 2) << "\n";
     return 0;
   }
   for (const runs::FileDifference& file : comparison.files) {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "core/dumped_json.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/log.h"
@@ -101,7 +102,7 @@ Json snapshot_json(const Listed& one) {
 /// Of a snapshot without a state.
 std::string weights_alone(const Listed& one) { return one.weights.empty() ? one.average : one.weights; }
 
-void print(const Json& json) { std::cout << json.dump(2, ' ', false, Json::error_handler_t::replace) << "\n"; }
+void print(const Json& json) { std::cout << dumped_json(json, 2) << "\n"; }
 
 int list_snapshots(const std::string& name, bool json) {
   Json out = Json::array();

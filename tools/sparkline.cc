@@ -1,9 +1,10 @@
 #include "tools/sparkline.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
+
+#include "core/text.h"
 
 namespace cortado::tools {
 
@@ -11,9 +12,8 @@ bool utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (!value || !*value) continue;
-    std::string lower;
-    for (const char* c = value; *c; ++c)
-      if (*c != '-') lower += char(std::tolower(static_cast<unsigned char>(*c)));
+    std::string lower = lower_case(value);
+    std::erase(lower, '-');
     return lower.find("utf8") != std::string::npos;
   }
   return false;

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "graph/freeze.h"
 #include "tools/command.h"
 #include "tools/net_file.h"
@@ -172,7 +173,7 @@ int run_summary(const Arguments& arguments) {
     throw usage_error("--budget needs every shape", "leave out --no-data, or give the net an Input layer");
   }
   if (arguments.on("json"))
-    std::cout << summary_json(summary).dump(1, ' ', false, ordered_json::error_handler_t::replace) << "\n";
+    std::cout << dumped_json(summary_json(summary), 1) << "\n";
   else
     show_summary(summary);
   return 0;

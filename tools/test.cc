@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "core/log.h"
 #include "net/epoch.h"
 #include "tools/class_names.h"
@@ -142,8 +143,7 @@ int run_test(const Arguments& arguments) {
   run_batches(nets, whole, epoch, context, report);
   log_scores(report.scores, epoch);
   if (forms.tables) std::cout << tables_of(report, size_t(terminal_columns()));
-  if (forms.json)
-    std::cout << json_of(report).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  if (forms.json) std::cout << dumped_json(json_of(report), 2) << "\n";
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/text.h"
 #include "layers/record_source.h"
 #include "layers/registry.h"
 #include "net/epoch.h"
@@ -75,8 +76,8 @@ std::vector<Mistake> raw_value_warnings(const graph::Graph& train) {
     const caffe::TransformationParameter& transform = layer.transform();
     if (has_mean(transform) || transform.scale() != 1 || normalised_behind(train, *layer.node)) continue;
     warnings.push_back(warning(train.place(*layer.node, "transform_param"),
-                               "layer '" + layer.node->name +
-                                   "' gives images as they are stored, 0 to 255: no mean_value, "
+                               layer_text(layer.node->name) +
+                                   " gives images as they are stored, 0 to 255: no mean_value, "
                                    "mean_file or scale",
                                "transform_param { mean_value: ... scale: ... } brings values near 0; `cortado data "
                                "stats` measures them"));
@@ -101,9 +102,8 @@ std::vector<Mistake> stored_statistics_warnings(const SolverFile& solver, const 
     const caffe::BatchNormParameter& options = train.layers[size_t(node.sources[0])].config->batch_norm_param();
     if (!options.has_use_global_stats() || !options.use_global_stats()) continue;
     warnings.push_back(warning(train.place(node, "batch_norm_param.use_global_stats"),
-                               "layer '" + node.name +
-                                   "' trains with stored statistics, and there are none: no weights "
-                                   "to start from",
+                               layer_text(node.name) + " trains with stored statistics, and there are none: no weights "
+                                                       "to start from",
                                "leave use_global_stats out; training measures batches, testing uses what was stored"));
     break;  // the others are the same mistake
   }

@@ -1,10 +1,10 @@
 #include "tools/units.h"
 
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
+#include "core/text.h"
 #include "tools/terminal.h"
 
 namespace cortado::tools {
@@ -21,15 +21,10 @@ using Units = std::vector<Unit>;
 const Units kBandwidths = {{"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {"Tbit", 1e12 / 8}};  // bytes/s
 const Units kUnitsTimes = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
-std::string lower(std::string text) {
-  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// The unit that `text` names, whatever its capitals; null for none.
 const Unit* unit_named(const Units& units, const std::string& text) {
   for (const Unit& unit : units)
-    if (lower(unit.name) == lower(text)) return &unit;
+    if (lower_case(unit.name) == lower_case(text)) return &unit;
   return nullptr;
 }
 

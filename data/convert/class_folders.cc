@@ -1,12 +1,12 @@
 #include "data/convert/class_folders.h"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <set>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/text.h"
 
 namespace cortado::data {
 
@@ -81,11 +81,6 @@ class ClassRoot {
   std::vector<std::string> classes_;
   std::set<std::string> above_;
 };
-
-std::string lower_case(std::string text) {
-  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 /// The folder for testing of the usual layout, and that for training; both "" where this is no such layout.
 struct UsualLayout {

@@ -1,12 +1,12 @@
 // Tables: rows of a path and a label, or of a label and pixels, as MNIST is often passed on. A first line that holds
 // no data names the columns.
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 
 #include "core/file.h"
 #include "core/file_error.h"
+#include "core/text.h"
 #include "data/convert/class_numbers.h"
 #include "data/convert/convert_images.h"
 #include "data/convert/csv.h"
@@ -37,16 +37,11 @@ bool is_byte(const std::string& cell, int& value) {
   return failure == std::errc() && end == cell.data() + cell.size() && value >= 0 && value <= 255;
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 /// The column of one of these names, or `otherwise`.
 size_t column(const Cells& header, const std::vector<std::string>& names, size_t otherwise) {
   for (const std::string& name : names)
     for (size_t i = 0; i < header.size(); ++i)
-      if (lower(header[i]) == name) return i;
+      if (lower_case(header[i]) == name) return i;
   return otherwise;
 }
 

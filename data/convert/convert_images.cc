@@ -1,12 +1,12 @@
 #include "data/convert/convert_images.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "core/error.h"
 #include "core/file.h"
 #include "core/rng.h"
+#include "core/text.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
@@ -22,9 +22,7 @@ namespace {
 std::string extension_of(const std::string& path) {
   const std::string name = file_name_of(path);
   const size_t dot = name.rfind('.');
-  std::string extension = dot == std::string::npos ? "" : name.substr(dot + 1);
-  for (char& c : extension) c = char(std::tolower(static_cast<unsigned char>(c)));
-  return extension;
+  return dot == std::string::npos ? "" : lower_case(name.substr(dot + 1));
 }
 
 bool same_type(const std::string& a, const std::string& b) {
@@ -161,8 +159,7 @@ void check_image_options(const ImageOptions& options) {
 }
 
 bool is_no_sample(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = char(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(name);
   return lower.starts_with('.') || lower == "thumbs.db" || lower == "desktop.ini" || lower == "__macosx";
 }
 

@@ -2,13 +2,15 @@
 
 #include <cstring>
 
+#include "core/round_up.h"
+
 namespace cortado::data {
 
 namespace {
 
 constexpr size_t kBatchSlabAlign = 64;
 
-size_t aligned(size_t bytes) { return (bytes + kBatchSlabAlign - 1) / kBatchSlabAlign * kBatchSlabAlign; }
+size_t aligned(size_t bytes) { return round_up(bytes, kBatchSlabAlign); }
 
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include "core/file_error.h"
 #include "core/signals_blocked.h"
 #include "core/start_thread.h"
+#include "core/text.h"
 
 namespace cortado::data {
 
@@ -26,8 +27,6 @@ int64_t available_bytes() {
   if (at == std::string::npos) return int64_t(::sysconf(_SC_AVPHYS_PAGES)) * ::sysconf(_SC_PAGESIZE);
   return std::strtoll(info.c_str() + at + std::strlen("MemAvailable:"), nullptr, 10) * 1024;
 }
-
-std::string mebibytes(int64_t bytes) { return std::to_string((bytes + (1 << 20) - 1) >> 20) + " MiB"; }
 
 }  // namespace
 

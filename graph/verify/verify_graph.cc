@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/text.h"
 #include "graph/verify/verify.h"
 #include "layers/type_names.h"
 
@@ -114,7 +115,7 @@ class GraphCheck {
       for (const int source : node.sources) ++runs[size_t(source)];
     for (size_t i = 0; i < runs.size(); ++i)
       if (runs[i] != 1)
-        fault("layer '" + graph_.layers[i].config->name() + "' runs in " + std::to_string(runs[i]) + " nodes");
+        fault(layer_text(graph_.layers[i].config->name()) + " runs in " + std::to_string(runs[i]) + " nodes");
   }
 
   void check_shapes() {

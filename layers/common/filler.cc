@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/format.h"
+#include "core/text.h"
 
 namespace cortado {
 
@@ -20,18 +21,12 @@ const std::vector<std::string>& known_types() {
   return types;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 void check_type(const FillerParameter& filler, const std::string& field) {
   const auto& known = known_types();
   if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
   const std::string guess = did_you_mean(filler.type(), known);
   throw FieldError(field + "type", "there is no filler '" + filler.type() + "'",
-                   (guess.empty() ? "" : guess + " ") + "the fillers are " + joined(known));
+                   (guess.empty() ? "" : guess + " ") + "the fillers are " + list_text(known));
 }
 
 void check_sparse(const FillerParameter& filler, const Shape& shape, const std::string& field) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/text.h"
 #include "onnx/export/image_input.h"
 #include "onnx/export/simplify.h"
 #include "onnx/export/source_net.h"
@@ -119,7 +120,7 @@ class ModelWriter {
   void add_mistake(const graph::Node& node, const Refusal& refusal) {
     Mistake mistake;
     mistake.place = source_.place(node.name, refusal.field);
-    mistake.message = "layer '" + node.name + "' (" + node.type + ") cannot be written as ONNX: " + refusal.message;
+    mistake.message = layer_text(node.name, node.type) + " cannot be written as ONNX: " + refusal.message;
     mistake.hint = refusal.hint;
     mistakes_.add(std::move(mistake));
   }

@@ -1,6 +1,7 @@
 #include "onnx/export/source_net.h"
 
 #include "core/log.h"
+#include "core/text.h"
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
 #include "proto/write_text.h"
@@ -84,7 +85,7 @@ Place SourceNet::place(const std::string& layer, const std::string& field) const
 caffe::LayerParameter SourceNet::layer(const graph::Node& node) {
   caffe::LayerParameter config;
   const int source = net_->plan().graph.source_named(node.name);
-  if (source < 0) throw_internal("layer '" + node.name + "' is not in the net that runs");
+  if (source < 0) throw_internal(layer_text(node.name) + " is not in the net that runs");
   net_->layer_to_proto(size_t(source), config);
   return config;
 }

@@ -9,19 +9,13 @@
 #include "tools/detection_names.h"
 #include "tools/detections.h"
 #include "tools/guesses.h"
+#include "tools/image_files.h"
 #include "tools/image_input.h"
 #include "tools/like_net.h"
 
 namespace cortado::server {
 
 namespace {
-
-/// Decoders of other formats are not for bytes of strangers.
-bool is_trusted_format(std::string_view content) {
-  using namespace std::string_view_literals;
-  return content.starts_with("\xFF\xD8\xFF"sv) || content.starts_with("\x89PNG\r\n\x1A\n"sv) ||
-         content.starts_with("P5"sv) || content.starts_with("P6"sv);
-}
 
 bool is_image(const Shape& shape) { return shape.axes() == 4 && (shape[1] == 1 || shape[1] == 3); }
 
@@ -80,7 +74,7 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
 }
 
 Array ImageReader::prepare(std::string_view content) {
-  if (!is_trusted_format(content))
+  if (!tools::is_trusted_format(content))
     throw RequestError(Refusal::kMediaType, "the body is no JPEG, PNG, PGM or PPM image");
   Array row{shape_, std::vector<float>(size_t(shape_.count()))};
   try {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/file.h"
+#include "core/text.h"
 #include "tools/command.h"
 
 namespace cortado::server {
@@ -51,10 +52,8 @@ std::string weights_in(const std::string& folder) {
 }  // namespace
 
 bool is_model_name(const std::string& name) {
-  return !name.empty() && name.size() <= 128 && name[0] != '.' && std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  });
+  return !name.empty() && name.size() <= 128 && name[0] != '.' &&
+         std::ranges::all_of(name, [](char c) { return is_plain(c) || c == '.'; });
 }
 
 std::vector<std::string> models_in(const std::string& folder) {

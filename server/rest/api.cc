@@ -1,5 +1,6 @@
 #include "server/rest/api.h"
 
+#include "core/dumped_json.h"
 #include "http/percent.h"
 #include "http/routes.h"
 #include "server/models/description.h"
@@ -14,9 +15,7 @@ namespace cortado::server {
 
 namespace {
 
-Reply json_reply(const nlohmann::ordered_json& body) {
-  return {.body = body.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)};
-}
+Reply json_reply(const nlohmann::ordered_json& body) { return {.body = dumped_json(body)}; }
 
 Reply state_reply(bool good) { return {.status = good ? 200 : 503, .body = ""}; }
 

@@ -3,15 +3,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "server/rest/infer_message.h"
 
 namespace cortado::server {
 
 namespace {
 
-std::string quoted(const std::string& text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
+std::string quoted(const std::string& text) { return dumped_json(nlohmann::json(text)); }
 
 /// The shortest decimals that give the same floats again; null for what JSON has no number for.
 void append_values(const std::vector<float>& values, std::string& out) {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "data/sources/prepare_image.h"
 #include "graph/deploy.h"
 #include "net/inputs.h"
@@ -157,7 +158,7 @@ int run_look(const Arguments& arguments) {
       answer["activations"] = shown(blob, net.net().blob_shape(blob), net.read(blob), Kind::kActivations);
   }
   if (const std::string layer = arguments.text("layer"); !layer.empty()) answer["weights"] = net.filters_of(layer);
-  std::cout << answer.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+  std::cout << dumped_json(answer) << "\n";
   return 0;
 }
 

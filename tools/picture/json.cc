@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "core/dumped_json.h"
 #include "tools/picture/caption.h"
 #include "tools/picture/render.h"
 
@@ -32,7 +33,7 @@ std::string to_json(const NetPicture& picture) {
   for (const BlockEdge& edge : picture.edges)
     json["edges"].push_back(
         {{"from", edge.from}, {"to", edge.to}, {"blob", blob_json(picture.blobs[size_t(edge.blob)])}});
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dumped_json(json, 1) + "\n";
 }
 
 }  // namespace cortado::tools

@@ -1,5 +1,6 @@
 #include <string_view>
 
+#include "core/dumped_json.h"
 #include "tools/report/report.h"
 #include "tools/xml_text.h"
 #include "web/web.h"
@@ -16,8 +17,7 @@ namespace {
 /// JSON that stands within a script: nothing in it ends the element.
 std::string json_text(const nlohmann::ordered_json& json) {
   std::string out;
-  for (const char c : json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace))
-    out += c == '<' ? "\\u003c" : std::string(1, c);
+  for (const char c : dumped_json(json)) out += c == '<' ? "\\u003c" : std::string(1, c);
   return out;
 }
 
