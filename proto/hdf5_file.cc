@@ -46,12 +46,7 @@ std::string own_temporary_beside(const std::string& path) {
 
 /// What went wrong with a writer that takes or gives no more.
 [[noreturn]] void throw_writing(HelperProcess& process, const std::string& path) {
-  std::string reason;
-  try {
-    reason = process.finish("writing");
-  } catch (const std::runtime_error& error) {
-    reason = error.what();
-  }
+  const std::string reason = process.finish("writing");
   throw file_error(ExitCode::kIo, path, "cannot write: " + (reason.empty() ? "the writer ended too early" : reason));
 }
 
@@ -153,12 +148,7 @@ void Hdf5Reader::take(char* bytes, size_t n) {
 }
 
 void Hdf5Reader::fail_early() {
-  std::string reason;
-  try {
-    reason = process_->finish("reading");
-  } catch (const std::runtime_error& error) {
-    reason = error.what();
-  }
+  const std::string reason = process_->finish("reading");
   fail(reason.empty() ? "its reader ended too early" : reason);
 }
 

@@ -137,7 +137,11 @@ std::string HelperProcess::finish(const std::string& doing) {
   if (!process_) return doing + " it has ended before";
   in_ = Descriptor();
   out_ = Descriptor();
-  while (complaint_.ok()) wait_for(complaint_.fd(), POLLIN);
+  try {
+    while (complaint_.ok()) wait_for(complaint_.fd(), POLLIN);
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
   const std::optional<ProcessEnd> end = process_->wait();
   process_.reset();
   return end ? verdict(*end, doing) : tidy(said_);  // without its end, words must do

@@ -28,7 +28,7 @@ class HelperProcess {
   bool receive_all(char* bytes, size_t n);
 
   /// Closes its input, waits for its end and says what went wrong: its own words, or that `doing` ("reading") the file
-  /// ended in a crash, or "".
+  /// ended in a crash, or that it does nothing for minutes, or "".
   std::string finish(const std::string& doing);
 
  private:

@@ -71,13 +71,7 @@ class Model {
   }
 
   void finish() {
-    std::string reason;
-    try {
-      reason = process_->finish("reading");
-    } catch (const std::runtime_error& error) {
-      reason = error.what();
-    }
-    if (!reason.empty()) fail(reason);
+    if (const std::string reason = process_->finish("reading"); !reason.empty()) fail(reason);
   }
 
  private:

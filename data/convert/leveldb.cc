@@ -64,20 +64,11 @@ bool Leveldb::take(std::string& out, size_t n) {
   return true;
 }
 
-/// Why the program ended; "" where it ended well.
-std::string Leveldb::end() {
-  try {
-    return process_->finish("reading");
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-}
-
 bool Leveldb::next(std::string_view& key, std::string_view& value) {
   uint64_t sizes[2];
   bool whole = take(head_, sizeof sizes);
   if (!whole && head_.empty()) {
-    if (const std::string reason = end(); !reason.empty()) fail(reason);
+    if (const std::string reason = process_->finish("reading"); !reason.empty()) fail(reason);
     return false;
   }
   if (whole) {
@@ -86,7 +77,7 @@ bool Leveldb::next(std::string_view& key, std::string_view& value) {
     whole = take(record_, size_t(sizes[0] + sizes[1]));
   }
   if (!whole) {
-    const std::string reason = end();
+    const std::string reason = process_->finish("reading");
     fail(reason.empty() ? "its reader ended too early" : reason);
   }
   key = std::string_view(record_).substr(0, sizes[0]);

@@ -24,7 +24,6 @@ class Leveldb {
 
  private:
   bool take(std::string& out, size_t n);
-  std::string end();
   [[noreturn]] void fail(const std::string& what) const;
 
   std::string folder_;

@@ -81,16 +81,20 @@ void set_color(const std::string& own, bool color, bool told, TransformPlan& pla
   if (plan.color == ColorMode::kAsStored) plan.color = asked;
 }
 
-void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why) {
-  static const std::vector<std::string> known = {"crop_size",   "crop_h",    "crop_w",      "mirror",
-                                                 "scale",       "mean_file", "mean_value",  "force_gray",
-                                                 "force_color", "display",   "random_seed", "use_gpu_transform"};
+void refuse_transforms_but(const std::vector<std::string>& known, const caffe::TransformationParameter& param,
+                           const std::string& why, const std::string& hint) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   param.GetReflection()->ListFields(param, &fields);
   for (const auto* field : fields)
     if (std::find(known.begin(), known.end(), field->name()) == known.end())
-      throw FieldError("transform_param." + field->name(), why,
-                       "crop_size, mirror, scale, mean_file and mean_value are possible");
+      throw FieldError("transform_param." + field->name(), why, hint);
+}
+
+void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why) {
+  static const std::vector<std::string> known = {"crop_size",   "crop_h",    "crop_w",      "mirror",
+                                                 "scale",       "mean_file", "mean_value",  "force_gray",
+                                                 "force_color", "display",   "random_seed", "use_gpu_transform"};
+  refuse_transforms_but(known, param, why, "crop_size, mirror, scale, mean_file and mean_value are possible");
 }
 
 }  // namespace cortado::data

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "data/pipeline/pipeline.h"
 
@@ -11,7 +12,11 @@ namespace cortado::data {
 PipelineOptions common_options(const caffe::LayerParameter& layer, const std::string& own, uint32_t batch_size,
                                uint32_t threads, const DataOptions& options);
 
-/// Throws FieldError for a field of transform_param beyond crops, mirror, scale, mean and what chooses colours or
+/// Throws FieldError for a field of transform_param that is not `known`.
+void refuse_transforms_but(const std::vector<std::string>& known, const caffe::TransformationParameter& param,
+                           const std::string& why, const std::string& hint);
+
+/// The same for a field beyond crops, mirror, scale, mean and what chooses colours or
 /// speed.
 void refuse_further_transforms(const caffe::TransformationParameter& param, const std::string& why);
 

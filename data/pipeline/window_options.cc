@@ -1,7 +1,5 @@
 // window_data_param to a pipeline's options. Windows are warped, flipped and normalised as they are read (the mean is
 // laid over the result, not over the image), so the pipeline itself has nothing left to transform.
-#include <algorithm>
-
 #include "core/error.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/window_source.h"
@@ -16,12 +14,8 @@ void refuse_other_transforms(const caffe::TransformationParameter& param) {
   static const std::vector<std::string> known = {"scale",       "mirror",     "crop_size",
                                                  "mean_file",   "mean_value", "force_color",
                                                  "random_seed", "display",    "use_gpu_transform"};
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  param.GetReflection()->ListFields(param, &fields);
-  for (const auto* field : fields)
-    if (std::find(known.begin(), known.end(), field->name()) == known.end())
-      throw FieldError("transform_param." + field->name(), "windows are cut and warped by a rule of their own",
-                       "WindowData takes crop_size, mirror, scale, mean_file and mean_value");
+  refuse_transforms_but(known, param, "windows are cut and warped by a rule of their own",
+                        "WindowData takes crop_size, mirror, scale, mean_file and mean_value");
 }
 
 WarpOptions warp_options(const caffe::WindowDataParameter& param, int crop) {

@@ -464,13 +464,10 @@ class DirectWeights final : public ConvKernel {
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   const ConvShape& s = request.shape;
-  if (!takes(s.dtype, why)) return nullptr;
-  if (s.spatial_axes != 2) return why = "not of images", nullptr;
-  if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
+  if (!takes_blocked_images(s, why)) return nullptr;
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
-  if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  if (!takes_blocked_weights(request, why)) return nullptr;
   if (direction == ConvDirection::kBackwardWeights) return std::make_unique<DirectWeights>(request, context.threads);
   return std::make_unique<Direct>(request, direction == ConvDirection::kBackwardData, context.threads);
 }

@@ -10,6 +10,7 @@
 
 #include "kernels/conv.h"
 #include "kernels/cpu/blocked_product.h"
+#include "kernels/cpu/floats.h"
 
 namespace cortado::kernels {
 
@@ -55,6 +56,21 @@ inline TapSpan span_of(const ConvAxis& a, int64_t tap) {
   const int64_t begin = offset >= 0 ? 0 : ceil_of(-offset, a.stride);
   const int64_t end = a.in - 1 - offset < 0 ? 0 : (a.in - 1 - offset) / a.stride + 1;
   return {std::min(begin, a.out()), std::clamp(end, std::min(begin, a.out()), a.out()), offset};
+}
+
+/// Whether images are convolved, both of them in blocks; else `why` not.
+inline bool takes_blocked_images(const ConvShape& s, std::string& why) {
+  if (!takes(s.dtype, why)) return false;
+  if (s.spatial_axes != 2) return why = "not of images", false;
+  if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", false;
+  return true;
+}
+
+/// Whether there are elements, and weights in blocks, where they lie somehow; else `why` not.
+inline bool takes_blocked_weights(const ConvRequest& request, std::string& why) {
+  if (request.shape.x().shape.count() == 0) return why = "no elements", false;
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", false;
+  return true;
 }
 
 }  // namespace cortado::kernels

@@ -9,6 +9,7 @@
 #include <cfloat>
 #include <cstring>
 
+#include "core/round_up.h"
 #include "core/threads.h"
 #include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
@@ -17,8 +18,6 @@
 
 namespace cortado::kernels {
 namespace {
-
-int64_t round_up(int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
 
 /// out[i] = sum over |d| <= half of in[i + d * step] for i in [0, n); n is a multiple of 16.
 void window_sums(const float* in, int64_t n, int64_t step, int64_t half, float* out) {
@@ -93,7 +92,7 @@ class Across final : public Own {
     group_step_ = h_ * w_ * (wide_ ? kLanes : 1);
     lines_ = wide_ ? h_ * w_ : (h_ * w_ + kLanes - 1) / kLanes;
     length_ = blocks_ * kLanes;
-    halo_ = round_up(half_ * step_);
+    halo_ = round_up(half_ * step_, kLanes);
   }
 
   int64_t forward_scratch() const override { return threads_ * kBatch * line_floats() * int64_t(sizeof(float)); }
@@ -197,8 +196,8 @@ class Within final : public Own {
   Within(const LrnRequest& request, int threads) : Own(request, threads) {
     step_ = wide_ ? kLanes : 1;
     row_ = w_ * step_;
-    padded_row_ = round_up(row_);
-    halo_ = round_up(half_ * step_);
+    padded_row_ = round_up(row_, kLanes);
+    halo_ = round_up(half_ * step_, kLanes);
   }
 
   // One row with a halo on both sides, one row of sums, and for backward the planes of terms and of dy / s^beta.
@@ -213,10 +212,7 @@ class Within final : public Own {
     each_plane(context, scratch, row_floats(), [&](int64_t at, float* part) {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       for (int64_t h = 0; h < h_; ++h) {
-        box_sums(h, column_sums, sums, [&](int64_t row, int64_t i, int n) {
-          const Vec16f v = load_some(x + at + row * row_ + i, n);
-          return v * v;
-        });
+        box_squares(h, x + at, column_sums, sums);
         each_group(at + h * row_, [&](int64_t i, int64_t p, int n) {
           store_some(y + p, load_some(x + p, n) * powers(scale(sums + i), r_.beta).power, n);
         });
@@ -231,10 +227,7 @@ class Within final : public Own {
       float *column_sums = part + halo_, *sums = column_sums + padded_row_ + halo_;
       float *terms = part + row_floats(), *direct = terms + h_ * padded_row_;
       for (int64_t h = 0; h < h_; ++h) {
-        box_sums(h, column_sums, sums, [&](int64_t row, int64_t i, int n) {
-          const Vec16f v = load_some(x + at + row * row_ + i, n);
-          return v * v;
-        });
+        box_squares(h, x + at, column_sums, sums);
         each_group(at + h * row_, [&](int64_t i, int64_t p, int n) {
           const Powers s = powers(scale(sums + i), r_.beta);
           const Vec16f d = load_some(dy + p, n) * s.power;
@@ -279,6 +272,14 @@ class Within final : public Own {
       store_some(column_sums + i, sum, n);
     });
     window_sums(column_sums, padded_row_, step_, half_, sums);
+  }
+
+  /// The same of the squares of a plane.
+  void box_squares(int64_t h, const T* plane, float* column_sums, float* sums) const {
+    box_sums(h, column_sums, sums, [&](int64_t row, int64_t i, int n) {
+      const Vec16f v = load_some(plane + row * row_ + i, n);
+      return v * v;
+    });
   }
 
   int64_t step_, row_, padded_row_, halo_;

@@ -13,23 +13,25 @@
 #include "core/error.h"
 #include "core/host_view.h"
 #include "data/formats/hdf5_rows.h"
-#include "layers/data_cursor.h"
+#include "data/pipeline/pipeline_options.h"
+#include "layers/common/record_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
 
-class Hdf5DataLayer : public Layer, public DataCursor {
+class Hdf5DataLayer : public RecordLayer {
  public:
-  explicit Hdf5DataLayer(const LayerOptions& options) : open_data_(options.open_data) {
+  explicit Hdf5DataLayer(const LayerOptions& options)
+      : RecordLayer(options.share, int64_t(options.config.hdf5_data_param().batch_size())),
+        open_data_(options.open_data) {
     const caffe::HDF5DataParameter& param = options.config.hdf5_data_param();
     if (param.source().empty())
       throw FieldError("hdf5_data_param.source", "no source: the text file that lists the HDF5 files");
     if (param.batch_size() == 0)
       throw FieldError("hdf5_data_param.batch_size", "batch_size is 0: a batch has at least one row");
     batch_ = int64_t(param.batch_size());
-    cursor_ = data::ShareCursor(options.share, batch_);
     options_.source = param.source();
     options_.names.assign(options.config.top().begin(), options.config.top().end());
     options_.shuffle = param.shuffle();
@@ -70,34 +72,22 @@ class Hdf5DataLayer : public Layer, public DataCursor {
     cursor_.advance();
   }
 
-  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
-  LayerRoles roles() override { return {.needs_host = true, .cursor = this}; }
-
-  uint64_t position() const override { return cursor_.position(); }
-  void seek(uint64_t position) override { cursor_.seek(position); }
-  void repeat() override { cursor_.repeat(); }
-
  private:
   void set_crop(const caffe::TransformationParameter& param) {
-    const char* const sides[] = {"crop_size_l", "crop_size_h", "crop_size_w"};
-    std::vector<const google::protobuf::FieldDescriptor*> fields;
-    param.GetReflection()->ListFields(param, &fields);
-    for (const auto* field : fields)
-      if (std::find(std::begin(sides), std::end(sides), field->name()) == std::end(sides))
-        throw FieldError("transform_param." + field->name(),
-                         "HDF5Data takes values as they are: it has no transform but crops of volumes",
-                         "transform them when the files are made, or by a Power or Scale layer");
+    static const std::vector<std::string> sides = {"crop_size_l", "crop_size_h", "crop_size_w"};
+    data::refuse_transforms_but(sides, param,
+                                "HDF5Data takes values as they are: it has no transform but crops of volumes",
+                                "transform them when the files are made, or by a Power or Scale layer");
     options_.crop = {param.crop_size_l(), param.crop_size_h(), param.crop_size_w()};
-    if (fields.empty()) return;
+    if (!param.has_crop_size_l() && !param.has_crop_size_h() && !param.has_crop_size_w()) return;
     for (size_t i = 0; i < 3; ++i)
       if (options_.crop[i] == 0)
-        throw FieldError(std::string("transform_param.") + sides[i], "it is 0 or not given",
+        throw FieldError("transform_param." + sides[i], "it is 0 or not given",
                          "crops of volumes have crop_size_l, crop_size_h and crop_size_w");
   }
 
   bool open_data_;
   int64_t batch_ = 0;
-  data::ShareCursor cursor_{{}, 0};
   data::Hdf5RowsOptions options_;
   std::unique_ptr<data::Hdf5Rows> rows_;  ///< null where datasets are not to be touched
   std::vector<HostStage> staged_;         ///< per y

@@ -35,9 +35,10 @@
 #include "data/formats/printable.h"
 #include "data/image/image.h"
 #include "data/image/image_file_reader.h"
+#include "data/pipeline/pipeline_options.h"
 #include "data/shuffled_order.h"
 #include "data/sources/object_file.h"
-#include "layers/data_cursor.h"
+#include "layers/common/record_layer.h"
 #include "layers/registry.h"
 #include "layers/types/object_labels.h"
 #include "layers/types/object_view.h"
@@ -125,12 +126,8 @@ ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
 }
 
 void check_transform(const caffe::TransformationParameter& param) {
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  param.GetReflection()->ListFields(param, &fields);
-  for (const auto* field : fields)
-    if (field->name() != "mirror" && field->name() != "mean_value")
-      throw FieldError("transform_param." + field->name(), "images are cut and resized by a rule of their own",
-                       "ImageGtData takes mirror and mean_value");
+  data::refuse_transforms_but({"mirror", "mean_value"}, param, "images are cut and resized by a rule of their own",
+                              "ImageGtData takes mirror and mean_value");
   if (param.mean_value_size() != 0 && param.mean_value_size() != 1 && param.mean_value_size() != 3)
     throw FieldError("transform_param.mean_value",
                      std::to_string(param.mean_value_size()) + " mean values for images of 3 channels",
@@ -146,19 +143,13 @@ void mirror_image(data::Image& image) {
   }
 }
 
-class ImageGtDataLayer : public Layer, public DataCursor {
+class ImageGtDataLayer : public RecordLayer {
  public:
   explicit ImageGtDataLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>&) override;
   LayerNeeds prepare(const PrepareRequest&, Context&) override { return {}; }
   void forward(Context& context, const Operands& io) override;
-  int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
-  LayerRoles roles() override { return {.needs_host = true, .cursor = this}; }
-
-  uint64_t position() const override { return cursor_.position(); }
-  void seek(uint64_t position) override { cursor_.seek(position); }
-  void repeat() override { cursor_.repeat(); }
 
  private:
   void open();
@@ -178,7 +169,6 @@ class ImageGtDataLayer : public Layer, public DataCursor {
   ObjectScales scales_;
   bool open_data_;
   uint64_t seed_;
-  data::ShareCursor cursor_;
   std::optional<data::ObjectFile> file_;
   std::optional<data::ShuffledOrder> order_;
   int64_t most_objects_ = 1;  ///< of an image
@@ -194,15 +184,15 @@ class ImageGtDataLayer : public Layer, public DataCursor {
 };
 
 ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
-    : param_(options.config.image_gt_data_param()),
+    : RecordLayer(options.share, int64_t(options.config.image_gt_data_param().batch_size())),
+      param_(options.config.image_gt_data_param()),
       transform_(options.config.transform_param()),
       resize_(resize_of(param_)),
       sample_(sample_of(param_, resize_)),
       labels_(branches_of(param_, sample_), param_.fg_threshold()),
       scales_(scales_of(param_)),
       open_data_(options.open_data),
-      seed_(options.seed),
-      cursor_(options.share, int64_t(param_.batch_size())) {
+      seed_(options.seed) {
   check_transform(transform_);
   if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is not named");
   require_in("batch_size", param_.batch_size(), 1, kMostImages);
