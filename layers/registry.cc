@@ -23,6 +23,7 @@ RegisterLayer::RegisterLayer(const LayerType& type, const std::string& also, con
     : RegisterLayer(type) {
   LayerType other = type;
   other.name = also;
+  other.alias_of = type.name;
   other.help = help;
   RegisterLayer{other};
 }

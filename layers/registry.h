@@ -41,6 +41,7 @@ struct LayerType {
   int min_tops, max_tops;        ///< tops
   std::unique_ptr<Layer> (*make)(const LayerOptions& options);  ///< throws FieldError
   LayerKind kind = LayerKind::kComputing;
+  std::string alias_of = {};       ///< the type in whose file this one stands; "" for most
   bool needs_whole_batch = false;  ///< it normalises over an iteration's whole batch, so that shards cannot divide it
   bool loss_by_weight = false;     ///< a layer is a loss if the file gives it a loss_weight
   std::optional<LossRole> loss = {};  ///< of losses: y[0] has loss weight 1 unless the file says otherwise

@@ -124,7 +124,7 @@ std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
     Mistake warning;
     warning.place = graph.place_of_layer(int(i), field);
     warning.message =
-        layer_text(layer.name(), "Data") + ": " +
+        layer_text(layer.name(), layer.type()) + ": " +
         (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
         ", and only LMDB is read";
     warning.hint = "`cortado convert leveldb` makes an LMDB of it; where '" + layer.data_param().source() +

@@ -36,7 +36,7 @@ inline PipelineOptions pipeline_of(const std::string& text, const ReadOptions& r
   options.data_threads = read.threads;
   options.seed = read.seed;
   const caffe::LayerParameter layer = layer_of(text);
-  return (layer.has_window_data_param() ? make_window_options : make_image_options)(layer, options, true);
+  return (layer.type() == "WindowData" ? make_window_options : make_image_options)(layer, options, true);
 }
 
 inline std::vector<LayerBatch> layer_batches(const std::string& text, int n, const ReadOptions& read = {}) {

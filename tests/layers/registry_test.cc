@@ -10,6 +10,7 @@
 #include <set>
 #include <sstream>
 
+#include "layers/type_names.h"
 #include "layers/unavailable_types.h"
 #include "tests/harness/layer_run.h"
 #include "tests/harness/places.h"
@@ -47,9 +48,20 @@ std::set<std::string> registering_files() {
 TEST(Registry, HasOneTypeForEachLayerFile) {
   std::set<std::string> types;
   for (const LayerType* type : all_layer_types())
-    if (!type->name.starts_with(kTestPrefix)) types.insert(squeezed(type->name));
+    if (!type->name.starts_with(kTestPrefix) && type->alias_of.empty()) types.insert(squeezed(type->name));
+  types.insert(squeezed(type_names::kReorder));  // which no net may have
   EXPECT_EQ(types, registering_files());
   EXPECT_GE(types.size(), 20u);
+}
+
+TEST(Registry, KnowsWhatAnotherNameIsOf) {
+  for (const char* name : {"SyncBN", "VoxelSoftmax", "WarpCTCLoss", "ConvolutionDepthwise"}) {
+    const LayerType* type = find_layer_type(name);
+    ASSERT_NE(type, nullptr) << name;
+    EXPECT_NE(find_layer_type(type->alias_of), nullptr) << name;
+  }
+  EXPECT_EQ(kind_of("Reorder"), LayerKind::kInternal);
+  for (const LayerType* type : all_layer_types()) EXPECT_NE(type->kind, LayerKind::kInternal) << type->name;
 }
 
 TEST(Registry, WhatIsNotHereIsNotHere) {
