@@ -1,4 +1,4 @@
-// `cortado data`: datasets by themselves, and a net's Data or ImageData layer without the net.
+// `cortado data`: datasets by themselves, and a net's data layer without the net.
 #include "core/error.h"
 #include "core/text.h"
 #include "graph/graph.h"
@@ -29,8 +29,8 @@ const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetSta
     found = &layer;
   }
   if (found) return *found;
-  throw usage_error("the net has no Data, ImageData or AnnotatedData layer" +
-                    (name.empty() ? "" : " called '" + name + "'") + " in phase " + caffe::Phase_Name(state.phase()));
+  throw usage_error("the net has no layer that reads records" + (name.empty() ? "" : " called '" + name + "'") +
+                    " in phase " + caffe::Phase_Name(state.phase()));
 }
 
 /// What to do, and with how many operands.

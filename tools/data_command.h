@@ -7,7 +7,7 @@
 
 namespace cortado::tools {
 
-/// The options of the Data or ImageData layer that --phase, --level and --stage leave in the net (--layer names one of
+/// The options of the layer of records that --phase, --level and --stage leave in the net (--layer names one of
 /// several), with --batch and --data-threads. The net is the second operand. Throws Error(kUsage) when there is no such
 /// layer.
 data::PipelineOptions pipeline_options_of(const Arguments& arguments);

@@ -12,13 +12,18 @@ namespace cortado::tools {
 
 namespace {
 
+/// From a dataset or a list, and not windows or films.
+bool reads_images(const caffe::LayerParameter& layer) {
+  return reads_records(layer.type()) && (layer.has_data_param() || layer.has_image_data_param());
+}
+
 /// The data layer that takes part in testing, else in training; -1: none.
 int data_layer_of(const NetFile& file, caffe::NetState state) {
   for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
     state.set_phase(phase);
     const caffe::NetState merged = graph::merge_states(file.net.state(), state);
     for (int i = 0; i < file.net.layer_size(); ++i)
-      if (reads_records(file.net.layer(i).type()) && graph::selected(file.net.layer(i), merged)) return i;
+      if (reads_images(file.net.layer(i)) && graph::selected(file.net.layer(i), merged)) return i;
   }
   return -1;
 }
