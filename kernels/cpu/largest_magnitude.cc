@@ -11,6 +11,9 @@
 namespace cortado::kernels {
 namespace {
 
+/// Fewer values are looked at faster by one thread than threads meet.
+constexpr int64_t kAtLeast = 1 << 16;
+
 void raise(std::atomic<uint32_t>& to, uint32_t value) {
   uint32_t seen = to.load(std::memory_order_relaxed);
   while (seen < value && !to.compare_exchange_weak(seen, value, std::memory_order_relaxed)) {
@@ -36,7 +39,7 @@ uint32_t largest_bits(const void* values, int64_t begin, int64_t end) {
 float largest_magnitude(Context& context, const void* values, DType dtype, int64_t n) {
   const bool halves = dtype == DType::kBF16;
   std::atomic<uint32_t> largest = 0;
-  parallel_ranges(context, n, 16384, [&](int64_t begin, int64_t end) {
+  parallel_ranges(context, n, kAtLeast, [&](int64_t begin, int64_t end) {
     raise(largest,
           halves ? largest_bits<uint16_t>(values, begin, end) << 16 : largest_bits<uint32_t>(values, begin, end));
   });

@@ -100,6 +100,9 @@ dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
+/// Whether forward looks for NaN first (OneDnnForward).
+bool clips(const ConvRequest& request) { return request.post.activation && request.post.activation.gates(); }
+
 /// In both phases the kind for training, so that nets which share weights agree. Without a bias for the others' hints.
 Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
                                          bool bias, const dnnl::primitive_attr& attributes) {
@@ -210,7 +213,7 @@ class OneDnnForward final : public OneDnn {
     const void* x = x_.load(lib, io.x, scratch);
     const void* w = load_weights(context, lib, io.w, scratch);
     void* y = y_.target(io.y, scratch);
-    if (clips() && !excludes_nan(context, x, w, io.bias, y)) {
+    if (clips(request_) && !excludes_nan(context, x, w, io.bias, y)) {
       run_apart(context, lib, x, w, io.bias, y);
     } else {
       void* pad = scratch_part(scratch, pad_);
@@ -223,7 +226,6 @@ class OneDnnForward final : public OneDnn {
   }
 
  private:
-  bool clips() const { return request_.post.activation && request_.post.activation.gates(); }
   int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(problem_.shape.dtype)); }
 
   /// More than transforms of the algorithms make of values.
@@ -439,6 +441,9 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   const Rates& rates = rates_of(s.dtype, level);
   if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights)
     moved += 1.5 * double(s.weight().count());
+  // Reading x once more, to look for NaN, is much of what filters of one channel take.
+  if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && clips(request))
+    moved += double(size_of(s.dtype)) * double(s.x().shape.count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }
 
