@@ -121,15 +121,21 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
 
 }  // namespace
 
-bool leaves_sum(const Node& node) {
+namespace {
+
+/// Whether the node agreed, on that side, that the maker adds up two gradients.
+bool agreed_on_parts(const Node& node, Fusion::Side side) {
   return std::ranges::any_of(node.fusions,
-                             [](const Fusion& one) { return one.side == Fusion::kReader && one.kind->sums_gradients; });
+                             [&](const Fusion& one) { return one.side == side && one.kind->sums_gradients; });
 }
 
+}  // namespace
+
+bool leaves_sum(const Node& node) { return agreed_on_parts(node, Fusion::kReader); }
+
 std::vector<ValueId> Graph::dy_parts(const Node& node) const {
-  const bool sums = std::ranges::any_of(
-      node.fusions, [](const Fusion& one) { return one.side == Fusion::kMaker && one.kind->sums_gradients; });
-  return sums ? this->node(value(node.y[0]).readers[0].node).y : std::vector<ValueId>();
+  if (!agreed_on_parts(node, Fusion::kMaker)) return {};
+  return this->node(value(node.y[0]).readers[0].node).y;
 }
 
 std::string to_text(const Graph& graph) {

@@ -8,9 +8,7 @@
 #include <cfloat>
 #include <optional>
 
-#include "core/threads.h"
 #include "kernels/conv.h"
-#include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/largest_magnitude.h"
 #include "kernels/cpu/onednn/onednn.h"
@@ -100,9 +98,6 @@ dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
-/// Whether forward looks for NaN first (OneDnnForward).
-bool clips(const ConvRequest& request) { return request.post.activation && request.post.activation.gates(); }
-
 /// In both phases the kind for training, so that nets which share weights agree. Without a bias for the others' hints.
 Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
                                          bool bias, const dnnl::primitive_attr& attributes) {
@@ -187,8 +182,7 @@ class OneDnn : public ConvKernel {
   std::string name_;
 };
 
-/// oneDNN's ReLU is a maximum with 0, which makes 0 of NaN; a net that diverged must not look sound. So a pass whose
-/// operands do not exclude NaN runs without the activation, which follows by itself.
+/// A pass that clips(), and whose operands do not exclude NaN, runs without the activation, which follows by itself.
 class OneDnnForward final : public OneDnn {
  public:
   using OneDnn::OneDnn;
@@ -213,7 +207,7 @@ class OneDnnForward final : public OneDnn {
     const void* x = x_.load(lib, io.x, scratch);
     const void* w = load_weights(context, lib, io.w, scratch);
     void* y = y_.target(io.y, scratch);
-    if (clips(request_) && !excludes_nan(context, x, w, io.bias, y)) {
+    if (clips(request_.post) && !excludes_nan(context, x, w, io.bias, y)) {
       run_apart(context, lib, x, w, io.bias, y);
     } else {
       void* pad = scratch_part(scratch, pad_);
@@ -238,7 +232,7 @@ class OneDnnForward final : public OneDnn {
       return double(largest_magnitude(context, values, s.dtype, n));
     };
     if (!w_largest_ || !request_.frozen) w_largest_ = largest(w, w_values_);
-    double bound = largest(x, x_values_) * *w_largest_ * double(s.c / s.groups * s.h.kernel * s.w.kernel);
+    double bound = largest(x, x_values_) * *w_largest_ * double(s.weight().count() / s.k);
     if (request_.bias) bound += double(largest_magnitude(context, bias, DType::kF32, s.k));
     if (request_.post.sum) bound += largest(y, y_values_);
     return bound < FLT_MAX / kGrowth;
@@ -251,27 +245,17 @@ class OneDnnForward final : public OneDnn {
       apart_.run(lib, {x, w, y, bias});
     else
       apart_.run(lib, {x, w, y});
-    with_half_type(problem_.shape.dtype, [&](auto type) { activate(context, static_cast<decltype(type)*>(y)); });
+    clip(context, request_.post.activation, problem_.shape.dtype, y, y_values_);
   }
 
   void make_apart(const Library& lib) {
-    PostOps post = request_.post;
-    post.activation = {};
     dnnl::primitive_attr attributes;
-    attributes.set_post_ops(describe(post));
+    attributes.set_post_ops(describe(before_clip(request_.post)));
     const auto pd = describe_forward(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
     std::vector<std::pair<int, Desc>> arguments = {
         {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, w_run_}, {DNNL_ARG_DST, pd.dst_desc()}};
     if (request_.bias) arguments.push_back({DNNL_ARG_BIAS, problem_.bias});
     apart_ = Primitive(lib, Forward(pd), arguments);
-  }
-
-  template <typename T>
-  void activate(Context& context, T* y) const {
-    const Activation activation = request_.post.activation;
-    parallel_ranges(context, y_values_, 4096, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = T(activation(float(y[i])));
-    });
   }
 
   int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as the primitive stores them, padding and all
@@ -442,7 +426,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights)
     moved += 1.5 * double(s.weight().count());
   // Reading x once more, to look for NaN, is much of what filters of one channel take.
-  if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && clips(request))
+  if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && clips(request.post))
     moved += double(size_of(s.dtype)) * double(s.x().shape.count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }

@@ -1,13 +1,12 @@
 // The fully connected product by oneDNN. Weights live in the blocks that forward wants; its backward kernels take the
 // same, but turn them within each call. So where many calls share a weight, backward_data is a forward product with the
 // weight that was turned before; and gradients summed over many rows are the library's general product, which is
-// faster there. A ReLU follows by itself: the library's makes 0 of NaN, and a net that diverged must not look sound.
+// faster there. A ReLU always follows by itself (clips()).
 
 #include <optional>
 
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn/onednn.h"
-#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/cpu/row_sums.h"
 #include "kernels/gemm.h"
 #include "kernels/inner_product.h"
@@ -57,7 +56,7 @@ class OneDnn final : public InnerProduct {
       forward_.primitive.run(lib, {x, w_in, y, pad, bias});
     else
       forward_.primitive.run(lib, {x, w_in, y, pad});
-    if (clips()) clip(context, floats(y));
+    if (clips(r_.post)) clip(context, r_.post.activation, r_.dtype, y, r_.rows * r_.outputs);
   }
 
   int64_t turned_bytes() const override { return turned_bytes_; }
@@ -105,9 +104,7 @@ class OneDnn final : public InnerProduct {
   bool prepare_forward(const Library& lib, std::string& why) {
     constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
     dnnl::primitive_attr attributes = user_scratchpad();
-    PostOps post = r_.post;
-    if (clips()) post.activation = {};
-    attributes.set_post_ops(describe(post));
+    attributes.set_post_ops(describe(before_clip(r_.post)));
     const auto desc = r_.bias ? Forward::desc(kKind, x_, w_any_, bias_, y_) : Forward::desc(kKind, x_, w_any_, y_);
     forward_pd_ = Forward::primitive_desc(desc, attributes, lib.engine);
     const Desc w = forward_pd_.weights_desc();
@@ -146,16 +143,6 @@ class OneDnn final : public InnerProduct {
     stage_gradients(lib, w);
     return finish(lib, weights_, pd, BackwardWeights(pd),
                   {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_DIFF_WEIGHTS, w}}, DNNL_ARG_DIFF_BIAS, why);
-  }
-
-  bool clips() const { return r_.post.activation && r_.post.activation.gates(); }
-  void clip(Context& context, float* y) const {
-    parallel_ranges(context, r_.rows * r_.outputs, 4096, [&](int64_t begin, int64_t end) {
-      with_activation(r_.post.activation.kind, [&](auto kind) {
-        const Activation activation{kind, r_.post.activation.ceiling};
-        for (int64_t i = begin; i < end; ++i) y[i] = activation(y[i]);
-      });
-    });
   }
 
   bool has_many_rows() const { return r_.rows >= kManyRows; }

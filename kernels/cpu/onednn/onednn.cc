@@ -5,6 +5,8 @@
 
 #include "core/error.h"
 #include "core/threads.h"
+#include "kernels/cpu/floats.h"
+#include "kernels/cpu/post_ops_lanes.h"
 #include "kernels/devices.h"
 
 namespace cortado::kernels {
@@ -134,6 +136,25 @@ dnnl::post_ops describe(const PostOps& post, const Encoding& y, const Encoding& 
       break;
   }
   return after;
+}
+
+bool clips(const PostOps& post) { return post.activation && post.activation.gates(); }
+
+PostOps before_clip(PostOps post) {
+  if (clips(post)) post.activation = {};
+  return post;
+}
+
+void clip(Context& context, const Activation& activation, DType dtype, void* y, int64_t n) {
+  with_half_type(dtype, [&](auto type) {
+    auto* values = static_cast<decltype(type)*>(y);
+    parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
+      with_activation(activation.kind, [&](auto kind) {
+        const Activation known{kind, activation.ceiling};
+        for (int64_t i = begin; i < end; ++i) values[i] = decltype(type)(known(float(values[i])));
+      });
+    });
+  });
 }
 
 Desc plain_desc(const Shape& shape) { return row_major(shape, DType::kF32); }

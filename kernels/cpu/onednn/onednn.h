@@ -47,6 +47,12 @@ Desc plain_desc(const Shape& shape);
 /// What follows a forward primitive, but for affine steps. A sum is with what the result holds, encoded as `z`; the
 /// result is as `y`.
 dnnl::post_ops describe(const PostOps& post, const Encoding& y = {}, const Encoding& z = {});
+/// Whether `post` ends in a ReLU, which the library does as a maximum with 0: it makes 0 of NaN, and a net that
+/// diverged must not look sound. Where NaN may come, a primitive has before_clip(post) and clip() follows.
+bool clips(const PostOps& post);
+PostOps before_clip(PostOps post);
+/// In place, over n values of 32-bit floats or bfloat16.
+void clip(Context& context, const Activation& activation, DType dtype, void* y, int64_t n);
 /// Any storage: the primitive descriptor chooses.
 Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
 /// What WeightFormat::blocked16 is of weights that `plain` describes.
