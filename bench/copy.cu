@@ -12,9 +12,9 @@
 #include <iostream>
 
 #include "bench/worker.h"
-#include "core/by_packs.h"
-#include "core/device_memory.h"
-#include "core/for_each.h"
+#include "core/loops/by_packs.h"
+#include "core/device/device_memory.h"
+#include "core/loops/for_each.h"
 
 namespace cortado::bench {
 

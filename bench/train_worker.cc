@@ -12,11 +12,11 @@
 #include <optional>
 
 #include "bench/worker.h"
-#include "core/device_memory.h"
-#include "core/threads.h"
+#include "core/device/device_memory.h"
+#include "core/threads/threads.h"
 #include "kernels/kernel_cache.h"
 #include "net/net.h"
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "solvers/device_training.h"
 #include "solvers/schedule.h"
 #include "solvers/weight_update.h"

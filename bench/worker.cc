@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/machine_peak.h"
-#include "core/restart.h"
+#include "core/files/file.h"
+#include "core/cpu/machine_peak.h"
+#include "core/cpu/restart.h"
 
 namespace cortado::bench {
 

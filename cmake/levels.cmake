@@ -1,6 +1,6 @@
 # CPU levels: one build for every x86-64 CPU. The program itself is for the lowest level of CORTADO_CPU_LEVELS; each
 # further one is a build of its own in levels/<level>/, whose programs lie in bin/<level>/, where the first finds them
-# (core/restart.h).
+# (engine/core/cpu/restart.h).
 
 set(CORTADO_ALL_LEVELS v2 v3 v4 amx)
 set(cortado_march_v2 -march=x86-64-v2)

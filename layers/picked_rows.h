@@ -3,16 +3,16 @@
 // Rows picked by indices that only the values know: y's row i is row index[i] of another matrix. The way back adds up,
 // for each row, the gradients of all places that picked it, in their order, so that no two threads write to one place
 // and the bits are the same for any number of threads. An index that is no row (negative, too large, NaN) picks
-// nothing. For .cu files, as core/for_each.h is.
+// nothing. For .cu files, as core/loops/for_each.h is.
 
 #include <utility>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/for_each.h"
-#include "core/format.h"
-#include "core/host_view.h"
+#include "core/loops/for_each.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
 
 namespace cortado {
 

@@ -6,7 +6,7 @@
    headers include nothing from the folders within.
 2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
 3. A library's headers appear only in the folders that wrap it.
-4. No .cc file reaches core/for_each.h, however many headers lie between: a build with CUDA refuses it, one without
+4. No .cc file reaches engine/core/loops/for_each.h, however many headers lie between: a build with CUDA refuses it, one without
    would not notice.
 """
 import functools
@@ -27,7 +27,7 @@ INNER_RANKS = {
     'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1, 'as_floats': 1},
 }
 CONDITIONAL = {'core', 'kernels'}
-IN_C = {'library/include/cortado.h'}  # for two languages
+IN_C = {'bindings/c/include/cortado.h'}  # for two languages
 WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'(oneapi/)?dnnl': ['kernels/cpu'],
     r'(openblas/)?cblas': ['kernels/cpu'],
@@ -57,12 +57,12 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
 }
 
 
-FUNCTORS = 'core/for_each.h'
+FUNCTORS = 'engine/core/loops/for_each.h'
 
 
 @functools.cache
 def reaches_functors(included):
-    """Whether the header of this name is core/for_each.h or includes it, directly or not."""
+    """Whether the header of this name is engine/core/loops/for_each.h or includes it, directly or not."""
     path = ROOT / included
     if included == FUNCTORS or not path.is_file():
         return included == FUNCTORS

@@ -4,9 +4,9 @@
 #include <climits>
 #include <cmath>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/precision.h"
-#include "core/program_path.h"
+#include "core/process/program_path.h"
 #include "solvers/average_precision.h"
 #include "solvers/schedule.h"
 #include "solvers/snapshot.h"

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/error.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 namespace cortado {
 

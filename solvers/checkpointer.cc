@@ -1,9 +1,9 @@
 #include "solvers/checkpointer.h"
 
 #include "core/log.h"
-#include "core/random_id.h"
-#include "core/unix_seconds.h"
-#include "proto/solver_state_file.h"
+#include "core/process/random_id.h"
+#include "core/process/unix_seconds.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/run_conditions.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_hdf5.h"

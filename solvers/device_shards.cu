@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "ranks/open_engine.h"
 #include "solvers/device_shards.h"
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/captured_work.h"
+#include "core/device/captured_work.h"
 #include "net/net.h"
 #include "solvers/device_shards.h"
 #include "solvers/device_update.h"

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "core/reduce_pieces.h"
+#include "core/loops/reduce_pieces.h"
 #include "solvers/device_update.h"
 #include "solvers/rank_share.h"
 

@@ -16,8 +16,8 @@
 
 #include <vector>
 
-#include "core/device_memory.h"
-#include "core/late_copy.h"
+#include "core/device/device_memory.h"
+#include "core/device/late_copy.h"
 #include "net/net.h"
 #include "solvers/update_rule.h"
 

@@ -1,6 +1,6 @@
 #include "solvers/evaluation.h"
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/log.h"
 #include "solvers/layer_states.h"
 #include "solvers/snapshot.h"

@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
 

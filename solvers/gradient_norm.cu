@@ -1,4 +1,4 @@
-#include "core/reduce_pieces.h"
+#include "core/loops/reduce_pieces.h"
 #include "solvers/gradient_norm.h"
 
 namespace cortado {

@@ -1,6 +1,6 @@
 #include "solvers/iteration_cost.h"
 
-#include "core/recording.h"
+#include "core/device/recording.h"
 #include "graph/operand_traffic.h"
 #include "solvers/device_update.h"
 #include "solvers/weight_update.h"

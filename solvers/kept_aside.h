@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "net/net.h"
 
 namespace cortado {

@@ -1,4 +1,4 @@
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "solvers/kept_over_shards.h"
 
 namespace cortado {

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "net/net.h"
 #include "ranks/shard_sums.h"
 #include "solvers/rank_share.h"

@@ -1,6 +1,6 @@
 #include "solvers/layer_states.h"
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/log.h"
 
 namespace cortado {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 #include "solvers/rank_message.h"
 
 namespace cortado {

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "core/error.h"
-#include "core/text.h"
+#include "core/text/text.h"
 
 namespace cortado {
 

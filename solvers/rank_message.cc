@@ -1,6 +1,6 @@
 #include "solvers/rank_message.h"
 
-#include "core/host_view.h"
+#include "core/device/host_view.h"
 
 namespace cortado {
 

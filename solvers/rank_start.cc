@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "core/crc.h"
+#include "core/files/crc.h"
 #include "core/error.h"
-#include "core/host_view.h"
+#include "core/device/host_view.h"
 #include "core/log.h"
-#include "core/threads.h"
+#include "core/threads/threads.h"
 #include "solvers/check.h"
 #include "solvers/rank_message.h"
 #include "solvers/run_conditions.h"

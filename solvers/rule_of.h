@@ -9,7 +9,7 @@
 //   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per
 //   weight
 
-#include "core/reduce_pieces.h"
+#include "core/loops/reduce_pieces.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {

@@ -4,7 +4,7 @@
 #include <map>
 #include <vector>
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "graph/freeze.h"
 #include "kernels/devices.h"
 #include "kernels/kernel_cache.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/log.h"
 
 namespace cortado {

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/log.h"
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot_hdf5.h"
 
 namespace cortado {

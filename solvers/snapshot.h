@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "core/made_folders.h"
+#include "core/files/made_folders.h"
 #include "proto/cortado.pb.h"
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {

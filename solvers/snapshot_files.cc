@@ -8,7 +8,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace cortado {
 

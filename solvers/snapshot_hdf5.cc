@@ -1,9 +1,9 @@
 #include "solvers/snapshot_hdf5.h"
 
 #include "core/log.h"
-#include "proto/hdf5_file.h"
-#include "proto/solver_state_hdf5.h"
-#include "proto/weights_hdf5.h"
+#include "formats/hdf5_file.h"
+#include "proto/weights/solver_state_hdf5.h"
+#include "proto/weights/weights_hdf5.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {

@@ -12,13 +12,13 @@
 #include <mutex>
 #include <string_view>
 
-#include "core/descriptor.h"
+#include "core/files/descriptor.h"
 #include "core/error.h"
-#include "core/file.h"
-#include "core/leftovers.h"
+#include "core/files/file.h"
+#include "core/files/leftovers.h"
 #include "core/log.h"
-#include "core/made_folders.h"
-#include "core/try_for.h"
+#include "core/files/made_folders.h"
+#include "core/process/try_for.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/replace_file.h"
-#include "proto/solver_state_file.h"
+#include "core/files/file.h"
+#include "core/files/replace_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
 

@@ -3,9 +3,9 @@
 #include <limits>
 #include <sstream>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/log.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "graph/freeze.h"
 #include "layers/registry.h"
 #include "net/epoch.h"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "net/net.h"
-#include "proto/override.h"
-#include "proto/read_text.h"
+#include "proto/files/override.h"
+#include "proto/files/read_text.h"
 #include "ranks/engine.h"
 
 namespace cortado {

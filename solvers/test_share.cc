@@ -1,6 +1,6 @@
 #include "solvers/test_share.h"
 
-#include "core/text.h"
+#include "core/text/text.h"
 #include "layers/batch_memory.h"
 #include "solvers/rank_message.h"
 

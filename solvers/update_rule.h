@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/context.h"
-#include "core/divisor.h"
+#include "core/loops/divisor.h"
 #include "core/half.h"
 #include "core/host_device.h"
 #include "proto/cortado.pb.h"

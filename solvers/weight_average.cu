@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/reduce_pieces.h"
+#include "core/loops/reduce_pieces.h"
 #include "solvers/weight_average.h"
 
 namespace cortado {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "net/net.h"
 #include "solvers/weight_list.h"
 

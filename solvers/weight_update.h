@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "net/net.h"
 #include "ranks/engine.h"
 #include "ranks/slices.h"

@@ -5,14 +5,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/cpu_name.h"
-#include "core/isa_level.h"
-#include "core/restart.h"
-#include "core/text.h"
-#include "core/threads.h"
-#include "tools/command.h"
-#include "tools/run_options.h"
-#include "tools/terminal.h"
+#include "core/cpu/cpu_name.h"
+#include "core/cpu/isa_level.h"
+#include "core/cpu/restart.h"
+#include "core/text/text.h"
+#include "core/threads/threads.h"
+#include "tools/program/command.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

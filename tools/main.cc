@@ -1,7 +1,7 @@
 // The program: finds the command, reads its flags and runs it.
-#include "tools/caffe_names.h"
-#include "tools/help.h"
-#include "tools/program.h"
+#include "tools/program/caffe_names.h"
+#include "tools/program/help.h"
+#include "tools/program/program.h"
 
 namespace cortado::tools {
 

@@ -1,6 +1,6 @@
 // `cortado studio`: its flags. The studio is a program of its own, cortado-studio, as the server is.
-#include "tools/command.h"
-#include "tools/companion.h"
+#include "tools/program/command.h"
+#include "tools/program/companion.h"
 
 namespace cortado::tools {
 

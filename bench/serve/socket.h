@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/descriptor.h"
+#include "core/files/descriptor.h"
 
 namespace cortado::bench {
 

@@ -1,6 +1,6 @@
-#include "core/divisor.h"
+#include "core/loops/divisor.h"
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "core/half.h"
 #include "data/augment/augment.h"
 #include "data/augment/transform_batch.h"

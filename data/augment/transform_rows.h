@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/stream_copy.h"
+#include "core/device/stream_copy.h"
 #include "data/augment/transform.h"
 
 namespace cortado::data {

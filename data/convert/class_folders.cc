@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <set>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/text.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/text/text.h"
 
 namespace cortado::data {
 

@@ -2,9 +2,9 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/made_folders.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/files/made_folders.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/annotations.h"
 #include "data/formats/label_map.h"

@@ -1,8 +1,8 @@
 // CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green,
 // blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
 // green, red.
-#include "core/file_error.h"
-#include "core/mapped_file.h"
+#include "core/files/file_error.h"
+#include "core/files/mapped_file.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
 #include "data/formats/datum.h"

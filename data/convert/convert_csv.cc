@@ -4,9 +4,9 @@
 #include <charconv>
 #include <cmath>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/text.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/text/text.h"
 #include "data/convert/class_numbers.h"
 #include "data/convert/convert_images.h"
 #include "data/convert/csv.h"

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
-#include "core/text.h"
+#include "core/text/text.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"

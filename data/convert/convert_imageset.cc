@@ -1,4 +1,4 @@
-#include "core/file.h"
+#include "core/files/file.h"
 #include "data/convert/convert_images.h"
 #include "data/sources/image_list.h"
 

@@ -2,7 +2,7 @@
 // is put in place when both are whole.
 #include <algorithm>
 
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "data/convert/convert_images.h"
 #include "data/convert/stratified.h"
 #include "data/convert/two_sets_folder.h"

@@ -1,5 +1,5 @@
 // Records keep their keys and bytes, so either backend gives the same samples in the same order.
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "data/convert/dataset_builder.h"
 #include "data/convert/leveldb.h"
 #include "data/formats/datum.h"

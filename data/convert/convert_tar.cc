@@ -2,8 +2,8 @@
 // KEY.jpg its image and KEY.cls its class.
 #include <map>
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "data/convert/class_numbers.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/printable.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 
 namespace cortado::data {
 

@@ -4,10 +4,10 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "core/descriptor.h"
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/program_path.h"
+#include "core/files/descriptor.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/process/program_path.h"
 
 namespace cortado::data {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "proto/helper_process.h"
+#include "formats/helper_process.h"
 
 namespace cortado::data {
 

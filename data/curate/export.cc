@@ -6,10 +6,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/leftovers.h"
-#include "core/replace_file.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/files/leftovers.h"
+#include "core/files/replace_file.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
 #include "data/formats/annotated_datum.h"

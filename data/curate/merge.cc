@@ -2,7 +2,7 @@
 #include <map>
 #include <optional>
 
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
 #include "data/formats/annotated_datum.h"

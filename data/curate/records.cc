@@ -1,6 +1,6 @@
 #include "data/curate/records.h"
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
 #include "data/formats/annotated_datum.h"

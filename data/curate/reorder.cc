@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "core/rng.h"
 #include "data/convert/stratified.h"
 #include "data/convert/two_sets_folder.h"

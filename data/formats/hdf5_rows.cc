@@ -4,11 +4,11 @@
 #include <numeric>
 #include <sstream>
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "core/rng.h"
 #include "data/formats/text.h"
-#include "proto/hdf5_file.h"
+#include "formats/hdf5_file.h"
 
 namespace cortado::data {
 

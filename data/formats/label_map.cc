@@ -2,10 +2,10 @@
 
 #include <set>
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "data/formats/printable.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 namespace cortado::data {
 

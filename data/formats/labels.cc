@@ -1,7 +1,7 @@
 #include "data/formats/labels.h"
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "data/formats/printable.h"
 #include "data/formats/text.h"
 

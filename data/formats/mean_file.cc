@@ -1,11 +1,11 @@
 #include "data/formats/mean_file.h"
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "core/shape.h"
 #include "proto/cortado.pb.h"
-#include "proto/file_kind.h"
-#include "proto/npy.h"
+#include "proto/weights/file_kind.h"
+#include "formats/npy.h"
 
 namespace cortado::data {
 

@@ -2,7 +2,7 @@
 
 #include <cctype>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "data/image/color.h"
 #include "data/image/image_module.h"
 #include "data/image/jpeg.h"

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/descriptor.h"
+#include "core/files/descriptor.h"
 
 namespace cortado::data {
 

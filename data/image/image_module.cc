@@ -4,8 +4,8 @@
 
 #include <cstdlib>
 
-#include "core/file.h"
-#include "core/program_path.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
 #include "data/image/opencv/module.h"
 
 namespace cortado::data {

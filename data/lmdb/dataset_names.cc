@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/replace_file.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/files/replace_file.h"
 
 namespace cortado::data {
 

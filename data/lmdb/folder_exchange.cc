@@ -7,9 +7,9 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/replace_file.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/files/replace_file.h"
 
 namespace cortado::data {
 

@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "data/lmdb/page_checksums.h"
 #include "data/record.h"
 

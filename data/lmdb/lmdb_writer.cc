@@ -11,10 +11,10 @@
 #include <filesystem>
 #include <utility>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/leftovers.h"
-#include "core/replace_file.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/files/leftovers.h"
+#include "core/files/replace_file.h"
 #include "data/lmdb/folder_exchange.h"
 #include "data/lmdb/page_checksums.h"
 

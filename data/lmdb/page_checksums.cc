@@ -5,8 +5,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/crc.h"
-#include "core/file.h"
+#include "core/files/crc.h"
+#include "core/files/file.h"
 #include "core/log.h"
 #include "data/lmdb/lmdb_page.h"
 

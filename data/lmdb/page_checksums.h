@@ -18,7 +18,7 @@
 #include <memory>
 #include <string>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "data/lmdb/dataset_names.h"
 
 namespace cortado::data {

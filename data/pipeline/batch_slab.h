@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "data/augment/augment_params.h"
 #include "data/augment/mix.h"
 #include "data/augment/transform_batch.h"

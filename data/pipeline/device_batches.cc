@@ -2,8 +2,8 @@
 
 #include <tuple>
 
-#include "core/signals_blocked.h"
-#include "core/start_thread.h"
+#include "core/process/signals_blocked.h"
+#include "core/threads/start_thread.h"
 #include "data/pipeline/jpeg_decoding.h"
 
 namespace cortado::data {

@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include "core/device_event.h"
-#include "core/device_memory.h"
+#include "core/device/device_event.h"
+#include "core/device/device_memory.h"
 #include "core/tensor.h"
 #include "data/augment/transform.h"
 #include "data/pipeline/batch_slab.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 #include "data/pipeline/pipeline_state.h"
 
 namespace cortado::data {

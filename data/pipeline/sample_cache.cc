@@ -8,11 +8,11 @@
 #include <exception>
 #include <mutex>
 
-#include "core/file.h"
-#include "core/file_error.h"
-#include "core/signals_blocked.h"
-#include "core/start_thread.h"
-#include "core/text.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/process/signals_blocked.h"
+#include "core/threads/start_thread.h"
+#include "core/text/text.h"
 
 namespace cortado::data {
 

@@ -1,6 +1,6 @@
 #include "data/sources/datum_reader.h"
 
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "data/formats/datum.h"
 #include "data/formats/printable.h"
 

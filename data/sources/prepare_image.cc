@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "data/lmdb/lmdb.h"
 #include "data/sources/datum_reader.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 #include "data/sources/window_words.h"
 
 namespace cortado::data {

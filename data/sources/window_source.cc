@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 #include "core/rng.h"
 #include "data/formats/printable.h"
 #include "data/image/image_file_reader.h"

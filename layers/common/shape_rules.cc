@@ -1,7 +1,7 @@
 #include "layers/common/shape_rules.h"
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 
 namespace cortado {
 

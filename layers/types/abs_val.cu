@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/common/function_layer.h"
+#include "layers/common/loops/function_layer.h"
 
 namespace cortado {
 

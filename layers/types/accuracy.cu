@@ -8,13 +8,13 @@
 #include <cmath>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/class_labels.h"
-#include "layers/common/class_notes.h"
+#include "core/text/format.h"
+#include "layers/common/losses/class_labels.h"
+#include "layers/common/losses/class_notes.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

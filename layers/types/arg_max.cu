@@ -9,9 +9,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

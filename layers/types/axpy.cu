@@ -2,7 +2,7 @@
 // block with squeeze and excitation. da = sum of dy x over the places, dx = dy a, dz = dy.
 
 #include "core/error.h"
-#include "layers/common/channel_sums.h"
+#include "layers/common/weights/channel_sums.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -10,9 +10,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/box_offsets.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/detection/box_offsets.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,6 +1,6 @@
 // BN: batch normalisation with a factor and a term for each channel (axis 1) in one layer,
 //     y = (x - mean) / sqrt(variance + eps) factor + term.
-// Several forks call it so; their fields tell them apart (proto/bn_form.h). All blobs are 1 x C x 1 x 1.
+// Several forks call it so; their fields tell them apart (proto/upgrade/bn_form.h). All blobs are 1 x C x 1 x 1.
 //
 // yjxiong's, which ICNet and others have, and PSPNet's: factors (slope_filler or scale_filler), terms (bias_filler or
 // shift_filler), running mean, running variance. In training mean and (biased) variance are the batch's, and running =
@@ -14,13 +14,13 @@
 // and fold them into both. Its further tops, mean and variance of the batch, are not available.
 
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "layers/batch_memory.h"
-#include "layers/common/batch_normalising.h"
-#include "layers/common/filler.h"
+#include "layers/common/weights/batch_normalising.h"
+#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "proto/bn_form.h"
+#include "proto/upgrade/bn_form.h"
 
 namespace cortado {
 

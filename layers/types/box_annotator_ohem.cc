@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -17,10 +17,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/suppression.h"
-#include "layers/common/template_field.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/detection/suppression.h"
+#include "layers/common/detection/template_field.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

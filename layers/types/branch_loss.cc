@@ -25,12 +25,12 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
 #include "core/rng.h"
-#include "layers/common/branch_labels.h"
-#include "layers/common/kept_gradient.h"
-#include "layers/common/template_field.h"
+#include "layers/common/losses/branch_labels.h"
+#include "layers/common/weights/kept_gradient.h"
+#include "layers/common/detection/template_field.h"
 
 namespace cortado {
 

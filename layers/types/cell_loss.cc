@@ -21,9 +21,9 @@
 
 #include "core/box.h"
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/kept_gradient.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/weights/kept_gradient.h"
 #include "layers/common/shape_rules.h"
 
 namespace cortado {

@@ -2,9 +2,9 @@
 // which y cannot tell: backward reads x. It runs in padded blocks where 0 stays 0: min <= 0 <= max.
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "core/text/format.h"
+#include "layers/common/loops/elementwise.h"
+#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

@@ -2,10 +2,10 @@
 // equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/strips.h"
-#include "layers/common/whole_blocks.h"
+#include "layers/common/loops/strips.h"
+#include "layers/common/loops/whole_blocks.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

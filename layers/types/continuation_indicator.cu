@@ -3,7 +3,7 @@
 // is the number of sequences, and batch_size may be left out; its values are not looked at.
 
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

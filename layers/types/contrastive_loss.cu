@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 #include "layers/scoring.h"
 

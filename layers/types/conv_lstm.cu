@@ -13,12 +13,12 @@
 
 #include <algorithm>
 
-#include "core/device_memory.h"
-#include "core/fast_math.h"
-#include "core/for_each.h"
+#include "core/device/device_memory.h"
+#include "core/loops/fast_math.h"
+#include "core/loops/for_each.h"
 #include "kernels/scratch.h"
 #include "layers/batch_memory.h"
-#include "layers/common/conv_lstm_form.h"
+#include "layers/common/recurrent/conv_lstm_form.h"
 #include "layers/registry.h"
 
 namespace cortado {

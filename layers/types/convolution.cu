@@ -1,5 +1,5 @@
 // Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
-// with a window (layers/common/conv_window.h). Several bottoms share the weights; each has its own top.
+// with a window (layers/common/windows/conv_window.h). Several bottoms share the weights; each has its own top.
 //
 // It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in
 // dy's own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts
@@ -18,13 +18,13 @@
 #include "core/error.h"
 #include "kernels/conv.h"
 #include "kernels/quantized_conv.h"
-#include "layers/common/conv_window.h"
-#include "layers/common/copies.h"
+#include "layers/common/windows/conv_window.h"
+#include "layers/common/loops/copies.h"
 #include "layers/common/fusion_kinds.h"
-#include "layers/common/linear_weights.h"
-#include "layers/common/quantization.h"
-#include "layers/common/relu_mask.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/weights/linear_weights.h"
+#include "layers/common/weights/quantization.h"
+#include "layers/common/loops/relu_mask.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/convolution3d.h"
 #include "layers/types/depthwise_convolution.h"

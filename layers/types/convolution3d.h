@@ -1,7 +1,7 @@
 #pragma once
 
 // C3D's convolution over volumes, N x C x L x H x W, is Convolution over three spatial axes, and its transpose
-// Deconvolution, with all that these have; only the options are written otherwise (layers/common/volume_options.h). The
+// Deconvolution, with all that these have; only the options are written otherwise (layers/common/windows/volume_options.h). The
 // weights are K x C x kernel_depth x kernel_size x kernel_size.
 
 #include <memory>

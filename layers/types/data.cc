@@ -2,7 +2,7 @@
 // mixed). Before the dataset is opened the images' shape is known from crop_size, taking colour for granted.
 
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/data_layer.h"
+#include "layers/common/data/data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -11,9 +11,9 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/box_offsets.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/detection/box_offsets.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

@@ -10,12 +10,12 @@
 
 #include "core/error.h"
 #include "kernels/conv.h"
-#include "layers/common/channel_sums.h"
-#include "layers/common/conv_window.h"
-#include "layers/common/copies.h"
-#include "layers/common/linear_weights.h"
+#include "layers/common/weights/channel_sums.h"
+#include "layers/common/windows/conv_window.h"
+#include "layers/common/loops/copies.h"
+#include "layers/common/weights/linear_weights.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/convolution3d.h"
 

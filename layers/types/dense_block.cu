@@ -3,7 +3,7 @@
 //     conv(relu(bn(all channels so far))),
 // with use_BC conv(relu(bn(conv1x1(relu(bn(all channels so far)))))), whose 1 x 1 convolution has 4 growthRate outputs.
 // bn has factors, terms and a running average as Caffe's BatchNorm keeps it, with its eps of 1e-5. Nothing between is
-// kept: backward makes it again (layers/common/norm_conv.h).
+// kept: backward makes it again (layers/common/weights/norm_conv.h).
 //
 // Weights, each for all steps before the next: the filters of the (last) convolutions, then of the (first) bn factors,
 // terms, sums of means and of variances; with use_BC five more, the 1 x 1 filters and the bn before the last
@@ -16,13 +16,13 @@
 
 #include <algorithm>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/log.h"
 #include "core/rng.h"
 #include "kernels/scratch.h"
-#include "layers/common/dense_block_form.h"
-#include "layers/common/running_average.h"
-#include "layers/common/strips.h"
+#include "layers/common/weights/dense_block_form.h"
+#include "layers/common/weights/running_average.h"
+#include "layers/common/loops/strips.h"
 #include "layers/registry.h"
 
 namespace cortado {

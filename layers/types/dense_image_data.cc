@@ -1,12 +1,12 @@
 // DenseImageData: images and images of labels that a list names, a line each, as SegNet's and ENet's Caffe have it.
 // Both have one size, or are brought to new_height x new_width, labels by their nearest pixel. With label_divide_factor
 // (ENet) the labels' top has so many times fewer rows and columns: the pixel at floor(row * factor), and so on.
-// layers/common/pair_data_layer.h says the rest.
+// layers/common/data/pair_data_layer.h says the rest.
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/pair_data_layer.h"
+#include "layers/common/data/pair_data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

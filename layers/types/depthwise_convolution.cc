@@ -1,7 +1,7 @@
 #include "layers/types/depthwise_convolution.h"
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 
 namespace cortado {
 

@@ -10,9 +10,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/host_view.h"
-#include "layers/common/branch_labels.h"
-#include "layers/common/template_field.h"
+#include "core/device/host_view.h"
+#include "layers/common/losses/branch_labels.h"
+#include "layers/common/detection/template_field.h"
 #include "layers/registry.h"
 
 namespace cortado {

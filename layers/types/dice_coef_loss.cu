@@ -3,7 +3,7 @@
 //     dx = -dy / images * (2 t / s - 4 p x / s^2), p being the sum of x t and s that of the squares
 
 #include "core/error.h"
-#include "layers/common/image_mean_loss.h"
+#include "layers/common/losses/image_mean_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,9 +3,9 @@
 // passes, so they are written each time.
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "core/rng.h"
-#include "layers/common/filler.h"
+#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -12,10 +12,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "kernels/post_ops.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/elementwise.h"
+#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

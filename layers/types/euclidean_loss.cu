@@ -1,7 +1,7 @@
 // EuclideanLoss: y = ||x0 - x1||^2 / (2 N), N being the extent of axis 0 alone.
 // dx0 = dy (x0 - x1) / N and dx1 = -dx0: both bottoms learn.
 
-#include "layers/common/difference_loss.h"
+#include "layers/common/losses/difference_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

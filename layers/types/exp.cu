@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "core/text/format.h"
+#include "layers/common/loops/elementwise.h"
+#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

@@ -2,9 +2,9 @@
 // their order. How many those are is found out by forward(), which on a device waits for the selector; y holds them at
 // its beginning, before zeros (live_rows.h). Rows that were left out get no gradient, and the selector never one.
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "layers/common/shape_rules.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"

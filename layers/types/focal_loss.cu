@@ -4,15 +4,15 @@
 //   dx = alpha w (gamma p (1 - p)^(gamma - 1) log p - (1 - p)^gamma) ([c is the label] - p of c) dy / normalizer
 //
 // The axis is softmax_param's. The normalizer VALID is how many count, whatever they weigh. The frame,
-// layers/common/softmax_loss.h, says the rest.
+// layers/common/losses/softmax_loss.h, says the rest.
 
 #include <cfloat>
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/class_weights.h"
-#include "layers/common/softmax_loss.h"
+#include "core/text/format.h"
+#include "layers/common/losses/class_weights.h"
+#include "layers/common/losses/softmax_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

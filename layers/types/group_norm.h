@@ -2,7 +2,7 @@
 
 // GroupNorm has a header because InstanceNorm is a GroupNorm with a group for each channel.
 
-#include "layers/common/affine_weights.h"
+#include "layers/common/weights/affine_weights.h"
 #include "layers/layer.h"
 
 namespace cortado {

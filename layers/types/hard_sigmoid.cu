@@ -2,8 +2,8 @@
 // function. dx = dy alpha strictly between the bounds, else 0. Backward reads x: values of 16 bits next to 1 are
 // rounded to it, so that y would not tell.
 
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/elementwise.h"
+#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

@@ -9,12 +9,12 @@
 
 #include <algorithm>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/host_view.h"
+#include "core/device/host_view.h"
 #include "data/formats/hdf5_rows.h"
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/record_layer.h"
+#include "layers/common/data/record_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -5,13 +5,13 @@
 // The file is written beside its name while the net runs, each forward's rows before it returns, and takes its name
 // when the layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/host_view.h"
+#include "core/device/host_view.h"
 #include "core/log.h"
 #include "layers/batch_memory.h"
 #include "layers/registry.h"
-#include "proto/hdf5_file.h"
+#include "formats/hdf5_file.h"
 
 namespace cortado {
 

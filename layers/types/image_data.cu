@@ -5,12 +5,12 @@
 // With label_dim above 1 (HashNet and others) a line ends with so many numbers, and labels are batch x label_dim. The
 // pipeline hands over one number for each sample: which line it is of. The numbers of all lines are kept beside it.
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/image_list.h"
-#include "layers/common/data_layer.h"
+#include "layers/common/data/data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

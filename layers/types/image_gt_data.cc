@@ -30,15 +30,15 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
 #include "data/formats/printable.h"
 #include "data/image/image.h"
 #include "data/image/image_file_reader.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/shuffled_order.h"
 #include "data/sources/object_file.h"
-#include "layers/common/record_layer.h"
+#include "layers/common/data/record_layer.h"
 #include "layers/registry.h"
 #include "layers/types/object_labels.h"
 #include "layers/types/object_view.h"

@@ -1,8 +1,8 @@
 // ImageLabelmapData: HED's images and maps of what is in them, edges or an object, which a list names, a line each.
-// What is 128 or more in a map is 1, all else 0. layers/common/pair_data_layer.h says the rest.
+// What is 128 or more in a map is 1, all else 0. layers/common/data/pair_data_layer.h says the rest.
 
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/pair_data_layer.h"
+#include "layers/common/data/pair_data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,10 +1,10 @@
 // ImageSegData: DeepLab's images and images of labels, which a list names, a line each. Images smaller than the crop
 // are filled below and on the right, with the mean, and their labels with 255, which losses are told to ignore. With
 // has_label: false lines have an image alone, and all labels are 255. A third top tells the height and width of each
-// image as far as the crop shows them. layers/common/pair_data_layer.h says the rest.
+// image as far as the crop shows them. layers/common/data/pair_data_layer.h says the rest.
 
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/pair_data_layer.h"
+#include "layers/common/data/pair_data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,16 +1,16 @@
 // InfogainLoss: p = softmax(x), loss = -sum over rows of sum over classes k of H[label][k] log(max(p[k], 1e-20)) /
 // normalizer. H, classes x classes, is the third bottom or lies in the file `source`; with H the identity this is
 // SoftmaxWithLoss. dx = dy (p sum of H[label] - H[label]) / normalizer, as if the floor were not there. The frame,
-// layers/common/softmax_loss.h, says the rest.
+// layers/common/losses/softmax_loss.h, says the rest.
 
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "layers/common/softmax_loss.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/losses/softmax_loss.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -4,7 +4,7 @@
 // dy.
 
 #include "layers/common/shape_rules.h"
-#include "layers/common/strips.h"
+#include "layers/common/loops/strips.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

@@ -6,9 +6,9 @@
 // first. Axes that x lacks at the end have an extent of 1.
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/lanes.h"
-#include "layers/common/typed.h"
+#include "core/text/format.h"
+#include "layers/common/loops/lanes.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

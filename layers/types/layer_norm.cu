@@ -6,9 +6,9 @@
 
 #include <algorithm>
 
-#include "layers/common/affine_weights.h"
+#include "layers/common/weights/affine_weights.h"
 #include "layers/common/needs.h"
-#include "layers/common/row_moments.h"
+#include "layers/common/loops/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

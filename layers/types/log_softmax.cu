@@ -4,9 +4,9 @@
 
 #include "core/half.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/softmax_rows.h"
-#include "layers/common/typed.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/losses/softmax_rows.h"
+#include "layers/common/loops/typed.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -9,10 +9,10 @@
 // the states that clip = 0 forgets.
 
 #include "core/error.h"
-#include "core/for_each.h"
-#include "core/format.h"
-#include "layers/common/lstm_gates.h"
-#include "layers/common/recurrent.h"
+#include "core/loops/for_each.h"
+#include "core/text/format.h"
+#include "layers/common/recurrent/lstm_gates.h"
+#include "layers/common/recurrent/recurrent.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,8 +3,8 @@
 // same over whole sequences, with its products.
 
 #include "core/error.h"
-#include "core/for_each.h"
-#include "layers/common/lstm_gates.h"
+#include "core/loops/for_each.h"
+#include "layers/common/recurrent/lstm_gates.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,6 +1,6 @@
 // MultiBoxLoss: SSD's loss of offsets (bottom[0], N x 4 P) and classes (bottom[1], N x P classes, before softmax) of
 // the boxes that priors (bottom[2]) stand for, given the objects in the images (bottom[3],
-// layers/common/ground_truth.h):
+// layers/common/detection/ground_truth.h):
 //   (loc_weight sum over matched boxes of smooth_l1 or squares of (offset - code of the object's box)
 //    + sum over matched and mined boxes of the classes' loss) / normalizer
 // smooth_l1(d) is d^2 / 2 up to 1 and |d| - 1/2 beyond, squares count half; classes' loss is that of softmax or,
@@ -22,15 +22,15 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "core/threads.h"
-#include "layers/common/box_coding.h"
-#include "layers/common/detection_shapes.h"
-#include "layers/common/ground_truth.h"
-#include "layers/common/kept_gradient.h"
-#include "layers/common/loss_normalizer.h"
-#include "layers/common/suppression.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "core/threads/threads.h"
+#include "layers/common/detection/box_coding.h"
+#include "layers/common/detection/detection_shapes.h"
+#include "layers/common/detection/ground_truth.h"
+#include "layers/common/weights/kept_gradient.h"
+#include "layers/common/losses/loss_normalizer.h"
+#include "layers/common/detection/suppression.h"
 #include "layers/registry.h"
 
 namespace cortado {

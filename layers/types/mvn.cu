@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "layers/common/row_moments.h"
+#include "layers/common/loops/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

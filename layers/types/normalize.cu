@@ -7,10 +7,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/filler.h"
+#include "core/text/format.h"
+#include "layers/common/weights/filler.h"
 #include "layers/common/needs.h"
-#include "layers/common/row_moments.h"
+#include "layers/common/loops/row_moments.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -2,9 +2,9 @@
 // below 0 cuts off as many. x is N x C x H x W.
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -2,7 +2,7 @@
 // as in Caffe, unless weights are loaded.
 
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -2,8 +2,8 @@
 // y[n][c][h r + i][w r + j] = x[n][(c r + i) r + j][h][w].
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/permutation.h"
+#include "core/text/format.h"
+#include "layers/common/loops/permutation.h"
 #include "layers/registry.h"
 
 namespace cortado {

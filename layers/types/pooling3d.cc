@@ -3,7 +3,7 @@
 // pooling_param. MAX and AVE; the number of windows is rounded up.
 
 #include "core/error.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/volume_pooling.h"
 

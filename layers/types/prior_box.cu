@@ -10,10 +10,10 @@
 #include <cmath>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/for_each.h"
-#include "core/format.h"
+#include "core/loops/for_each.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -18,11 +18,11 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/box_offsets.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/detection/box_offsets.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/suppression.h"
+#include "layers/common/detection/suppression.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

@@ -22,10 +22,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
 #include "core/rng.h"
-#include "layers/common/box_offsets.h"
+#include "layers/common/detection/box_offsets.h"
 #include "layers/common/shape_rules.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"

@@ -8,12 +8,12 @@
 // those that are tops as well. What setup() writes into blobs is what the weights start with. share_in_parallel has no
 // effect: a net runs on one device.
 
-#include "core/device_memory.h"
-#include "core/host_view.h"
+#include "core/device/device_memory.h"
+#include "core/device/host_view.h"
 #include "core/log.h"
 #include "layers/batch_memory.h"
-#include "layers/common/given_values.h"
-#include "layers/common/python_object.h"
+#include "layers/common/weights/given_values.h"
+#include "layers/common/data/python_object.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

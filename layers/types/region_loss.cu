@@ -1,4 +1,4 @@
-// RegionLoss: YOLO v2's loss, as in its ports to Caffe. Predictions and objects are those of layers/common/box_grid.h
+// RegionLoss: YOLO v2's loss, as in its ports to Caffe. Predictions and objects are those of layers/common/detection/box_grid.h
 // and grid_loss.h; the anchors (biases) are in cells, one for each box of a cell.
 //
 // An object belongs to the cell that has its centre and there to the box whose anchor (bias_match; else whose predicted
@@ -16,7 +16,7 @@
 // labels.
 
 #include "core/error.h"
-#include "layers/common/grid_loss.h"
+#include "layers/common/detection/grid_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -5,7 +5,7 @@
 // write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
 // which diverges says so. Negative inputs give +0, never -0.
 
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/types/relu.h"
 
 namespace cortado {

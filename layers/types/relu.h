@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "layers/common/elementwise.h"
+#include "layers/common/loops/elementwise.h"
 
 namespace cortado {
 

@@ -8,8 +8,8 @@
 // and y exchanged. It undoes a Reorg whose bottom had this one's shape, not one whose top has it.
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/permutation.h"
+#include "core/text/format.h"
+#include "layers/common/loops/permutation.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "core/fast_math.h"
+#include "core/loops/fast_math.h"
 #include "kernels/scratch.h"
-#include "layers/common/recurrent.h"
-#include "layers/common/typed.h"
+#include "layers/common/recurrent/recurrent.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

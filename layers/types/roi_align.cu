@@ -14,8 +14,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/for_each.h"
-#include "layers/common/regions.h"
+#include "core/loops/for_each.h"
+#include "layers/common/detection/regions.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -2,9 +2,9 @@
 // the others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape. Without a
 // filler g starts as 1, not as Caffe's usual 0.
 
-#include "layers/common/broadcast.h"
-#include "layers/common/channel_sums.h"
-#include "layers/common/filler.h"
+#include "layers/common/loops/broadcast.h"
+#include "layers/common/weights/channel_sums.h"
+#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

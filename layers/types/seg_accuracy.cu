@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/class_labels.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/losses/class_labels.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

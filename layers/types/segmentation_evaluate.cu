@@ -7,7 +7,7 @@
 // probabilities are rounded to 255ths before that; here all images count together. The channels are num_classes.
 
 #include "core/error.h"
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 #include "layers/layer.h"
 #include "layers/registry.h"
 

@@ -4,11 +4,11 @@
 // Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
 // small table tells. Padding lanes are found in place, where x has them zero.
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

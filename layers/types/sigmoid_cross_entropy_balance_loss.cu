@@ -7,8 +7,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "layers/common/image_mean_loss.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/losses/image_mean_loss.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/format.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/strips.h"
-#include "layers/common/whole_blocks.h"
+#include "layers/common/loops/strips.h"
+#include "layers/common/loops/whole_blocks.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -9,7 +9,7 @@
 
 #include <cmath>
 
-#include "layers/common/difference_loss.h"
+#include "layers/common/losses/difference_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -13,10 +13,10 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/loss_normalizer.h"
+#include "core/text/format.h"
+#include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 #include "kernels/softmax.h"
 
 #include "layers/common/shape_rules.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

@@ -5,18 +5,18 @@
 //
 // The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
 // labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone, and so
-// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame, layers/common/softmax_loss.h, says
+// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame, layers/common/losses/softmax_loss.h, says
 // the rest.
 
 #include <cfloat>
 #include <cmath>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/class_weights.h"
+#include "core/text/format.h"
+#include "layers/common/losses/class_weights.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/softmax_loss.h"
-#include "layers/common/volume_options.h"
+#include "layers/common/losses/softmax_loss.h"
+#include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/softmax_with_loss.h"
 

@@ -12,8 +12,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/for_each.h"
-#include "core/format.h"
+#include "core/loops/for_each.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

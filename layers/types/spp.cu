@@ -10,7 +10,7 @@
 #include "core/error.h"
 #include "kernels/pool.h"
 #include "kernels/scratch.h"
-#include "layers/common/strips.h"
+#include "layers/common/loops/strips.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,8 +1,8 @@
 // Threshold: y = 1 where x > threshold, else 0 (also for NaN). It has no gradient.
 // It runs in padded blocks where 0 stays 0: threshold >= 0.
 
-#include "layers/common/elementwise.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/elementwise.h"
+#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

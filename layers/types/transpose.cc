@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/permutation.h"
+#include "core/text/format.h"
+#include "layers/common/loops/permutation.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

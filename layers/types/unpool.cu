@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/format.h"
-#include "core/host_view.h"
-#include "layers/common/copies.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+#include "layers/common/loops/copies.h"
 #include "layers/registry.h"
 #include "layers/types/unpool.h"
 

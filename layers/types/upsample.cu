@@ -2,8 +2,8 @@
 // copies got. With a second bottom it is another layer (layers/types/unpool.cu).
 
 #include "core/error.h"
-#include "layers/common/lanes.h"
-#include "layers/common/typed.h"
+#include "layers/common/loops/lanes.h"
+#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 #include "layers/types/unpool.h"
 

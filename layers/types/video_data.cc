@@ -4,7 +4,7 @@
 // frame. Films are not read.
 
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/data_layer.h"
+#include "layers/common/data/data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

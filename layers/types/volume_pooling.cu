@@ -1,9 +1,9 @@
 #include <array>
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/pool_window.h"
-#include "layers/common/typed.h"
+#include "core/text/format.h"
+#include "layers/common/windows/pool_window.h"
+#include "layers/common/loops/typed.h"
 #include "layers/types/volume_pooling.h"
 
 namespace cortado {

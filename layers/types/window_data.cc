@@ -3,7 +3,7 @@
 // of (seed, position), where Caffe's depends on what was drawn before.
 
 #include "data/pipeline/pipeline_options.h"
-#include "layers/common/data_layer.h"
+#include "layers/common/data/data_layer.h"
 #include "layers/registry.h"
 
 namespace cortado {

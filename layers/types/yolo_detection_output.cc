@@ -1,12 +1,12 @@
 // YoloDetectionOutput: the objects that YOLO v2 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
-// (layers/common/box_grid.h), all with the same anchors, in cells; the rows are those of
-// layers/common/grid_detections.h. A box's score is sigmoid(score) times the largest of the classes' softmax.
+// (layers/common/detection/box_grid.h), all with the same anchors, in cells; the rows are those of
+// layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest of the classes' softmax.
 //
 // There all images of a batch are taken for one, image 0; here each has rows of its own.
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/grid_detections.h"
+#include "core/text/format.h"
+#include "layers/common/detection/grid_detections.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,5 +1,5 @@
 // Yolov3: the loss of one of YOLO v3's grids, of MobileNet-YOLO. Predictions and objects are those of
-// layers/common/box_grid.h and grid_loss.h.
+// layers/common/detection/box_grid.h and grid_loss.h.
 //
 // An object belongs to the cell that has its centre and to the one anchor of all (biases) whose shape is nearest to its
 // own; it is learned only where that anchor is one of this grid's (mask). What boxes cost, s being the sigmoid:
@@ -16,7 +16,7 @@
 // that say 5 and were trained with 1. Its grid's size is bottom[0]'s; side has no effect.
 
 #include "core/error.h"
-#include "layers/common/grid_loss.h"
+#include "layers/common/detection/grid_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,13 +1,13 @@
 // Yolov3DetectionOutput: the objects that YOLO v3 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
-// (layers/common/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are those of
-// layers/common/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
+// (layers/common/detection/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are those of
+// layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
 //
 // There all images of a batch are taken for one, image 0; here each has rows of its own. There a box stands once for
 // each class that is sure enough, and of those the surest suppresses the others, as here.
 
 #include "core/error.h"
-#include "core/format.h"
-#include "layers/common/grid_detections.h"
+#include "core/text/format.h"
+#include "layers/common/detection/grid_detections.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -28,7 +28,7 @@ from worker import Worker
 
 ROOT = nets.ROOT
 BATCHES = (1, 4, 8, 16, 32, 64)
-AS_THE_PROGRAM_DOES = {'GOMP_SPINCOUNT': '5000'}  # core/restart.h
+AS_THE_PROGRAM_DOES = {'GOMP_SPINCOUNT': '5000'}  # engine/core/cpu/restart.h
 
 
 class Server:

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/error.h"
-#include "core/sanitized.h"
+#include "core/process/sanitized.h"
 
 namespace cortado {
 namespace {

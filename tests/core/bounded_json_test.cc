@@ -1,4 +1,4 @@
-#include "core/bounded_json.h"
+#include "core/text/bounded_json.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "core/device_memory.h"
-#include "core/for_each.h"
+#include "core/device/device_memory.h"
+#include "core/loops/for_each.h"
 #include "core/half.h"
 
 namespace cortado {

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/captured_work.h"
-#include "core/device_memory.h"
-#include "core/for_each.h"
-#include "core/host_waits.h"
-#include "core/late_copy.h"
+#include "core/device/captured_work.h"
+#include "core/device/device_memory.h"
+#include "core/loops/for_each.h"
+#include "core/device/host_waits.h"
+#include "core/device/late_copy.h"
 
 namespace cortado {
 namespace {

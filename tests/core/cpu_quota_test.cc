@@ -1,6 +1,6 @@
 // Control groups as files in a folder of the test's.
 
-#include "core/cpu_quota.h"
+#include "core/cpu/cpu_quota.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/crc.h"
+#include "core/files/crc.h"
 
 #include <gtest/gtest.h>
 

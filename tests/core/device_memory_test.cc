@@ -1,11 +1,11 @@
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "core/error.h"
-#include "core/simulated_device.h"
+#include "core/device/simulated_device.h"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/divisor.h"
+#include "core/loops/divisor.h"
 
 #include <gtest/gtest.h>
 

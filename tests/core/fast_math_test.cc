@@ -1,6 +1,6 @@
 // The functions of fast_math.h against the C library's in double, over all sizes of arguments.
 
-#include "core/fast_math.h"
+#include "core/loops/fast_math.h"
 
 #include <gtest/gtest.h>
 

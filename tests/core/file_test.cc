@@ -1,4 +1,4 @@
-#include "core/file.h"
+#include "core/files/file.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/mapped_file.h"
-#include "core/process_limits.h"
-#include "core/replace_file.h"
+#include "core/files/mapped_file.h"
+#include "core/process/process_limits.h"
+#include "core/files/replace_file.h"
 
 namespace cortado {
 namespace {

@@ -1,8 +1,8 @@
-#include "core/held_up.h"
+#include "core/threads/held_up.h"
 
 #include <gtest/gtest.h>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 namespace cortado {
 namespace {

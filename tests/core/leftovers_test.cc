@@ -1,4 +1,4 @@
-#include "core/leftovers.h"
+#include "core/files/leftovers.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include <filesystem>
 
-#include "core/descriptor.h"
-#include "core/file.h"
+#include "core/files/descriptor.h"
+#include "core/files/file.h"
 
 namespace cortado {
 namespace {

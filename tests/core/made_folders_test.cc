@@ -1,11 +1,11 @@
-#include "core/made_folders.h"
+#include "core/files/made_folders.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <optional>
 
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace cortado {
 namespace {

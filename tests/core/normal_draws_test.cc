@@ -1,6 +1,6 @@
 // Draws of many at once against those of RandomStream, one by one: bit for bit.
 
-#include "core/normal_draws.h"
+#include "core/loops/normal_draws.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/pack.h"
+#include "core/loops/pack.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/signal_waiter.h"
+#include "core/process/signal_waiter.h"
 
 #include <gtest/gtest.h>
 

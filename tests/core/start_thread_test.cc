@@ -1,4 +1,4 @@
-#include "core/start_thread.h"
+#include "core/threads/start_thread.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/sanitized.h"
+#include "core/process/sanitized.h"
 
 namespace cortado {
 namespace {

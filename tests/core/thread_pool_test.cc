@@ -1,4 +1,4 @@
-#include "core/thread_pool.h"
+#include "core/threads/thread_pool.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 namespace cortado {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/threads.h"
+#include "core/threads/threads.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "core/work_stealing.h"
+#include "core/threads/work_stealing.h"
 
 #include <gtest/gtest.h>
 

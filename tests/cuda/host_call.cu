@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "core/for_each.h"
+#include "core/loops/for_each.h"
 
 namespace cortado {
 

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "data/convert/convert.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/annotations.h"

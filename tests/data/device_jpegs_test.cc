@@ -1,6 +1,6 @@
 // JPEGs that the simulated device decodes, by a library of ours in nvJPEG's place (tests/nvjpeg), against those that
 // the pipeline's threads decode.
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "data/formats/datum.h"
 #include "data/image/plain_jpeg.h"
 #include "data/pipeline/jpeg_decoding.h"

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
 #include "data/image/image.h"
 

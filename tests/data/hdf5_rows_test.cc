@@ -9,8 +9,8 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "proto/hdf5_file.h"
+#include "core/files/file.h"
+#include "formats/hdf5_file.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado::data {

@@ -5,7 +5,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "data/pipeline/pipeline_options.h"
 
 namespace cortado::data::testing {

@@ -3,7 +3,7 @@
 // first written with another label, every ninth was removed at last.
 #include "data/convert/leveldb.h"
 
-#include "core/program_path.h"
+#include "core/process/program_path.h"
 #include "data/convert/convert.h"
 #include "data/formats/datum.h"
 #include "tests/data/fixtures.h"

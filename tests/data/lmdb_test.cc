@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/half.h"
 #include "tests/data/fixtures.h"
 

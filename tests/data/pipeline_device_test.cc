@@ -2,7 +2,7 @@
 // memory the host cannot touch, other storage, and datasets kept decoded.
 #include <cstring>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/half.h"
 #include "data/formats/datum.h"
 #include "data/pipeline/pipeline.h"

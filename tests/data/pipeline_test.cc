@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "core/mapped_file.h"
+#include "core/files/mapped_file.h"
 #include "data/formats/datum.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"

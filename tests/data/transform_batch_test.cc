@@ -2,7 +2,7 @@
 // CUDA gives equal bits there, too).
 #include "data/augment/transform_batch.h"
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/half.h"
 #include "tests/data/augment_fixtures.h"
 

@@ -1,6 +1,6 @@
 // A bit of a snapshot flips, or it is cut off: that is told, or changes nothing. Never another model.
 #include "core/log.h"
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
 #include "tests/faults/flips.h"
 #include "tests/harness/hdf5_here.h"

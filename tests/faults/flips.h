@@ -9,7 +9,7 @@
 #include <string>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
 
 namespace cortado {

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "server/metrics/metrics.h"
-#include "tools/command.h"
+#include "tools/program/command.h"
 
 namespace cortado::fuzz {
 

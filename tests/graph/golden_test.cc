@@ -11,8 +11,8 @@
 #include <regex>
 #include <sstream>
 
-#include "core/device_memory.h"
-#include "core/file.h"
+#include "core/device/device_memory.h"
+#include "core/files/file.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"
 #include "tests/harness/places.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/rng.h"
 #include "graph/passes/passes.h"
 #include "graph/plan.h"

@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "graph/passes/passes.h"
 #include "tests/harness/places.h"
 

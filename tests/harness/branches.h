@@ -1,6 +1,6 @@
 #pragma once
 
-// Labels of MS-CNN's branches (layers/common/branch_labels.h) for tests.
+// Labels of MS-CNN's branches (layers/common/losses/branch_labels.h) for tests.
 
 #include "tests/harness/layer_harness.h"
 

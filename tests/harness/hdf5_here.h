@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/program_path.h"
+#include "core/process/program_path.h"
 
 /// Ends a test where this build has no HDF5.
 #define SKIP_WITHOUT_HDF5() \

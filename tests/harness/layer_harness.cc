@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
 #include "layers/batch_memory.h"
 #include "tests/harness/storage.h"

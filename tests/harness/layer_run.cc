@@ -10,9 +10,9 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "core/threads.h"
+#include "core/threads/threads.h"
 #include "layers/batch_memory.h"
-#include "layers/common/class_labels.h"
+#include "layers/common/losses/class_labels.h"
 #include "layers/dynamic_rows.h"
 #include "layers/record_source.h"
 #include "layers/registry.h"

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/file.h"
-#include "core/program_path.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
 
 /// Ends a test where this build does not run Python.
 #define SKIP_WITHOUT_PYTHON()                                                                                         \

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/tensor.h"
 #include "tests/harness/array.h"
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include "core/error.h"
-#include "core/sanitized.h"
+#include "core/process/sanitized.h"
 #include "http/request_error.h"
 
 namespace cortado::http {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/error.h"
 #include "kernels/conv.h"
 #include "kernels/kernel_cache.h"

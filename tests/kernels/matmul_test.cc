@@ -2,7 +2,7 @@
 
 #include "kernels/matmul.h"
 
-#include "core/recording.h"
+#include "core/device/recording.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/half.h"
 #include "core/rng.h"
 #include "core/tensor.h"

@@ -8,14 +8,14 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "core/program_path.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
 #include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/image/image.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "layers/registry.h"
-#include "proto/hdf5_file.h"
+#include "formats/hdf5_file.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

@@ -1,4 +1,4 @@
-#include "layers/common/filler.h"
+#include "layers/common/weights/filler.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "core/simulated_device.h"
+#include "core/device/simulated_device.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 

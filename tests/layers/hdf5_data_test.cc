@@ -5,10 +5,10 @@
 #include <set>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "layers/data_cursor.h"
 #include "layers/registry.h"
-#include "proto/hdf5_file.h"
+#include "formats/hdf5_file.h"
 #include "tests/harness/hdf5_here.h"
 #include "tests/harness/layer_harness.h"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "proto/hdf5_file.h"
+#include "core/files/file.h"
+#include "formats/hdf5_file.h"
 #include "tests/harness/hdf5_here.h"
 #include "tests/harness/layer_harness.h"
 

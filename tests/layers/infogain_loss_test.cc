@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/harness/softmax_losses.h"
 
 namespace cortado::harness {

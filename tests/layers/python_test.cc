@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "core/error.h"
-#include "layers/common/filler.h"
+#include "layers/common/weights/filler.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"

@@ -6,7 +6,7 @@
 
 #include <cmath>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

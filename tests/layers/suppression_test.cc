@@ -1,7 +1,7 @@
 // suppress() against the greedy rule written out pair by pair, with core/box.h's formulas: the same boxes stay, so many
 // that they are compared in several goes, and where corners are exchanged, equal or no numbers.
 
-#include "layers/common/suppression.h"
+#include "layers/common/detection/suppression.h"
 
 #include <gtest/gtest.h>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/passes/passes.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tests/harness/places.h"
 
 namespace cortado {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "core/rng.h"
 #include "net/net.h"
 

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
 #include "tests/harness/places.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/device_memory.h"
+#include "core/device/device_memory.h"
 #include "net/net.h"
 #include "tests/harness/places.h"
 #include "tests/harness/python_here.h"

@@ -1,4 +1,4 @@
-#include "proto/binary_net.h"
+#include "proto/files/binary_net.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -6,9 +6,9 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "proto/wire.h"
-#include "proto/write_text.h"
+#include "core/files/file.h"
+#include "formats/wire.h"
+#include "proto/text/write_text.h"
 #include "tests/harness/places.h"
 
 namespace cortado {

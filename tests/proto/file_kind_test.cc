@@ -1,4 +1,4 @@
-#include "proto/file_kind.h"
+#include "proto/weights/file_kind.h"
 
 #include <gtest/gtest.h>
 

@@ -10,12 +10,12 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
-#include "proto/binary_net.h"
-#include "proto/override.h"
-#include "proto/read_text.h"
-#include "proto/weights_file.h"
+#include "proto/files/binary_net.h"
+#include "proto/files/override.h"
+#include "proto/files/read_text.h"
+#include "proto/weights/weights_file.h"
 #include "tests/harness/places.h"
 
 namespace cortado {

@@ -1,4 +1,4 @@
-#include "proto/hdf5_file.h"
+#include "formats/hdf5_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado {

@@ -1,4 +1,4 @@
-#include "proto/npy.h"
+#include "formats/npy.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/rng.h"
 
 namespace cortado {

@@ -1,11 +1,11 @@
-#include "proto/onnx_file.h"
+#include "proto/weights/onnx_file.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "core/error.h"
-#include "proto/file_kind.h"
+#include "proto/weights/file_kind.h"
 
 namespace cortado {
 

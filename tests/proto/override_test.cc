@@ -1,5 +1,5 @@
 // Fields set by the command line: values, places, mistakes.
-#include "proto/override.h"
+#include "proto/files/override.h"
 
 #include <gtest/gtest.h>
 

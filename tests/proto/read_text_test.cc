@@ -1,4 +1,4 @@
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/io/tokenizer.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "tests/harness/places.h"
 
 namespace cortado {

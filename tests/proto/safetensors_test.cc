@@ -1,4 +1,4 @@
-#include "proto/safetensors.h"
+#include "proto/weights/safetensors.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "proto/tensor_header.h"
+#include "formats/tensor_header.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "proto/upgrade.h"
+#include "proto/upgrade/upgrade.h"
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <map>
 #include <sstream>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 namespace cortado {
 namespace {

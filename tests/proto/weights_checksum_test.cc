@@ -1,4 +1,4 @@
-#include "proto/weights_checksum.h"
+#include "proto/weights/weights_checksum.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,8 +6,8 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "proto/weights_file.h"
+#include "core/files/file.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 namespace {

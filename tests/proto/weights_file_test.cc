@@ -1,4 +1,4 @@
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 
 namespace cortado {
 namespace {

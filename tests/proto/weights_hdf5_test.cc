@@ -1,4 +1,4 @@
-#include "proto/weights_hdf5.h"
+#include "proto/weights/weights_hdf5.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -7,11 +7,11 @@
 #include <functional>
 
 #include "core/error.h"
-#include "core/file.h"
-#include "proto/absent_blob.h"
-#include "proto/hdf5_file.h"
-#include "proto/solver_state_file.h"
-#include "proto/solver_state_hdf5.h"
+#include "core/files/file.h"
+#include "proto/weights/absent_blob.h"
+#include "formats/hdf5_file.h"
+#include "proto/weights/solver_state_file.h"
+#include "proto/weights/solver_state_hdf5.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado {

@@ -1,4 +1,4 @@
-#include "proto/weights_npz.h"
+#include "proto/weights/weights_npz.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,12 +6,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/crc.h"
+#include "core/files/crc.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "proto/npy.h"
-#include "proto/write_weights.h"
-#include "proto/zip.h"
+#include "formats/npy.h"
+#include "proto/weights/write_weights.h"
+#include "formats/zip.h"
 
 namespace cortado {
 namespace {

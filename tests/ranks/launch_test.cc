@@ -10,9 +10,9 @@
 #include <fstream>
 #include <functional>
 
-#include "core/descriptor.h"
+#include "core/files/descriptor.h"
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "tests/ranks/probes.h"
 
 namespace cortado::ranks {

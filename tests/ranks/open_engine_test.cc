@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "core/exit_code.h"
-#include "core/file.h"
-#include "core/program_path.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
 #include "tests/ranks/probes.h"
 
 namespace cortado::ranks {

@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/file.h"
-#include "core/program_path.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
 
 namespace cortado::ranks {
 

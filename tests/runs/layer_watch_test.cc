@@ -1,10 +1,10 @@
-#include "runs/layer_watch.h"
+#include "tools/runs/layer_watch.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "runs/tensorboard/event_writer.h"
-#include "runs/tensorboard/events.pb.h"
+#include "tools/runs/tensorboard/event_writer.h"
+#include "tools/runs/tensorboard/events.pb.h"
 #include "tests/solvers/training.h"
 
 namespace cortado::runs {

@@ -1,8 +1,8 @@
 #include <cmath>
 #include <regex>
 
-#include "runs/metrics_file.h"
-#include "runs/metrics_writer.h"
+#include "tools/runs/metrics_file.h"
+#include "tools/runs/metrics_writer.h"
 #include "tests/solvers/training.h"
 
 namespace cortado::runs {

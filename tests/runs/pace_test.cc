@@ -1,4 +1,4 @@
-#include "runs/pace.h"
+#include "tools/runs/pace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-#include "runs/tensorboard/record_file.h"
+#include "tools/runs/tensorboard/record_file.h"
 
-#include "core/crc.h"
+#include "core/files/crc.h"
 #include "core/error.h"
 #include "tests/solvers/training.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/solvers/by_ranks.h"
 #include "tests/solvers/dataset.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {

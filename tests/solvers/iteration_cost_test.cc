@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot_clock.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_pruning.h"

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "tests/harness/hdf5_here.h"
 #include "tests/solvers/training.h"
 

@@ -1,9 +1,9 @@
 // Snapshots that older versions wrote resume exactly. older_snapshots/ holds those of the solver below, in both
 // formats, by a version that kept the memory of the update rule as a layer of a net "solver:memories".
 
-#include "core/program_path.h"
-#include "proto/solver_state_file.h"
-#include "proto/weights_file.h"
+#include "core/process/program_path.h"
+#include "proto/weights/solver_state_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/harness/places.h"
 #include "tests/solvers/training.h"
 

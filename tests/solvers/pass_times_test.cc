@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "solvers/rank_share.h"
 
 namespace cortado {

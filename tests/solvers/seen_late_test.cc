@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "core/host_waits.h"
+#include "core/device/host_waits.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {

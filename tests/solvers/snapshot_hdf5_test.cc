@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
 #include "tests/harness/hdf5_here.h"
 #include "tests/solvers/training.h"

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "solvers/solver.h"
 
 namespace cortado {

@@ -2,7 +2,7 @@
 
 #include "solvers/weight_average.h"
 
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {

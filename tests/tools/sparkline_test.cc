@@ -1,12 +1,12 @@
-#include "tools/sparkline.h"
+#include "tools/output/sparkline.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/error.h"
-#include "tools/net_memory.h"
-#include "tools/terminal.h"
+#include "tools/net/net_memory.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools::testing {
 

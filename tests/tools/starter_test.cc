@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tools/starter/head.h"
 #include "tools/starter/schedule.h"
 #include "tools/starter/transform.h"

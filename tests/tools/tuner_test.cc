@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tools/tuner/rate_finding.h"
 #include "tools/tuner/trial.h"
 #include "tools/tuner/tuned_solver.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "tools/net_file.h"
+#include "tools/options/net_file.h"
 
 namespace cortado::tools {
 

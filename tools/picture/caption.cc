@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "core/dumped_json.h"
+#include "core/text/dumped_json.h"
 #include "tools/picture/caption.h"
 #include "tools/picture/render.h"
 

@@ -2,7 +2,7 @@
 
 #include "tools/picture/render.h"
 #include "tools/picture/scene_box.h"
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -4,8 +4,8 @@
 #include "tools/picture/render.h"
 #include "tools/picture/scene.h"
 #include "tools/picture/text_width.h"
-#include "tools/terminal.h"
-#include "tools/xml_text.h"
+#include "tools/output/terminal.h"
+#include "tools/output/xml_text.h"
 
 namespace cortado::tools {
 

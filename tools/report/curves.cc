@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/bounded_json.h"
-#include "core/file.h"
+#include "core/text/bounded_json.h"
+#include "core/files/file.h"
 
 namespace cortado::tools {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runs/metrics_file.h"
+#include "tools/runs/metrics_file.h"
 
 namespace cortado::tools {
 

@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/file.h"
+#include "core/files/file.h"
 #include "core/log.h"
-#include "runs/resolved_files.h"
-#include "runs/run_comparison.h"
-#include "runs/run_folder.h"
-#include "runs/run_list.h"
-#include "runs/run_record.h"
+#include "tools/runs/resolved_files.h"
+#include "tools/runs/run_comparison.h"
+#include "tools/runs/run_folder.h"
+#include "tools/runs/run_list.h"
+#include "tools/runs/run_record.h"
 #include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
 #include "tools/report/curves.h"
 #include "tools/report/test_results.h"
-#include "tools/step_timing.h"
+#include "tools/net/step_timing.h"
 
 namespace cortado::tools {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base64.h"
+#include "core/text/base64.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
-#include "tools/image_input.h"
+#include "tools/infer/image_input.h"
 
 namespace cortado::tools {
 

@@ -4,11 +4,11 @@
 #include <optional>
 
 #include "net/epoch.h"
-#include "tools/class_names.h"
-#include "tools/frozen_net.h"
+#include "tools/infer/class_names.h"
+#include "tools/net/frozen_net.h"
 #include "tools/report/detected_images.h"
 #include "tools/report/judged_samples.h"
-#include "tools/test_report.h"
+#include "tools/train/test_report.h"
 
 namespace cortado::tools {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/context.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 namespace cortado::tools {
 

@@ -1,15 +1,15 @@
 // A classifier of the user's images: a net that is known to work, with their number of classes, their sizes and
 // colours, and a schedule for as many as there are.
-#include "core/file.h"
-#include "proto/compact_text.h"
-#include "tools/progress.h"
+#include "core/files/file.h"
+#include "proto/text/compact_text.h"
+#include "tools/output/progress.h"
 #include "tools/starter/dataset_folder.h"
 #include "tools/starter/head.h"
 #include "tools/starter/project_text.h"
 #include "tools/starter/schedule.h"
 #include "tools/starter/starting_net.h"
 #include "tools/starter/transform.h"
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/file_error.h"
+#include "core/files/file_error.h"
 
 namespace cortado::tools {
 

@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
-#include "core/file.h"
-#include "core/file_error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
 
 namespace cortado::tools {
 

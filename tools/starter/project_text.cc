@@ -3,12 +3,12 @@
 #include <cctype>
 #include <filesystem>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "graph/deploy.h"
-#include "proto/compact_text.h"
-#include "tools/flags.h"
-#include "tools/net_file.h"
-#include "tools/terminal.h"
+#include "proto/text/compact_text.h"
+#include "tools/options/flags.h"
+#include "tools/options/net_file.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

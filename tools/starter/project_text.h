@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tools/starter/project.h"
 #include "tools/starter/schedule.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

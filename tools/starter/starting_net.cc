@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "core/file.h"
-#include "core/program_path.h"
-#include "tools/flags.h"
-#include "tools/net_file.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
+#include "tools/options/flags.h"
+#include "tools/options/net_file.h"
 
 namespace cortado::tools {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 
 namespace cortado::tools {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "tools/starter/mirror.h"
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/context.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "solvers/solver_nets.h"
 #include "tools/tuner/rate_finding.h"
 

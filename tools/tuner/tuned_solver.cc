@@ -1,6 +1,6 @@
 #include "tools/tuner/tuned_solver.h"
 
-#include "tools/terminal.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "proto/positions.h"
+#include "proto/text/positions.h"
 
 namespace cortado::tools {
 

@@ -1,7 +1,7 @@
 // A transform_param, and behind a zero byte a record that it is for: what training and testing make of the sample.
 #include "data/augment/transform.h"
 #include "data/sources/datum_reader.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tests/fuzz/fuzzed.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // A .caffemodel as a net.
-#include "proto/binary_net.h"
+#include "proto/files/binary_net.h"
 
-#include "proto/upgrade.h"
+#include "proto/upgrade/upgrade.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

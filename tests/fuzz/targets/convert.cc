@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "core/file.h"
+#include "core/files/file.h"
 #include "tests/fuzz/fuzzed.h"
 
 namespace {

@@ -1,7 +1,7 @@
 // A file of weights, and nets that take theirs from it.
 #include "net/net.h"
-#include "proto/read_text.h"
-#include "proto/weights_file.h"
+#include "proto/files/read_text.h"
+#include "proto/weights/weights_file.h"
 #include "tests/fuzz/fuzzed.h"
 
 namespace {

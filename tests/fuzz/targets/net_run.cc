@@ -1,7 +1,7 @@
 // A net's prototxt that makes a net small enough to be run: forward and backward.
 #include "graph/passes/passes.h"
 #include "net/net.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tests/fuzz/fuzzed.h"
 #include "tests/fuzz/mutate_message.h"
 

@@ -1,7 +1,7 @@
 // A net's prototxt, as `check` reads it: built for both phases, without data, and brought through the passes.
 #include "graph/graph.h"
 #include "graph/passes/passes.h"
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "tests/fuzz/fuzzed.h"
 #include "tests/fuzz/mutate_message.h"
 

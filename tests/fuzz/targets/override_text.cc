@@ -1,5 +1,5 @@
 // A --set and the net that it is for, with a zero byte between.
-#include "proto/override.h"
+#include "proto/files/override.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

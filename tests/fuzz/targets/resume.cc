@@ -4,10 +4,10 @@
 
 #include <filesystem>
 
-#include "core/file.h"
-#include "proto/read_text.h"
-#include "proto/solver_state_file.h"
-#include "proto/weights_file.h"
+#include "core/files/file.h"
+#include "proto/files/read_text.h"
+#include "proto/weights/solver_state_file.h"
+#include "proto/weights/weights_file.h"
 #include "solvers/solver.h"
 #include "tests/fuzz/fuzzed.h"
 

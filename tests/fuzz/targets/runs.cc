@@ -1,8 +1,8 @@
 // Files of a run folder: metrics, events, the record.
-#include "runs/metrics_file.h"
-#include "runs/run_comparison.h"
-#include "runs/run_record.h"
-#include "runs/tensorboard/record_file.h"
+#include "tools/runs/metrics_file.h"
+#include "tools/runs/run_comparison.h"
+#include "tools/runs/run_record.h"
+#include "tools/runs/tensorboard/record_file.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

@@ -1,4 +1,4 @@
-#include "proto/solver_state_file.h"
+#include "proto/weights/solver_state_file.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

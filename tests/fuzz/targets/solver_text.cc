@@ -1,5 +1,5 @@
 // A solver's prototxt, as `check` reads it.
-#include "proto/read_text.h"
+#include "proto/files/read_text.h"
 #include "solvers/check.h"
 #include "solvers/learning_rate.h"
 #include "tests/fuzz/fuzzed.h"

@@ -1,5 +1,5 @@
 // A file of weights of any container that is read in this process: .caffemodel of every dialect, safetensors, npz.
-#include "proto/weights_file.h"
+#include "proto/weights/weights_file.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

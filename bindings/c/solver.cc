@@ -1,0 +1,98 @@
+// Trainings of the C interface.
+
+#include "solvers/solver.h"
+
+#include "core/device/device_memory.h"
+#include "core/error.h"
+#include "core/threads/threads.h"
+#include "bindings/c/status.h"
+#include "solvers/check.h"
+
+using namespace cortado;
+using namespace cortado::library;
+
+struct cortado_solver {
+  Context context;
+  std::unique_ptr<Solver> solver;
+  Requests requests{kRequestNothing};
+  std::vector<int64_t> blob_shape;
+  std::vector<float> blob;
+};
+
+namespace {
+
+Context context_for(const caffe::SolverParameter& solver, const cortado_solver_options& options) {
+  Context context(options.threads > 0 ? options.threads : default_threads());
+  use_threads(context.threads);
+  use_device(context, device_of(options.device));
+  context.precision = precision_named(options.precision ? options.precision : solver.precision());
+  return context;
+}
+
+/// The thread that calls may be another one each time.
+void enter(cortado_solver& training) {
+  use_threads(training.context.threads);
+  cortado::enter(training.context);
+}
+
+}  // namespace
+
+extern "C" {
+
+cortado_status cortado_solver_open(const char* solver, const cortado_solver_options* options,
+                                   cortado_solver** training) {
+  return guarded([&] {
+    const auto chosen = options_from<cortado_solver_options>(options, CORTADO_SOLVER_OPTIONS);
+    SolverFile file = read_solver(required(solver, "solver"));
+    SolverOptions more;
+    if (chosen.snapshot) more.snapshot = chosen.snapshot;
+    more.weights = listed(chosen.weights);
+    more.shares_prefix = true;
+    auto made = std::make_unique<cortado_solver>();
+    made->context = context_for(file.solver, chosen);
+    made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // it does not move
+    *training = made.release();
+  });
+}
+
+void cortado_solver_close(cortado_solver* training) { delete training; }
+
+cortado_status cortado_solver_run(cortado_solver* training) {
+  return guarded([&] {
+    enter(*training);
+    training->solver->run(training->requests);
+  });
+}
+
+cortado_status cortado_solver_step(cortado_solver* training, int64_t iterations) {
+  return guarded([&] {
+    if (iterations < 0) throw Error(ExitCode::kUsage, "iterations are not below 0");
+    enter(*training);
+    training->solver->step(iterations);
+  });
+}
+
+void cortado_solver_stop(cortado_solver* training) { training->requests.fetch_or(kRequestStop); }
+
+cortado_status cortado_solver_snapshot(cortado_solver* training) {
+  return guarded([&] {
+    enter(*training);
+    training->solver->snapshot();
+  });
+}
+
+int64_t cortado_solver_iteration(const cortado_solver* training) { return training->solver->iter(); }
+
+double cortado_solver_loss(const cortado_solver* training) { return training->solver->loss(); }
+
+cortado_status cortado_solver_blob(cortado_solver* training, const char* name, cortado_array* array) {
+  return guarded([&] {
+    enter(*training);
+    Net& net = training->solver->net();
+    training->blob_shape = net.blob_shape(required(name, "name")).dims();
+    training->blob = net.read_blob(name);
+    *array = {training->blob.data(), training->blob_shape.data(), training->blob_shape.size()};
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,85 @@
+#include "bindings/c/status.h"
+
+#include <mutex>
+#include <new>
+
+#include "core/device/device_name.h"
+#include "core/error.h"
+#include "core/cpu/isa_level.h"
+#include "core/log.h"
+
+namespace cortado::library {
+
+namespace {
+
+thread_local std::string last_error;
+
+/// Only warnings are worth a line in somebody else's program, unless that says otherwise.
+void be_quiet() {
+  static std::once_flag once;
+  std::call_once(once, [] { set_log_level(Severity::kWarning); });
+}
+
+/// A program would end before main().
+void require_cpu() {
+  static const bool suits = kCompiledIsa <= machine_isa();
+  if (!suits)
+    throw Error(ExitCode::kDevice, "libcortado was compiled for a CPU with more instructions than this one has",
+                "build it here");
+}
+
+cortado_status fail(cortado_status status, const char* text) {
+  last_error = text;
+  return status;
+}
+
+}  // namespace
+
+cortado_status guarded(const std::function<void()>& work) try {
+  be_quiet();
+  require_cpu();
+  work();
+  return CORTADO_OK;
+} catch (const Error& error) {
+  return fail(cortado_status(error.code()), error.what());
+} catch (const FieldError& error) {
+  return fail(CORTADO_USAGE, error.what());
+} catch (const std::bad_alloc&) {
+  return fail(CORTADO_INTERNAL, "there is not enough memory");
+} catch (const std::exception& error) {
+  return fail(CORTADO_INTERNAL, error.what());
+}
+
+const char* required(const char* text, const char* what) {
+  if (!text) throw Error(ExitCode::kUsage, std::string(what) + " is NULL");
+  return text;
+}
+
+Device device_of(const char* name) { return device_named(name ? name : "cpu"); }
+
+std::vector<std::string> listed(const char* text) {
+  std::vector<std::string> parts;
+  const std::string all = text ? text : "";
+  for (size_t begin = 0, end = 0; begin < all.size(); begin = end + 1) {
+    end = std::min(all.find(',', begin), all.size());
+    parts.push_back(all.substr(begin, end - begin));
+  }
+  return parts;
+}
+
+}  // namespace cortado::library
+
+extern "C" {
+
+const char* cortado_version(void) { return CORTADO_VERSION; }
+
+const char* cortado_last_error(void) { return cortado::library::last_error.c_str(); }
+
+void cortado_set_log_level(int level) {
+  cortado::library::guarded([] {});
+  cortado::set_log_level(level <= 0   ? cortado::Severity::kInfo
+                         : level == 1 ? cortado::Severity::kWarning
+                                      : cortado::Severity::kError);
+}
+
+}  // extern "C"

@@ -1,0 +1,69 @@
+#include "core/cpu/cpu_quota.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace cortado {
+
+namespace {
+
+/// CPUs, of microseconds in a period; infinity where either is no positive number ("max", -1, no such file).
+double cpus(const std::string& quota, const std::string& period) {
+  double numbers[2] = {};
+  for (const auto& [text, number] : {std::pair(&quota, &numbers[0]), std::pair(&period, &numbers[1])})
+    if (!(std::istringstream(*text) >> *number) || *number <= 0) return INFINITY;
+  return numbers[0] / numbers[1];
+}
+
+std::string first_word(const std::string& path) {
+  std::string word;
+  std::ifstream(path) >> word;
+  return word;
+}
+
+double quota_of_folder(const std::string& folder, bool unified) {
+  if (!unified) return cpus(first_word(folder + "/cpu.cfs_quota_us"), first_word(folder + "/cpu.cfs_period_us"));
+  std::string quota, period;
+  std::ifstream(folder + "/cpu.max") >> quota >> period;
+  return cpus(quota, period);
+}
+
+/// The least of a group's and those above it. A container may see its own group as the root of all, under a path of the
+/// machine's: folders that are not there have no limit.
+double quota_of_group(const std::string& mount, std::filesystem::path group, bool unified) {
+  double least = quota_of_folder(mount, unified);
+  for (; group.has_relative_path(); group = group.parent_path())
+    least = std::min(least, quota_of_folder(mount + group.string(), unified));
+  return least;
+}
+
+bool names_cpu(const std::string& controllers) {
+  std::istringstream list(controllers);
+  for (std::string name; std::getline(list, name, ',');)
+    if (name == "cpu") return true;
+  return false;
+}
+
+}  // namespace
+
+double cpu_quota(const std::string& root) {
+  const std::string groups = root + "/sys/fs/cgroup";
+  double least = INFINITY;
+  std::ifstream file(root + "/proc/self/cgroup");  // "0::/user.slice", "4:cpu,cpuacct:/docker/5a1f"
+  for (std::string line; std::getline(file, line);) {
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1), group = line.substr(second + 1);
+    if (controllers.empty())
+      least = std::min(least, quota_of_group(groups, group, true));
+    else if (names_cpu(controllers))
+      for (const std::string& mount : {groups + "/" + controllers, groups + "/cpu"})
+        least = std::min(least, quota_of_group(mount, group, false));
+  }
+  return least;
+}
+
+}  // namespace cortado

@@ -1,0 +1,123 @@
+#include "core/cpu/restart.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kVariable = "CORTADO_CPU_LEVEL";
+
+/// The text behind `--cpu-level`, in any spelling that flags may have; null where it is not there.
+const char* level_flag(char** argv) {
+  for (char** word = argv; *word; ++word) {
+    std::string name = *word;
+    name = name.substr(0, name.find('='));
+    std::ranges::replace(name, '_', '-');
+    if (name != "--cpu-level" && name != "-cpu-level") continue;
+    return name.size() < std::string(*word).size() ? *word + name.size() + 1 : *(word + 1);
+  }
+  return nullptr;
+}
+
+/// The level that a user asks for: `--cpu-level=LEVEL` among the words, else CORTADO_CPU_LEVEL. A value that names no
+/// level is left to whoever reads the flags; in the environment it is an Error(kUsage).
+std::optional<IsaLevel> asked_isa(char** argv) {
+  if (const char* flag = level_flag(argv)) return isa_level_named(flag);
+  const char* variable = std::getenv(kVariable);
+  if (!variable || !*variable) return std::nullopt;
+  const std::optional<IsaLevel> level = isa_level_named(variable);
+  if (!level)
+    throw Error(ExitCode::kUsage, std::string(kVariable) + "='" + variable + "' is no CPU level",
+                "the levels: v2, v3, v4, amx");
+  return level;
+}
+
+/// The most that oneDNN may use at a level, in its own words; null: all.
+const char* onednn_isa(IsaLevel level) {
+  switch (level) {
+    case IsaLevel::kV2:
+      return "SSE41";
+    case IsaLevel::kV3:
+      return "AVX2";
+    case IsaLevel::kV4:
+      return "AVX512_CORE_BF16";
+    default:
+      return nullptr;
+  }
+}
+
+/// The program that users call: this one, or the one that the folder of its level is beside.
+std::string first_program() {
+  const std::string self = program_path(), folder = folder_of(self);
+  const std::string above = join_path(folder_of(folder), file_name_of(self));
+  return isa_level_named(file_name_of(folder)) && file_exists(above) ? above : self;
+}
+
+std::string path_at_level(const std::string& program, IsaLevel level) {
+  return join_path(join_path(folder_of(program), name_of(level)), file_name_of(program));
+}
+
+void check_asked(IsaLevel level) {
+  const std::string text = "CPU level " + name_of(level);
+  if (level > machine_isa())
+    throw Error(ExitCode::kDevice,
+                text + " (" + meaning_of(level) + ") is beyond this CPU, whose level is " + name_of(machine_isa()));
+  if (std::ranges::count(built_isas(), level) == 0)
+    throw Error(ExitCode::kUsage, text + ": this build has no program for it, but for " + name_of(kCompiledIsa),
+                "a build with -DCORTADO_CPU_LEVELS=all has one for each level");
+}
+
+/// Sets a variable that the user did not set; whether it did.
+bool set_default(const char* name, const char* value) {
+  if (std::getenv(name)) return false;
+  setenv(name, value, 1);
+  return true;
+}
+
+/// The highest level up to `most` that there is a program for; this one's where there is none.
+IsaLevel best_isa(IsaLevel most) {
+  IsaLevel best = kCompiledIsa;
+  for (const IsaLevel level : built_isas())
+    if (level <= most) best = level;
+  return best;
+}
+
+/// Runs another program instead of this one; comes back where that is not possible, or it is this one.
+void become(const std::string& program, char** argv) {
+  std::error_code unknown;
+  if (!std::filesystem::equivalent(program, program_path(), unknown)) execv(program.c_str(), argv);
+}
+
+}  // namespace
+
+std::vector<IsaLevel> built_isas() {
+  const std::string program = first_program();
+  std::vector<IsaLevel> levels;
+  for (const IsaLevel level : kIsaLevels)
+    if (level == kCompiledIsa || file_exists(path_at_level(program, level))) levels.push_back(level);
+  return levels;
+}
+
+void restart_for_this_machine(char** argv) {
+  const std::optional<IsaLevel> asked = asked_isa(argv);
+  if (asked) {
+    check_asked(*asked);
+    setenv(kVariable, name_of(*asked).c_str(), 1);
+    if (const char* isa = onednn_isa(*asked)) set_default("ONEDNN_MAX_CPU_ISA", isa);
+  }
+  const bool again = !std::getenv("OMP_WAIT_POLICY") && set_default("GOMP_SPINCOUNT", "5000");
+  const IsaLevel best = best_isa(asked.value_or(machine_isa()));
+  if (best != kCompiledIsa) become(path_at_level(first_program(), best), argv);
+  if (again) execv("/proc/self/exe", argv);
+}
+
+}  // namespace cortado

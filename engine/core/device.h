@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace cortado {
+
+enum class DeviceKind : uint8_t { kCpu, kCuda, kSimulated };
+
+/// Where memory lives and work runs: the CPU, one CUDA device by its number, or the simulated device: the CPU in the
+/// role of a device, with memory that the host may touch only where a real device would compute or copy
+/// (core/device/simulated_device.h).
+struct Device {
+  DeviceKind kind = DeviceKind::kCpu;
+  int index = 0;
+
+  bool operator==(const Device&) const = default;
+  bool is_cpu() const { return kind == DeviceKind::kCpu; }
+  bool is_cuda() const { return kind == DeviceKind::kCuda; }
+  bool is_simulated() const { return kind == DeviceKind::kSimulated; }
+  std::string str() const { return is_cpu() ? "cpu" : is_simulated() ? "simulated" : "cuda:" + std::to_string(index); }
+};
+
+}  // namespace cortado

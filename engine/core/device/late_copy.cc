@@ -1,0 +1,27 @@
+#include "core/device/late_copy.h"
+
+#include <cstring>
+
+#include "core/device/cuda_runtime.h"
+#include "core/error.h"
+#include "core/device/simulated_device.h"
+
+namespace cortado {
+
+void LateCopy::begin(Context& context, const void* from) {
+  if (context.recording) throw_internal("a copy to the host within work that is recorded");
+  if (context.device.is_cuda()) {
+    cuda::copy_async(context, host_.data(), from, host_.bytes(), cuda::Way::kToHost);
+  } else {
+    const DeviceAccess access(context);
+    if (host_.bytes() > 0) std::memcpy(host_.data(), from, host_.bytes());
+  }
+  there_.mark(context);
+}
+
+const std::byte* LateCopy::wait() {
+  there_.wait();
+  return host_.data();
+}
+
+}  // namespace cortado

@@ -1,0 +1,66 @@
+#include "core/files/descriptor.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace cortado {
+
+namespace {
+
+std::string what_it_is(mode_t mode) {
+  const char* kind = S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  return std::string("this is ") + kind + ", not a regular file";
+}
+
+}  // namespace
+
+Descriptor::Descriptor(const std::string& path, int flags, unsigned mode) {
+  do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  while (fd_ < 0 && errno == EINTR);
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+bool is_named(int fd, const std::string& path) {
+  struct stat open, named;
+  return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
+         open.st_dev == named.st_dev;
+}
+
+std::string why_not_opened(int error) {
+  std::string why = std::strerror(error);
+  rlimit most;
+  if (error == EMFILE && ::getrlimit(RLIMIT_NOFILE, &most) == 0)
+    why += ": the limit is " + std::to_string(most.rlim_cur) + " (`ulimit -n`)";
+  return why;
+}
+
+/// What is no file is not even opened, because a writer that waits for a pipe's reader would take us for one;
+/// O_NONBLOCK is for a pipe that comes in between.
+Descriptor open_regular_file(const std::string& path, std::string& why) {
+  struct stat info;
+  if (::stat(path.c_str(), &info) != 0) {
+    why = std::strerror(errno);
+    return {};
+  }
+  Descriptor file;
+  if (S_ISREG(info.st_mode)) {
+    file = Descriptor(path, O_RDONLY | O_NONBLOCK);
+    if (!file.ok() || ::fstat(file.fd(), &info) != 0) {
+      why = why_not_opened(errno);
+      return {};
+    }
+  }
+  if (S_ISREG(info.st_mode)) return file;
+  why = what_it_is(info.st_mode);
+  return {};
+}
+
+}  // namespace cortado

@@ -1,0 +1,22 @@
+#include "core/text/bounded_json.h"
+
+namespace cortado {
+
+bool json_nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\')
+      ++i;  // what it escapes
+    else if (c == '"')
+      in_string = !in_string;
+    else if (!in_string && (c == '[' || c == '{') && ++depth > kMostJsonDepth)
+      return true;
+    else if (!in_string && (c == ']' || c == '}'))
+      --depth;
+  }
+  return false;
+}
+
+}  // namespace cortado

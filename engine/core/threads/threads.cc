@@ -1,0 +1,92 @@
+#include "core/threads/threads.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+#include "core/cpu/cpu_quota.h"
+#include "core/threads/held_up.h"
+#include "core/cpu/isa_level.h"
+#include "core/threads/thread_pool.h"
+#include "core/threads/work_stealing.h"
+
+namespace cortado {
+
+namespace {
+
+/// So all others wait for a thread that is held up at most until it has done a quarter of its share.
+constexpr int64_t kRangesPerThread = 4;
+
+/// Of the calling thread, for its one parallel loop at a time: loops allocate nothing.
+WorkStealingRange& pieces_of_caller() {
+  static thread_local WorkStealingRange pieces(1);
+  return pieces;
+}
+
+enum class Pool { kOwn, kOpenMp, kWhicheverSuits };
+
+/// With AVX-512 most of the arithmetic is oneDNN's, which uses OpenMP's threads; two pools would take turns on the same
+/// CPUs. But OpenMP waits for threads that other processes hold up. CORTADO_POOL=openmp or own decides otherwise.
+Pool pool() {
+  static const Pool chosen = [] {
+    const char* pool = std::getenv("CORTADO_POOL");
+    if (pool) return std::string_view(pool) == "openmp" ? Pool::kOpenMp : Pool::kOwn;
+    return kCompiledIsa >= IsaLevel::kV4 ? Pool::kWhicheverSuits : Pool::kOwn;
+  }();
+  return chosen;
+}
+
+/// Whether this loop runs on OpenMP's threads. Which ones it runs on changes no bit.
+bool uses_openmp(int threads) {
+  if (pool() != Pool::kWhicheverSuits) return pool() == Pool::kOpenMp;
+  static thread_local HeldUp caller;
+  ThreadPool::shared().reserve(threads);  // a loop allocates nothing, should its pool change
+  return !caller.now();
+}
+
+/// work(worker) by up to `threads` threads, 0 always among them.
+void by_threads(int threads, FunctionRef<void(int worker)> work) {
+  if (!uses_openmp(threads)) return ThreadPool::shared().run(threads, work);
+#pragma omp parallel num_threads(threads)
+  work(omp_get_thread_num());
+}
+
+}  // namespace
+
+void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<void(int64_t, int64_t)> body) {
+  const int64_t most = at_least > 0 ? n / at_least : n;
+  const int64_t threads = std::min<int64_t>(context.threads, most);
+  if (threads <= 1 || ThreadPool::is_inside() || omp_in_parallel()) {
+    if (n > 0) body(0, n);
+    return;
+  }
+  const int64_t ranges = std::min(most, threads * kRangesPerThread);
+  WorkStealingRange& pieces = pieces_of_caller();
+  pieces.reserve(threads);
+  pieces.deal(ranges);
+  by_threads(int(threads), [&](int worker) {
+    for (int64_t k; (k = pieces.next(worker)) >= 0;) body(n * k / ranges, n * (k + 1) / ranges);
+  });
+}
+
+int default_threads() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  const double quota = std::ceil(std::min(cpu_quota(), double(CPU_SETSIZE)));
+  return std::max(1, std::min(CPU_COUNT(&set), int(quota)));
+}
+
+void use_threads(int threads) {
+  omp_set_dynamic(0);                                              // OMP_DYNAMIC
+  omp_set_num_threads(std::min(threads, omp_get_thread_limit()));  // OMP_THREAD_LIMIT
+}
+
+LibrariesAlone::LibrariesAlone() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }
+LibrariesAlone::~LibrariesAlone() { omp_set_num_threads(threads_); }
+
+}  // namespace cortado

@@ -1,0 +1,303 @@
+// From a net's message to a graph: selects layers by state, makes them through the registry and connects their names.
+
+#include <algorithm>
+#include <optional>
+
+#include "core/text/text.h"
+#include "graph/blob_index.h"
+#include "graph/draft.h"
+#include "graph/freeze.h"
+#include "graph/graph.h"
+#include "graph/named_file.h"
+#include "graph/phases.h"
+#include "layers/registry.h"
+
+namespace cortado::graph {
+
+namespace {
+
+using caffe::LayerParameter;
+
+class Builder {
+ public:
+  Builder(std::shared_ptr<const NetFile> file, const BuildOptions& options) : given_(file), draft_(*file) {
+    graph_.file = with_frozen_averages(std::move(file), options.freeze);
+    graph_.options = options;
+    graph_.name = net().name();
+    caffe::NetState base;
+    if (options.state.has_phase()) base.set_phase(options.state.phase());
+    base.MergeFrom(net().state());
+    graph_.state = merge_states(base, options.state);
+  }
+
+  Graph run() {
+    connect();
+    found_.throw_if_any(code_);
+    index_readers(graph_);
+    mark_kept();
+    return std::move(graph_);
+  }
+
+  NetMistakes find_mistakes() {
+    connect();
+    return std::move(found_);
+  }
+
+ private:
+  const caffe::NetParameter& net() const { return graph_.file->net; }
+
+  void connect() {
+    select_layers();
+    for (size_t i = 0; i < graph_.layers.size(); ++i) add_node(int(i));
+    draft_.add_text(found_);
+  }
+
+  void complain(int source, const std::string& field, std::string message, std::string hint = {},
+                std::vector<Note> notes = {}) {
+    code_ = ExitCode::kNet;
+    found_.rest.push_back(
+        {graph_.place_of_layer(source, field), std::move(message), std::move(hint), std::move(notes)});
+  }
+
+  static std::string label(const LayerParameter& config) { return layer_text(config.name(), config.type()); }
+
+  void select_layers() {
+    for (int i = 0; i < net().layer_size(); ++i) {
+      const LayerParameter& config = net().layer(i);
+      const std::string path = "layer[" + std::to_string(i) + "]";
+      if (config.include_size() > 0 && config.exclude_size() > 0) {
+        found_.rest.push_back({graph_.file->positions.place(path + ".exclude[0]"),
+                               label(config) + " has both include and exclude rules",
+                               "keep one kind",
+                               {}});
+        continue;
+      }
+      if (selected(config, graph_.state)) graph_.layers.push_back({&config, path, {}});
+    }
+    if (graph_.layers.empty() && found_.rest.empty())
+      found_.rest.push_back({graph_.file->positions.place("name"),
+                             net().layer_size() == 0
+                                 ? "the net has no layers"
+                                 : "no layer of the net takes part in phase " + caffe::Phase_Name(graph_.phase()),
+                             "",
+                             {}});
+  }
+
+  void add_node(int source) {
+    const LayerParameter& config = *graph_.source(source).config;
+    Node node;
+    node.name = config.name();
+    node.type = config.type();
+    node.sources = {source};
+    const bool partial = draft_.is_partial(graph_.source(source).path);
+    const LayerType* type = find_type(source, config);
+    if (partial) type = nullptr;
+    if (type) {
+      check_count(source, config, "bottom", config.bottom_size(), type->min_bottoms, type->max_bottoms);
+      node.layer = make_layer_of(source, config, *type);
+    }
+    const bool loss = type && type->loss;
+    if (type) check_count(source, config, "top", config.top_size(), loss ? 0 : type->min_tops, type->max_tops);
+    for (int i = 0; i < config.bottom_size(); ++i) connect_bottom(source, config, i, node);
+    for (int i = 0; i < config.top_size(); ++i) add_top(source, config, i, config.top(i), node, loss);
+    if (loss && config.top_size() == 0) add_top(source, config, 0, name_of_loss(config), node, loss);
+    if (!partial) check_per_blob_lists(source, config);
+    graph_.nodes.push_back(std::move(node));
+  }
+
+  const LayerType* find_type(int source, const LayerParameter& config) {
+    const std::string& path = graph_.source(source).path;
+    const std::string name = draft_.type_of(path, config);
+    const LayerType* type = find_layer_type(name);
+    if (type && type->kind == LayerKind::kInternal) type = nullptr;
+    if (!type && !(name.empty() && draft_.is_partial(path)))
+      found_.types.push_back(unknown_type(config.name(), name, draft_.place_of_type(path)));
+    return type;
+  }
+
+  void check_count(int source, const LayerParameter& config, const char* what, int have, int least, int most) {
+    if (have >= least && (most < 0 || have <= most)) return;
+    std::string wanted = std::to_string(least);
+    if (most < 0)
+      wanted = "at least " + wanted;
+    else if (most != least)
+      wanted += " to " + std::to_string(most);
+    complain(source, have > least && have > 0 ? std::string(what) + "[" + std::to_string(have - 1) + "]" : "",
+             label(config) + " has " + std::to_string(have) + " " + what + "s, it takes " + wanted);
+  }
+
+  std::unique_ptr<Layer> make_layer_of(int source, const LayerParameter& config, const LayerType& type) {
+    try {
+      const BuildOptions& o = graph_.options;
+      return type.make({config, graph_.phase(), o.data_threads, o.seed, o.share, o.open_data});
+    } catch (const FieldError& e) {
+      complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
+    } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
+      if (found_.empty()) code_ = e.code();
+      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source))
+        found_.rest.push_back(std::move(mistake));
+    }
+    return nullptr;
+  }
+
+  void connect_bottom(int source, const LayerParameter& config, int i, Node& node) {
+    const std::string& name = config.bottom(i);
+    if (const auto found = graph_.names.find(name); found != graph_.names.end()) {
+      node.x.push_back(found->second);
+      return;
+    }
+    const std::string field = "bottom[" + std::to_string(i) + "]";
+    if (const int later = own_layers().maker_from(source, name); later >= 0) {
+      complain(source, field, label(config) + " reads '" + name + "' before it is made" + cycle_text(source, later),
+               "layers run in the order of the file: move the layer that makes it up, or break the cycle",
+               {{graph_.place_of_layer(later), "'" + name + "' is made here"}});
+    } else if (!draft_.hides_tops()) {
+      complain_missing(source, config, field, name);
+    }
+    Value value;  // keeps the node's shape so that later mistakes are still found
+    value.name = name;
+    graph_.values.push_back(value);
+    node.x.push_back(int(graph_.values.size()) - 1);
+  }
+
+  void complain_missing(int source, const LayerParameter& config, const std::string& field, const std::string& blob) {
+    const std::string what = label(config) + " reads '" + blob + "', which no layer makes";
+    const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
+    if (const int maker = all_layers().maker_from(0, blob); maker >= 0)
+      return complain(source, field, what + " in " + phase, {},
+                      {{graph_.file->positions.place(path_to("", "layer", maker)),
+                        "'" + blob + "' is made here, by a layer that takes no part in " + phase}});
+    complain(source, field, what, nearest_blob(blob));
+  }
+
+  /// What takes long to find out is only found out about mistakes that will be shown.
+  bool will_be_told() const { return found_.rest.size() < NetMistakes::kMostTold; }
+
+  std::string nearest_blob(const std::string& blob) const {
+    if (!will_be_told()) return {};
+    std::vector<std::string> known;
+    for (const auto& [made, id] : graph_.names) known.push_back(made);
+    return did_you_mean(blob, known);
+  }
+
+  /// Of the layers of this phase, by their places among graph_.layers.
+  const BlobIndex& own_layers() {
+    if (!own_layers_) {
+      std::vector<const LayerParameter*> layers;
+      for (const auto& source : graph_.layers) layers.push_back(source.config);
+      own_layers_.emplace(layers);
+    }
+    return *own_layers_;
+  }
+
+  /// Of the file's layers, by their places in it.
+  const BlobIndex& all_layers() {
+    if (!all_layers_) {
+      std::vector<const LayerParameter*> layers;
+      for (const LayerParameter& layer : net().layer()) layers.push_back(&layer);
+      all_layers_.emplace(layers);
+    }
+    return *all_layers_;
+  }
+
+  /// ": cycle a -> b -> a" when `later` needs what `source` makes.
+  std::string cycle_text(int source, int later) {
+    constexpr size_t kMostNamed = 12;
+    if (!will_be_told()) return {};
+    const std::vector<int> way = own_layers().way(source, later);
+    if (way.empty()) return {};
+    std::string text = ": cycle ";
+    for (size_t i = 0; i < way.size(); ++i) {
+      if (way.size() > kMostNamed && i == kMostNamed / 2) {
+        i = way.size() - kMostNamed / 2;
+        text += "... -> ";
+      }
+      text += "'" + graph_.source(way[i]).config->name() + "' -> ";
+    }
+    return text + "'" + graph_.source(source).config->name() + "'";
+  }
+
+  /// Of a loss that the file gives no top: "(automatic)" as in Caffe, and the layer's where there are several of them.
+  std::string name_of_loss(const LayerParameter& config) const {
+    const std::string name = "(automatic)";
+    return graph_.names.contains(name) ? config.name() : name;
+  }
+
+  void add_top(int source, const LayerParameter& config, int i, const std::string& name, Node& node, bool loss) {
+    const std::string field = "top[" + std::to_string(i) + "]";
+    const auto before = graph_.names.find(name);
+    const bool in_place = i < config.bottom_size() && config.bottom(i) == name;
+    if (before != graph_.names.end() && !in_place) {
+      const Value& first = graph_.value(before->second);
+      const bool own = first.producer == NodeId(graph_.nodes.size());  // this very layer, which is no node yet
+      complain(source, field,
+               label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
+               "give it another name, or run in place with bottom and top at the same position",
+               {{own ? graph_.place_of_layer(source) : graph_.place(graph_.node(first.producer)),
+                 "'" + name + "' is made here"}});
+      return;
+    }
+    Value value;
+    value.name = name;
+    value.producer = NodeId(graph_.nodes.size());
+    value.loss_weight = i < config.loss_weight_size() ? config.loss_weight(i) : loss && i == 0 ? 1.0f : 0.0f;
+    graph_.values.push_back(value);
+    const ValueId id = int(graph_.values.size()) - 1;
+    graph_.names[name] = id;
+    node.y.push_back(id);
+  }
+
+  void check_per_blob_lists(int source, const LayerParameter& config) {
+    if (config.loss_weight_size() > std::max(1, config.top_size()))
+      complain(source, "loss_weight[" + std::to_string(config.top_size()) + "]",
+               label(config) + " has " + std::to_string(config.loss_weight_size()) + " loss_weights for " +
+                   std::to_string(config.top_size()) + " tops");
+    if (config.propagate_down_size() > 0 && config.propagate_down_size() != config.bottom_size())
+      complain(source, "propagate_down[0]",
+               label(config) + " has " + std::to_string(config.propagate_down_size()) + " propagate_down for " +
+                   std::to_string(config.bottom_size()) + " bottoms",
+               "give one for each bottom, or none");
+  }
+
+  void mark_kept() {
+    if (!graph_.options.only_kept)
+      for (Value& value : graph_.values) value.kept = value.readers.empty() || value.loss_weight != 0;
+    std::vector<std::string> known;
+    for (const auto& [name, id] : graph_.names) known.push_back(name);
+    for (const std::string& name : graph_.options.keep) {
+      const auto found = graph_.names.find(name);
+      if (found == graph_.names.end())
+        throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", did_you_mean(name, known));
+      graph_.value(found->second).kept = true;
+    }
+    if (graph_.options.observed)
+      for (const auto& [name, id] : graph_.names) graph_.value(id).kept = true;
+  }
+
+  std::shared_ptr<const NetFile> given_;  ///< the graph's is another one where layers are frozen
+  Graph graph_;
+  Draft draft_;  ///< of what was given
+  NetMistakes found_;
+  std::optional<BlobIndex> own_layers_, all_layers_;  ///< made with the first mistake that needs them
+  ExitCode code_ = ExitCode::kNet;
+};
+
+}  // namespace
+
+Graph build(std::shared_ptr<const NetFile> file, const BuildOptions& options) {
+  return Builder(std::move(file), options).run();
+}
+
+void refuse_draft(const std::shared_ptr<const NetFile>& file) {
+  if (file->mistakes.empty()) return;
+  NetMistakes found;
+  for (const caffe::Phase phase : phases_with_data(file->net, {})) {
+    BuildOptions options;
+    options.state.set_phase(phase);
+    options.open_data = false;
+    found.add(Builder(file, options).find_mistakes());
+  }
+  found.throw_if_any();
+}
+
+}  // namespace cortado::graph

@@ -1,0 +1,68 @@
+#pragma once
+
+// A layer behind one whose number of rows only the values tell (layers/dynamic_rows.h). The plan has it run on as many
+// rows as there can be: so much memory it gets. Each pass runs a layer of the same options that was made for the shapes
+// that there are, in the first part of that memory; the rest of y is 0. Layers so made are kept, as the same shapes
+// come again. Such a layer is in plain layout, takes over what needs no other operand and no derived weights, and on a
+// device it is launched by the host.
+
+#include <functional>
+#include <list>
+
+#include "core/device/device_memory.h"
+#include "graph/graph.h"
+#include "layers/scoring.h"
+
+namespace cortado::graph {
+
+class DynamicRowsLayer final : public Layer, public Scoring {
+ public:
+  /// `most`: the layer made and inferred for the most rows; `make` gives another of its options.
+  DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make)
+      : name_(std::move(name)), most_(std::move(most)), make_(std::move(make)) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override { return most_->infer(x); }
+  std::optional<kernels::PostOp> as_post_op() const override;
+  bool accepts(const kernels::PostOps& post, NetMode) const override {
+    return !post.sum && most_->accepts(post, NetMode::kTraining);
+  }
+  /// Those that add no operand and take no second gradient.
+  std::vector<Fusion> fusions(const FusionQuery& query) const override;
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
+  void forward(Context& context, const Operands& io) override;
+  void backward(Context& context, const Operands& io) override;
+  void validate(Context& context, const Operands& io) override;
+
+  bool differentiable(int i) const override { return most_->differentiable(i); }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
+  LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
+
+  Quotient quotient(size_t k) const override;
+  int64_t note_classes(Context& context) override;
+  JudgedClasses judged_classes() const override;
+  int64_t detection_classes() const override;
+
+ private:
+  /// The layer for one set of shapes.
+  struct Instance {
+    std::vector<Shape> x, y;
+    std::unique_ptr<Layer> layer;
+    DeviceMemory scratch;  ///< where it wants more than the plan gave
+  };
+
+  Instance& instance_for(Context& context, const Operands& io);
+  Instance make_instance(Context& context, std::vector<Shape> x);
+  const Scoring* scoring() const;  ///< of the latest pass; null: none
+  Operands operands_of(const Instance& instance, const Operands& io) const;
+
+  std::string name_;
+  std::unique_ptr<Layer> most_;
+  std::function<std::unique_ptr<Layer>()> make_;
+  PrepareRequest request_;
+  LayerNeeds needs_;
+  bool notes_classes_ = false;
+  std::list<Instance> instances_;  ///< the latest used first
+};
+
+}  // namespace cortado::graph

@@ -1,0 +1,336 @@
+// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
+// order outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Where
+// the request is frozen they come as the engine wants them: in frozen nets, and in 16 bits, which updates write. Sums
+// are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
+//
+// What follows, another operand (z), a bias and an activation, or sums for a normalisation, runs inside the convolution
+// where an engine can, else in a kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a
+// candidate, told by its number and settings, so that a choice means the same whatever else is ranked another time.
+
+#include <algorithm>
+
+#include "core/device/device_memory.h"
+#include "kernels/conv.h"
+#include "kernels/cuda/cudnn_engines.h"
+#include "kernels/cuda_options.h"
+#include "kernels/device/filter_format.h"
+#include "kernels/device/filters.h"
+#include "kernels/kernel_cache.h"
+#include "kernels/scratch.h"
+
+namespace cortado::kernels {
+namespace {
+
+using namespace cudnn;
+
+enum Id : int64_t { kX = 1, kW, kY, kZ, kBias, kProduct, kSum, kBiased, kSums, kSquares };
+
+GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cudnnDataType_t type, bool inner = false) {
+  std::vector<int64_t> strides(4, 1);
+  for (size_t axis = 3; axis-- > 0;) strides[axis] = strides[axis + 1] * shape[axis + 1];
+  if (last) strides = {shape[1] * shape[2] * shape[3], 1, shape[1] * shape[3], shape[1]};
+  return {id, shape, strides, type, inner};
+}
+
+/// Whether forward does more than the convolution.
+bool has_more(const ConvRequest& request) { return request.bias || !request.post.empty() || request.sums; }
+
+constexpr int64_t kAlignedFloats = 4;  ///< sums of squares begin behind as many sums: so that they are aligned
+
+/// What a convolution's graph is made of.
+struct Operation {
+  explicit Operation(const ConvShape& s) {
+    const bool last = s.x_layout == Layout::kChannelsLast;
+    const cudnnDataType_t type = type_of(s.dtype);
+    window = {{s.h.pad, s.w.pad}, {s.h.stride, s.w.stride}, {s.h.dilation, s.w.dilation}};
+    x = tensor(kX, {s.n, s.c, s.h.in, s.w.in}, last, type);
+    w = tensor(kW, {s.k, s.c / s.groups, s.h.kernel, s.w.kernel}, last, type);
+    y = tensor(kY, {s.n, s.k, s.h.out(), s.w.out()}, last, type);
+  }
+
+  Graph alone(ConvDirection direction) const {
+    constexpr Graph::Conv kDirections[] = {Graph::Conv::kForward, Graph::Conv::kData, Graph::Conv::kWeights};
+    Graph graph;
+    graph.convolve(kDirections[int(direction)], window, x, w, y);
+    return graph;
+  }
+
+  /// y = conv(x, w), and its channels' sums.
+  Graph with_sums() const {
+    const int64_t k = y.shape[1];
+    const auto of_channels = [&](int64_t id) { return GraphTensor{id, {1, k, 1, 1}, {k, 1, k, k}, CUDNN_DATA_FLOAT}; };
+    Graph graph = alone(ConvDirection::kForward);
+    graph.sum_channels(y, of_channels(kSums), of_channels(kSquares));
+    return graph;
+  }
+
+  /// y = activation(conv(x, w) + z + bias), each of the three perhaps missing, not all; or with_sums().
+  Graph with_more(const ConvRequest& request) const {
+    if (request.sums) return with_sums();
+    const int64_t k = y.shape[1];
+    const bool activates = bool(request.post.activation), sums = request.post.sum;
+    const GraphTensor z{kZ, y.shape, y.strides, y.type}, bias{kBias, {1, k, 1, 1}, {k, 1, 1, 1}, y.type};
+    const GraphTensor product = inner(kProduct);
+    const GraphTensor sum = !sums ? product : request.bias || activates ? inner(kSum) : y;
+    const GraphTensor biased = !request.bias ? sum : activates ? inner(kBiased) : y;
+    Graph graph;
+    graph.convolve(Graph::Conv::kForward, window, x, w, product);
+    if (sums) graph.add(product, z, sum);
+    if (request.bias) graph.add(sum, bias, biased);
+    if (activates) graph.activate(biased, y, request.post.activation);
+    return graph;
+  }
+
+  GraphTensor inner(int64_t id) const { return {id, y.shape, y.strides, CUDNN_DATA_FLOAT, true}; }
+
+  GraphWindow window;
+  GraphTensor x, w, y;
+};
+
+EngineLimits limits_of(const ConvRequest& request, Context& context) {
+  const CudaOptions& options = context.handle<CudaOptions>();
+  return {.tensor_cores_on_floats = context.precision == Precision::kTf32,
+          .floats = request.shape.dtype == DType::kF32,
+          .nondeterministic = options.fast,
+          .winograd = request.winograd && !context.handle<KernelCache>().excludes(ConvAlgorithm::kWinograd),
+          .workspace = options.workspace};
+}
+
+/// An engine made ready, and what candidates call it.
+struct Ready {
+  std::string name;
+  std::shared_ptr<Plan> plan;
+};
+
+/// What all three directions share.
+class Cudnn : public ConvKernel {
+ public:
+  /// `format`: how the filters come.
+  Cudnn(const ConvRequest& request, ConvDirection direction, const WeightFormat& format, Ready engine)
+      : request_(request),
+        direction_(direction),
+        format_(format),
+        filters_{request.shape.k, request.shape.c / request.shape.groups,
+                 request.shape.h.kernel * request.shape.w.kernel, request.shape.x_layout == Layout::kChannelsLast,
+                 request.shape.dtype},
+        engine_(std::move(engine)) {}
+
+  std::string name() const override { return engine_.name; }
+  WeightFormat weight_format() const override { return format_; }
+  SumPlace sum_place() const override { return SumPlace::kApart; }
+  int64_t scratch() const override { return scratch_.bytes(); }
+
+ protected:
+  /// Reserves scratch for the plan, which gets the begin of it, and, `copied`, for the filters.
+  void reserve(bool copied) {
+    workspace_at_ = scratch_.add(engine_.plan->workspace());
+    copies_ = copied;
+    if (copies_) filters_at_ = scratch_.add(filters_.bytes());
+  }
+  void run_plan(Context& context, const std::vector<int64_t>& ids, const std::vector<void*>& memory, void* scratch) {
+    try {
+      engine_.plan->run(context, ids, memory, scratch_part(scratch, workspace_at_));
+    } catch (const Error& error) {
+      throw Error(error.code(), error.mistakes().front().message + " (" + describe(request_, direction_) + ")");
+    }
+  }
+  /// The filters as the engine reads them.
+  void* filled(Context& context, const void* w, void* scratch) const {
+    if (!copies_) return const_cast<void*>(w);
+    void* copy = scratch_part(scratch, filters_at_);
+    fill_filters(context, filters_, static_cast<const float*>(w), copy);
+    return copy;
+  }
+  /// Whether they do not come as the engine reads them.
+  bool must_copy() const { return format_.is_plain() && filters_.differs(); }
+
+  ConvRequest request_;
+  ConvDirection direction_;
+  WeightFormat format_;
+  FilterCopy filters_;
+  Ready engine_;
+  ScratchLayout scratch_;
+  bool copies_ = false;  ///< the engine's filters lie in scratch
+  int64_t filters_at_ = 0, workspace_at_ = 0;
+};
+
+void* memory_of(const void* operand) { return const_cast<void*>(operand); }
+
+class Forward final : public Cudnn {
+ public:
+  /// `fused`: the engine's graph holds what follows.
+  Forward(const ConvRequest& request, const WeightFormat& format, Ready engine, bool fused)
+      : Cudnn(request, ConvDirection::kForward, format, std::move(engine)), fused_(fused) {
+    reserve(must_copy());
+    if (copies_bias()) bias_at_ = scratch_.add(bias_.bytes());
+    if (request.sums && !fused) sums_at_ = scratch_.add(result_sums_scratch(request.shape.y()));
+  }
+
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    void* w = filled(context, io.w, scratch);
+    if (fused_) return run_fused(context, io, w, scratch);
+    run_plan(context, {kX, kW, kY}, {memory_of(io.x), w, io.y}, scratch);
+    if (request_.sums) return sum_results(context, request_.shape.y(), io.y, io.sums, scratch_part(scratch, sums_at_));
+    if (!has_more(request_)) return;
+    const ConvolutionEnd end{.z = request_.post.sum ? io.z : nullptr,
+                             .bias = io.bias,
+                             .bias_type = format_.dtype(),
+                             .activation = request_.post.activation};
+    finish_convolution(context, request_.shape.y(), io.y, end, io.y);
+  }
+
+ private:
+  void run_fused(Context& context, const ConvOperands& io, void* w, void* scratch) {
+    std::vector<int64_t> ids = {kX, kW, kY};
+    std::vector<void*> memory = {memory_of(io.x), w, io.y};
+    if (request_.bias) ids.push_back(kBias), memory.push_back(bias(context, io.bias, scratch));
+    if (request_.post.sum) ids.push_back(kZ), memory.push_back(memory_of(io.z));
+    if (request_.sums) {
+      ids.insert(ids.end(), {kSums, kSquares});
+      memory.insert(memory.end(), {io.sums, io.sums + request_.shape.k});
+    }
+    run_plan(context, ids, memory, scratch);
+  }
+
+  bool copies_bias() const { return fused_ && request_.bias && format_.dtype() == DType::kF32 && bias_.differs(); }
+  /// In the type of y: engines that add one want no other.
+  void* bias(Context& context, const void* given, void* scratch) const {
+    if (!copies_bias()) return memory_of(given);
+    void* copy = scratch_part(scratch, bias_at_);
+    fill_filters(context, bias_, static_cast<const float*>(given), copy);
+    return copy;
+  }
+
+  FilterCopy bias_{request_.shape.k, 1, 1, false, request_.shape.dtype};
+  bool fused_;
+  int64_t bias_at_ = 0, sums_at_ = 0;
+};
+
+class BackwardData final : public Cudnn {
+ public:
+  BackwardData(const ConvRequest& request, const WeightFormat& format, Ready engine)
+      : Cudnn(request, ConvDirection::kBackwardData, format, std::move(engine)) {
+    reserve(must_copy());
+  }
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    run_plan(context, {kX, kW, kY}, {io.dx, filled(context, io.w, scratch), memory_of(io.dy)}, scratch);
+  }
+};
+
+class BackwardWeights final : public Cudnn {
+ public:
+  BackwardWeights(const ConvRequest& request, const WeightFormat& format, Ready engine)
+      : Cudnn(request, ConvDirection::kBackwardWeights, format, std::move(engine)) {
+    reserve(filters_.differs() || request_.adds);
+    if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
+  }
+  void run(Context& context, const ConvOperands& io, void* scratch) override {
+    const ConvGradients& d = io.d;
+    if (d.bias) bias_gradient(context, request_.shape.y(), io.dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
+    if (!d.w) return;
+    const bool direct = !filters_.differs() && !d.add_w;
+    void* dw = direct ? static_cast<void*>(d.w) : scratch_part(scratch, filters_at_);
+    run_plan(context, {kX, kW, kY}, {memory_of(io.x), dw, memory_of(io.dy)}, scratch);
+    if (!direct) read_filters(context, filters_, dw, d.w, d.add_w);
+  }
+
+ private:
+  int64_t sums_at_ = 0;
+};
+
+/// What the engines of one ranking have in common.
+struct Choice {
+  ConvRequest request;
+  ConvDirection direction;
+  bool fused;
+  int64_t workspace;  ///< the most
+};
+
+std::unique_ptr<ConvKernel> make_kernel(const Choice& choice, const WeightFormat& format, Ready engine) {
+  switch (choice.direction) {
+    case ConvDirection::kForward:
+      return std::make_unique<Forward>(choice.request, format, std::move(engine), choice.fused);
+    case ConvDirection::kBackwardData:
+      return std::make_unique<BackwardData>(choice.request, format, std::move(engine));
+    case ConvDirection::kBackwardWeights:
+      return std::make_unique<BackwardWeights>(choice.request, format, std::move(engine));
+  }
+  return nullptr;
+}
+
+std::unique_ptr<ConvKernel> make_with(const Choice& choice, const std::string& name, const Engine& engine,
+                                      std::string& why) {
+  const auto format = device_format(choice.request, why);
+  if (!format) return nullptr;
+  std::shared_ptr<Plan> plan = engine.plan(why);
+  if (!plan) return nullptr;
+  if (plan->workspace() > choice.workspace)
+    return why = "wants a workspace of " + std::to_string(plan->workspace()) + " bytes", nullptr;
+  return make_kernel(choice, *format, {name, std::move(plan)});
+}
+
+/// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so; what
+/// follows a convolution and is not in it moves y twice more.
+double cost_of(const ConvRequest& request, int rank, bool apart) {
+  return double(request.shape.macs()) / 1e14 * (1 + 0.12 * rank) * (apart ? 1.3 : 1);
+}
+
+/// Adds a candidate for each engine.
+void add_engines(std::vector<ConvCandidate>& list, const Choice& choice, Context& context) {
+  const Operation operation(choice.request.shape);
+  EngineLimits limits = limits_of(choice.request, context);
+  limits.fallback = !choice.fused;  // there the convolution alone is faster: those know no tensor cores
+  const bool apart = choice.direction == ConvDirection::kForward && has_more(choice.request) && !choice.fused;
+  const bool runs = context.handle<CudaOptions>().described_gpu.empty();
+  int rank = 0;
+  for (const Engine& engine : rank_engines(
+           context, choice.fused ? operation.with_more(choice.request) : operation.alone(choice.direction), limits)) {
+    const std::string name = std::string("cudnn-") + (choice.fused ? "fused-" : "") + engine.name();
+    const double cost = cost_of(choice.request, rank++, apart);
+    list.push_back({.name = name,
+                    .make = [choice, name, engine](const ConvRequest&, ConvDirection, Context&,
+                                                   std::string& why) { return make_with(choice, name, engine, why); },
+                    .cost = [cost](const ConvRequest&, ConvDirection, CpuLevel) { return cost; },
+                    .on_trial = runs,
+                    .compiles = engine.compiles()});
+  }
+}
+
+/// Those for a direction, what follows inside first; none, with the reason in `why`, where cuDNN cannot do it.
+std::vector<ConvCandidate> engines(const ConvRequest& request, ConvDirection direction, Context& context,
+                                   std::string& why) {
+  const ConvShape& s = request.shape;
+  if (!runs_here(context, why)) return {};
+  if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16)
+    return why = "x and y lie otherwise", std::vector<ConvCandidate>{};
+  if (!s.outer.empty()) return why = "more than two spatial axes", std::vector<ConvCandidate>{};
+  if (s.x().shape.count() == 0) return why = "no elements", std::vector<ConvCandidate>{};
+  if (!device_format(request, why)) return {};
+  why = "no engine";
+  std::vector<ConvCandidate> list;
+  const int64_t workspace = context.handle<CudaOptions>().workspace;
+  for (const bool fused : {true, false}) {
+    if (fused && (direction != ConvDirection::kForward || !has_more(request))) continue;
+    if (fused && request.sums && s.k % kAlignedFloats != 0) continue;
+    attempt(why, [&] { return add_engines(list, {request, direction, fused, workspace}, context), true; });
+  }
+  return list;
+}
+
+/// The first engine that can be made.
+std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
+                                 std::string& why) {
+  for (const ConvCandidate& engine : engines(request, direction, context, why))
+    if (auto kernel = engine.make(request, direction, context, why)) return kernel;
+  return nullptr;
+}
+
+double cost(const ConvRequest& request, ConvDirection, CpuLevel) { return cost_of(request, 0, false); }
+
+}  // namespace
+
+std::vector<ConvCandidate> cudnn_conv_candidates() {
+  return {{.name = "cudnn", .make = make, .cost = cost, .on_trial = true, .engines = engines}};
+}
+
+}  // namespace cortado::kernels

@@ -1,0 +1,17 @@
+#pragma once
+
+// Values of one float type as those of another, in the same order. For .cu files.
+
+#include "core/loops/for_each.h"
+
+namespace cortado::kernels {
+
+template <typename From, typename To>
+struct Cast {
+  const From* from;
+  To* to;
+  using Arrays = ByPacks<In<&Cast::from>, Out<&Cast::to>>;
+  CORTADO_HD void operator()(int64_t i) const { to[i] = To(float(from[i])); }
+};
+
+}  // namespace cortado::kernels

@@ -1,0 +1,72 @@
+// Looking for what went wrong: the first value that is not finite.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "core/text/text.h"
+#include "layers/common/losses/class_labels.h"
+#include "net/bound_step.h"
+#include "net/label_origin.h"
+#include "net/stored_values.h"
+
+namespace cortado {
+
+namespace {
+
+bool all_finite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+std::string label(const graph::Node& node) { return layer_text(node.name, node.type) + ": "; }
+
+}  // namespace
+
+/// Throws the message of `bad` with the label's record, where that is known, and the layer that rejects it.
+void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
+  const graph::Node& node = plan_.graph.node(step.node);
+  const Mistake& mistake = bad.mistakes()[0];
+  const std::optional<LabelOrigin> origin = origin_of(plan_.graph, node.x[1]);
+  const data::DataPipeline* pipeline = origin ? origin->source->pipeline() : nullptr;
+  if (!pipeline) throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);
+  const Shape& labels = plan_.graph.value(origin->node->y[size_t(origin->output)]).shape;
+  const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
+  pipeline->source().fail(
+      pipeline->record(pipeline->place(item)),
+      data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
+  std::abort();  // not reached: fail() throws
+}
+
+void Net::validate(const BoundStep& step) const {
+  try {
+    step.layer->validate(context_, step.io);
+  } catch (const BadLabel& bad) {
+    blame_record(step, bad);
+  }
+}
+
+std::string Net::first_not_finite() const {
+  for (size_t id = 0; id < plan_.graph.weights.size(); ++id)
+    if (!all_finite(values_of(context_, weight(graph::WeightId(id)), plan_.w_formats[id]))) {
+      const graph::Weight& w = plan_.graph.weights[id];
+      return layer_text(w.layer) + ": weight blob " + std::to_string(w.index);
+    }
+  // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
+  for (const BoundStep& step : forward_) {
+    const graph::Node& node = plan_.graph.node(step.node);
+    if (auto* cursor = step.layer->roles().cursor) cursor->repeat();
+    step.layer->forward(context_, step.io);
+    for (size_t i = 0; i < node.y.size(); ++i)
+      if (!is_8_bit(step.io.y[i].spec.dtype) && !all_finite(values_of(context_, step.io.y[i]))) {
+        validate(step);
+        return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
+      }
+  }
+  if (plan_.graph.options.transient_gradients) return {};  // theirs is the memory of other values, too
+  for (const Param& param : params_)
+    if (!all_finite(values_of(context_, param.dw, param.format)))
+      return layer_text(param.layer) + ": the gradient of weight blob " + std::to_string(param.index);
+  return {};
+}
+
+}  // namespace cortado

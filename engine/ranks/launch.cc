@@ -1,0 +1,226 @@
+#include "ranks/launch.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "core/error.h"
+#include "core/log.h"
+#include "core/process/signal_waiter.h"
+#include "ranks/child_process.h"
+#include "ranks/environment.h"
+#include "ranks/shared_memory_engine.h"
+
+extern char** environ;
+
+namespace cortado::ranks {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kToNotice(2), kToEnd(10);  ///< after a rank has failed, and after SIGTERM
+constexpr int kLostAnother = int(ExitCode::kIo);
+
+bool is_ignored(int signal) {
+  struct sigaction action {};
+  ::sigaction(signal, nullptr, &action);
+  return action.sa_handler == SIG_IGN;
+}
+
+/// What is ignored (nohup) stays so.
+std::vector<int> signals_to_read() {
+  std::vector<int> signals = {SIGTSTP, SIGCHLD};
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
+    if (!is_ignored(signal)) signals.push_back(signal);
+  return signals;
+}
+
+/// A folder of this user's alone that goes when it does; none for "".
+class RendezvousFolder {
+ public:
+  explicit RendezvousFolder(bool wanted) {
+    if (!wanted) return;
+    std::error_code unknown;
+    path_ = (std::filesystem::temp_directory_path(unknown) / "cortado-ranks-XXXXXX").string();
+    if (!::mkdtemp(path_.data()))
+      throw Error(ExitCode::kIo, path_ + ": " + std::strerror(errno), "TMPDIR names another folder");
+  }
+  ~RendezvousFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  RendezvousFolder(const RendezvousFolder&) = delete;
+  RendezvousFolder& operator=(const RendezvousFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+class Launch {
+ public:
+  Launch(int ranks, const std::string& engine)
+      : ranks_(ranks), engine_(engine), memory_(make_shared_memory(ranks)), rendezvous_(engine == "gloo") {}
+  ~Launch();
+
+  int run(const std::vector<std::string>& command);
+
+ private:
+  std::vector<std::string> environment_of(int rank) const;
+  void wait();
+  void act_on(int signal);
+  void signal_all(int signal) const;
+  void reap();
+  void note_end(const ChildProcess& child, int exit_code);
+  int exit_code() const;
+  void end_others();
+  bool any_runs() const { return std::ranges::any_of(children_, &ChildProcess::runs); }
+
+  int ranks_;
+  std::string engine_;
+  const SignalWaiter signals_{signals_to_read()};
+  Descriptor memory_;
+  RendezvousFolder rendezvous_;
+  std::vector<ChildProcess> children_;
+  std::set<int> told_;                   ///< exit codes of who ends by a signal that was forwarded
+  int first_failure_ = 0, stopped_ = 0;  ///< exit codes
+  bool never_begun_ = false;             ///< all are ended because a signal has met one that could not take it yet
+  int next_signal_ = 0;                  ///< what those that still run get at next_step_; 0: nothing
+  Clock::time_point next_step_;
+};
+
+/// None stays where one could not be started.
+Launch::~Launch() {
+  signal_all(SIGKILL);
+  while (any_runs()) {
+    reap();
+    ::usleep(1000);
+  }
+}
+
+std::vector<std::string> Launch::environment_of(int rank) const {
+  std::vector<std::string> own = {std::string(kRankVariable) + "=" + std::to_string(rank),
+                                  std::string(kRanksVariable) + "=" + std::to_string(ranks_),
+                                  std::string(kEngineVariable) + "=" + engine_,
+                                  std::string(kSharedMemoryVariable) + "=" + std::to_string(memory_.fd())};
+  if (engine_ == "gloo") {
+    own.push_back(std::string(kRendezvousVariable) + "=" + rendezvous_.path());
+    own.push_back(std::string(kAddressVariable) + "=127.0.0.1");
+  }
+  std::vector<std::string> all = own;
+  const auto name_of = [](const std::string& entry) { return entry.substr(0, entry.find('=')); };
+  for (char** entry = environ; *entry; ++entry)
+    if (std::ranges::find(own, name_of(*entry), name_of) == own.end()) all.emplace_back(*entry);
+  return all;
+}
+
+int Launch::run(const std::vector<std::string>& command) {
+  ::signal(SIGCHLD, SIG_DFL);
+  for (int rank = 0; rank < ranks_; ++rank)
+    children_.emplace_back(ChildProcess::Options{rank, command, environment_of(rank), memory_.fd()});
+  while (any_runs()) {
+    wait();
+    for (ChildProcess& child : children_) child.relay_lines();
+    while (const int signal = signals_.next()) act_on(signal);
+    reap();
+    end_others();
+  }
+  for (ChildProcess& child : children_) child.relay_lines();
+  return exit_code();
+}
+
+/// Until there is something to do.
+void Launch::wait() {
+  std::vector<pollfd> looks = {{signals_.fd(), POLLIN, 0}};
+  for (const ChildProcess& child : children_)
+    if (child.lines_fd() >= 0) looks.push_back({child.lines_fd(), POLLIN, 0});
+  int milliseconds = -1;
+  if (next_signal_ != 0) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_step_ - Clock::now()).count();
+    milliseconds = int(std::max<int64_t>(left, 0));
+  }
+  ::poll(looks.data(), looks.size(), milliseconds);
+}
+
+void Launch::act_on(int signal) {
+  if (signal == SIGCHLD) return;
+  if (signal == SIGTSTP) {
+    signal_all(SIGSTOP);
+    ::raise(SIGSTOP);
+    return signal_all(SIGCONT);
+  }
+  told_.insert(128 + signal);
+  signal_all(signal);
+}
+
+void Launch::signal_all(int signal) const {
+  for (const ChildProcess& child : children_) child.signal(signal);
+}
+
+void Launch::reap() {
+  for (ChildProcess& child : children_)
+    if (const std::optional<int> code = child.reap()) note_end(child, *code);
+}
+
+/// What follows our own SIGTERM or SIGKILL tells nothing. One that a forwarded signal has killed had no handler yet:
+/// no step was made without it, and the others would only wait for it.
+void Launch::note_end(const ChildProcess& child, int exit_code) {
+  const bool follows = never_begun_ || (first_failure_ != 0 && next_signal_ != SIGTERM);
+  if (exit_code == 0 || follows) return;
+  if (told_.contains(exit_code)) {
+    stopped_ = exit_code;
+    never_begun_ = child.was_killed();
+    if (never_begun_) signal_all(SIGKILL);
+    return;
+  }
+  if (first_failure_ == 0) {
+    next_signal_ = SIGTERM;
+    next_step_ = Clock::now() + kToNotice;
+  } else if (first_failure_ != kLostAnother || exit_code == kLostAnother) {
+    return;
+  }
+  first_failure_ = exit_code;
+  const std::string how = exit_code > 128 ? " was ended by signal " + std::to_string(exit_code - 128)
+                                          : " has failed with exit code " + std::to_string(exit_code);
+  log_error() << "rank " << child.rank() << how;
+}
+
+/// Who lost one that a second signal had ended at once failed by what was asked for.
+int Launch::exit_code() const {
+  const bool as_asked = first_failure_ == 0 || first_failure_ == kLostAnother;
+  return stopped_ != 0 && as_asked ? stopped_ : first_failure_;
+}
+
+void Launch::end_others() {
+  if (next_signal_ == 0 || Clock::now() < next_step_) return;
+  signal_all(next_signal_);
+  signal_all(SIGCONT);  // one that is stopped takes no other signal
+  next_signal_ = next_signal_ == SIGTERM ? SIGKILL : 0;
+  next_step_ = Clock::now() + kToEnd;
+}
+
+}  // namespace
+
+int launch_local(int ranks, const std::string& engine, const std::vector<std::string>& command) {
+  if (ranks < 1) throw Error(ExitCode::kUsage, std::to_string(ranks) + " processes: there must be 1 at least");
+  const std::string used = engine.empty() ? "shm" : engine;
+  if (used == "openmpi" || used == "mpich")
+    throw Error(ExitCode::kUsage, "processes that speak by " + used + " are started by its own launcher",
+                "mpirun -n " + std::to_string(ranks) + " and then this command without the number of ranks");
+  if (used != "shm" && used != "gloo")
+    throw Error(ExitCode::kUsage, "there is no engine '" + used + "'",
+                did_you_mean(used, {"shm", "gloo", "openmpi", "mpich"}));
+  return Launch(ranks, used).run(command);
+}
+
+}  // namespace cortado::ranks

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <hdf5.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hdf5/slabs.h"
+#include "formats/tensor_header.h"
+
+namespace cortado::hdf5 {
+
+/// A dataset of a file, and how to read it.
+struct Found {
+  TensorEntry entry;  ///< its name is the path from the root, without the first '/'
+  hid_t memory = -1;  ///< the library's type for a value in memory; its own until the program ends
+  Extent extent;
+  std::string text;  ///< of a STR
+};
+
+/// The paths of all datasets, by groups' names. Links to other files are passed over; a group within itself is not
+/// entered. Throws Failure past 200,000 links or 32 levels.
+std::vector<std::string> list_datasets(hid_t file);
+
+/// What the dataset holds. Nothing where it is neither numbers nor one text; throws Failure where it is damaged or lies
+/// in another file.
+std::optional<Found> describe_dataset(hid_t file, const std::string& path);
+
+}  // namespace cortado::hdf5

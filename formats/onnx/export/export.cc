@@ -1,0 +1,150 @@
+#include "onnx/export/export.h"
+
+#include <algorithm>
+
+#include "core/text/text.h"
+#include "onnx/export/image_input.h"
+#include "onnx/export/simplify.h"
+#include "onnx/export/source_net.h"
+#include "onnx/export/table.h"
+
+namespace cortado::exporting {
+
+namespace {
+
+constexpr int64_t kOpset = 17, kIrVersion = 8;  // the format's version that came with that opset
+constexpr const char* kBatch = "N";
+
+class ModelWriter {
+ public:
+  ModelWriter(const ExportRequest& request, onnx::GraphProto& graph)
+      : request_(request), source_(request), graph_(source_.graph()), out_(graph) {}
+
+  void run() {
+    out_.graph().set_name(graph_.name.empty() ? "net" : graph_.name);  // the format wants one
+    name_values();
+    for (const graph::Node& node : graph_.nodes)
+      if (node.type == "Input") write_inputs(node);
+    for (const graph::Node& node : graph_.nodes)
+      if (node.type != "Input") write_layer(node);
+    mistakes_.throw_if_any(ExitCode::kNet);
+    for (const std::string& output : source_.outputs())
+      describe(graph_.names.at(output), output, *out_.graph().add_output());
+    std::map<std::string, Shape> shapes;
+    for (size_t id = 0; id < names_.size(); ++id) shapes[names_[id]] = graph_.values[id].shape;
+    merge_channel_maps(out_.graph(), shapes, request_.fold);
+    merge_reversed_steps(out_.graph());
+  }
+
+ private:
+  /// The last value of a blob has the blob's name; those before, which layers computed in place, that of the layer as
+  /// well.
+  void name_values() {
+    names_.resize(graph_.values.size());
+    for (const auto& [blob, id] : graph_.names) names_[size_t(id)] = out_.value_name(blob);
+    for (size_t id = 0; id < names_.size(); ++id) {
+      const graph::Value& value = graph_.values[id];
+      if (names_[id].empty() && value.producer >= 0)
+        names_[id] = out_.value_name(value.name + "/" + graph_.node(value.producer).name);
+    }
+  }
+
+  void describe(graph::ValueId id, const std::string& name, onnx::ValueInfoProto& info) const {
+    info.set_name(name);
+    auto& tensor = *info.mutable_type()->mutable_tensor_type();
+    tensor.set_elem_type(onnx::TensorProto::FLOAT);
+    const Shape& shape = graph_.value(id).shape;
+    tensor.mutable_shape();
+    for (int axis = 0; axis < shape.axes(); ++axis) {
+      auto& dim = *tensor.mutable_shape()->add_dim();
+      if (!source_.grows(id, axis))
+        dim.set_dim_value(shape[axis]);
+      else if (is_batch(id, axis))
+        dim.set_dim_param(kBatch);  // else a multiple of it: an extent without a name
+    }
+  }
+
+  /// Whether that extent is the batch's itself: the first of inputs.
+  bool is_batch(graph::ValueId id, int axis) const {
+    for (const graph::Node& node : graph_.nodes)
+      if (node.type == "Input" && !node.y.empty() && graph_.value(node.y[0]).shape.axes() > 0)
+        return graph_.value(id).shape[axis] == graph_.value(node.y[0]).shape[0];
+    return false;
+  }
+
+  void write_inputs(const graph::Node& node) {
+    for (const graph::ValueId id : node.y) {
+      std::string& name = names_[size_t(id)];
+      describe(id, name, *out_.graph().add_input());
+      if (request_.like.empty()) continue;
+      const std::string pixels = name;
+      name = out_.value_name(pixels + "/prepared");
+      write_image_input(out_, read_image_input(request_.like, request_.rgb), graph_.value(id).shape, pixels, name);
+    }
+  }
+
+  Operand operand(graph::ValueId id) const {
+    const graph::Value& value = graph_.value(id);
+    Operand operand{names_[size_t(id)], value.shape, {}, graph_.node(value.producer).type};
+    for (int axis = 0; axis < value.shape.axes(); ++axis) operand.dynamic.push_back(source_.grows(id, axis));
+    return operand;
+  }
+
+  std::vector<Operand> operands(const std::vector<graph::ValueId>& ids) const {
+    std::vector<Operand> out;
+    for (const graph::ValueId id : ids) out.push_back(operand(id));
+    return out;
+  }
+
+  void write_layer(const graph::Node& node) {
+    const Exporter write = exporter_of(node.type);
+    if (!write) return add_mistake(node, {"type", "there are no operators for it", way_around(node)});
+    const caffe::LayerParameter config = source_.layer(node);
+    const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
+    LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, request_.for_opencv);
+    try {
+      write(layer);
+    } catch (const Refusal& refusal) {
+      add_mistake(node, refusal);
+    } catch (const FieldError& error) {
+      add_mistake(node, {error.field(), error.message(), error.hint()});
+    }
+  }
+
+  std::string way_around(const graph::Node& node) const {
+    std::string blobs;
+    for (const graph::ValueId id : node.x) blobs += (blobs.empty() ? "" : ",") + graph_.value(id).name;
+    return blobs.empty() ? "" : "--outputs=" + blobs + " ends the model before it";
+  }
+
+  void add_mistake(const graph::Node& node, const Refusal& refusal) {
+    Mistake mistake;
+    mistake.place = source_.place(node.name, refusal.field);
+    mistake.message = layer_text(node.name, node.type) + " cannot be written as ONNX: " + refusal.message;
+    mistake.hint = refusal.hint;
+    mistakes_.add(std::move(mistake));
+  }
+
+  const ExportRequest& request_;
+  SourceNet source_;
+  const graph::Graph& graph_;
+  GraphWriter out_;
+  std::vector<std::string> names_;  ///< of values
+  Mistakes mistakes_;
+};
+
+}  // namespace
+
+onnx::ModelProto make_model(const ExportRequest& request) {
+  onnx::ModelProto model;
+  model.set_ir_version(kIrVersion);
+  model.set_producer_name("cortado");
+  model.set_producer_version(CORTADO_VERSION);
+  onnx::OperatorSetIdProto& opset = *model.add_opset_import();
+  opset.set_domain("");
+  opset.set_version(kOpset);
+  ModelWriter(request, *model.mutable_graph()).run();
+  return model;
+}
+
+}  // namespace cortado::exporting

@@ -1,0 +1,157 @@
+// Windows of maxima and averages. Caffe rounds the number of windows up and lets the last one hang over the edge; what
+// an average is divided by is its area within the padded image. Extents are known here, so windows are written with
+// the padding that makes ONNX's rule, which rounds down, count the same ones: ceil_mode is read differently by
+// different programs.
+#include "layers/common/windows/pool_window.h"
+#include "onnx/export/table.h"
+
+namespace cortado::exporting {
+
+namespace {
+
+struct Window {
+  int64_t in, out, kernel, stride, pad;
+
+  /// Padding behind the image with which there are `out` windows, rounding down.
+  int64_t behind() const {
+    const int64_t room = in + 2 * pad - kernel;
+    if (room >= 0 && room / stride + 1 == out) return pad;
+    return (out - 1) * stride + kernel - in - pad;
+  }
+};
+
+struct Pooling {
+  std::vector<Window> windows;
+  bool average = false, counts_padding = true;
+};
+
+bool pads(const Pooling& pooling) {
+  for (const Window& window : pooling.windows)
+    if (window.pad > 0) return true;
+  return false;
+}
+
+Attributes pooling_attributes(const Pooling& pooling) {
+  std::vector<int64_t> kernel, strides, before, behind;
+  for (const Window& window : pooling.windows) {
+    kernel.push_back(window.kernel);
+    strides.push_back(window.stride);
+    before.push_back(window.pad);
+    behind.push_back(window.behind());
+  }
+  before.insert(before.end(), behind.begin(), behind.end());
+  return {{"kernel_shape", kernel}, {"strides", strides}, {"pads", before}};
+}
+
+/// Zeros around x, for an average that counts them, but not what hangs over them. Not by count_include_pad: OpenCV 4.6
+/// does not know it.
+std::string padded_pooling(LayerWriter& layer, Pooling& pooling) {
+  std::vector<int64_t> pads(2, 0);
+  for (Window& window : pooling.windows) {
+    pads.push_back(window.pad);
+    window.in += 2 * window.pad;
+    window.pad = 0;
+  }
+  const std::vector<int64_t> once = pads;
+  pads.insert(pads.end(), once.begin(), once.end());
+  return layer.add({"Pad", {layer.x[0].name, layer.integers("pads", pads)}});
+}
+
+Operation pool_of(LayerWriter& layer, Pooling pooling) {
+  if (!pooling.average) return {"MaxPool", {layer.x[0].name}, pooling_attributes(pooling)};
+  const std::string x = pooling.counts_padding && pads(pooling) ? padded_pooling(layer, pooling) : layer.x[0].name;
+  return {"AveragePool", {x}, pooling_attributes(pooling)};
+}
+
+Window window_of(const LayerWriter& layer, int axis, int64_t kernel, int64_t stride, int64_t pad) {
+  return {layer.x[0].shape[axis], layer.y[0].shape[axis], kernel, stride, pad};
+}
+
+/// Entry `i` of an option that is given once for all axes, or once for each.
+template <typename Values>
+int64_t entry(const Values& values, int i, int64_t absent) {
+  return values.empty() ? absent : int64_t(values[values.size() == 1 ? 0 : i]);
+}
+
+void add_volume_windows(const LayerWriter& layer, const caffe::PoolingParameter& o, Pooling& pooling) {
+  for (int i = 0; i < 3; ++i)
+    pooling.windows.push_back(window_of(layer, 2 + i, entry(o.kernel_size_3d(), i, o.kernel_size()),
+                                        entry(o.stride_3d(), i, o.stride()), entry(o.pad_3d(), i, o.pad())));
+}
+
+void write_pooling(LayerWriter& layer) {
+  const auto& options = layer.config.pooling_param();
+  if (layer.y.size() > 1) layer.refuse("the places of maxima cannot be written", "leave out the second top", "top[1]");
+  if (options.pool() == caffe::PoolingParameter::STOCHASTIC)
+    layer.refuse("stochastic pooling has no operator", {}, "pooling_param.pool");
+  const bool average = options.pool() == caffe::PoolingParameter::AVE;
+  if (options.global_pooling())
+    return layer.finish({average ? "GlobalAveragePool" : "GlobalMaxPool", {layer.x[0].name}});
+  Pooling pooling{{}, average, options.avg_include_pad()};
+  if (layer.x[0].shape.axes() == 5) {
+    add_volume_windows(layer, options, pooling);
+  } else {
+    PoolWindow window(options);
+    window.infer(layer.x[0].shape);
+    pooling.windows = {window_of(layer, 2, window.kernel.h, window.stride.h, window.pad.h),
+                       window_of(layer, 3, window.kernel.w, window.stride.w, window.pad.w)};
+  }
+  layer.finish(pool_of(layer, pooling));
+}
+
+void write_pooling_nd(LayerWriter& layer) {
+  const auto& o = layer.config.pooling_nd_param();
+  Pooling pooling{{}, o.pool() == caffe::PoolingNDParameter::AVE};
+  for (int axis = 2; axis < layer.x[0].shape.axes(); ++axis)
+    pooling.windows.push_back(window_of(layer, axis, entry(o.kernel_size(), axis - 2, 0),
+                                        entry(o.stride(), axis - 2, 1), entry(o.pad(), axis - 2, 0)));
+  layer.finish(pool_of(layer, pooling));
+}
+
+template <typename Options>
+void write_volumes(LayerWriter& layer, const Options& o) {
+  Pooling pooling{{}, o.pool() == Options::AVE};
+  pooling.windows = {window_of(layer, 2, o.kernel_depth(), o.temporal_stride(), o.temporal_pad()),
+                     window_of(layer, 3, o.kernel_size(), o.stride(), o.pad()),
+                     window_of(layer, 4, o.kernel_size(), o.stride(), o.pad())};
+  layer.finish(pool_of(layer, pooling));
+}
+
+void write_pooling_3d(LayerWriter& layer) {
+  if (layer.config.has_pooling3d_param()) return write_volumes(layer, layer.config.pooling3d_param());
+  write_volumes(layer, layer.config.pooling_param());
+}
+
+/// Level l of the pyramid has 2^l x 2^l windows as large as their distance, the first of which begins before the image
+/// (layers/types/spp.cu).
+Window spp_window(int64_t in, int64_t parts) {
+  const int64_t kernel = (in + parts - 1) / parts;
+  return {in, parts, kernel, kernel, (kernel * parts - in + 1) / 2};
+}
+
+void write_spp(LayerWriter& layer) {
+  const auto& options = layer.config.spp_param();
+  const Shape& x = layer.x[0].shape;
+  if (options.pool() == caffe::SPPParameter::STOCHASTIC)
+    layer.refuse("stochastic pooling has no operator", {}, "spp_param.pool");
+  std::vector<std::string> levels;
+  for (uint32_t level = 0; level < options.pyramid_height(); ++level) {
+    const int64_t parts = int64_t(1) << level;
+    const Operation pool = pool_of(
+        layer, {{spp_window(x[2], parts), spp_window(x[3], parts)}, options.pool() == caffe::SPPParameter::AVE});
+    if (options.pyramid_height() == 1) return layer.finish(pool);
+    levels.push_back(layer.add({"Flatten", {layer.add(pool)}, {{"axis", int64_t(1)}}}));
+  }
+  layer.finish({"Concat", levels, {{"axis", int64_t(1)}}});
+}
+
+}  // namespace
+
+void add_poolings(Table& table) {
+  table.insert({{"Pooling", write_pooling},
+                {"PoolingND", write_pooling_nd},
+                {"Pooling3D", write_pooling_3d},
+                {"SPP", write_spp}});
+}
+
+}  // namespace cortado::exporting

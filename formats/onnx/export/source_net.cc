@@ -1,0 +1,99 @@
+#include "onnx/export/source_net.h"
+
+#include "core/log.h"
+#include "core/text/text.h"
+#include "graph/deploy.h"
+#include "graph/passes/passes.h"
+#include "proto/text/write_text.h"
+
+namespace cortado::exporting {
+
+namespace {
+
+graph::BuildOptions options_of(const ExportRequest& request) {
+  graph::BuildOptions options;
+  options.state = request.state;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  options.fuse = false;
+  return options;
+}
+
+graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
+  graph::Graph graph = graph::build(std::move(file), options);
+  graph::run_passes(graph, "infer_shapes");
+  return graph;
+}
+
+/// The net with one more in the batch.
+std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file) {
+  auto larger = std::make_shared<NetFile>(file);
+  for (caffe::LayerParameter& layer : *larger->net.mutable_layer())
+    for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape())
+      if (shape.dim_size() > 0) shape.set_dim(0, shape.dim(0) + 1);
+  return larger;
+}
+
+}  // namespace
+
+SourceNet::SourceNet(const ExportRequest& request) : written_(read_net(request.net)) {
+  graph::DeployOptions deploy;
+  deploy.state = request.state;
+  deploy.shapes = request.shapes;
+  deploy.outputs = request.outputs;
+  const graph::Deployed deployed = graph::make_deploy_net(written_, deploy);
+  for (const std::string& note : deployed.notes) log_info() << note;
+  outputs_ = deployed.outputs;
+  file_ = std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), request.net + " (deployed)"));
+  const graph::BuildOptions options = options_of(request);
+  graph_ = graph_with_shapes(file_, options);
+  try {
+    larger_ = graph_with_shapes(with_larger_batch(*file_), options);
+  } catch (const Error&) {
+    log_warning() << "The net takes no other batch than its own: so does the model";
+  }
+  make_net(request);
+}
+
+void SourceNet::make_net(const ExportRequest& request) {
+  graph::BuildOptions options = options_of(request);
+  for (const graph::Node& node : graph_.nodes)
+    if (node.type == "PriorBox") options.keep.push_back(graph_.value(node.y[0]).name);
+  std::vector<std::vector<LayerWeights>> read;
+  for (const std::string& path : request.weights) read.push_back(read_weights(path));
+  net_ = cortado::make_net(file_, options, context_);
+  if (read.empty() && !net_->plan().graph.weights.empty())
+    throw Error(ExitCode::kUsage, "the weights are missing: the net has layers that learn",
+                "cortado convert onnx NET WEIGHTS -o model.onnx");
+  for (size_t i = 0; i < read.size(); ++i) net_->load_weights(read[i], request.weights[i]);
+  net_->require_weights();
+}
+
+bool SourceNet::grows(graph::ValueId value, int axis) const {
+  return larger_ && larger_->value(value).shape[axis] != graph_.value(value).shape[axis];
+}
+
+Place SourceNet::place(const std::string& layer, const std::string& field) const {
+  for (int i = 0; i < written_.net.layer_size(); ++i) {
+    if (written_.net.layer(i).name() != layer || !graph::selected(written_.net.layer(i), graph_.state)) continue;
+    const std::string path = "layer[" + std::to_string(i) + "]";
+    return written_.positions.place(path + "." + (field.empty() ? "type" : field));
+  }
+  return written_.positions.place("");
+}
+
+caffe::LayerParameter SourceNet::layer(const graph::Node& node) {
+  caffe::LayerParameter config;
+  const int source = net_->plan().graph.source_named(node.name);
+  if (source < 0) throw_internal(layer_text(node.name) + " is not in the net that runs");
+  net_->layer_to_proto(size_t(source), config);
+  return config;
+}
+
+std::vector<float> SourceNet::read_blob(const std::string& blob) {
+  if (!ran_) net_->forward();
+  ran_ = true;
+  return net_->read_blob(blob);
+}
+
+}  // namespace cortado::exporting

@@ -1,0 +1,129 @@
+// cortado-onnx: nets to ONNX models and back. Whatever a damaged file makes of it stays in here.
+#include <signal.h>
+
+#include <iostream>
+#include <limits>
+#include <new>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/cpu/lesser_cpu.h"
+#include "core/log.h"
+#include "core/files/mapped_file.h"
+#include "core/process/process_limits.h"
+#include "core/text/shape_text.h"
+#include "onnx/export/export.h"
+#include "onnx/import/import.h"
+#include "onnx/import/write_net.h"
+#include "onnx/words.h"
+
+namespace cortado {
+
+namespace {
+
+constexpr const char* kUsage =
+    "cortado-onnx writes and reads ONNX models for cortado, which starts it: `cortado convert onnx --help` says more.\n"
+    "\n"
+    "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
+    "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
+    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
+    "  cortado-onnx send MODEL [--weights]   the net's text on standard output and then its weights, as a "
+    ".caffemodel\n";
+
+int show_usage(std::ostream& out, int code) {
+  out << kUsage;
+  return code;
+}
+
+int export_net(const Words& words) {
+  exporting::ExportRequest request;
+  request.net = words.operands().at(1);
+  request.weights = words.texts("weights");
+  request.outputs = words.texts("outputs");
+  if (words.has("level")) request.state.set_level(std::stoi(words.text("level")));
+  for (const std::string& stage : words.texts("stage")) request.state.add_stage(stage);
+  request.fold = words.has("fold");
+  request.for_opencv = words.has("opencv");
+  request.like = words.text("like");
+  request.rgb = words.has("rgb");
+  const onnx::ModelProto model = exporting::make_model(request);
+  const std::string path = words.text("output");
+  if (model.ByteSizeLong() > size_t(std::numeric_limits<int32_t>::max()))
+    throw file_error(ExitCode::kIo, path,
+                     std::to_string(model.ByteSizeLong()) + " bytes; a model in one file holds 2 GiB at most");
+  write_file_atomically(path, model.SerializeAsString());
+  log_info() << path << ": " << model.graph().node_size() << " nodes, " << model.graph().initializer_size()
+             << " constants";
+  return 0;
+}
+
+int import_net(const Words& words) {
+  const std::string& model = words.operands().at(1);
+  importing::ImportedNet net = importing::import_model(model, shapes_from_text(words.texts("shape")));
+  const int layers = net.net.layer_size();
+  const size_t with_weights = net.weights.size();
+  if (!net.own_batch_alone.empty())
+    log_warning() << model << ": the net takes no other batch than the model's: " << net.own_batch_alone;
+  importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
+  log_info() << words.text("output") << ": " << layers << " layers, " << with_weights << " of them with weights"
+             << (with_weights > 0 ? " in " + words.text("weights") : "");
+  return 0;
+}
+
+int send_net(const Words& words) {
+  const std::string& model = words.operands().at(1);
+  try {
+    importing::send(importing::import_model(model), model, words.has("weights"));
+  } catch (const Error& error) {
+    const Mistake& mistake = error.mistakes().front();
+    importing::send_mistake(error.code(), mistake.message, mistake.hint);
+  }
+  return 0;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
+  const Words words(
+      arguments, {"weights", "output", "outputs", "level", "stage", "fold", "opencv", "like", "rgb", "shape", "quiet"});
+  const std::string command = words.operands().empty() ? "" : words.operands()[0];
+  if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
+  if (words.has("quiet")) set_log_level(Severity::kWarning);
+  ::signal(SIGXFSZ, SIG_IGN);  // then a file that grows too large is an error like any other
+  limit_core_files();
+  if (command == "export" && words.has("output")) return export_net(words);
+  if (command == "import" && words.has("output")) return import_net(words);
+  if (command == "send") return send_net(words);
+  return show_usage(std::cerr, int(ExitCode::kUsage));
+}
+
+int report(ExitCode code, const std::string& text) {
+  std::cerr << text << '\n';
+  return int(code);
+}
+
+int run_safely(const std::vector<std::string>& arguments) {
+  try {
+    return run(arguments);
+  } catch (const Error& error) {
+    return report(error.code(), error.what());
+  } catch (const FieldError& error) {
+    return report(ExitCode::kNet, "error: " + error.message());
+  } catch (const std::bad_alloc&) {
+    return report(ExitCode::kDevice, "error: not enough memory");
+  } catch (const std::exception& error) {
+    return report(ExitCode::kInternal, std::string("error: internal error: ") + error.what());
+  }
+}
+
+}  // namespace
+
+}  // namespace cortado
+
+int main(int argc, char** argv) {
+  cortado::end_on_lesser_cpus();
+  cortado::guard_mapped_files();
+  cortado::allow_many_files();
+  cortado::start_logging("cortado-onnx");
+  return cortado::run_safely({argv + 1, argv + argc});
+}

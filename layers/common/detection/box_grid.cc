@@ -1,0 +1,50 @@
+#include "layers/common/detection/box_grid.h"
+
+#include <numeric>
+
+#include "core/error.h"
+#include "core/text/format.h"
+
+namespace cortado {
+
+std::vector<float> anchors_of(const google::protobuf::RepeatedField<float>& biases, const std::string& field) {
+  if (biases.empty() || biases.size() % 2 != 0)
+    throw FieldError(biases.empty() ? field : entry(field, biases.size() - 1),
+                     "there are " + std::to_string(biases.size()) + " numbers", "each anchor has a width and a height");
+  for (int i = 0; i < biases.size(); ++i)
+    if (!(biases[i] > 0 && std::isfinite(biases[i])))
+      throw FieldError(entry(field, i), "the side of an anchor is " + to_text(biases[i]), "it must be above 0");
+  return {biases.begin(), biases.end()};
+}
+
+std::vector<int32_t> chosen_anchors(const google::protobuf::RepeatedField<uint32_t>& mask, const std::string& field,
+                                    int64_t anchors, int64_t wanted) {
+  const int64_t have = mask.empty() ? anchors : mask.size();
+  if (have != wanted)
+    throw FieldError(mask.empty() ? field : miscounted(field, have, wanted),
+                     count_of(have, "anchor", "anchors") + " for " + count_of(wanted, "box", "boxes"),
+                     "each box of a cell has one anchor");
+  std::vector<int32_t> chosen(static_cast<size_t>(wanted));
+  std::iota(chosen.begin(), chosen.end(), 0);
+  for (int i = 0; i < mask.size(); ++i) {
+    if (int64_t(mask[i]) >= anchors)
+      throw FieldError(entry(field, i), "it names anchor " + std::to_string(mask[i]) + ", but there are " +
+                                            std::to_string(anchors) + ", counted from 0");
+    chosen[size_t(i)] = int32_t(mask[i]);
+  }
+  return chosen;
+}
+
+BoxGrid grid_of(const Shape& x, int64_t index, int64_t boxes, int64_t classes) {
+  const std::string bottom = entry("bottom", index);
+  if (x.axes() != 4) throw FieldError(bottom, "its shape is " + x.str(), "predictions are N x channels x H x W");
+  if (x[1] != boxes * (5 + classes))
+    throw FieldError(bottom,
+                     "it has " + count_of(x[1], "channel", "channels") + ", but " + count_of(boxes, "box", "boxes") +
+                         " of 5 + " + std::to_string(classes) + " numbers need " +
+                         std::to_string(boxes * (5 + classes)),
+                     "each box has x, y, w, h, a score and one number for each class");
+  return {x[0], boxes, classes, x[2], x[3]};
+}
+
+}  // namespace cortado

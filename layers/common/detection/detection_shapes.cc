@@ -1,0 +1,47 @@
+#include "layers/common/detection/detection_shapes.h"
+
+#include "core/error.h"
+#include "core/text/format.h"
+#include "layers/common/shape_rules.h"
+
+namespace cortado {
+
+namespace {
+
+/// That x[i] has `wanted` numbers for each image.
+void require_count(const std::vector<Shape>& x, int64_t i, int64_t images, int64_t wanted, const std::string& what) {
+  const Shape& shape = x[size_t(i)];
+  if (shape.axes() >= 1 && shape[0] == images && shape.count(1) == wanted) return;
+  throw FieldError(entry("bottom", i),
+                   "its shape is " + shape.str() + ", but " + std::to_string(images) + " images need " +
+                       std::to_string(wanted) + " numbers each",
+                   what);
+}
+
+}  // namespace
+
+DetectionShapes detection_shapes(const std::vector<Shape>& x, const std::string& param, int64_t classes,
+                                 bool share_location) {
+  require_axes(x[0], 1);
+  const Shape& priors = x[2];
+  if (priors.axes() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0)
+    throw FieldError("bottom[2]", "its shape is " + priors.str() + ", but priors have 1 x 2 x (4 for each box)",
+                     "it is what PriorBox makes, joined along axis 2");
+  require_extent(classes, param + ".num_classes");
+  DetectionShapes shapes{x[0][0], priors.count(2) / 4, classes, share_location ? 1 : classes};
+  require_extent(shapes.priors * 4 * shapes.codes, param + ".num_classes");
+  const std::string of_priors = std::to_string(shapes.priors) + " priors";
+  require_count(x, 0, shapes.images, shapes.offsets_of_an_image(),
+                share_location ? "four for each of the " + of_priors
+                               : "four for each of the " + of_priors + " and each class, as share_location is false");
+  require_count(x, 1, shapes.images, shapes.priors * classes,
+                "one for each of the " + of_priors + " and each of the " + std::to_string(classes) + " classes");
+  return shapes;
+}
+
+void require_anchors(const std::vector<Shape>& x, int64_t i, const DetectionShapes& shapes) {
+  require_count(x, i, shapes.images, 2 * shapes.priors, "two scores for each anchor: nothing, and something");
+  require_count(x, i + 1, shapes.images, 4 * shapes.priors, "four offsets for each anchor");
+}
+
+}  // namespace cortado

@@ -1,0 +1,266 @@
+#pragma once
+
+// The frame of YOLO's losses. bottom[0] is predictions (box_grid.h), bottom[1] the objects of the batch's images. The
+// loss is the sum of what boxes cost, divided by the number of images. For .cu files.
+//
+// Objects come in either of two forms:
+//   N x ... x 5 values: for each image rows of class (from 0), x, y, w, h; the first whose w is 0 ends them
+//   1 x 1 x M x 8, SSD's: image (-1: none), class (from 1), instance, left, top, right, bottom, difficult; the
+//     instance and whether it is difficult are not looked at
+// in shares of the image. A box without width or height, or with its centre outside of the image, is no object. A class
+// or an image that there is not makes the loss NaN, and validate() says so.
+//
+// A layer says what boxes cost by a rule, made anew in each pass:
+//   BoxGrid grid; Anchors anchors; const float* x;
+//   int64_t slot_of(int64_t image, const CentreBox& object) const;       the box that shall find it; -1: none here
+//   void add_cost(BoxCost& cost, const JudgedBox& box) const;            of every number of the box
+
+#include <cfloat>
+
+#include "core/device/device_memory.h"
+#include "core/loops/for_each.h"
+#include "layers/common/detection/box_grid.h"
+#include "layers/layer.h"
+#include "layers/scoring.h"
+
+namespace cortado {
+
+struct GridObject {
+  CentreBox box;
+  int64_t label, slot;
+};
+
+/// Objects as bottom[1] has them.
+struct ObjectRows {
+  const float* values;
+  int64_t rows;  ///< of an image; of the batch where each row names its image
+  bool names_image;
+  int64_t images, classes;
+
+  enum class Kind { kObject, kOther, kEnd, kNoImage, kNoClass };
+
+  CORTADO_HD int64_t first(int64_t image) const { return names_image ? 0 : image * rows; }
+  CORTADO_HD float image_of(int64_t row) const { return values[8 * row]; }
+  CORTADO_HD float label_of(int64_t row) const { return names_image ? values[8 * row + 1] - 1 : values[5 * row]; }
+  CORTADO_HD CentreBox box_of(int64_t row) const {
+    const float* v = names_image ? values + 8 * row + 3 : values + 5 * row + 1;
+    if (!names_image) return {v[0], v[1], v[2], v[3]};
+    return {(v[0] + v[2]) / 2, (v[1] + v[3]) / 2, v[2] - v[0], v[3] - v[1]};
+  }
+  CORTADO_HD static bool counts(float value, int64_t below) {
+    return value >= 0 && value < float(below) && value == floorf(value);
+  }
+
+  /// What a row is to an image.
+  CORTADO_HD Kind kind(int64_t row, int64_t image) const {
+    if (names_image) {
+      const float named = image_of(row);
+      if (named == -1) return Kind::kOther;
+      if (!counts(named, images)) return Kind::kNoImage;
+      if (int64_t(named) != image) return Kind::kOther;
+    }
+    const CentreBox box = box_of(row);
+    if (!names_image && box.w == 0) return Kind::kEnd;
+    if (!counts(label_of(row), classes)) return Kind::kNoClass;
+    const bool inside = box.x >= 0 && box.x <= 1 && box.y >= 0 && box.y <= 1;
+    return inside && box.w > 0 && box.h > 0 && box.w <= FLT_MAX && box.h <= FLT_MAX ? Kind::kObject : Kind::kOther;
+  }
+};
+
+/// What a number costs, and the slope of that.
+struct Cost {
+  float value, slope;
+};
+
+/// The cross-entropy of sigmoid(x) and `wanted`.
+CORTADO_HD inline Cost cross_entropy(float x, float wanted) {
+  return {fmaxf(x, 0) - x * wanted + log1pf(expf(-fabsf(x))), sigmoid_of(x) - wanted};
+}
+CORTADO_HD inline Cost half_square(float x, float wanted) { return {0.5f * (x - wanted) * (x - wanted), x - wanted}; }
+CORTADO_HD inline Cost half_square_of_sigmoid(float x, float wanted) {
+  const float s = sigmoid_of(x);
+  return {0.5f * (s - wanted) * (s - wanted), (s - wanted) * s * (1 - s)};
+}
+
+/// Takes what the numbers of one box cost, each once.
+struct BoxCost {
+  float value;
+  float* dx;  ///< null: only the value is wanted
+  float factor;
+
+  CORTADO_HD void add(int64_t i, const Cost& cost, float weight) { add(i, weight * cost.value, weight * cost.slope); }
+  CORTADO_HD void add(int64_t i, float cost, float slope) {
+    value += cost;
+    if (dx) dx[i] = factor * slope;
+  }
+  CORTADO_HD void nothing(int64_t i) {
+    if (dx) dx[i] = 0;
+  }
+};
+
+/// A box, and what its image has.
+struct JudgedBox {
+  int64_t at, slot;  ///< of box_grid.h
+  CentreBox box;
+  const GridObject* own;  ///< the last object that this box shall find; null: none
+  float overlap;          ///< with the object that it overlaps most
+  const GridObject* truths;
+  int64_t count;
+};
+
+/// What centre and size cost, `term` giving it of x and y.
+template <typename Rule, typename Term>
+CORTADO_HD void add_box_cost(BoxCost& cost, const Rule& rule, const JudgedBox& judged, const CentreBox& wanted,
+                             float weight, const Term& term) {
+  const BoxGrid& grid = rule.grid;
+  const int64_t which = rule.anchors.chosen[judged.slot / grid.cells()], step = grid.cells(), at = judged.at;
+  const float x = wanted.x * float(grid.width) - float(grid.column(judged.slot));
+  const float y = wanted.y * float(grid.height) - float(grid.row(judged.slot));
+  cost.add(at, term(rule.x[at], x), weight);
+  cost.add(at + step, term(rule.x[at + step], y), weight);
+  const float w = logf(wanted.w / grid.anchor_width(rule.anchors, which));
+  const float h = logf(wanted.h / grid.anchor_height(rule.anchors, which));
+  cost.add(at + 2 * step, half_square(rule.x[at + 2 * step], w), weight);
+  cost.add(at + 3 * step, half_square(rule.x[at + 3 * step], h), weight);
+}
+
+/// Small objects count more: 2 less the share of the image, not below 0.
+CORTADO_HD inline float weight_by_size(const CentreBox& box) { return fmaxf(2 - box.w * box.h, 0); }
+
+/// The slot of the box of a cell that has the object's centre.
+CORTADO_HD inline int64_t slot_at(const BoxGrid& grid, const CentreBox& object, int64_t box) {
+  int64_t column = int64_t(object.x * float(grid.width)), row = int64_t(object.y * float(grid.height));
+  if (column >= grid.width) column = grid.width - 1;
+  if (row >= grid.height) row = grid.height - 1;
+  return box * grid.cells() + row * grid.width + column;
+}
+
+namespace {
+
+/// The objects of an image; their number is -1 where a row is not what it must be.
+template <typename Rule>
+struct GatherTruths {
+  Rule rule;
+  ObjectRows rows;
+  GridObject* truths;
+  int64_t* counts;
+  CORTADO_HD void operator()(int64_t image) const {
+    GridObject* to = truths + image * rows.rows;
+    int64_t count = 0;
+    for (int64_t k = 0; k < rows.rows; ++k) {
+      const int64_t row = rows.first(image) + k;
+      const ObjectRows::Kind kind = rows.kind(row, image);
+      if (kind == ObjectRows::Kind::kEnd) break;
+      if (kind == ObjectRows::Kind::kNoImage || kind == ObjectRows::Kind::kNoClass) {
+        counts[image] = -1;
+        return;
+      }
+      if (kind == ObjectRows::Kind::kOther) continue;
+      const CentreBox box = rows.box_of(row);
+      to[count++] = {box, int64_t(rows.label_of(row)), rule.slot_of(image, box)};
+    }
+    counts[image] = count;
+  }
+};
+
+template <typename Rule>
+struct CostOfBox {
+  Rule rule;
+  const GridObject* truths;
+  const int64_t* counts;
+  int64_t most;  ///< objects of an image
+  float* costs;  ///< one for each box; null: not wanted
+  float* dx;     ///< null: not wanted
+  const float* dy;
+  float scale;
+  CORTADO_HD void operator()(int64_t i) const {
+    const BoxGrid& grid = rule.grid;
+    const int64_t image = i / grid.slots(), slot = i % grid.slots(), at = grid.at(image, slot);
+    JudgedBox judged{at,           slot, grid.box(rule.x, at, slot, rule.anchors), nullptr, 0, truths + image * most,
+                     counts[image]};
+    for (int64_t t = 0; t < judged.count; ++t) {
+      const GridObject& truth = judged.truths[t];
+      const float overlap = box_overlap(corners_of(judged.box), corners_of(truth.box));
+      if (overlap > judged.overlap) judged.overlap = overlap;
+      if (truth.slot == slot) judged.own = &truth;
+    }
+    BoxCost cost{0, dx, dx ? dy[0] * scale : 0};
+    if (judged.count < 0) {
+      cost.value = NAN;
+      for (int64_t c = 0; c < grid.numbers(); ++c) cost.nothing(at + c * grid.cells());
+    } else {
+      rule.add_cost(cost, judged);
+    }
+    if (costs) costs[i] = cost.value;
+  }
+};
+
+struct ScaledCost {
+  const float* costs;
+  float scale;
+  CORTADO_HD float operator()(int64_t, int64_t i) const { return scale * costs[i]; }
+};
+
+}  // namespace
+
+class GridLoss : public Layer, public Scoring {
+ public:
+  LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
+  void validate(Context& context, const Operands& io) override;
+  bool differentiable(int i) const override { return i == 0; }
+  Quotient quotient(size_t) const override { return {.fixed = double(grid_.images)}; }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
+  LayerRoles roles() override { return {.scoring = this}; }
+
+ protected:
+  struct Boxes {
+    std::vector<float> anchors;
+    std::vector<int32_t> chosen;  ///< the anchor of each box of a cell
+  };
+
+  explicit GridLoss(Boxes boxes) : anchors_(std::move(boxes.anchors)), chosen_(std::move(boxes.chosen)) {}
+
+  /// Throws FieldError. Returns the shapes of y.
+  LayerShapes settle(const std::vector<Shape>& x, int64_t classes);
+
+  const BoxGrid& grid() const { return grid_; }
+  Anchors anchors(float unit) const;
+  float scale() const { return grid_.images > 0 ? 1 / float(grid_.images) : 0; }
+
+  template <typename Rule>
+  void forward_boxes(Context& context, const Operands& io, const Rule& rule) const {
+    const int64_t boxes = grid_.images * grid_.slots();
+    float* costs = reinterpret_cast<float*>(static_cast<std::byte*>(io.scratch) + bytes_of_truths());
+    judge(context, io, rule, costs, nullptr, nullptr);
+    reduce_rows(context, 1, boxes, ScaledCost{costs, scale()}, io.y[0].f32());
+  }
+
+  template <typename Rule>
+  void backward_boxes(Context& context, const Operands& io, const Rule& rule) const {
+    if (io.dx[0]) judge(context, io, rule, nullptr, io.dx[0].f32(), io.dy[0].f32());
+  }
+
+ private:
+  template <typename Rule>
+  void judge(Context& context, const Operands& io, const Rule& rule, float* costs, float* dx, const float* dy) const {
+    auto* counts = static_cast<int64_t*>(io.scratch);
+    auto* truths = reinterpret_cast<GridObject*>(counts + grid_.images);
+    ObjectRows rows = rows_;
+    rows.values = io.x[1].f32();
+    for_each(context, grid_.images, GatherTruths<Rule>{rule, rows, truths, counts});
+    for_each(context, grid_.images * grid_.slots(),
+             CostOfBox<Rule>{rule, truths, counts, rows_.rows, costs, dx, dy, scale()});
+  }
+
+  int64_t bytes_of_truths() const {
+    return grid_.images * (int64_t(sizeof(int64_t)) + rows_.rows * int64_t(sizeof(GridObject)));
+  }
+
+  std::vector<float> anchors_;
+  std::vector<int32_t> chosen_;
+  BoxGrid grid_{};
+  ObjectRows rows_{};
+  DeviceMemory placed_anchors_, placed_chosen_;
+};
+
+}  // namespace cortado

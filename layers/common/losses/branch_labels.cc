@@ -1,0 +1,38 @@
+#include "layers/common/losses/branch_labels.h"
+
+#include "core/error.h"
+#include "core/text/format.h"
+#include "core/device/host_view.h"
+
+namespace cortado {
+
+BranchLabels branch_labels(const Shape& x, const Shape& labels, int64_t cls_num, int64_t coord_num,
+                           const caffe::LossParameter& loss, const std::string& field) {
+  if (cls_num < 2)
+    throw FieldError(field + ".cls_num", "it is " + std::to_string(cls_num) + ", but must be 2 or more",
+                     "give the number of classes, background included");
+  if (coord_num != 4)
+    throw FieldError(field + ".coord_num", "it is " + std::to_string(coord_num), "a box has 4 numbers");
+  if (x.axes() != 4 || x[1] != cls_num + 4)
+    throw FieldError("bottom[0]",
+                     "its shape is " + x.str() + ", but must be N x " + std::to_string(cls_num + 4) + " x H x W",
+                     "a branch has the scores of cls_num classes and four numbers of a box");
+  if (labels != Shape{x[0], 6, x[2], x[3]})
+    throw FieldError("bottom[1]", "its shape is " + labels.str() + ", but bottom[0] has " + x.str(),
+                     "each place has a class, four numbers of a box, and an overlap");
+  return {nullptr, x[0], x.count(2), cls_num, loss.has_ignore_label(), float(loss.ignore_label())};
+}
+
+void validate_branch_labels(Context& context, const Tensor& values, BranchLabels labels) {
+  const HostView view(context, values.f32(), values.count());
+  labels.values = view.data();
+  for (int64_t n = 0; n < labels.images; ++n)
+    for (int64_t p = 0; p < labels.places; ++p)
+      if (labels.counts(n, p) && !labels.valid(n, p))
+        throw Error(ExitCode::kData,
+                    "label " + to_text(labels.label(n, p)) + " of image " + std::to_string(n) + ", place " +
+                        std::to_string(p) + " is not one of the " + std::to_string(labels.classes) + " classes",
+                    "cls_num is the number of classes, background included");
+}
+
+}  // namespace cortado

@@ -1,0 +1,71 @@
+#pragma once
+
+// Which class each row of scores is of and which one its scores are best for, noted for those who ask
+// (layers/scoring.h). A row is right exactly where Accuracy with top_k 1 finds it right: where other classes score as
+// much as the true one, or a score is no number, the first of the best others counts. For .cu files.
+
+#include "core/device/device_memory.h"
+#include "layers/common/losses/class_labels.h"
+#include "layers/common/loops/typed.h"
+#include "layers/scoring.h"
+
+namespace cortado {
+
+class ClassNotes {
+ public:
+  void start(Context& context, int64_t rows) {
+    memory_ = DeviceMemory(context, size_t(2 * rows) * sizeof(float));
+    rows_ = rows;
+  }
+  bool wanted() const { return rows_ > 0; }
+  float* data() const { return reinterpret_cast<float*>(memory_.data()); }
+  JudgedClasses judged() const { return {data(), rows_}; }
+  int64_t rows() const { return rows_; }
+
+ private:
+  DeviceMemory memory_;
+  int64_t rows_ = 0;
+};
+
+namespace {
+
+/// The classes of row r lie `inner` apart.
+template <typename T>
+struct NoteClasses {
+  const T* scores;
+  ClassLabels labels;
+  int64_t inner, rows;
+  float* notes;
+
+  CORTADO_HD void operator()(int64_t r) const {
+    const bool judged = labels.counts(r) && labels.valid(r);
+    const int64_t label = judged ? labels.at(r) : -1;
+    notes[r] = float(label);
+    notes[rows + r] = float(best(scores + r / inner * labels.classes * inner + r % inner, label));
+  }
+  /// Without a label the first of the best.
+  CORTADO_HD int64_t best(const T* own, int64_t label) const {
+    int64_t best = label;
+    bool beaten = label < 0;
+    float most = label < 0 ? 0 : float(own[label * inner]);
+    for (int64_t c = 0; c < labels.classes; ++c) {
+      const float score = own[c * inner];
+      const bool better = beaten ? best < 0 || score > most : !(score < most);
+      if (c == label || !better) continue;
+      best = c, most = score, beaten = true;
+    }
+    return best;
+  }
+};
+
+/// Notes the classes of all rows, where they are wanted.
+inline void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels,
+                 int64_t inner) {
+  if (!notes.wanted()) return;
+  const auto each = [&](const auto& functor) { for_each(context, notes.rows(), functor); };
+  with_functor<NoteClasses>(each, scores, labels, inner, notes.rows(), notes.data());
+}
+
+}  // namespace
+
+}  // namespace cortado

@@ -1,0 +1,129 @@
+#pragma once
+
+// Losses of the difference of two bottoms of one size: y = sum of outside curve(inside (a - b)) / N, N being the extent
+// of axis 0 alone. da = dy inside outside slope(inside (a - b)) / N and db = -da: both bottoms learn. The weights
+// `inside` and `outside`, one for each element, are further bottoms where a layer takes them. For .cu files.
+//
+// A Curve is made from LayerOptions and has CORTADO_HD float value(float) const, and slope(float).
+
+#include "core/error.h"
+#include "core/text/format.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/loops/typed.h"
+#include "layers/layer.h"
+#include "layers/scoring.h"
+
+namespace cortado {
+
+namespace {
+
+/// One for each element; null: 1.
+struct ElementWeights {
+  const float *inside = nullptr, *outside = nullptr;
+  CORTADO_HD float difference(float a, float b, int64_t i) const { return (inside ? inside[i] : 1) * (a - b); }
+  CORTADO_HD float of(int64_t i) const { return outside ? outside[i] : 1; }
+};
+
+template <typename T, typename Curve>
+struct DifferenceTerm {
+  const T* a;
+  const float* b;
+  ElementWeights weights;
+  Curve curve;
+  int64_t width;  ///< elements of one sample
+  CORTADO_HD float operator()(int64_t sample, int64_t k) const {
+    const int64_t i = sample * width + k;
+    return weights.of(i) * curve.value(weights.difference(a[i], b[i], i));
+  }
+};
+
+struct ScaledSum {
+  const float* sums;
+  float scale;
+  CORTADO_HD float operator()(int64_t, int64_t i) const { return scale * sums[i]; }
+};
+
+/// The gradient of either bottom: D is T for a and float for b.
+template <typename T, typename D, typename Curve>
+struct DifferenceBackward {
+  const T* a;
+  D* dx;
+  const float *b, *dy;  ///< dy: one value
+  ElementWeights weights;
+  Curve curve;
+  float scale;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float inner = weights.inside ? weights.inside[i] : 1;
+    dx[i] = dy[0] * scale * weights.of(i) * inner * curve.slope(weights.difference(a[i], b[i], i));
+  }
+};
+
+template <typename Curve>
+class DifferenceLossLayer : public Layer, public Scoring {
+ public:
+  explicit DifferenceLossLayer(const LayerOptions& options) : curve_(options) {}
+
+  LayerShapes infer(const std::vector<Shape>& x) override {
+    require_axes(x[0], 1);
+    for (size_t i = 1; i < x.size(); ++i)
+      if (x[i].axes() < 1 || x[i][0] != x[0][0] || x[i].count(1) != x[0].count(1))
+        throw FieldError(entry("bottom", int64_t(i)),
+                         "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
+                         "all hold the same number of samples (axis 0) of the same size");
+    samples_ = x[0][0];
+    return {.y = {Shape()}, .w = {}};
+  }
+
+  StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kReads}; }
+
+  LayerRoles roles() override { return {.scoring = this}; }
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
+    LayerNeeds needs;
+    needs.backward_reads_x.assign(request.x.size(), true);
+    needs.forward_scratch = request.x[0].shape[0] * int64_t(sizeof(float));
+    return needs;
+  }
+
+  void forward(Context& context, const Operands& io) override {
+    const int64_t width = io.x[0].shape().count(1);
+    float* sums = static_cast<float*>(io.scratch);
+    with_float_type(io.x[0].spec.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      const DifferenceTerm<T, Curve> term{io.x[0].as<T>(), io.x[1].f32(), weights(io), curve_, width};
+      reduce_rows(context, samples_, width, term, sums);
+    });
+    reduce_rows(context, 1, samples_, ScaledSum{sums, samples_ > 0 ? 1 / float(samples_) : 0}, io.y[0].f32());
+  }
+
+  void backward(Context& context, const Operands& io) override {
+    with_float_type(io.x[0].spec.dtype, [&](auto zero) {
+      using T = decltype(zero);
+      if (io.dx[0]) hand_back<T>(context, io, io.dx[0].as<T>(), 1);
+      if (io.dx[1]) hand_back<T>(context, io, io.dx[1].f32(), -1);
+    });
+  }
+
+  bool differentiable(int i) const override { return i < 2; }
+  Quotient quotient(size_t) const override { return {.fixed = double(samples_)}; }
+  int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
+
+ private:
+  static ElementWeights weights(const Operands& io) {
+    return {io.x.size() > 2 ? io.x[2].f32() : nullptr, io.x.size() > 3 ? io.x[3].f32() : nullptr};
+  }
+
+  template <typename T, typename D>
+  void hand_back(Context& context, const Operands& io, D* dx, float sign) const {
+    const float scale = sign / float(io.x[0].shape()[0]);
+    for_each(context, io.x[0].count(),
+             DifferenceBackward<T, D, Curve>{io.x[0].as<T>(), dx, io.x[1].f32(), io.dy[0].f32(), weights(io), curve_,
+                                             scale});
+  }
+
+  Curve curve_;
+  int64_t samples_ = 0;
+};
+
+}  // namespace
+
+}  // namespace cortado

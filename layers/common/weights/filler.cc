@@ -1,0 +1,64 @@
+// What can be wrong with a filler's options. What they mean: layers/common/weights/filler_values.cu.
+
+#include "layers/common/weights/filler.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/error.h"
+#include "core/text/format.h"
+#include "core/text/text.h"
+
+namespace cortado {
+
+namespace {
+
+using caffe::FillerParameter;
+
+const std::vector<std::string>& known_types() {
+  static const std::vector<std::string> types = {"constant", "uniform", "gaussian", "positive_unitball",
+                                                 "xavier",   "msra",    "bilinear"};
+  return types;
+}
+
+void check_type(const FillerParameter& filler, const std::string& field) {
+  const auto& known = known_types();
+  if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
+  const std::string guess = did_you_mean(filler.type(), known);
+  throw FieldError(field + "type", "there is no filler '" + filler.type() + "'",
+                   (guess.empty() ? "" : guess + " ") + "the fillers are " + list_text(known));
+}
+
+void check_sparse(const FillerParameter& filler, const Shape& shape, const std::string& field) {
+  if (filler.sparse() == -1) return;
+  if (filler.type() != "gaussian")
+    throw FieldError(field + "sparse", "only the gaussian filler can be sparse, not " + filler.type());
+  const int64_t rows = shape.axes() > 0 ? shape[0] : 1;
+  if (filler.sparse() < 0 || filler.sparse() > rows)
+    throw FieldError(field + "sparse", "sparse is " + std::to_string(filler.sparse()) +
+                                           ", but must lie between 0 and " + std::to_string(rows) +
+                                           ", the first extent of " + shape.str());
+}
+
+}  // namespace
+
+void check_filler(const FillerParameter& filler, const Shape& shape, const std::string& path) {
+  const std::string field = path.empty() ? "" : path + ".";
+  check_type(filler, field);
+  check_sparse(filler, shape, field);
+  if (filler.type() == "uniform" && filler.min() > filler.max())
+    throw FieldError(field + "min", "min " + to_text(filler.min()) + " is above max " + to_text(filler.max()),
+                     "a uniform filler without max goes up to 1");
+  if (filler.type() == "gaussian" && filler.std() < 0)
+    throw FieldError(field + "std", "the standard deviation " + to_text(filler.std()) + " is negative");
+  if (filler.type() == "bilinear" && (shape.axes() != 4 || shape[2] != shape[3]))
+    throw FieldError(field + "type",
+                     "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());
+}
+
+WeightSpec filled_weight(const FillerParameter& filler, const Shape& shape, const std::string& field) {
+  check_filler(filler, shape, field);
+  return {.shape = shape, .filler = filler};
+}
+
+}  // namespace cortado

@@ -1,0 +1,237 @@
+// Fillers, by the formulas of the language:
+//   constant           value
+//   uniform            U[min, max)
+//   gaussian           N(mean, std); with sparse = s each value stays with probability s / shape[0] and else is 0
+//   positive_unitball  U(0, 1), then each row (along axis 0) divided by its sum
+//   xavier             U[-a, a), a = sqrt(3 / n)       (Glorot and Bengio, 2010)
+//   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
+//   bilinear           the kernel that interpolates between pixels, the same in every channel
+// n is the number of values a result is summed from: FAN_IN count / shape[0], FAN_OUT count / shape[1], or their
+// AVERAGE.
+//
+// Values are drawn in chunks, each with a stream of its own (RandomStream's), by fours that know their place in it: so
+// threads, or a device's, share the work and the result stays the same. Normal ones are drawn by more at once on the
+// CPU (core/loops/normal_draws.h).
+
+#include <cmath>
+
+#include "core/loops/normal_draws.h"
+#include "core/rng.h"
+#include "layers/common/weights/filler.h"
+#include "layers/common/weights/given_values.h"
+#include "layers/common/loops/typed.h"
+
+namespace cortado {
+
+namespace {
+
+using caffe::FillerParameter;
+
+/// The n of xavier and msra.
+double fan(const FillerParameter& filler, const Shape& shape) {
+  const double count = double(shape.count());
+  const double in = shape.axes() > 0 ? count / double(shape[0]) : count;
+  const double out = shape.axes() > 1 ? count / double(shape[1]) : count;
+  switch (filler.variance_norm()) {
+    case FillerParameter::FAN_IN:
+      return in;
+    case FillerParameter::FAN_OUT:
+      return out;
+    case FillerParameter::AVERAGE:
+      return (in + out) / 2;
+  }
+  return in;
+}
+
+/// Where the values lie: they are drawn in row-major order, whatever the storage.
+struct Order {
+  int64_t channels, inner;  ///< of channels-last storage; 0: row-major
+  CORTADO_HD int64_t at(int64_t i) const {
+    if (channels == 0) return i;
+    return (i / (inner * channels) * inner + i % inner) * channels + i / inner % channels;
+  }
+};
+
+Order order_of(const TensorSpec& spec) {
+  if (spec.layout != Layout::kChannelsLast) return {0, 0};
+  return {spec.shape[1], spec.shape.count(2)};
+}
+
+constexpr int64_t kChunk = 16384;  ///< values of one stream
+
+/// Words of the stream that four neighbours, the group-th of all, share: `PerValue` for each.
+template <int PerValue>
+struct FourDraws {
+  uint32_t words[4 * PerValue];
+
+  CORTADO_HD FourDraws(uint64_t key, int64_t group) {
+    const int64_t groups = kChunk / 4, in_chunk = group % groups;
+    const Philox philox(mix_key(key, uint64_t(group / groups)));
+    for (int k = 0; k < PerValue; ++k) {
+      const Philox::Words four = philox(0, uint64_t(in_chunk * PerValue + k));
+      for (int i = 0; i < 4; ++i) words[4 * k + i] = four.v[i];
+    }
+  }
+};
+
+/// What RandomStream::normal() makes of two words.
+CORTADO_HD inline double normal_of(uint32_t first, uint32_t second) {
+  const double u = (double(first) + 1.0) / 4294967296.0, v = double(second) / 4294967296.0;
+  return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v);
+}
+
+template <typename T>
+struct Uniform {
+  T* y;
+  int64_t n;
+  uint64_t key;
+  Order order;
+  float low, width;
+  CORTADO_HD void operator()(int64_t group) const {
+    const FourDraws<1> draws(key, group);
+    for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i)
+      y[order.at(group * 4 + i)] = low + width * unit_float(draws.words[i]);
+  }
+};
+
+template <typename T>
+struct Gaussian {
+  T* y;
+  int64_t n;
+  uint64_t key;
+  Order order;
+  double mean, deviation;
+  CORTADO_HD void operator()(int64_t group) const {
+    const FourDraws<2> draws(key, group);
+    for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i)
+      y[order.at(group * 4 + i)] = float(mean + deviation * normal_of(draws.words[2 * i], draws.words[2 * i + 1]));
+  }
+};
+
+/// What Gaussian does with kNormalsAtOnce values, on the CPU.
+template <typename T>
+struct GaussianRun {
+  T* y;
+  int64_t n;
+  uint64_t key;
+  Order order;
+  double mean, deviation;
+  void operator()(int64_t run) const {
+    const int64_t first = run * kNormalsAtOnce, rest = n - first;
+    float values[kNormalsAtOnce];
+    draw_normals(mix_key(key, uint64_t(first / kChunk)), uint64_t(first % kChunk), mean, deviation, values);
+    for (int64_t i = 0; i < kNormalsAtOnce && i < rest; ++i) y[order.at(first + i)] = values[i];
+  }
+};
+
+template <typename T>
+struct SparseGaussian {
+  T* y;
+  int64_t n;
+  uint64_t key;
+  Order order;
+  double mean, deviation, kept;
+  CORTADO_HD void operator()(int64_t group) const {
+    const FourDraws<3> draws(key, group);
+    for (int64_t i = 0; i < 4 && group * 4 + i < n; ++i) {
+      const uint32_t* words = draws.words + 3 * i;
+      const double value = mean + deviation * normal_of(words[0], words[1]);
+      y[order.at(group * 4 + i)] = double(unit_float(words[2])) < kept ? float(value) : 0.0f;
+    }
+  }
+};
+
+/// One row of `width` values.
+template <typename T>
+struct DivideBySum {
+  T* y;
+  int64_t width;
+  Order order;
+  CORTADO_HD double at(int64_t i) const { return double(float(y[order.at(i)])); }
+  CORTADO_HD void operator()(int64_t row) const {
+    double sum = 0;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) sum += at(i);
+    for (int64_t i = row * width; i < (row + 1) * width && sum > 0; ++i) y[order.at(i)] = float(at(i) / sum);
+  }
+};
+
+template <typename T>
+struct Bilinear {
+  T* y;
+  Order order;
+  int64_t size, half;
+  double centre;
+  CORTADO_HD double weight(int64_t i) const { return 1 - fabs(double(i) / double(half) - centre); }
+  CORTADO_HD void operator()(int64_t i) const { y[order.at(i)] = float(weight(i % size) * weight(i / size % size)); }
+};
+
+/// for_each over the groups of four.
+template <template <typename> class Draw, typename... Members>
+void draw(Context& context, const Tensor& y, uint64_t key, const Members&... members) {
+  const int64_t n = y.count();
+  const auto use = [&](const auto& functor) { for_each(context, (n + 3) / 4, functor); };
+  with_functor<Draw>(use, y, n, key, order_of(y.spec), members...);
+}
+
+void fill_uniform(Context& context, uint64_t key, const Tensor& y, float low, float high) {
+  draw<Uniform>(context, y, key, low, high - low);
+}
+
+void fill_normal(Context& context, uint64_t key, const Tensor& y, double mean, double deviation) {
+  if (!host_threads_run(context)) return draw<Gaussian>(context, y, key, mean, deviation);
+  const int64_t n = y.count(), runs = (n + kNormalsAtOnce - 1) / kNormalsAtOnce;
+  const DeviceAccess access(context);
+  const auto draw_all = [&](const auto& functor) {
+    parallel_ranges(context, runs, /*at_least=*/256, [&](int64_t begin, int64_t end) {
+      for (int64_t run = begin; run < end; ++run) functor(run);
+    });
+  };
+  with_functor<GaussianRun>(draw_all, y, n, key, order_of(y.spec), mean, deviation);
+}
+
+void fill_gaussian(Context& context, const FillerParameter& filler, uint64_t key, const Tensor& y) {
+  const double mean = filler.mean(), deviation = filler.std();
+  const double rows = y.shape().axes() > 0 ? double(y.shape()[0]) : 1;
+  const double kept = filler.sparse() < 0 ? 1 : filler.sparse() / rows;
+  if (kept >= 1) return fill_normal(context, key, y, mean, deviation);
+  draw<SparseGaussian>(context, y, key, mean, deviation, kept);
+}
+
+void fill_unit_balls(Context& context, uint64_t key, const Tensor& y) {
+  fill_uniform(context, key, y, 0, 1);
+  const int64_t rows = y.shape().axes() > 0 ? y.shape()[0] : 1;
+  const auto divide = [&](const auto& functor) { for_each(context, rows, functor); };
+  with_functor<DivideBySum>(divide, y, y.count() / rows, order_of(y.spec));
+}
+
+void fill_bilinear(Context& context, const Tensor& y) {
+  const int64_t size = y.shape()[3], half = (size + 1) / 2;
+  for_each_typed<Bilinear>(context, y, order_of(y.spec), size, half, double(size - 1) / (2.0 * double(half)));
+}
+
+}  // namespace
+
+void fill(Context& context, const FillerParameter& filler, uint64_t key, const Tensor& y) {
+  check_filler(filler, y.shape(), "");
+  if (y.count() == 0) return;
+  const std::string& type = filler.type();
+  if (type == "constant") return for_each_typed<Constant>(context, y, filler.value());
+  if (type == "uniform") return fill_uniform(context, key, y, filler.min(), filler.max());
+  if (type == "gaussian") return fill_gaussian(context, filler, key, y);
+  if (type == "positive_unitball") return fill_unit_balls(context, key, y);
+  if (type == "bilinear") return fill_bilinear(context, y);
+  if (type == "msra") {
+    const double deviation = double(filler.scale()) * std::sqrt(2 / fan(filler, y.shape()));
+    return fill_normal(context, key, y, 0, deviation);
+  }
+  const float bound = float(std::sqrt(3 / fan(filler, y.shape())));  // xavier
+  fill_uniform(context, key, y, -bound, bound);
+}
+
+void fill(Context& context, const FillerParameter& filler, const Shape& shape, uint64_t key, float* plain) {
+  if (put_given_values(filler, shape, plain)) return;
+  Context host(context.threads);
+  fill(host, filler, key, plain_view(shape, plain));
+}
+
+}  // namespace cortado

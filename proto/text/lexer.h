@@ -1,0 +1,50 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "proto/text/positions.h"
+
+namespace cortado {
+
+enum class TokenKind { kEnd, kName, kInteger, kFloat, kString, kSymbol, kWrong };
+
+/// A piece of a prototxt. `text` is as written, quotes included, and lives as long as the text that is read.
+struct Token {
+  TokenKind kind = TokenKind::kEnd;
+  std::string_view text;
+  Position position;
+
+  bool is(char symbol) const { return kind == TokenKind::kSymbol && text[0] == symbol; }
+};
+
+/// Cuts a prototxt into tokens, by the rules of protobuf's text format: names, decimal, hexadecimal and octal integers,
+/// floats (with an f if one likes), strings in either quotes, single characters; `#` starts a comment.
+/// (protobuf's own tokenizer counts a tab as up to eight columns, so its columns do not point into the line.)
+class Lexer {
+ public:
+  /// `report` hears of tokens that are wrong in themselves; these come out as kWrong.
+  using Report = std::function<void(Position, std::string message)>;
+  Lexer(std::string_view text, Report report);
+
+  /// The next token; kEnd for ever at the end.
+  Token next();
+
+ private:
+  char peek(size_t ahead = 0) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  void skip_blanks();
+  Position here() const { return {line_, int(at_ - line_start_) + 1}; }
+  Token make(TokenKind kind, size_t start, Position position) const;
+  Token wrong(size_t start, Position position, std::string message);
+  Token number();
+  Token string();
+  bool escape();
+
+  std::string_view text_;
+  Report report_;
+  size_t at_ = 0, line_start_ = 0;
+  int line_ = 1;
+};
+
+}  // namespace cortado

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+
+#include "proto/text/lexer.h"
+
+namespace cortado {
+
+/// A value that is not a message, as written: an optional minus, a token, and for strings all that are side by side.
+struct ScalarText {
+  bool negative = false;
+  Token token;
+  std::string string;  ///< of a kString: unescaped and joined
+};
+
+/// Why a value does not fit its field; `message` is empty when it does.
+struct ScalarProblem {
+  std::string message, hint;
+};
+
+/// Sets or appends the value of `field`, by the rules of protobuf's text format.
+ScalarProblem set_scalar(google::protobuf::Message& message, const google::protobuf::FieldDescriptor* field,
+                         const ScalarText& value);
+
+/// What `field` takes, for messages: "a whole number from 0 to 4294967295", "text in quotes", "a message".
+std::string kind_of(const google::protobuf::FieldDescriptor* field);
+
+}  // namespace cortado

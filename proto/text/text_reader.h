@@ -1,0 +1,86 @@
+#pragma once
+
+#include <google/protobuf/message.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/error.h"
+#include "proto/text/lexer.h"
+#include "proto/text/positions.h"
+#include "proto/text/scalar.h"
+#include "proto/text/text_mistake.h"
+
+namespace cortado {
+
+/// Reads a message from protobuf's text format and keeps where each field was written. Unlike protobuf's own parser it
+/// goes on after a mistake, at the next field, so that one run reports them all; and it bounds depth, number of
+/// messages and number of mistakes, because a file may be anything. Used once.
+class TextReader {
+ public:
+  TextReader(std::string_view text, const std::string& file);
+  /// Mistakes are shown in the text of `positions`, which has the same lines and columns as `text`.
+  TextReader(std::string_view text, Positions positions);
+
+  /// Fills `message`, which is empty. Throws Error(kNet) with every mistake, in the order of the text; required fields
+  /// may be missing if `partial`.
+  Positions read(google::protobuf::Message& message, bool partial = false);
+  /// The same, but mistakes that leave the rest readable go to `left_out`: `message` lacks these fields.
+  Positions read(google::protobuf::Message& message, TextMistakes& left_out);
+
+ private:
+  using Field = google::protobuf::FieldDescriptor;
+  using Message = google::protobuf::Message;
+
+  /// A message whose fields are being read.
+  struct Open {
+    Message* message;
+    std::string path;
+    Token name;                                           // of its field; kEnd for the whole file
+    Position first_field;                                 // none yet: line 0
+    std::vector<std::pair<size_t, std::string>> unknown;  // mistakes that wait for a hint until the message is read
+  };
+
+  void read_all(google::protobuf::Message& message, bool partial);
+  void read_fields(char close);
+  void read_field();
+  void read_known_field(const Field* field, const Token& name);
+  void read_list(const Field* field, const Token& name);
+  void read_element(const Field* field, const Token& name);
+  void read_message(const Field* field, const Token& name);
+  void read_scalar(const Field* field, const Token& name);
+  void report_value(const Field* field, const Token& value, ScalarProblem problem);
+  void read_unknown_field(const Token& name);
+  bool close_forgotten(const Token& name);
+  void note_duplicate(const Field* field, const Token& name);
+  void check_required(Message& message);
+  void add_hints();
+
+  void skip_value();
+  void skip_brackets();
+  void recover(int line);
+
+  void advance() { token_ = stopped_ ? Token{} : lexer_.next(); }
+  void report(Position position, std::string message, std::string hint = {});
+  void report_torn(Position position, std::string message);
+  Place layer_around() const;
+  void report_unexpected(const std::string& wanted);
+  void stop(Position position, std::string message);
+  std::string next_path(const Field* field) const;
+  Open& innermost() { return open_.back(); }
+
+  Positions positions_;
+  TextMistakes mistakes_;
+  size_t most_mistakes_;
+  bool torn_ = false;  // what is read is not what was meant: fields or braces are missing
+  bool stopped_ = false;
+  Lexer lexer_;
+  Token token_;
+  std::vector<Open> open_;
+  size_t keep_open_ = 0;  // messages deeper than this end now: their closing brace was forgotten
+  int messages_ = 0;
+};
+
+}  // namespace cortado

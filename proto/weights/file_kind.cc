@@ -1,0 +1,149 @@
+#include "proto/weights/file_kind.h"
+
+#include "core/error.h"
+#include "core/files/mapped_file.h"
+#include "proto/weights/safetensors.h"
+#include "proto/weights/weights_npz.h"
+#include "formats/wire.h"
+
+namespace cortado {
+
+namespace {
+
+bool is_text(std::string_view content) {
+  for (char c : content.substr(0, 256))
+    if ((c >= 0 && c < 9) || (c > 13 && c < 32) || c == 127) return false;
+  return true;
+}
+
+/// A binary net that holds a name and no layers, as a file of weights of a net without weights does: its first bytes,
+/// a tag and a length, are blanks of a text if the length is.
+bool is_bare_net(std::string_view content) {
+  constexpr char kNameTag = 1 << 3 | 2;
+  if (content[0] != kNameTag) return false;
+  try {
+    const WireFile file{"", content};
+    WireReader reader(file, content);
+    WireField field;
+    if (!reader.next(field) || !field.is(1, WireField::kBytes)) return false;
+    return field.bytes.find_first_of("{:") == std::string_view::npos && !reader.next(field);
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// By what other programs' files begin with: no message of the language begins so.
+FileKind kind_by_signature(std::string_view content) {
+  const struct {
+    std::string_view start;
+    FileKind kind;
+  } signatures[] = {{"\x89HDF\r\n\x1a\n", FileKind::kHdf5}, {"\x89PNG\r\n\x1a\n", FileKind::kPicture},
+                    {"\xff\xd8\xff", FileKind::kPicture},   {"GIF8", FileKind::kPicture},
+                    {"PK\x03\x04", FileKind::kArchive},     {"\x1f\x8b\x08", FileKind::kArchive},
+                    {"\x93NUMPY", FileKind::kNpy}};
+  for (const auto& [start, kind] : signatures)
+    if (content.starts_with(start)) return kind;
+  return FileKind::kUnknown;
+}
+
+}  // namespace
+
+// The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100,
+// bytes), a solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5)
+// and no other. A model of ONNX has its format's version (1, a number) and a graph (7, bytes), and no data.
+FileKind kind_of_content(std::string_view content) {
+  if (content.empty()) return FileKind::kEmpty;
+  if (looks_like_npz(content)) return FileKind::kNpz;
+  if (const FileKind kind = kind_by_signature(content); kind != FileKind::kUnknown) return kind;
+  if (looks_like_safetensors(content)) return FileKind::kSafetensors;
+  if (is_bare_net(content)) return FileKind::kWeights;
+  if (is_text(content)) return FileKind::kText;
+  bool number = false, path = false, data = false, floats = false, shape = false, graph = false;
+  try {
+    const WireFile file{"", content};
+    WireReader reader(file, content);
+    for (WireField field; reader.next(field);) {
+      if (field.is(100, WireField::kBytes) || field.is(1, WireField::kBytes)) return FileKind::kWeights;
+      number |= field.is(1, WireField::kVarint);
+      path |= field.is(2, WireField::kBytes) || field.is(3, WireField::kBytes) || field.is(1000, WireField::kBytes);
+      graph |= field.is(7, WireField::kBytes);
+      floats |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32);
+      data |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32) || field.is(8, WireField::kBytes);
+      shape |= field.is(7, WireField::kBytes) || field.is(12, WireField::kBytes);
+    }
+  } catch (const Error&) {  // what was seen up to there decides
+  }
+  if (number && graph && !floats) return FileKind::kOnnx;
+  if (number && path) return FileKind::kSolverState;
+  if (path) return FileKind::kWeights;  // layers of 2014
+  if (data || shape) return FileKind::kBlob;
+  return number ? FileKind::kSolverState : FileKind::kUnknown;
+}
+
+FileKind kind_of_file(const std::string& path) {
+  try {
+    const MappedFile file(path);
+    return kind_of_content({reinterpret_cast<const char*>(file.data()), size_t(file.size())});
+  } catch (const Error&) {
+    return FileKind::kUnknown;
+  }
+}
+
+std::string describe(FileKind kind) {
+  switch (kind) {
+    case FileKind::kEmpty:
+      return "an empty file";
+    case FileKind::kText:
+      return "a text file";
+    case FileKind::kWeights:
+      return "a file of weights";
+    case FileKind::kSolverState:
+      return "a solver state";
+    case FileKind::kBlob:
+      return "a single blob";
+    case FileKind::kHdf5:
+      return "an HDF5 file";
+    case FileKind::kSafetensors:
+      return "a file of safetensors";
+    case FileKind::kNpy:
+      return "a NumPy array";
+    case FileKind::kNpz:
+      return "NumPy arrays (.npz)";
+    case FileKind::kOnnx:
+      return "an ONNX model";
+    case FileKind::kPicture:
+      return "a picture";
+    case FileKind::kArchive:
+      return "a compressed archive";
+    case FileKind::kUnknown:
+      break;
+  }
+  return "a file of unknown kind";
+}
+
+std::string advice_for(FileKind kind) {
+  switch (kind) {
+    case FileKind::kText:
+      return "a prototxt is given to --model or --solver";
+    case FileKind::kWeights:
+    case FileKind::kSafetensors:
+    case FileKind::kNpz:
+      return "weights are given to --weights";
+    case FileKind::kOnnx:
+      return "`cortado convert onnx` makes a net and weights of it";
+    case FileKind::kSolverState:
+      return "a solver state is given to --snapshot";
+    case FileKind::kBlob:
+      return "a mean image goes into transform_param's mean_file";
+    case FileKind::kNpy:
+      return "a .npy file holds one array: a mean image, or an input of `cortado infer`";
+    case FileKind::kHdf5:
+      return "HDF5 files hold weights, solver states and the data of HDF5Data layers";
+    case FileKind::kArchive:
+      return "unpack it; a PyTorch file is one, too: save its weights as .safetensors";
+    default:
+      return {};
+  }
+}
+
+}  // namespace cortado

@@ -1,0 +1,80 @@
+#include "studio/access.h"
+
+#include <algorithm>
+#include <array>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "http/secret.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+constexpr size_t kLeastToken = 16, kMostToken = 256;
+
+/// The value of a cookie, "" where it is not there.
+std::string_view cookie_in(std::string_view all, std::string_view name) {
+  while (!all.empty()) {
+    std::string_view one = all.substr(0, all.find(';'));
+    all.remove_prefix(std::min(one.size() + 1, all.size()));
+    one.remove_prefix(std::min(one.find_first_not_of(' '), one.size()));
+    if (one.size() > name.size() && one.starts_with(name) && one[name.size()] == '=')
+      return one.substr(name.size() + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+Access::Access(const std::string& token) : token_(token.empty() ? http::random_secret() : token) {
+  if (token_.size() < kLeastToken || token_.size() > kMostToken || !std::ranges::all_of(token_, is_plain))
+    throw Error(ExitCode::kUsage, "--token: 16 to 256 letters, digits, '-' and '_' are wanted",
+                "`openssl rand -hex 32` makes one; without --token one is drawn");
+}
+
+void Access::set_port(uint16_t port) { port_ = std::to_string(port); }
+
+std::string Access::address() const { return "http://127.0.0.1:" + port_ + "/?token=" + token_; }
+
+void Access::check_origin(const http::Head& head) const {
+  const std::array<std::string, 3> hosts = {"127.0.0.1:" + port_, "localhost:" + port_, "[::1]:" + port_};
+  const std::string_view host = head.field("Host"), origin = head.field("Origin"), site = head.field("Sec-Fetch-Site");
+  if (std::ranges::find(hosts, host) == hosts.end())
+    throw RequestError(Refusal::kForbidden, "the studio is called 127.0.0.1:" + port_ + " or localhost:" + port_);
+  if (!origin.empty() && origin != "http://" + std::string(host))
+    throw RequestError(Refusal::kForbidden, "another page may not ask the studio");
+  const bool is_own = site.empty() || site == "same-origin" || (site == "none" && head.method == "GET");
+  if (!is_own) throw RequestError(Refusal::kForbidden, "another page may not ask the studio");
+}
+
+bool Access::knows_token(const http::Head& head) const {
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string_view authorization = head.field("Authorization");
+  if (authorization.starts_with(kScheme) && http::is_same_secret(authorization.substr(kScheme.size()), token_))
+    return true;
+  return http::is_same_secret(cookie_in(head.field("Cookie"), cookie_name()), token_);
+}
+
+void Access::check(const http::Head& head) const {
+  check_origin(head);
+  if (!knows_token(head))
+    throw RequestError(Refusal::kUnauthorized, "open the address that `cortado studio` printed: it has the token");
+}
+
+bool Access::brings_token(const http::Head& head) const {
+  if (head.method != "GET" || head.path != "/") return false;
+  const auto found = head.query.find("token");
+  if (found == head.query.end() || !http::is_same_secret(found->second, token_)) return false;
+  const std::string_view host = head.field("Host");
+  return host == "127.0.0.1:" + port_ || host == "localhost:" + port_ || host == "[::1]:" + port_;
+}
+
+std::string Access::cookie_name() const { return "cortado-studio-" + port_; }
+
+std::string Access::cookie() const { return cookie_name() + "=" + token_ + "; Path=/; HttpOnly; SameSite=Strict"; }
+
+}  // namespace cortado::studio

@@ -1,0 +1,158 @@
+// Datasets: folders of images made databases by `cortado convert folder`, and what augmentation makes of them, by
+// `cortado data sheet`.
+#include <filesystem>
+
+#include "core/text/base64.h"
+#include "core/text/bounded_json.h"
+#include "core/files/file.h"
+#include "studio/temporary.h"
+#include "studio/transform_text.h"
+#include "studio/workplace.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+constexpr int64_t kDatasetsMostText = 4 << 20;
+constexpr const char* kRecord = "dataset.json";  // beside what `convert` writes: what it was made of
+
+Json listing(const Workplace& place, const Request& request) {
+  Json entries = Json::array();
+  for (const Entry& entry : place.folder.list(request.parameter("path")))
+    entries.push_back(
+        {{"name", entry.name}, {"folder", entry.is_folder}, {"bytes", entry.bytes}, {"changed", entry.changed}});
+  return {{"path", request.parameter("path")}, {"entries", entries}};
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+void add_dataset(const Folder& folder, const std::string& path, Json& list) {
+  if (!folder.has(path + "/train_lmdb/data.mdb")) return;
+  Json dataset = {{"path", path}, {"labels", Json::array()}};
+  if (folder.has(path + "/labels.txt"))
+    dataset["labels"] = lines_of(folder.read(path + "/labels.txt", kDatasetsMostText));
+  if (folder.has(path + "/" + kRecord))
+    dataset["made"] = parse_json_or_null<Json>(folder.read(path + "/" + kRecord, kDatasetsMostText));
+  list.push_back(dataset);
+}
+
+/// Where people put them: in data/, in a folder of their own, or where the studio puts them, in data/NAME.
+Json datasets(const Folder& folder) {
+  Json list = Json::array();
+  for (const Entry& entry : folder.list(""))
+    if (entry.is_folder) add_dataset(folder, entry.name, list);
+  if (!folder.has("data")) return list;
+  for (const Entry& entry : folder.list("data"))
+    if (entry.is_folder) add_dataset(folder, "data/" + entry.name, list);
+  return list;
+}
+
+std::string share_text(double share) {
+  if (!(share > 0 && share < 1)) throw RequestError(Refusal::kInvalid, "split: a share between 0 and 1 is wanted");
+  return std::to_string(share);
+}
+
+int side_of(const Json& body) {
+  const double side = number_in(body, "side", 0);
+  if (!(side >= 1 && side <= 4096)) throw RequestError(Refusal::kInvalid, "side: from 1 to 4096 is wanted");
+  return int(side);
+}
+
+std::vector<std::string> convert_words(const Json& body, const std::string& source, const std::string& output) {
+  std::vector<std::string> words = {"convert", "folder",
+                                    source,    "--output=" + output,
+                                    "--json",  "--split=" + share_text(number_in(body, "split", 0.2))};
+  const std::string resize = text_in(body, "resize", "square");
+  if (resize == "square") {
+    const std::string side = std::to_string(side_of(body));
+    words.push_back("--resize-height=" + side);
+    words.push_back("--resize-width=" + side);
+  } else if (resize == "short") {
+    words.push_back("--short-side=" + std::to_string(side_of(body)));
+  } else if (resize != "none") {
+    throw RequestError(Refusal::kInvalid, "resize: square, short or none is wanted");
+  }
+  for (const char* flag : {"gray", "encoded", "skip-bad"})
+    if (flag_in(body, flag, false)) words.push_back(std::string("--") + flag);
+  return words;
+}
+
+Json make_dataset(Workplace& place, const Request& request) {
+  const Json body = request.body();
+  const std::string name = checked_name(text_in(body, "name")), path = "data/" + name;
+  const std::string source = text_in(body, "source");
+  if (!place.folder.has(source)) throw RequestError(Refusal::kNotFound, source + ": there is no such folder");
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a dataset " + name + " already");
+  place.folder.make("data");
+  std::vector<std::string> words = {place.cortado};
+  for (std::string& word : convert_words(body, place.folder.at(source), path)) words.push_back(std::move(word));
+  const std::string whole = place.folder.at(path);
+  const int64_t job = place.jobs.start(
+      {.title = "dataset " + name,
+       .words = words,
+       .folder = place.folder.root(),
+       .done =
+           [=](const ChildResult& result) {
+             write_file_atomically(whole + "/" + kRecord, dump({{"source", source},
+                                                                {"split", number_in(body, "split", 0.2)},
+                                                                {"report", parse_json_or_null<Json>(result.out)}}));
+           },
+       .clean_up = [=](pid_t process) {  // what it had built aside
+         std::error_code ignored;
+         std::filesystem::remove_all(whole + ".tmp." + std::to_string(process), ignored);
+       }});
+  return {{"job", job}, {"path", path}};
+}
+
+/// A sheet of samples as training with this transform sees them, and the transform as a net says it.
+Json sheet(const Workplace& place, const Request& request) {
+  const Json body = request.body();
+  const std::string path = text_in(body, "path"), transform = transform_text(body.value("transform", Json::object()));
+  const std::string source = place.folder.at(path + "/train_lmdb");
+  const int64_t count = std::clamp<int64_t>(int64_t(number_in(body, "count", 32)), 1, 200);
+  const TemporaryFolder temporary;
+  const std::string net = "layer {\n  name: \"data\" type: \"Data\" top: \"data\" top: \"label\"\n" + transform +
+                          "  data_param { source: \"" + source + "\" batch_size: " + std::to_string(count) +
+                          " backend: LMDB }\n}\n";
+  std::vector<std::string> words = {"data",
+                                    "sheet",
+                                    temporary.add("net.prototxt", net),
+                                    "--output=" + temporary.path("sheet.png"),
+                                    "--count=" + std::to_string(count),
+                                    "--columns=" + std::to_string(int64_t(number_in(body, "columns", 8))),
+                                    "--epoch=" + std::to_string(int64_t(number_in(body, "epoch", 0)))};
+  if (place.folder.has(path + "/labels.txt")) words.push_back("--labels=" + place.folder.at(path + "/labels.txt"));
+  place.run(words);
+  return {{"png", base64(read_file(temporary.path("sheet.png")))}, {"transform", transform}};
+}
+
+}  // namespace
+
+Routes dataset_routes(Workplace& place) {
+  return {
+      {"GET", "/api/folder", [&](const Request& request) { return json_reply(listing(place, request)); }},
+      {"GET", "/api/datasets", [&](const Request&) { return json_reply(datasets(place.folder)); }},
+      {"POST", "/api/datasets", [&](const Request& request) { return json_reply(make_dataset(place, request)); }},
+      {"POST", "/api/sheet", [&](const Request& request) { return json_reply(sheet(place, request)); }},
+      {"GET", "/api/jobs", [&](const Request&) { return json_reply(place.jobs.tell_all()); }},
+      {"GET", "/api/job", [&](const Request& request) { return json_reply(place.jobs.tell(request.number("id", 0))); }},
+      {"POST", "/api/job/stop",
+       [&](const Request& request) {
+         place.jobs.stop(int64_t(number_in(request.body(), "id", 0)));
+         return json_reply(Json::object());
+       }},
+  };
+}
+
+}  // namespace cortado::studio

@@ -1,0 +1,193 @@
+#include "studio/folder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/text/text.h"
+#include "http/request_error.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+std::vector<std::string> parts_of(const std::string& path) {
+  if (path.size() > 1000 || path.find('\0') != std::string::npos)
+    throw RequestError(Refusal::kInvalid, "this is no path");
+  if (path.starts_with('/')) throw RequestError(Refusal::kForbidden, path + ": only what is in the studio's folder");
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin < path.size();) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    const std::string part = path.substr(begin, end - begin);
+    if (part == "..") throw RequestError(Refusal::kForbidden, path + ": only what is in the studio's folder");
+    if (!part.empty() && part != ".") parts.push_back(part);
+    begin = end + 1;
+  }
+  return parts;
+}
+
+[[noreturn]] void refuse_path(const std::string& path, int error) {
+  if (error == ELOOP || error == ENOTDIR) throw RequestError(Refusal::kForbidden, path + ": links are not followed");
+  if (error == ENOENT) throw RequestError(Refusal::kNotFound, path + ": there is no such file or folder");
+  throw RequestError(Refusal::kInvalid, path + ": " + std::strerror(error));
+}
+
+Descriptor open_folder_in(int folder, const std::string& name) {
+  return Descriptor(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+/// The folder that the last part lies in, part by part, so that no link is followed.
+Descriptor open_above(int root, const std::string& path, const std::vector<std::string>& parts) {
+  Descriptor folder = open_folder_in(root, ".");
+  for (size_t i = 0; i + 1 < parts.size() && folder.ok(); ++i) folder = open_folder_in(folder.fd(), parts[i]);
+  if (!folder.ok()) refuse_path(path, errno);
+  return folder;
+}
+
+Descriptor open_below(int root, const std::string& path, int flags) {
+  const std::vector<std::string> parts = parts_of(path);
+  const Descriptor above = open_above(root, path, parts);
+  Descriptor file(
+      ::openat(above.fd(), parts.empty() ? "." : parts.back().c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!file.ok()) refuse_path(path, errno);
+  return file;
+}
+
+Descriptor open_regular(int root, const std::string& path, int64_t& bytes) {
+  Descriptor file = open_below(root, path, O_RDONLY);
+  struct stat info {};
+  if (::fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode))
+    throw RequestError(Refusal::kInvalid, path + ": this is no regular file");
+  bytes = info.st_size;
+  return file;
+}
+
+std::string read_from(const Descriptor& file, int64_t offset, int64_t most) {
+  std::string content(size_t(most), '\0');
+  size_t got = 0;
+  while (got < content.size()) {
+    const ssize_t n = ::pread(file.fd(), content.data() + got, content.size() - got, offset + int64_t(got));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) break;
+    got += size_t(n);
+  }
+  content.resize(got);
+  return content;
+}
+
+}  // namespace
+
+Folder::Folder(const std::string& path) {
+  char* const real = ::realpath(path.c_str(), nullptr);
+  if (real) root_ = real;
+  std::free(real);
+  if (!root_.empty()) folder_ = Descriptor(root_, O_PATH | O_DIRECTORY);
+  if (!folder_.ok())
+    throw Error(ExitCode::kIo, path + ": " + std::strerror(errno), "the studio works in a folder that is there");
+}
+
+std::string Folder::at(const std::string& path) const {
+  const std::vector<std::string> parts = parts_of(path);
+  Descriptor folder = open_folder_in(folder_.fd(), ".");
+  std::string whole = root_;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    whole += (whole.ends_with('/') ? "" : "/") + parts[i];
+    if (!folder.ok()) continue;
+    struct stat info {};
+    if (::fstatat(folder.fd(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) refuse_path(path, errno);
+      folder = Descriptor();  // the rest is to be made
+      continue;
+    }
+    if (S_ISLNK(info.st_mode)) refuse_path(path, ELOOP);
+    if (i + 1 == parts.size()) break;
+    folder = open_folder_in(folder.fd(), parts[i]);
+    if (!folder.ok()) refuse_path(path, errno);
+  }
+  return whole;
+}
+
+std::string Folder::file_at(const std::string& path) const {
+  size(path);
+  std::string whole = at(path);
+  if (whole.find(',') != std::string::npos) throw RequestError(Refusal::kInvalid, path + ": a comma parts files");
+  return whole;
+}
+
+bool Folder::has(const std::string& path) const {
+  try {
+    open_below(folder_.fd(), path, O_PATH);
+    struct stat info {};
+    return ::stat(at(path).c_str(), &info) == 0;
+  } catch (const RequestError& error) {
+    if (error.why() == Refusal::kNotFound) return false;
+    throw;
+  }
+}
+
+std::string Folder::read(const std::string& path, int64_t most) const {
+  int64_t bytes = 0;
+  const Descriptor file = open_regular(folder_.fd(), path, bytes);
+  if (bytes > most) throw RequestError(Refusal::kTooLarge, path + " has " + std::to_string(bytes) + " bytes");
+  return read_from(file, 0, bytes);
+}
+
+std::string Folder::read_part(const std::string& path, int64_t offset, int64_t most) const {
+  int64_t bytes = 0;
+  const Descriptor file = open_regular(folder_.fd(), path, bytes);
+  return read_from(file, offset, std::clamp<int64_t>(bytes - offset, 0, most));
+}
+
+int64_t Folder::size(const std::string& path) const {
+  int64_t bytes = 0;
+  open_regular(folder_.fd(), path, bytes);
+  return bytes;
+}
+
+std::vector<Entry> Folder::list(const std::string& path) const {
+  Descriptor folder = open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY);
+  DIR* const stream = ::fdopendir(folder.fd());
+  if (!stream) refuse_path(path, errno);
+  folder.release();
+  std::vector<Entry> entries;
+  while (const dirent* one = ::readdir(stream)) {
+    struct stat info {};
+    if (one->d_name[0] == '.' || ::fstatat(::dirfd(stream), one->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
+    entries.push_back({one->d_name, S_ISDIR(info.st_mode), info.st_size, double(info.st_mtime)});
+  }
+  ::closedir(stream);
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+    return std::pair(!a.is_folder, a.name) < std::pair(!b.is_folder, b.name);
+  });
+  return entries;
+}
+
+void Folder::make(const std::string& path) const {
+  std::string made;
+  for (const std::string& part : parts_of(path)) {
+    made += (made.empty() ? "" : "/") + part;
+    const std::string whole = at(made);
+    if (::mkdir(whole.c_str(), 0777) != 0 && errno != EEXIST) refuse_path(made, errno);
+  }
+}
+
+const std::string& checked_name(const std::string& name) {
+  const auto is_good = [](char c) { return is_plain(c) || c == '.'; };
+  if (name.empty() || name.size() > 64 || name[0] == '.' || name[0] == '-' || !std::ranges::all_of(name, is_good))
+    throw RequestError(Refusal::kInvalid,
+                       "'" + name + "' is no name: letters, digits, '_', '-' and '.', 64 of them at the most");
+  return name;
+}
+
+}  // namespace cortado::studio

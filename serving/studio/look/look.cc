@@ -1,0 +1,190 @@
+#include "studio/look/look.h"
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/text/dumped_json.h"
+#include "data/sources/prepare_image.h"
+#include "graph/deploy.h"
+#include "net/inputs.h"
+#include "net/observed_net.h"
+#include "proto/weights/weights_file.h"
+#include "proto/text/write_text.h"
+#include "studio/look/show.h"
+#include "tools/infer/class_names.h"
+#include "tools/infer/guesses.h"
+#include "tools/infer/image_input.h"
+#include "tools/options/like_net.h"
+#include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::studio {
+
+namespace {
+
+using tools::Arguments;
+
+/// The net as it is used: made of one for training where it is no deploy net.
+std::shared_ptr<const NetFile> deployed(const std::shared_ptr<const NetFile>& file, const caffe::NetState& state) {
+  if (!declared_inputs(*file, state).empty()) return file;
+  graph::DeployOptions options;
+  options.state = state;
+  const graph::Deployed made = graph::make_deploy_net(*file, options);
+  return std::make_shared<const NetFile>(read_net_from_text(to_text(made.net), file->positions.file()));
+}
+
+class LookedAt {
+ public:
+  LookedAt(const Arguments& arguments, Context& context) : state_(tools::state_of(arguments, caffe::TEST)) {
+    const auto given = tools::open_net(arguments.text("model"), tools::overrides_of(arguments));
+    file_ = deployed(given, state_);
+    graph::BuildOptions options;
+    options.state = state_;
+    options.backward = false;
+    options.observed = true;
+    net_ = make_net(file_, options, context);
+    for (const std::string& path : arguments.texts("weights")) net_->load_weights(read_weights(path), path);
+    observed_.emplace(*net_);
+  }
+
+  Net& net() { return *net_; }
+  const NetFile& file() const { return *file_; }
+
+  const Shape input_shape() const {
+    const auto inputs = declared_inputs(*file_, state_);
+    if (inputs.size() != 1)
+      throw Error(ExitCode::kUsage, "the net has " + std::to_string(inputs.size()) + " inputs: one image is no answer");
+    const Shape shape = inputs.begin()->second;
+    if (shape.axes() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3))
+      throw Error(ExitCode::kUsage, "the net's input " + shape.str() + " is no image");
+    return shape;
+  }
+
+  void run(const std::vector<float>& image) {
+    observed_->write(declared_inputs(*file_, state_).begin()->first, BlobPart::kValues, image.data());
+    observed_->forward(0, observed_->layers() - 1);
+  }
+
+  std::vector<float> read(const std::string& blob) const {
+    std::vector<float> values(size_t(net_->blob_shape(blob).count()));
+    observed_->read(blob, BlobPart::kValues, values.data());
+    return values;
+  }
+
+  /// 'prob', else the only output.
+  std::string output() const {
+    const auto& outputs = net_->outputs();
+    for (const NetOutput& one : outputs)
+      if (one.name == "prob") return one.name;
+    if (outputs.size() != 1) throw Error(ExitCode::kUsage, "the net has several outputs, none of them called prob");
+    return outputs[0].name;
+  }
+
+  /// Blobs in the order in which they are made, with the layer that makes each first.
+  Json blobs() const {
+    Json list = Json::array();
+    for (const std::string& blob : observed_->blobs()) {
+      const caffe::LayerParameter* made = nullptr;
+      for (const graph::SourceLayer& layer : net_->plan().graph.layers)
+        if (!made && std::ranges::find(layer.config->top(), blob) != layer.config->top().end()) made = layer.config;
+      list.push_back({{"name", blob},
+                      {"layer", made ? made->name() : ""},
+                      {"type", made ? made->type() : ""},
+                      {"shape", net_->blob_shape(blob).dims()}});
+    }
+    return list;
+  }
+
+  /// Layers whose first weight is a list of filters, or a matrix.
+  Json filters() const {
+    Json list = Json::array();
+    for (const graph::SourceLayer& layer : net_->plan().graph.layers) {
+      if (layer.weights.empty()) continue;
+      const graph::Weight& weight = net_->plan().graph.weight(layer.weights[0]);
+      if (weight.spec.shape.axes() < 2) continue;
+      list.push_back(
+          {{"name", layer.config->name()}, {"type", layer.config->type()}, {"shape", weight.spec.shape.dims()}});
+    }
+    return list;
+  }
+
+  Json filters_of(const std::string& name) const {
+    for (const graph::SourceLayer& layer : net_->plan().graph.layers) {
+      if (layer.config->name() != name || layer.weights.empty()) continue;
+      const Shape& shape = net_->plan().graph.weight(layer.weights[0]).spec.shape;
+      std::vector<float> values(size_t(shape.count()));
+      net_->read_weight(layer.weights[0], values.data());
+      return shown(name, shape, values, Kind::kFilters);
+    }
+    throw Error(ExitCode::kUsage, "no layer with weights is called '" + name + "'");
+  }
+
+ private:
+  caffe::NetState state_;
+  std::shared_ptr<const NetFile> file_;
+  std::unique_ptr<Net> net_;
+  std::optional<ObservedNet> observed_;
+};
+
+Json classes_of(const LookedAt& net, const Arguments& arguments, const std::optional<tools::LikeNet>& like) {
+  const std::vector<float> scores = net.read(net.output());
+  const std::vector<double> shares = tools::is_distribution(scores.data(), scores.size())
+                                         ? std::vector<double>(scores.begin(), scores.end())
+                                         : tools::softmax(scores.data(), scores.size());
+  const std::vector<std::string> names =
+      tools::class_names(arguments.text("labels"), like, arguments.text("model"), int64_t(scores.size()));
+  Json list = Json::array();
+  for (const tools::Guess& guess : tools::best(shares, size_t(arguments.integer("top"))))
+    list.push_back({{"label", guess.label},
+                    {"name", names.empty() ? std::to_string(guess.label) : names[size_t(guess.label)]},
+                    {"probability", guess.probability}});
+  return list;
+}
+
+int run_look(const Arguments& arguments) {
+  Context context = tools::make_context(arguments);
+  LookedAt net(arguments, context);
+  Json answer = {{"blobs", net.blobs()}, {"filters", net.filters()}};
+  if (!arguments.text("image").empty()) {
+    const Shape shape = net.input_shape();
+    std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net.file());
+    data::ImagePreparer preparer(tools::image_preparation(arguments, like, shape));
+    std::vector<float> image(size_t(shape.count()));
+    preparer.prepare(arguments.text("image"), int(shape[1]), int(shape[2]), int(shape[3]), image.data());
+    net.run(image);
+    answer["classes"] = classes_of(net, arguments, like);
+    if (const std::string blob = arguments.text("blob"); !blob.empty())
+      answer["activations"] = shown(blob, net.net().blob_shape(blob), net.read(blob), Kind::kActivations);
+  }
+  if (const std::string layer = arguments.text("layer"); !layer.empty()) answer["weights"] = net.filters_of(layer);
+  std::cout << dumped_json(answer) << "\n";
+  return 0;
+}
+
+tools::Flag text_flag(const char* name, const char* help) {
+  return {.name = name, .kind = tools::FlagKind::kText, .value = "TEXT", .help = help};
+}
+
+}  // namespace
+
+tools::Command look_command() {
+  tools::Flag top = text_flag("top", "how many classes are told");
+  top.kind = tools::FlagKind::kInteger;
+  top.fallback = "5";
+  return {.name = "look",
+          .summary = "looks into a trained net, for the studio",
+          .flags = tools::joined(
+              {{tools::model_flag(), tools::weights_flag("trained weights"), tools::set_flag(),
+                text_flag("image", "the image file that is run through the net"),
+                text_flag("blob", "whose values are shown"), text_flag("layer", "whose weights are shown"),
+                text_flag("labels", "names of the classes, one a line"), top},
+               tools::image_input_flags(),
+               tools::state_flags(),
+               tools::device_flags()}),
+          .operands = {},
+          .examples = {},
+          .run = run_look};
+}
+
+}  // namespace cortado::studio

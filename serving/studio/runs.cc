@@ -1,0 +1,134 @@
+// Runs as pages watch them: the list, one run's record, its metrics and its log as they grow.
+#include "core/files/file.h"
+#include "tools/runs/run_folder.h"
+#include "tools/runs/run_record.h"
+#include "studio/run_index.h"
+#include "studio/workplace.h"
+
+namespace cortado::studio {
+
+namespace {
+
+constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMostReport = 64 << 20;
+
+/// The file's bytes from `from` to the last end of a line, and where that is.
+std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::string& path, int64_t from, int64_t most) {
+  if (!folder.has(path)) return {"", from};
+  std::string text = folder.read_part(path, from, most);
+  text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
+  return {text, from + int64_t(text.size())};
+}
+
+Json metrics(const Folder& folder, const Request& request) {
+  const auto [text, next] =
+      lines_from(folder, request.parameter("path") + "/metrics.jsonl", request.number("from", 0), kPiece);
+  return {{"text", text}, {"next", next}};
+}
+
+Json snapshots_of(const Folder& folder, const std::string& path) {
+  Json list = Json::array();
+  if (!folder.has(path + "/snapshots")) return list;
+  std::vector<Entry> entries = folder.list(path + "/snapshots");
+  std::ranges::sort(entries, std::greater<>(), &Entry::changed);
+  for (const Entry& entry : entries)
+    if (entry.name.ends_with(".caffemodel") || entry.name.ends_with(".caffemodel.h5"))
+      list.push_back({{"name", entry.name}, {"bytes", entry.bytes}, {"changed", entry.changed}});
+  return list;
+}
+
+Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
+  Json json = index.tell(path);
+  const runs::RunRecord record = runs::read_record(folder.at(path + "/run.json"));
+  json["command"] = record.command;
+  json["weights"] = record.weights;
+  json["version"] = record.version;
+  json["starts"] = Json::array();
+  for (const runs::Start& start : record.starts)
+    json["starts"].push_back({{"time", start.time}, {"from", start.from}, {"set", start.set}});
+  json["snapshots"] = snapshots_of(folder, path);
+  json["log_bytes"] = folder.has(path + "/log.txt") ? folder.size(path + "/log.txt") : 0;
+  json["files"] = Json::array();
+  for (const Entry& entry : folder.list(path))
+    if (entry.name.ends_with(".prototxt")) json["files"].push_back(path + "/" + entry.name);
+  return json;
+}
+
+/// Tells the list where it changed. A feed may be looked at until the workplace ends: later than the routes do.
+http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
+  return place.feeds.add([index, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
+    if (tick++ % 2 != 0) return true;
+    std::string now = dump(index->list());
+    if (now != last) Feeds::send(stream, "runs", now);
+    last = std::move(now);
+    return true;
+  });
+}
+
+/// Tells lines of metrics and of the log behind those that are known, and the state where it changed.
+http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
+  const std::string path = request.parameter("path");
+  index->tell(path);
+  const int64_t log_bytes = place.folder.has(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
+  int64_t at = request.header_number("Last-Event-ID", request.number("metrics", 0)),
+          log_at = request.number("log", std::max<int64_t>(0, log_bytes - kLogPiece / 4));
+  return place.feeds.add([&place, index, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {
+    const Folder& folder = place.folder;
+    const auto [text, next] = lines_from(folder, path + "/metrics.jsonl", at, kPiece);
+    if (!text.empty()) Feeds::send(stream, "metrics", dump({{"text", text}, {"next", next}}), std::to_string(next));
+    at = next;
+    const auto [log, log_next] = lines_from(folder, path + "/log.txt", log_at, kLogPiece);
+    if (!log.empty()) Feeds::send(stream, "log", dump({{"text", log}}));
+    log_at = log_next;
+    Json told = index->tell(path);
+    told.erase("curve");
+    std::string now = dump(told);
+    if (now != last) Feeds::send(stream, "state", now);
+    last = std::move(now);
+    return true;
+  });
+}
+
+/// A path that is no flag, whatever it begins with.
+std::string operand(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
+
+/// What `cortado runs compare` says of two runs.
+Json compare(const Workplace& place, RunIndex& index, const Request& request) {
+  for (const char* name : {"a", "b"}) index.tell(request.parameter(name));
+  return {
+      {"text", place.run({"runs", "compare", operand(request.parameter("a")), operand(request.parameter("b"))}).out}};
+}
+
+/// The page that a training leaves, or what can be said of it so far; in a sandbox, since it brings its own style and
+/// script.
+http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
+  const std::string path = request.parameter("path");
+  const bool is_running = index.tell(path)["process"] != 0;
+  if (is_running || !place.folder.has(path + "/report.html")) place.run({"report", "--light", operand(path)});
+  return {.body = place.folder.read(path + "/report.html", kMostReport),
+          .type = "text/html; charset=utf-8",
+          .headers = {{"Content-Security-Policy",
+                       "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "
+                       "frame-ancestors 'none'; base-uri 'none'; sandbox allow-scripts"}}};
+}
+
+}  // namespace
+
+Routes run_routes(Workplace& place) {
+  const auto index = std::make_shared<RunIndex>(place.folder);
+  return {
+      {"GET", "/api/runs", [index](const Request&) { return json_reply(index->list()); }},
+      {"GET", "/api/runs/feed", [&place, index](const Request&) { return follow_list(place, index); }},
+      {"GET", "/api/run",
+       [&place, index](const Request& request) {
+         return json_reply(detail(*index, place.folder, request.parameter("path")));
+       }},
+      {"GET", "/api/runs/compare",
+       [&place, index](const Request& request) { return json_reply(compare(place, *index, request)); }},
+      {"GET", "/api/run/metrics",
+       [&place](const Request& request) { return json_reply(metrics(place.folder, request)); }},
+      {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, index, request); }},
+      {"GET", "/api/run/report", [&place, index](const Request& request) { return report(place, *index, request); }},
+  };
+}
+
+}  // namespace cortado::studio

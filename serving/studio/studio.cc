@@ -1,0 +1,53 @@
+#include "studio/studio.h"
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <thread>
+
+#include "core/log.h"
+#include "core/process/signal_waiter.h"
+#include "http/memory_budget.h"
+#include "http/server.h"
+#include "studio/access.h"
+#include "studio/api.h"
+
+namespace cortado::studio {
+
+namespace {
+
+constexpr std::array kEndSignals = {SIGTERM, SIGINT, SIGHUP};
+constexpr const char* kHost = "127.0.0.1";
+
+http::Limits limits_of(const tools::Arguments& arguments) {
+  http::Limits limits;
+  limits.body_bytes = uint64_t(arguments.integer("max-body")) << 20;
+  limits.connections = 256;
+  limits.drain_time = std::chrono::seconds(5);
+  return limits;
+}
+
+}  // namespace
+
+int run_studio(const tools::Arguments& arguments) {
+  const SignalWaiter signals(kEndSignals);
+  Access access(arguments.text("token"));
+  Workplace place(arguments.text("folder"));
+  const http::Limits limits = limits_of(arguments);
+  http::MemoryBudget budget(int64_t(limits.body_bytes) * 8);
+  Api api(place, access);
+  http::Server server(kHost, uint16_t(arguments.integer("port")), {}, limits, api, budget);
+  access.set_port(server.port());
+  log_info() << "the studio works in " << place.folder.root();
+  std::cout << access.address() << std::endl;
+  std::thread watch([&] {
+    log_info() << strsignal(signals.wait()) << ": the studio ends; trainings go on";
+    server.drain();
+  });
+  server.run();
+  watch.join();
+  return 0;
+}
+
+}  // namespace cortado::studio

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tools/options/flags.h"
+
+namespace cortado::studio {
+
+/// `cortado studio` with these flags: answers until SIGTERM or SIGINT. Returns the exit code; throws Error.
+int run_studio(const tools::Arguments& arguments);
+
+}  // namespace cortado::studio

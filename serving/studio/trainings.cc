@@ -1,0 +1,210 @@
+// Trainings: begun, stopped, told to write a snapshot, gone on with. Each is a process of its own session, which
+// outlives the studio; what becomes of it stands in its folder.
+#include <sys/stat.h>
+
+#include <csignal>
+#include <filesystem>
+#include <set>
+#include <thread>
+
+#include "core/text/bounded_json.h"
+#include "core/error.h"
+#include "core/files/file.h"
+#include "tools/runs/run_folder.h"
+#include "tools/runs/run_list.h"
+#include "tools/runs/run_record.h"
+#include "studio/workplace.h"
+#include "tools/starter/starting_net.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+constexpr std::chrono::milliseconds kTrainingsLook(50);
+constexpr std::chrono::seconds kStart(300), kStop(300);
+constexpr int64_t kMostLog = 1 << 20;
+constexpr const char* kLogs = ".studio";  // hidden: what trainings say before they have a folder, or outside of it
+
+/// What was begun here, so that its end is noticed by the system, and the names of runs that are being begun.
+class Children {
+ public:
+  /// The name until the pointer is gone. Throws RequestError(kInvalid) where it is taken.
+  std::shared_ptr<void> claim(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being begun already");
+    return {this, [path](void* children) { static_cast<Children*>(children)->release(path); }};
+  }
+
+  void add(pid_t process) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(processes_, [](pid_t old) { return ended_child(old) >= 0; });
+    processes_.push_back(process);
+  }
+
+ private:
+  void release(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    claimed_.erase(path);
+  }
+
+  std::mutex mutex_;
+  std::set<std::string> claimed_;
+  std::vector<pid_t> processes_;
+};
+
+runs::RunSummary run_at(const Workplace& place, const std::string& path) {
+  if (path.empty() || !place.folder.has(path + "/run.json"))
+    throw RequestError(Refusal::kNotFound, "there is no run in '" + path + "'");
+  return runs::read_run(place.folder.at(path));
+}
+
+/// Whether the run's record tells of this start.
+bool is_recorded(const runs::RunPaths& paths, pid_t process) {
+  if (!runs::is_run(paths.folder)) return false;
+  const runs::RunRecord record = runs::read_record(paths.record);
+  return !record.starts.empty() && record.starts.back().process == process;
+}
+
+/// Starts `cortado train` and waits until it trains: its lock is held and its record tells of it, or it has ended.
+Json start(Workplace& place, Children& children, const std::vector<std::string>& words, const std::string& path) {
+  place.folder.make(kLogs);
+  const std::string log = std::string(kLogs) + "/" + file_name_of(path) + ".log", whole = place.folder.at(log);
+  [[maybe_unused]] const int emptied = ::truncate(whole.c_str(), 0);
+  std::vector<std::string> all = {place.cortado, "train"};
+  all.insert(all.end(), words.begin(), words.end());
+  const runs::RunPaths paths(place.folder.at(path));
+  const pid_t process = start_child(all, place.folder.root(), whole);
+  const auto end = std::chrono::steady_clock::now() + kStart;
+  while (std::chrono::steady_clock::now() < end) {
+    if (runs::training_process(paths) == process && is_recorded(paths, process)) {
+      children.add(process);
+      return {{"path", path}, {"process", process}};
+    }
+    if (const int code = ended_child(process); code >= 0) {
+      if (code == 0) return {{"path", path}};  // it was short
+      throw RequestError(Refusal::kInvalid, plain_message(place.folder.read_part(log, 0, kMostLog)));
+    }
+    std::this_thread::sleep_for(kTrainingsLook);
+  }
+  children.add(process);
+  throw RequestError(Refusal::kLate, "the training has not begun after " + std::to_string(kStart.count()) + " seconds");
+}
+
+void add_settings(const Json& body, std::vector<std::string>& words) {
+  for (const std::string& setting : texts_in(body, "set")) {
+    if (setting.find('=') == std::string::npos) throw RequestError(Refusal::kInvalid, "set: FIELD=VALUE is wanted");
+    words.push_back("--set=" + setting);
+  }
+}
+
+Json begin(Workplace& place, Children& children, const Request& request) {
+  const Json body = request.body();
+  const std::string path = "runs/" + checked_name(text_in(body, "name")), solver = text_in(body, "solver");
+  if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": there is no such file");
+  const auto claim = children.claim(path);
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a run " + path + " already");
+  place.folder.make("runs");
+  std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
+  if (const std::string weights = text_in(body, "weights"); !weights.empty()) {
+    place.folder.file_at(weights);
+    words.push_back("--weights=" + weights);
+  }
+  if (const double threads = number_in(body, "threads", 0); threads >= 1)
+    words.push_back("--threads=" + std::to_string(int(threads)));
+  add_settings(body, words);
+  try {
+    return start(place, children, words, path);
+  } catch (const RequestError& error) {
+    std::error_code ignored;  // what it left where it ended without a record is no run: the name is free again
+    const bool is_over = error.why() != Refusal::kLate;
+    if (is_over && !place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
+    throw;
+  }
+}
+
+/// Where a run is being trained by a process of this machine.
+pid_t process_of(const runs::RunSummary& run) {
+  if (run.process < 0) throw RequestError(Refusal::kInvalid, "another machine trains it");
+  if (run.process == 0) throw RequestError(Refusal::kInvalid, "it is not being trained");
+  return run.process;
+}
+
+void send(const Workplace& place, const std::string& path, int signal) {
+  if (::kill(process_of(run_at(place, path)), signal) != 0)
+    throw RequestError(Refusal::kInvalid, std::string("the training cannot be told: ") + std::strerror(errno));
+}
+
+/// Stops it, with a snapshot, and waits for that.
+void stop(const Workplace& place, const std::string& path) {
+  send(place, path, SIGTERM);
+  const runs::RunPaths paths(place.folder.at(path));
+  const auto end = std::chrono::steady_clock::now() + kStop;
+  while (runs::training_process(paths) != 0) {
+    if (std::chrono::steady_clock::now() > end) throw RequestError(Refusal::kLate, "it has not stopped yet");
+    std::this_thread::sleep_for(kTrainingsLook);
+  }
+}
+
+/// Goes on, with what is to be set anew; a training that runs is stopped first, unless a setting is wrong.
+Json resume(Workplace& place, Children& children, const Request& request) {
+  const Json body = request.body();
+  const std::string path = text_in(body, "path");
+  const bool is_running = run_at(place, path).process != 0;
+  const auto claim = children.claim(path);
+  std::vector<std::string> words = {"--resume=" + place.folder.at(path)},
+                           trial = {"check", place.folder.at(path + "/solver.prototxt"), "--no-data"};
+  add_settings(body, words);
+  add_settings(body, trial);
+  place.run(trial);
+  if (is_running) stop(place, path);
+  return start(place, children, words, path);
+}
+
+/// Net and solver for a dataset, by `cortado new`.
+Json make_classifier(const Workplace& place, const Request& request) {
+  const Json body = request.body();
+  const std::string path = "trainings/" + checked_name(text_in(body, "name")), data = text_in(body, "data");
+  place.folder.at(data);
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a training " + path + " already");
+  place.folder.make("trainings");
+  std::vector<std::string> words = {"new", "classifier", "--data=" + data, "--output=" + path, "--json"};
+  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file of the folder, or a model's name
+    const bool is_file = from.find('/') != std::string::npos || place.folder.has(from);
+    words.push_back("--from=" + (is_file ? place.folder.file_at(from) : checked_name(from)));
+  }
+  if (const std::string weights = text_in(body, "weights"); !weights.empty())
+    words.push_back("--weights=" + place.folder.file_at(weights));
+  for (const char* name : {"size", "batch", "epochs"})
+    if (const double value = number_in(body, name, 0); value >= 1)
+      words.push_back(std::string("--") + name + "=" + std::to_string(int64_t(value)));
+  return parse_json<Json>(place.run(words, std::chrono::seconds(600)).out);
+}
+
+}  // namespace
+
+Routes training_routes(Workplace& place) {
+  const auto children = std::make_shared<Children>();
+  return {
+      {"GET", "/api/classifiers", [](const Request&) { return json_reply(tools::known_starts("classifier")); }},
+      {"POST", "/api/classifier", [&](const Request& request) { return json_reply(make_classifier(place, request)); }},
+      {"POST", "/api/runs",
+       [&place, children](const Request& request) { return json_reply(begin(place, *children, request)); }},
+      {"POST", "/api/run/stop",
+       [&place](const Request& request) {
+         stop(place, text_in(request.body(), "path"));
+         return json_reply(Json::object());
+       }},
+      {"POST", "/api/run/snapshot",
+       [&place](const Request& request) {
+         send(place, text_in(request.body(), "path"), SIGHUP);
+         return json_reply(Json::object());
+       }},
+      {"POST", "/api/run/resume",
+       [&place, children](const Request& request) { return json_reply(resume(place, *children, request)); }},
+  };
+}
+
+}  // namespace cortado::studio

@@ -1,0 +1,52 @@
+// A snapshot is tried on an image, and looked into, by a child of this program (look/).
+#include "core/text/bounded_json.h"
+#include "core/files/file.h"
+#include "core/process/program_path.h"
+#include "studio/temporary.h"
+#include "studio/workplace.h"
+#include "tools/infer/image_files.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+/// The net of a run as it is tested.
+std::string net_of(const Folder& folder, const std::string& run) {
+  for (const char* name : {"net.prototxt", "test_net_0.prototxt", "train_net.prototxt"})
+    if (folder.has(run + "/" + name)) return folder.at(run + "/" + name);
+  throw RequestError(Refusal::kNotFound, "there is no net in '" + run + "'");
+}
+
+/// The body is the image, or nothing, where weights alone are looked at.
+Json look(const Workplace& place, const Request& request) {
+  const std::string run = request.parameter("run"), net = net_of(place.folder, run);
+  const std::string snapshot = "/snapshots/" + checked_name(request.parameter("snapshot"));
+  if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "there is no such snapshot");
+  const TemporaryFolder temporary;
+  std::vector<std::string> words = {program_path(),   "look",
+                                    "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
+                                    "--cpu",          "--top=10"};
+  if (!request.content().empty()) {
+    if (!tools::is_trusted_format(request.content()))
+      throw RequestError(Refusal::kMediaType, "this is no JPEG, PNG, PGM or PPM image");
+    words.push_back("--like=" + net);
+    words.push_back("--image=" + temporary.add("image", request.content()));
+  }
+  for (const char* name : {"blob", "layer"})
+    if (const std::string value = request.parameter(name); !value.empty())
+      words.push_back(std::string("--") + name + "=" + value);
+  const ChildResult result = run_child(words, {.folder = place.folder.root()});
+  if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
+  return parse_json<Json>(result.out);
+}
+
+}  // namespace
+
+Routes try_routes(Workplace& place) {
+  return {{"POST", "/api/look", [&](const Request& request) { return json_reply(look(place, request)); }}};
+}
+
+}  // namespace cortado::studio

@@ -1,0 +1,176 @@
+// Weights from one Caffe's files to another's, or to other programs' formats. The input's kind is told by its content,
+// the output's by --to or, where that is not given, by its name; a name that says otherwise is refused.
+#include "tools/convert/convert_weights.h"
+
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/text/dumped_json.h"
+#include "core/log.h"
+#include "proto/weights/batch_norm_form.h"
+#include "proto/files/read_text.h"
+#include "proto/weights/write_weights.h"
+#include "tools/output/output_name.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Loaded {
+  WeightsOrigin origin;
+  std::vector<LayerWeights> layers;
+  std::vector<std::string> converted;  ///< BatchNorms that --net made another form
+};
+
+const std::map<std::string, WeightsTarget>& targets() {
+  static const std::map<std::string, WeightsTarget> targets = {
+      {"bvlc", {WeightsOrigin::kCaffemodel, Dialect::kBvlc}},
+      {"nvidia", {WeightsOrigin::kCaffemodel, Dialect::kNvidia}},
+      {"intel", {WeightsOrigin::kCaffemodel, Dialect::kIntel}},
+      {"safetensors", {WeightsOrigin::kSafetensors}},
+      {"h5", {WeightsOrigin::kHdf5}},
+      {"npz", {WeightsOrigin::kNpz}},
+  };
+  return targets;
+}
+
+/// What --to or the output's name says, which have to agree: "bvlc" where neither says anything.
+std::string target_name(const Arguments& arguments, const std::string& output) {
+  const std::vector<OutputFormat> formats = {{"caffemodel", {".caffemodel"}, {"bvlc", "nvidia", "intel"}},
+                                             {"h5", {".h5", ".hdf5"}},
+                                             {"safetensors", {".safetensors"}},
+                                             {"npz", {".npz"}}};
+  const std::string name = format_chosen(arguments, "to", output, "weights", formats);
+  return name.empty() || name == "caffemodel" ? "bvlc" : name;
+}
+
+int64_t values_of(const LayerWeights& layer) {
+  int64_t count = 0;
+  for (const BlobFile& blob : layer.blobs) count += int64_t(blob.data.size());
+  return count;
+}
+
+/// Takes types that the file does not hold, and the form of BatchNorms, from the net.
+void fit_to_net(const std::string& path, Loaded& loaded) {
+  const NetFile file = read_net(path);
+  std::vector<const caffe::LayerParameter*> net;
+  std::map<std::string, std::string> types;
+  for (const caffe::LayerParameter& layer : file.net.layer()) {
+    net.push_back(&layer);
+    types[layer.name()] = layer.type();
+  }
+  bool found = false;
+  for (LayerWeights& layer : loaded.layers) {
+    const auto type = types.find(layer.name);
+    if (type == types.end()) continue;
+    found = true;
+    if (!layer.type.empty()) continue;
+    layer.type = type->second;
+    straighten_batch_norm(layer);
+  }
+  if (!found) throw usage_error(path + " has no layer of the file's", "weights belong to layers by name");
+  FittedWeights fitted = fit_batch_norms(net, loaded.layers);
+  loaded.converted = std::move(fitted.converted);
+  std::vector<LayerWeights> layers;
+  for (const LayerWeights* layer : fitted.layers) layers.push_back(*layer);
+  loaded.layers = std::move(layers);
+}
+
+ordered_json origin_json(const std::string& path, const Loaded& loaded) {
+  const WeightsOrigin& origin = loaded.origin;
+  const char* containers[] = {"caffemodel", "hdf5", "safetensors", "npz", "onnx"};
+  ordered_json json = {{"file", path}, {"container", containers[origin.container]}};
+  if (origin.container == WeightsOrigin::kCaffemodel) json["dialect"] = name_of(origin.dialect);
+  json.update({{"describes", origin.str()}, {"net", origin.net}});
+  int64_t values = 0;
+  json["layers"] = ordered_json::array();
+  for (const LayerWeights& layer : loaded.layers) {
+    ordered_json shapes = ordered_json::array();
+    for (const BlobFile& blob : layer.blobs) shapes.push_back(blob.shape.dims());
+    json["layers"].push_back({{"name", layer.name}, {"type", layer.type}, {"shapes", shapes}});
+    values += values_of(layer);
+  }
+  json["values"] = values;
+  return json;
+}
+
+std::string dump(const ordered_json& json) { return dumped_json(json, 1) + "\n"; }
+
+int list_weights(const std::string& path, const Loaded& loaded, bool json) {
+  if (json) {
+    std::cout << dump(origin_json(path, loaded));
+    return 0;
+  }
+  Table table({"layer", "type", "blobs", "values"});
+  int64_t values = 0;
+  for (const LayerWeights& layer : loaded.layers) {
+    std::string shapes;
+    for (const BlobFile& blob : layer.blobs) shapes += (shapes.empty() ? "" : ", ") + blob.shape.str();
+    table.add({layer.name, layer.type, shapes, count_text(values_of(layer))});
+    values += values_of(layer);
+  }
+  std::cout << table.str({3}) << "\n"
+            << path << ": " << loaded.origin.str()
+            << (loaded.origin.net.empty() ? "" : ", net '" + loaded.origin.net + "'") << ", " << loaded.layers.size()
+            << " layers, " << count_text(values) << " values\n";
+  return 0;
+}
+
+Loaded load(const Arguments& arguments, const std::string& path) {
+  Loaded loaded;
+  loaded.layers = read_weights(path, nullptr, &loaded.origin);
+  log_info() << path << ": weights of " << loaded.origin.str();
+  if (const std::string net = arguments.text("net"); !net.empty()) fit_to_net(net, loaded);
+  for (const std::string& line : loaded.converted) log_info() << "BatchNorm " << line;
+  return loaded;
+}
+
+}  // namespace
+
+int convert_weights(const Arguments& arguments, std::vector<std::string> files) {
+  std::string output = arguments.text("output");
+  if (output.empty() && files.size() == 2) {
+    output = files.back();
+    files.pop_back();
+  }
+  if (files.size() != 1) throw usage_error("convert weights takes IN OUT, or IN --list");
+  const bool lists = arguments.on("list");
+  if (output.empty() && !lists) throw usage_error("--output=FILE is missing", "--list only shows what the file has");
+  const std::string to = target_name(arguments, output);
+  if (!lists) check_may_replace(arguments, output);
+  Loaded loaded = load(arguments, files[0]);
+  if (lists) return list_weights(files[0], loaded, arguments.on("json"));
+  WeightsTarget target = targets().at(to);
+  target.halves = arguments.on("half");
+  ordered_json json = origin_json(files[0], loaded);
+  const size_t layers = loaded.layers.size();
+  const std::string digest = write_weights_as(target, output, loaded.origin.net, std::move(loaded.layers));
+  if (arguments.on("json")) {
+    json.update({{"output", output}, {"to", to}, {"converted", loaded.converted}, {"digest", digest}});
+    std::cout << dump(json);
+  } else {
+    std::cout << output << ": " << layers << " layers as " << to << ", from " << loaded.origin.str() << "\n";
+  }
+  return 0;
+}
+
+std::vector<Flag> weights_flags() {
+  return {{.name = "to",
+           .kind = FlagKind::kText,
+           .value = "WHAT",
+           .help = "bvlc, nvidia, intel, safetensors, h5 or npz; by default what the output's name ends with, "
+                   "else bvlc",
+           .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5", "npz"}},
+          {.name = "net",
+           .kind = FlagKind::kText,
+           .value = "NET",
+           .help = "the prototxt whose BatchNorm and Scale layers they are for"},
+          {.name = "half", .help = "16-bit values (nvidia, safetensors and npz)"},
+          {.name = "list", .help = "show what the file has, write nothing"}};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,197 @@
+// `cortado data sheet`: images as training sees them, with their labels, on one sheet. What normalising did is undone:
+// a value v is shown as v / scale + mean (of a mean image, its channel's average). Labels are broken into lines, never
+// cut.
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+
+#include "core/device/device_memory.h"
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/tensor.h"
+#include "data/formats/labels.h"
+#include "data/image/png.h"
+#include "tools/canvas.h"
+#include "tools/data/data_command.h"
+#include "tools/output/output_name.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int kGap = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight = 14;
+constexpr double kLetters = 11;  // their size
+
+using TextLines = std::vector<std::string>;
+
+/// Images and labels of some batches, on the host.
+struct Images {
+  Shape shape;        ///< of one batch
+  Shape label_shape;  ///< batch, or batch x classes
+  std::vector<float> values, labels;
+  std::vector<std::vector<data::Object>> objects;  ///< in each image; none where records have none
+};
+
+Images read_images(data::DataPipeline& pipeline, Context& context, int64_t count) {
+  Images images{pipeline.data_shape(), pipeline.label_shape(), {}, {}, {}};
+  const int64_t batches = (count + images.shape[0] - 1) / images.shape[0];
+  std::vector<float> x(size_t(images.shape.count())), labels(size_t(images.label_shape.count()));
+  for (int64_t b = 0; b < batches; ++b) {
+    pipeline.read(context, plain_view(images.shape, x.data()), plain_view(images.label_shape, labels.data()));
+    images.values.insert(images.values.end(), x.begin(), x.end());
+    images.labels.insert(images.labels.end(), labels.begin(), labels.end());
+    images.objects.insert(images.objects.end(), pipeline.objects().begin(), pipeline.objects().end());
+  }
+  return images;
+}
+
+/// What was subtracted from channel c, about.
+float mean_of(const data::TransformPlan& plan, int64_t c) {
+  if (plan.mean) {
+    const size_t area = plan.mean->values.size() / size_t(plan.mean->channels);
+    const auto from = plan.mean->values.begin() + int64_t(area) * c;
+    return float(std::accumulate(from, from + int64_t(area), 0.0) / double(area));
+  }
+  if (plan.mean_values.empty()) return 0;
+  return plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(c)];
+}
+
+/// The label, the classes that a mixture has, most of it first, or those of the objects: "cat", "12", "3+7".
+std::string label_text(const Images& images, int64_t i, const std::vector<std::string>& names, bool has_objects) {
+  const auto name = [&](int64_t label) {
+    return label >= 0 && size_t(label) < names.size() ? names[size_t(label)] : std::to_string(label);
+  };
+  if (has_objects) {
+    std::string text;
+    for (const data::Object& object : images.objects[size_t(i)]) text += (text.empty() ? "" : "+") + name(object.label);
+    return text.empty() ? "nothing" : text;
+  }
+  if (images.label_shape.axes() == 1) return name(std::llround(images.labels[size_t(i)]));
+  const int64_t classes = images.label_shape[1];
+  std::vector<std::pair<float, int64_t>> shares;
+  for (int64_t k = 0; k < classes; ++k)
+    if (const float share = images.labels[size_t(i * classes + k)]; share > 0) shares.push_back({-share, k});
+  std::sort(shares.begin(), shares.end());
+  std::string text;
+  for (const auto& [share, k] : shares) text += (text.empty() ? "" : "+") + name(k);
+  return text;
+}
+
+size_t character_end(const std::string& text, size_t at) {
+  for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;) ++at;
+  return at;
+}
+
+/// `text` in lines at most `width` wide, broken at blanks, and within words that are wider than a line.
+TextLines broken(const std::string& text, double width) {
+  TextLines lines;
+  for (size_t begin = 0; begin < text.size();) {
+    size_t end = begin, blank = begin;
+    while (end < text.size()) {
+      const size_t next = character_end(text, end);
+      if (end > begin && glyphs_width(text.substr(begin, next - begin), kLetters) > width) break;
+      if (text[end] == ' ') blank = end;
+      end = next;
+    }
+    if (end < text.size() && text[end] != ' ' && blank > begin) end = blank;
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + (end < text.size() && text[end] == ' ');
+  }
+  return lines;
+}
+
+/// Where images go: small ones are enlarged by a whole factor.
+struct Grid {
+  Grid(const Shape& shape, int64_t count, int64_t wanted_columns, const std::vector<std::string>& texts)
+      : factor(
+            int(std::max<int64_t>(1, (kLeastSide + std::min(shape[2], shape[3]) - 1) / std::min(shape[2], shape[3])))),
+        image_height(int(shape[2]) * factor),
+        cell_width(int(shape[3]) * factor + kGap) {
+    for (const std::string& text : texts) {
+      labels.push_back(broken(text, cell_width - kGap));
+      cell_height = std::max(cell_height, int(labels.back().size()) * kLineHeight);
+    }
+    cell_height += image_height + 2 * kGap;
+    const double ideal = std::sqrt(double(count) * cell_height / cell_width * 1.5);
+    columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
+    rows = int((count + columns - 1) / columns);
+    if (columns * cell_width > kDataSheetMaxSide || rows * cell_height > kDataSheetMaxSide)
+      throw usage_error("the sheet would be larger than " + std::to_string(kDataSheetMaxSide) + " pixels",
+                        "a smaller --count, or another --columns");
+  }
+  int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;
+  std::vector<TextLines> labels;
+};
+
+void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan, int factor, int left, int top,
+                data::Image& sheet) {
+  const int64_t channels = images.shape[1], height = images.shape[2], width = images.shape[3];
+  const float* image = images.values.data() + i * channels * height * width;
+  for (int64_t c = 0; c < 3; ++c) {
+    const int64_t from = channels >= 3 ? c : 0;
+    const float mean = mean_of(plan, from), scale = plan.scale == 0 ? 1 : plan.scale;
+    for (int64_t y = 0; y < height * factor; ++y)
+      for (int64_t x = 0; x < width * factor; ++x) {
+        const float value = image[(from * height + y / factor) * width + x / factor] / scale + mean;
+        const size_t at = (size_t(top + y) * size_t(sheet.width) + size_t(left + x)) * 3 + size_t(c);
+        sheet.pixels[at] = uint8_t(std::lround(std::clamp(value, 0.0f, 255.0f)));
+      }
+  }
+}
+
+void draw_boxes(const std::vector<data::Object>& objects, int left, int top, int width, int height, Canvas& canvas) {
+  for (const data::Object& object : objects) {
+    const double x0 = left + object.box.x0 * width, x1 = left + object.box.x1 * width;
+    const double y0 = top + object.box.y0 * height, y1 = top + object.box.y1 * height;
+    canvas.stroke({{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}}, 1.2, {255, 220, 0});
+  }
+}
+
+data::Image drawn(const Images& images, const Grid& grid, const data::TransformPlan& plan) {
+  data::Image sheet;
+  sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
+  Canvas canvas(sheet, 1);
+  canvas.fill({32, 32, 32});
+  for (size_t i = 0; i < grid.labels.size(); ++i) {
+    const int left = int(i) % grid.columns * grid.cell_width + kGap;
+    const int top = int(i) / grid.columns * grid.cell_height + kGap;
+    draw_image(images, int64_t(i), plan, grid.factor, left, top, sheet);
+    draw_boxes(images.objects[i], left, top, int(images.shape[3]) * grid.factor, grid.image_height, canvas);
+    double baseline = top + grid.image_height;
+    for (const std::string& line : grid.labels[i])
+      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, 1.1, 0, {255, 255, 255});
+  }
+  return sheet;
+}
+
+}  // namespace
+
+int run_data_sheet(const Arguments& arguments) {
+  const std::string output = arguments.text("output"), ending = std::filesystem::path(output).extension();
+  if (output.empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
+  if (!ending.empty() && ending != ".png")
+    throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
+  check_may_replace(arguments, output);
+  Context context = make_context(arguments);
+  use_device(context, Device());
+  const data::PipelineOptions options = pipeline_options_of(arguments);
+  std::vector<std::string> names;
+  if (arguments.has("labels")) names = data::read_labels(arguments.text("labels"));
+  data::DataPipeline pipeline(options);
+  pipeline.seek(uint64_t(arguments.integer("epoch")) * uint64_t(pipeline.records()));
+  const int64_t count = arguments.integer("count");
+  const Images images = read_images(pipeline, context, count);
+  std::vector<std::string> texts;
+  for (int64_t i = 0; i < count; ++i) texts.push_back(label_text(images, i, names, pipeline.source().has_objects()));
+  const Grid grid(pipeline.data_shape(), count, arguments.integer("columns"), texts);
+  const data::Image sheet = drawn(images, grid, options.transform);
+  write_file_atomically(output, data::encode_png(sheet));
+  std::cout << output << ": " << count << " images of " << pipeline.data_shape().str() << ", " << sheet.width << "x"
+            << sheet.height << " pixels\n";
+  return 0;
+}
+
+}  // namespace cortado::tools

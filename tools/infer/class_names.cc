@@ -1,0 +1,73 @@
+#include "tools/infer/class_names.h"
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/log.h"
+#include "data/formats/labels.h"
+#include "data/lmdb/dataset_names.h"
+
+namespace cortado::tools {
+
+namespace {
+
+std::string source_of(const caffe::LayerParameter& layer) {
+  if (layer.has_data_param()) return layer.data_param().source();
+  if (layer.has_image_data_param()) return layer.image_data_param().source();
+  if (layer.has_window_data_param()) return layer.window_data_param().source();
+  return layer.hdf5_data_param().source();
+}
+
+std::vector<std::string> names_told(const std::string& path, int64_t classes) {
+  std::vector<std::string> names = data::read_labels(path);
+  if (int64_t(names.size()) >= classes) return names;
+  throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, the net " +
+                                   std::to_string(classes) + " classes");
+}
+
+/// Of the first of the files that has a name for each class; `found` becomes its path.
+std::vector<std::string> names_found(const std::vector<std::string>& paths, int64_t classes, std::string& found) {
+  for (const std::string& path : paths) {
+    std::error_code none;
+    if (!std::filesystem::is_regular_file(path, none)) continue;
+    try {
+      std::vector<std::string> names = data::read_labels(path);
+      if (int64_t(names.size()) != classes) continue;
+      found = path;
+      return names;
+    } catch (const Error&) {  // a file that was found need not hold names
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes) {
+  if (!path.empty()) return names_told(path, classes);
+  std::string found;
+  for (const graph::SourceLayer& layer : graph.layers) {
+    const std::string source = layer.config->bottom_size() == 0 ? source_of(*layer.config) : "";
+    if (source.empty()) continue;
+    if (std::vector<std::string> names = names_found(data::names_files(source, data::kLabelsPart), classes, found);
+        !names.empty())
+      return names;
+  }
+  return {};
+}
+
+std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
+                                     const std::string& model, int64_t classes) {
+  if (!path.empty()) return names_told(path, classes);
+  std::vector<std::string> likely;
+  for (const std::string& source : like ? like->sources() : std::vector<std::string>())
+    for (const std::string& file : data::names_files(source, data::kLabelsPart)) likely.push_back(file);
+  likely.push_back(join_path(folder_of(model), "labels.txt"));
+  std::string found;
+  std::vector<std::string> names = names_found(likely, classes, found);
+  if (!names.empty()) log_info() << "names of classes are those in " << found;
+  return names;
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,214 @@
+// `cortado classify`: names the likeliest classes of images. How one becomes the net's input is in image_input.h; where
+// the net gives no probabilities, their softmax is shown. Lines come as images are done.
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/text/dumped_json.h"
+#include "core/log.h"
+#include "data/sources/prepare_image.h"
+#include "net/inputs.h"
+#include "net/predictor.h"
+#include "tools/infer/class_names.h"
+#include "tools/program/command.h"
+#include "tools/net/frozen_net.h"
+#include "tools/infer/guesses.h"
+#include "tools/infer/image_files.h"
+#include "tools/infer/image_input.h"
+#include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int64_t kMaxAtOnce = 32;
+
+class Classifier {
+ public:
+  Classifier(const Arguments& arguments, size_t images)
+      : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMaxAtOnce, images)) {
+    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+    predictor_ = make_predictor(arguments, file, int64_t(batch_));
+    find_input();
+    check_output();
+    std::optional<LikeNet> like = find_like_net(arguments, *file);
+    preparer_.emplace(image_preparation(arguments, like, predictor_->inputs().begin()->second));
+    names_ = class_names(arguments.text("labels"), like, arguments.text("model"), int64_t(classes_));
+  }
+
+  size_t batch() const { return batch_; }
+  std::string name_of(int label) const { return names_.empty() ? "" : names_[size_t(label)]; }
+
+  void load(size_t slot, const std::string& path) {
+    const Shape& shape = pixels_.shape;
+    const size_t size = size_t(shape.count(1));
+    if (pixels_.values.empty()) pixels_.values.resize(batch_ * size);
+    preparer_->prepare(path, int(shape[1]), int(shape[2]), int(shape[3]), pixels_.values.data() + slot * size);
+  }
+
+  /// Of the images in all slots, whether loaded for this call or left from the last: one batch, one plan.
+  std::vector<std::vector<Guess>> run() {
+    const Arrays results = predictor_->predict({{input_, pixels_}});
+    const Array& output = results.at(predictor_->outputs()[0]);
+    std::vector<std::vector<Guess>> out;
+    for (size_t n = 0; n < batch_; ++n) out.push_back(guess(output.values.data() + n * classes_));
+    return out;
+  }
+
+ private:
+  static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments,
+                                                   const std::shared_ptr<const NetFile>& file, int64_t batch) {
+    PredictorOptions options = predictor_options(arguments);
+    options.batch = batch;
+    if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
+      throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
+                        "give the net's deploy prototxt; `cortado deploy` makes it of train_val.prototxt");
+    options.outputs = {find_output(arguments.text("output"), output_names(file, options.state))};
+    return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
+  }
+
+  /// The blob asked for, else the only output, else the one called 'prob'.
+  static std::string find_output(const std::string& wanted, const std::vector<std::string>& outputs) {
+    if (!wanted.empty()) return wanted;
+    if (outputs.size() == 1) return outputs[0];
+    if (std::find(outputs.begin(), outputs.end(), "prob") != outputs.end()) return "prob";
+    throw usage_error("the net has several outputs", "say which: --output=BLOB");
+  }
+
+  void find_input() {
+    const auto& [name, shape] = *predictor_->inputs().begin();
+    input_ = name;
+    if (shape.axes() != 4 || (shape[1] != 1 && shape[1] != 3))
+      throw Error(ExitCode::kNet,
+                  "input '" + input_ + "' has shape " + shape.str() + ": not images of one or three channels");
+    pixels_.shape = {int64_t(batch_), shape[1], shape[2], shape[3]};
+  }
+
+  void check_output() {
+    const std::string& output = predictor_->outputs()[0];
+    const Shape shape = predictor_->output_shape(output);
+    if (shape.axes() < 1 || shape[0] != int64_t(batch_) || shape.count() == 0)
+      throw Error(ExitCode::kNet, "output '" + output + "' has shape " + shape.str() + ": not one row for each image");
+    classes_ = size_t(shape.count(1));
+  }
+
+  std::vector<Guess> guess(const float* values) {
+    if (is_distribution(values, classes_)) return best(std::vector<double>(values, values + classes_), top_);
+    if (!told_) log_warning() << "'" << predictor_->outputs()[0] << "' holds no probabilities: showing its softmax";
+    told_ = true;
+    return best(softmax(values, classes_), top_);
+  }
+
+  size_t top_, batch_;
+  std::unique_ptr<Predictor> predictor_;
+  std::string input_;
+  std::optional<data::ImagePreparer> preparer_;
+  size_t classes_ = 0;
+  std::vector<std::string> names_;
+  Array pixels_;
+  bool told_ = false;
+};
+
+class ClassifyReport {
+ public:
+  explicit ClassifyReport(bool json) : json_(json), table_(!json && is_terminal(1)) {}
+
+  void add(const Classifier& classifier, const std::string& image, const std::vector<Guess>& guesses) {
+    if (table_) std::cout << image << "\n";
+    nlohmann::ordered_json top = nlohmann::ordered_json::array();
+    for (const Guess& guess : guesses) {
+      const std::string name = classifier.name_of(guess.label), probability = number_text("%.4f", guess.probability);
+      if (json_)
+        top.push_back({{"label", guess.label}, {"name", name}, {"probability", guess.probability}});
+      else if (table_)
+        std::cout << "  " << probability << "  " << (name.empty() ? std::to_string(guess.label) : name) << "\n";
+      else
+        std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
+    }
+    if (!json_) return;
+    const nlohmann::ordered_json line = {{"image", image}, {"top", top}};
+    std::cout << dumped_json(line) << "\n";
+  }
+
+ private:
+  bool json_, table_;
+};
+
+/// Loads images from `next` on until a batch is full. A bad one is reported, left out, and remembered in `code`.
+std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next,
+                                    int& code) {
+  std::vector<std::string> loaded;
+  for (; next < images.size() && loaded.size() < classifier.batch(); ++next) {
+    try {
+      classifier.load(loaded.size(), images[next]);
+      loaded.push_back(images[next]);
+    } catch (...) {
+      code = show_bad_image(images[next]);
+    }
+  }
+  return loaded;
+}
+
+int run_classify(const Arguments& arguments) {
+  const std::vector<std::string> images = image_files(arguments.operands());
+  Classifier classifier(arguments, images.size());
+  ClassifyReport report(arguments.on("json"));
+  int code = 0;
+  for (size_t next = 0; next < images.size();) {
+    const std::vector<std::string> loaded = load_batch(classifier, images, next, code);
+    if (loaded.empty()) continue;
+    const auto guesses = classifier.run();
+    for (size_t i = 0; i < loaded.size(); ++i) report.add(classifier, loaded[i], guesses[i]);
+  }
+  return code;
+}
+
+}  // namespace
+
+Command classify_command() {
+  Flag model = model_flag();
+  model.operand = false;  // operands are images
+  return {
+      .name = "classify",
+      .summary = "says what is in images",
+      .flags = joined(
+          {{model,
+            weights_flag("trained weights"),
+            {.name = "labels",
+             .kind = FlagKind::kText,
+             .value = "FILE",
+             .help = "names of the classes, one a line; where it is not given, those beside the dataset or the model"},
+            {.name = "top",
+             .kind = FlagKind::kInteger,
+             .value = "N",
+             .help = "how many guesses",
+             .fallback = "5",
+             .least = 1,
+             .most = 100000},
+            {.name = "output",
+             .kind = FlagKind::kText,
+             .value = "BLOB",
+             .help = "the blob with the probabilities, where the net has several outputs"},
+            set_flag(),
+            {.name = "json", .help = "one JSON object a line for each image on stdout"}},
+           image_input_flags(),
+           state_flags(),
+           device_flags()}),
+      .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+      .examples =
+          {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg",
+            "the five likeliest classes"},
+           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --like=train_val.prototxt photos",
+            "a folder, its images prepared as `cortado test` prepares the dataset's"},
+           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg",
+            "for scripts"}},
+      .run = run_classify,
+      .about =
+          "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs. Scores "
+          "are those of `cortado test` for the same image where images are prepared as it prepares them: --like. "
+          "`cortado deploy` makes the deploy net."};
+}
+
+}  // namespace cortado::tools

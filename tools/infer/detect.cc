@@ -1,0 +1,236 @@
+// `cortado detect`: the objects in images, by a net that ends in rows of (image, label, score, corners), as
+// DetectionOutput makes them. Draws the boxes on copies of the images.
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/text/dumped_json.h"
+#include "core/files/file.h"
+#include "data/image/image.h"
+#include "data/image/png.h"
+#include "data/sources/prepare_image.h"
+#include "net/inputs.h"
+#include "net/predictor.h"
+#include "tools/canvas.h"
+#include "tools/program/command.h"
+#include "tools/infer/detection_names.h"
+#include "tools/infer/detections.h"
+#include "tools/net/frozen_net.h"
+#include "tools/infer/image_files.h"
+#include "tools/infer/image_input.h"
+#include "tools/options/net_file.h"
+#include "tools/output/output_name.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+class Detector {
+ public:
+  explicit Detector(const Arguments& arguments) : threshold_(float(arguments.number("threshold"))) {
+    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+    predictor_ = make_predictor(arguments, file);
+    std::tie(input_, shape_) = *predictor_->inputs().begin();
+    if (shape_.axes() != 4 || (shape_[1] != 1 && shape_[1] != 3))
+      throw Error(ExitCode::kNet,
+                  "input '" + input_ + "' has shape " + shape_.str() + ": not images of one or three channels");
+    shape_[0] = 1;
+    const Shape rows = predictor_->output_shape(predictor_->outputs()[0]);
+    if (rows.axes() < 1 || rows[rows.axes() - 1] != kDetectionRow)
+      throw Error(ExitCode::kNet,
+                  "output '" + predictor_->outputs()[0] + "' has shape " + rows.str() +
+                      ": not rows of image, label, score and four corners",
+                  "a net that detects ends in DetectionOutput; --output names the blob");
+    std::optional<LikeNet> like = find_like_net(arguments, *file);
+    preparer_.emplace(image_preparation(arguments, like, shape_));
+    names_ = detection_names(arguments.text("labels"), like);
+  }
+
+  std::string name_of(int label) const {
+    const auto found = names_.find(label);
+    return found == names_.end() ? "" : found->second;
+  }
+
+  /// The objects in one image whose score is high enough, the surest first.
+  std::vector<Found> run(const std::string& path) {
+    Array pixels{shape_, std::vector<float>(size_t(shape_.count()))};
+    preparer_->prepare(path, int(shape_[1]), int(shape_[2]), int(shape_[3]), pixels.values.data());
+    const Arrays results = predictor_->predict({{input_, std::move(pixels)}});
+    return objects_in(results.at(predictor_->outputs()[0]).values, threshold_);
+  }
+
+ private:
+  static std::unique_ptr<Predictor> make_predictor(const Arguments& arguments,
+                                                   const std::shared_ptr<const NetFile>& file) {
+    PredictorOptions options = predictor_options(arguments);
+    options.batch = 1;
+    if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
+      throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
+                        "give the net's deploy prototxt");
+    const std::vector<std::string> outputs = output_names(file, options.state);
+    const std::string wanted = arguments.text("output");
+    if (wanted.empty() && outputs.size() != 1)
+      throw usage_error("the net has " + std::to_string(outputs.size()) + " outputs", "say which: --output=BLOB");
+    options.outputs = {wanted.empty() ? outputs[0] : wanted};
+    return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
+  }
+
+  float threshold_;
+  std::unique_ptr<Predictor> predictor_;
+  std::string input_;
+  Shape shape_;
+  std::optional<data::ImagePreparer> preparer_;
+  std::map<int, std::string> names_;
+};
+
+/// Far enough apart for neighbouring labels.
+Color color_of(int label) {
+  static constexpr Color kColors[] = {{230, 60, 60},  {60, 180, 75},  {255, 200, 25}, {70, 130, 235}, {245, 130, 48},
+                                      {170, 60, 200}, {70, 220, 220}, {240, 50, 230}, {190, 230, 60}, {250, 160, 160}};
+  return kColors[size_t(label) % std::size(kColors)];
+}
+
+/// The image with its boxes, enlarged where it is so small that names would hide it.
+data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found, const Detector& detector) {
+  constexpr int kLeastSide = 480;
+  data::ImageDecoder decoder;
+  data::Image image, larger;
+  decoder.decode(read_file(path, data::kMaxImageFileBytes), data::ColorMode::kColor, image);
+  const int factor = std::max(1, kLeastSide / std::max(image.height, image.width));
+  data::resize_bilinear(image, image.height * factor, image.width * factor, larger);
+  const double line = std::max(2.0, std::min(larger.height, larger.width) / 200.0), letters = 7 * line;
+  Canvas canvas(larger, 1);
+  for (auto one = found.rbegin(); one != found.rend(); ++one) {
+    const double x0 = one->box.x0 * larger.width, y0 = one->box.y0 * larger.height;
+    const double x1 = one->box.x1 * larger.width, y1 = one->box.y1 * larger.height;
+    const Color color = color_of(one->label);
+    canvas.stroke({{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}}, line, color);
+    const std::string name = detector.name_of(one->label);
+    canvas.text({x0 + line, std::max(y0 - line, letters)},
+                (name.empty() ? std::to_string(one->label) : name) + " " + number_text("%.2f", one->score), letters,
+                line / 1.5, 0, color);
+  }
+  return larger;
+}
+
+/// What is told of one image.
+class DetectReport {
+ public:
+  explicit DetectReport(bool json) : json_(json), table_(!json && is_terminal(1)) {}
+
+  void add(const Detector& detector, const std::string& path, const std::vector<Found>& found) {
+    if (table_) std::cout << path << (found.empty() ? ": nothing" : "") << "\n";
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const Found& one : found) {
+      const std::string name = detector.name_of(one.label), score = number_text("%.4f", one.score);
+      const float corners[] = {one.box.x0, one.box.y0, one.box.x1, one.box.y1};
+      std::string box;
+      for (const float v : corners) box += "\t" + number_text("%.4f", v);
+      if (json_)
+        list.push_back({{"label", one.label}, {"name", name}, {"score", one.score}, {"box", corners}});
+      else if (table_)
+        std::cout << "  " << score << "  " << (name.empty() ? std::to_string(one.label) : name) << box << "\n";
+      else
+        std::cout << path << "\t" << one.label << "\t" << score << box << "\t" << name << "\n";
+    }
+    if (!json_) return;
+    const nlohmann::ordered_json line = {{"image", path}, {"objects", list}};
+    std::cout << dumped_json(line) << "\n";
+  }
+
+ private:
+  bool json_, table_;
+};
+
+/// PATH's name with .png for its ending, in the folder.
+std::string picture_of(const std::string& folder, const std::string& path) {
+  return join_path(folder, std::filesystem::path(path).stem().string() + ".png");
+}
+
+/// No picture replaces what is there, or that of another image.
+void check_pictures(const Arguments& arguments, const std::string& folder, const std::vector<std::string>& images) {
+  std::map<std::string, std::string> image_of;
+  for (const std::string& path : images) {
+    const std::string picture = picture_of(folder, path);
+    check_may_replace(arguments, picture);
+    const auto [other, fresh] = image_of.emplace(picture, path);
+    if (!fresh && other->second != path)
+      throw usage_error(other->second + " and " + path + " would both become " + picture,
+                        "give them to two calls, with a folder each");
+  }
+}
+
+int run_detect(const Arguments& arguments) {
+  const std::vector<std::string> images = image_files(arguments.operands());
+  const std::string folder = arguments.text("output-folder");
+  if (!folder.empty()) check_pictures(arguments, folder, images);
+  Detector detector(arguments);
+  if (!folder.empty()) std::filesystem::create_directories(folder);
+  DetectReport report(arguments.on("json"));
+  int code = 0;
+  for (const std::string& path : images) {
+    try {
+      const std::vector<Found> found = detector.run(path);
+      report.add(detector, path, found);
+      if (!folder.empty())
+        write_file_atomically(picture_of(folder, path), data::encode_png(drawn_boxes(path, found, detector)));
+    } catch (...) {
+      code = show_bad_image(path);
+    }
+  }
+  return code;
+}
+
+std::vector<Flag> detect_flags() {
+  return {
+      {.name = "labels",
+       .kind = FlagKind::kText,
+       .value = "FILE",
+       .help = "names of the classes: a label map, or one a line; where it is not given, the map beside the dataset"},
+      {.name = "threshold",
+       .kind = FlagKind::kNumber,
+       .value = "SCORE",
+       .help = "objects whose score is lower are not told",
+       .fallback = "0.5"},
+      {.name = "output-folder",
+       .kind = FlagKind::kText,
+       .value = "FOLDER",
+       .help = "a copy of each image with its boxes, as PNG",
+       .letter = 'o'},
+      {.name = "output", .kind = FlagKind::kText, .value = "BLOB", .help = "the blob with the detections"},
+      force_flag(),
+      set_flag(),
+      {.name = "json", .help = "one JSON object a line for each image on stdout"}};
+}
+
+}  // namespace
+
+Command detect_command() {
+  Flag model = model_flag();
+  model.operand = false;  // operands are images
+  return {.name = "detect",
+          .summary = "finds objects in images and draws their boxes",
+          .flags = joined({{model, weights_flag("trained weights")},
+                           detect_flags(),
+                           image_input_flags(),
+                           state_flags(),
+                           device_flags()}),
+          .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+          .examples = {{"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel street.jpg -o found",
+                        "the boxes, and found/street.png with them"},
+                       {"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel --labels=labelmap.prototxt "
+                        "--threshold=0.3 --json photos",
+                        "a folder, for scripts"}},
+          .run = run_detect,
+          .about =
+              "The net ends in rows of image, label, score and the box's left, top, right and bottom edge in parts of "
+              "the image, as DetectionOutput, Yolov3DetectionOutput and YoloDetectionOutput make them. A table on a "
+              "terminal; in a pipe, lines of image, label, score, edges and name, separated by tabs. Images are "
+              "prepared as those of `cortado classify` are."};
+}
+
+}  // namespace cortado::tools

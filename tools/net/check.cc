@@ -1,0 +1,287 @@
+// `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
+// training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
+// built as it would build them. A mistake of both phases is reported once, one of a single phase with its name.
+#include "solvers/check.h"
+
+#include <algorithm>
+#include <iostream>
+#include <optional>
+#include <set>
+
+#include "core/text/dumped_json.h"
+#include "core/files/file_error.h"
+#include "graph/passes/passes.h"
+#include "graph/phases.h"
+#include "graph/plan.h"
+#include "net/epoch.h"
+#include "solvers/early_stop.h"
+#include "solvers/solver_nets.h"
+#include "solvers/weight_update.h"
+#include "tools/program/command.h"
+#include "tools/data/dataset_warnings.h"
+#include "tools/output/finding.h"
+#include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+#include "tools/train/training_warnings.h"
+
+namespace cortado::tools {
+
+namespace {
+
+class Checker {
+ public:
+  Checker(const Arguments& arguments, Context& context)
+      : context_(context),
+        open_data_(!arguments.on("no-data")),
+        overrides_(overrides_of(arguments)),
+        state_(state_of(arguments, caffe::TRAIN)) {
+    state_.clear_phase();
+  }
+
+  Finding check(const std::string& path) {
+    Finding finding;
+    finding.path = path;
+    collect(finding, [&] {
+      if (is_solver_file(path))
+        check_solver_file(path, finding);
+      else
+        check_net_file(path, finding);
+    });
+    return finding;
+  }
+
+ private:
+  /// Runs `work`; what it throws becomes mistakes of `finding`.
+  template <typename Work>
+  static void collect(Finding& finding, const Work& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      finding.add(error.code(), error.mistakes());
+    } catch (const FieldError& error) {
+      const std::string field = error.field().empty() ? "" : error.field() + ": ";
+      finding.add(ExitCode::kNet, {file_mistake(finding.path, field + error.message(), error.hint())});
+    }
+  }
+
+  void check_net_file(const std::string& path, Finding& finding) {
+    const auto file = open_net(path, overrides_);
+    for (const caffe::Phase phase : graph::phases_with_data(file->net, state_)) {
+      finding.enter(phase);
+      caffe::NetState state = state_;
+      state.set_phase(phase);
+      const std::vector<caffe::NetState> stages = stages_named(file->net, state);
+      for (const caffe::NetState& stage : stages) collect(finding, [&] { check_net(file, stage, true, finding); });
+      Finding without;
+      collect(stages.empty() ? finding : without, [&] { check_net(file, state, true, finding); });
+    }
+    finding.name_phases();
+  }
+
+  /// Where no stage was asked for: `state` in each of the stages that rules of its phase name. Solvers choose among
+  /// them, and without any of them the net may have no data, which is no mistake then.
+  static std::vector<caffe::NetState> stages_named(const caffe::NetParameter& net, const caffe::NetState& state) {
+    std::vector<caffe::NetState> found;
+    std::set<std::string> seen;
+    if (state.stage_size() > 0 || net.state().stage_size() > 0) return found;
+    for (const caffe::LayerParameter& layer : net.layer())
+      for (const caffe::NetStateRule& rule : layer.include()) {
+        if (rule.stage_size() == 0 || (rule.has_phase() && rule.phase() != state.phase())) continue;
+        caffe::NetState stage = state;
+        *stage.mutable_stage() = rule.stage();
+        if (seen.insert(stage.SerializeAsString()).second) found.push_back(stage);
+      }
+    return found;
+  }
+
+  void check_solver_file(const std::string& path, Finding& finding) {
+    finding.kind = "solver";
+    SolverFile file = read_solver_draft(path);
+    overrides_.apply(file);
+    Mistakes mistakes;
+    for (const TextMistake& found : file.mistakes) mistakes.add(found.mistake);
+    if (mistakes.empty()) check_solver(file, mistakes);
+    if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
+    finding.warn(solver_warnings(file));
+    SolverOptions options;
+    options.state = state_;
+    options.overrides = overrides_;
+    if (has_train_net(file.solver)) check_nets_of(file, options, finding);
+    if (open_data_) collect(finding, [&] { starting_weights(file, options); });
+  }
+
+  static bool has_train_net(const caffe::SolverParameter& solver) {
+    return solver.has_net() || solver.has_net_param() || solver.has_train_net() || solver.has_train_net_param();
+  }
+
+  /// The net to train, then the test nets.
+  std::vector<SolverNetFile> nets_of(const SolverFile& file, const SolverOptions& options) const {
+    SolverNetReader reader(file, options, context_);
+    std::vector<SolverNetFile> nets = {reader.train()};
+    for (size_t i = 0; i < reader.test_count(); ++i) nets.push_back(reader.test(i));
+    return nets;
+  }
+
+  void check_nets_of(const SolverFile& file, const SolverOptions& options, Finding& finding) {
+    collect(finding, [&] {
+      std::vector<graph::Graph> tests;
+      std::optional<graph::Graph> training;
+      for (const SolverNetFile& net : nets_of(file, options)) {
+        const caffe::NetState& state = net.options.state;
+        const bool trains = state.phase() == caffe::TRAIN;
+        finding.enter(state.phase());
+        collect(finding, [&] {
+          graph::Graph graph = check_net(net.file, state, updates_within_backward(file.solver, context_), finding);
+          if (trains && open_data_ && file.solver.max_epoch() > 0)
+            at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
+          if (trains)
+            training = std::move(graph);
+          else
+            tests.push_back(std::move(graph));
+        });
+      }
+      finding.name_phases();
+      check_tests(file, tests, finding);
+      for (const graph::Graph& test : tests)
+        if (training && open_data_) collect(finding, [&] { check_names(*training, test, finding); });
+      if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(file, *training, tests, finding);
+    });
+  }
+
+  /// What is no mistake, and usually goes wrong.
+  static void warn_of_usual(const SolverFile& file, const graph::Graph& training,
+                            const std::vector<graph::Graph>& tests, Finding& finding) {
+    finding.warn(rate_warnings(file, training));
+    finding.warn(raw_value_warnings(training));
+    finding.warn(stored_statistics_warnings(file, training));
+    for (size_t i = 0; i < tests.size(); ++i) {
+      finding.warn(unlike_value_warnings(training, tests[i]));
+      finding.warn(test_size_warnings(file, int(i), tests[i]));
+    }
+  }
+
+  /// Runs `check`, whose FieldErrors are about the solver.
+  template <typename Check>
+  static void at_solver(const SolverFile& file, Finding& finding, const Check& check) {
+    try {
+      check();
+    } catch (const FieldError& error) {
+      finding.add(ExitCode::kNet, {mistake_at(file, error)});
+    }
+  }
+
+  /// What the solver wants of its test nets: scores by name, records to count.
+  void check_tests(const SolverFile& file, const std::vector<graph::Graph>& tests, Finding& finding) const {
+    std::vector<std::vector<NetOutput>> outputs;
+    std::vector<const std::vector<NetOutput>*> all;
+    bool known = !tests.empty();
+    for (const graph::Graph& test : tests) {
+      known = known && all_shapes_known(test);
+      outputs.push_back(outputs_of(test));
+      if (file.solver.test_epoch() && open_data_) at_solver(file, finding, [&] { records_of(test, "test_epoch"); });
+    }
+    for (const auto& list : outputs) all.push_back(&list);
+    if (!known) return;
+    const auto find = [&](const std::string& name, const char* field) {
+      at_solver(file, finding, [&] { find_metric(all, name, field); });
+    };
+    if (!file.solver.plateau_metric().empty()) find(file.solver.plateau_metric(), "plateau_metric");
+    if (file.solver.has_early_stop()) find(file.solver.early_stop().metric(), "early_stop.metric");
+  }
+
+  /// The graph after infer_shapes.
+  graph::Graph check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
+                         Finding& finding) {
+    graph::BuildOptions options;
+    options.state = state;
+    options.backward = state.phase() == caffe::TRAIN;
+    options.open_data = open_data_;
+    options.transient_gradients = transient_gradients;
+    finding.warn(leveldb_warnings(graph::build(file, options)));
+    graph::Graph inferred = graph_with_shapes(file, options);
+    ++finding.nets;
+    finding.layers = std::max(finding.layers, inferred.nodes.size());
+    finding.params = std::max(finding.params, count_weights(inferred, true));
+    if (!all_shapes_known(inferred)) return inferred;
+    if (open_data_) collect(finding, [&] { check_labels_of(inferred, finding); });
+    graph::Graph graph = graph::build(std::move(file), graph::options_for(options, context_));
+    graph::run_passes(graph);
+    const graph::Plan plan = graph::make_plan(std::move(graph), context_);
+    if (options.backward)
+      finding.train_bytes = plan.arena_bytes + plan.weight_bytes() + plan.gradient_bytes() + plan.learned_bytes();
+    return inferred;
+  }
+
+  static void check_names(const graph::Graph& training, const graph::Graph& test, Finding& finding) {
+    if (const std::vector<Mistake> mistakes = name_mistakes(training, test); !mistakes.empty())
+      finding.add(ExitCode::kData, mistakes);
+  }
+
+  static void check_labels_of(const graph::Graph& graph, Finding& finding) {
+    finding.warn(sorted_warnings(graph));
+    const std::vector<Mistake> mistakes = label_mistakes(graph, finding.labels);
+    if (!mistakes.empty()) finding.add(ExitCode::kData, mistakes);
+  }
+
+  Context& context_;
+  bool open_data_;
+  Overrides overrides_;
+  caffe::NetState state_;
+};
+
+void show_warnings(const std::vector<Mistake>& warnings) {
+  for (const Mistake& warning : warnings) {
+    std::string text = render(warning, "warning");
+    text.pop_back();  // its last line's end
+    show_error(text);
+  }
+}
+
+int run_check(const Arguments& arguments) {
+  Context context = make_context(arguments);
+  Checker checker(arguments, context);
+  const std::vector<std::string>& files = arguments.operands();
+  const bool json = arguments.on("json");
+  nlohmann::ordered_json report = nlohmann::ordered_json::array();
+  ExitCode code = ExitCode::kOk;
+  for (const std::string& path : files) {
+    const Finding finding = checker.check(path);
+    if (code == ExitCode::kOk) code = finding.code;
+    if (!json) show_warnings(finding.warnings);
+    if (json)
+      report.push_back(to_json(finding));
+    else if (!finding.mistakes.empty())
+      show_error(Error(finding.code, finding.mistakes).what());
+    else
+      std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
+  }
+  if (json) std::cout << dumped_json(report, 2) << "\n";
+  return int(code);
+}
+
+}  // namespace
+
+Command check_command() {
+  return {
+      .name = "check",
+      .summary = "finds every mistake in nets and solvers, without training",
+      .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
+                        set_flag(),
+                        json_flag()},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
+      .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
+                   {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
+      .run = run_check,
+      .about =
+          "Of a solver it also warns of what usually goes wrong: a rate far from the recipe of the net in models/, "
+          "images "
+          "without mean and scale, or others in testing than in training, tests that are not of the whole set, stored "
+          "statistics in training, sets sorted by class. Exit code 0 where nothing is wrong (there may be warnings), 3 "
+          "for mistakes in a net or solver, 4 for its "
+          "data, 5 for files that cannot be read."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,100 @@
+// `cortado deploy`: makes the net for inference from the net for training. The result is built before it is written, so
+// what is written runs.
+#include "graph/deploy.h"
+
+#include <iostream>
+
+#include "core/files/file.h"
+#include "core/log.h"
+#include "core/text/shape_text.h"
+#include "proto/text/write_text.h"
+#include "tools/program/command.h"
+#include "tools/options/net_file.h"
+#include "tools/output/output_name.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+std::string quoted_names(const std::vector<std::string>& names, const graph::Graph& graph) {
+  std::string text;
+  for (const std::string& name : names) {
+    const graph::Value& value = graph.value(graph.names.at(name));
+    text += (text.empty() ? "" : ", ") + name + " " + value.shape.str();
+  }
+  return text;
+}
+
+/// Throws Error where the net does not build; else describes its inputs and outputs.
+std::string describe_deployed(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  options.backward = false;
+  const auto file = std::make_shared<NetFile>(read_net_from_text(text, name));
+  const graph::Graph graph = graph_with_shapes(file, options);
+  return std::to_string(deployed.net.layer_size()) + " layers, " + quoted_names(deployed.inputs, graph) + " in, " +
+         quoted_names(deployed.outputs, graph) + " out";
+}
+
+int run_deploy(const Arguments& arguments) {
+  const std::string model = arguments.text("model"), output = arguments.text("output");
+  check_output_name(output, "a net", prototxt_endings());
+  graph::DeployOptions options;
+  options.state = state_of(arguments, caffe::TEST);
+  options.outputs = arguments.texts("blob");
+  options.shapes = shapes_from_text(arguments.each("shape"));
+  const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
+  const std::string text =
+      "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + to_text(deployed.net);
+  const std::string summary = describe_deployed(text, output == "-" ? "the deploy net" : output, deployed);
+  for (const std::string& note : deployed.notes) log_info() << note;
+  if (output == "-") {
+    std::cout << text;
+  } else {
+    if (!file_exists(output) || read_file(output) != text) check_may_replace(arguments, output);
+    write_file_atomically(output, text);
+  }
+  log_info() << (output == "-" ? "the deploy net" : output) << ": " << summary;
+  return 0;
+}
+
+}  // namespace
+
+Command deploy_command() {
+  return {
+      .name = "deploy",
+      .summary = "makes a deploy net of the net that was trained",
+      .flags = joined({{model_flag(),
+                        {.name = "output",
+                         .kind = FlagKind::kText,
+                         .value = "FILE",
+                         .help = "the prototxt to write; '-' is stdout",
+                         .fallback = "-",
+                         .letter = 'o'},
+                        {.name = "shape",
+                         .kind = FlagKind::kText,
+                         .value = "1,C,H,W",
+                         .help = "of the input, where neither the data layer's options nor its dataset tell it; "
+                                 "BLOB=1,C,H,W, once for each, where there are several inputs"},
+                        {.name = "blob",
+                         .kind = FlagKind::kText,
+                         .value = "BLOB,...",
+                         .help = "the net's outputs; by default what its losses compare with labels"},
+                        force_flag(),
+                        set_flag()},
+                       state_flags()}),
+      .operands = {},
+      .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net as its TEST phase has it"},
+                   {"cortado deploy train_val.prototxt -o deploy.prototxt --shape=1,3,224,224",
+                    "where the dataset is not at hand"},
+                   {"cortado deploy train_val.prototxt --blob=fc7", "up to a layer within, on stdout"}},
+      .run = run_deploy,
+      .about =
+          "Data layers become Input layers of one sample; labels, losses, scores and whatever nothing else needs go; "
+          "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; of other losses the prediction stays as "
+          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal ones. "
+          "Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,123 @@
+// `cortado draw`: a net as a picture. Shapes are those of `summary`; where a dataset is not at hand or the net has
+// layers that this program does not know, the picture has none and a line on stderr says why.
+#include <iostream>
+#include <optional>
+
+#include "core/files/file.h"
+#include "core/log.h"
+#include "tools/program/command.h"
+#include "tools/options/net_file.h"
+#include "tools/output/output_name.h"
+#include "tools/picture/render.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+enum class DrawFormat { kSvg, kPng, kDot, kJson };
+
+DrawFormat draw_format(const Arguments& arguments, const std::string& output) {
+  if (arguments.on("json")) return DrawFormat::kJson;
+  const std::string named = arguments.text("format");
+  const auto is = [&](const char* name, const char* ending) {
+    return named.empty() ? output.ends_with(ending) : named == name;
+  };
+  if (is("svg", ".svg") || (named.empty() && output == "-")) return DrawFormat::kSvg;
+  if (is("png", ".png")) return DrawFormat::kPng;
+  if (is("dot", ".dot") || output.ends_with(".gv")) return DrawFormat::kDot;
+  throw usage_error("'" + output + "' ends in none of .svg, .png and .dot", "--format=svg says what it is");
+}
+
+std::string drawn_picture(const NetPicture& picture, DrawFormat format, bool across) {
+  switch (format) {
+    case DrawFormat::kSvg:
+      return to_svg(make_scene(picture, across));
+    case DrawFormat::kPng:
+      return to_png(make_scene(picture, across));
+    case DrawFormat::kDot:
+      return to_dot(picture, across);
+    case DrawFormat::kJson:
+      return to_json(picture);
+  }
+  throw_internal("a format of pictures");
+}
+
+std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options) {
+  std::string why;
+  for (const bool open_data : {true, false}) {
+    options.open_data = open_data;
+    try {
+      return graph_with_shapes(file, options);
+    } catch (const Error& error) {
+      if (why.empty())
+        why = error.mistakes()[0].place.str() + (error.mistakes()[0].place.known() ? ": " : "") +
+              error.mistakes()[0].message;
+    }
+    if (open_data) continue;
+  }
+  log_warning() << "the picture has no shapes: " << why;
+  return {};
+}
+
+int run_draw(const Arguments& arguments) {
+  const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
+  const DrawFormat format = draw_format(arguments, output);
+  check_may_replace(arguments, output);
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = false;
+  const std::optional<graph::Graph> shapes = shapes_of(file, options);
+  const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
+  if (picture.blocks.empty())
+    throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
+  const std::string text = drawn_picture(picture, format, arguments.text("rankdir") == "LR");
+  if (output == "-") {
+    std::cout << text;
+    return 0;
+  }
+  write_file_atomically(output, text);
+  log_info() << "wrote " << output << ": " << picture.layers << " layers in " << picture.blocks.size() << " blocks";
+  return 0;
+}
+
+}  // namespace
+
+Command draw_command() {
+  return {
+      .name = "draw",
+      .summary = "draws a net as SVG, PNG or for Graphviz",
+      .flags = joined({{model_flag(),
+                        phase_flag("TRAIN"),
+                        {.name = "rankdir",
+                         .kind = FlagKind::kText,
+                         .value = "DIR",
+                         .help = "TB: from top to bottom, LR: from left to right",
+                         .fallback = "TB",
+                         .choices = {"TB", "LR"}},
+                        {.name = "full", .help = "a block for each layer, none stacked onto another"},
+                        {.name = "format",
+                         .kind = FlagKind::kText,
+                         .value = "FORMAT",
+                         .help = "svg, png or dot, whatever the file is called",
+                         .choices = {"svg", "png", "dot"}},
+                        batch_flag(),
+                        force_flag(),
+                        set_flag(),
+                        json_flag()},
+                       state_flags()}),
+      .operands = {"FILE", "OUT.svg, OUT.png or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
+      .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
+                   {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
+                   {"cortado draw net.prototxt net.png", "pixels, for what shows no SVG"},
+                   {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpdf net.dot -o net.pdf"}},
+      .run = run_draw,
+      .about =
+          "A block is a layer with those stacked on it: layers that compute in place or element by element on what no "
+          "other layer reads. It shows name, type, shapes and parameters; hold the pointer over it for all options. An "
+          "SVG's colours follow the page, light or dark."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,358 @@
+// `cortado quantize`: finds the scales with which a trained net computes on 8-bit integers, writes them into it, and
+// tells what that costs: the error of each layer, the scores before and after, the time of a batch.
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/files/file.h"
+#include "core/log.h"
+#include "graph/freeze.h"
+#include "kernels/quantized_conv.h"
+#include "net/calibration.h"
+#include "net/layer_errors.h"
+#include "proto/weights/weights_file.h"
+#include "proto/text/write_text.h"
+#include "solvers/scores.h"
+#include "tools/program/command.h"
+#include "tools/net/frozen_net.h"
+#include "tools/options/net_file.h"
+#include "tools/output/output_name.h"
+#include "tools/output/progress.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using Scales = std::map<std::string, caffe::QuantizationParameter>;
+
+/// The least time that each node took in several passes, by name; data layers are not among them.
+using Seconds = std::map<std::string, double>;
+
+/// What both nets say of the same batches.
+struct Comparison {
+  std::vector<LayerError> errors;
+  std::vector<Score> exact, rounded;
+  int64_t samples = 0;
+};
+
+/// The net whose data layer gives the values: --calibrate as a net, or the model with its database replaced.
+std::shared_ptr<const NetFile> calibration_net(const Arguments& arguments,
+                                               const std::shared_ptr<const NetFile>& model) {
+  if (!arguments.has("calibrate")) return without_scales(*model);
+  const std::string path = arguments.text("calibrate");
+  if (!std::filesystem::is_directory(path)) return without_scales(*open_net(path));
+  auto changed = std::make_shared<NetFile>(*without_scales(*model));
+  int replaced = 0;
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
+    if (layer.has_data_param()) layer.mutable_data_param()->set_source(path), ++replaced;
+  if (replaced == 0)
+    throw usage_error("--calibrate=" + path + ": the net has no Data layer that says how records become its input",
+                      "give the net it was trained with: --calibrate=train_val.prototxt");
+  return changed;
+}
+
+graph::BuildOptions test_options(const Arguments& arguments) {
+  graph::BuildOptions options;
+  options.state = state_of(arguments, caffe::TEST);
+  options.data_threads = data_threads_of(arguments);
+  options.backward = false;
+  return options;
+}
+
+std::vector<QuantizableLayer> chosen_layers(const Arguments& arguments, const NetFile& file,
+                                            const graph::BuildOptions& options) {
+  std::vector<QuantizableLayer> layers = quantizable_layers(file, options);
+  std::erase_if(layers, [&](const QuantizableLayer& layer) {
+    return (layer.first && !arguments.on("first")) || (layer.last && !arguments.on("last")) ||
+           graph::matches_any(arguments.texts("skip"), layer.name);
+  });
+  if (layers.empty())
+    throw Error(ExitCode::kNet, "no layer of the net can compute on 8-bit integers",
+                "convolutions of images can; of all layers with weights the first and the last stay with floats "
+                "unless --first and --last ask for them");
+  return layers;
+}
+
+RangeRule rule_of(const Arguments& arguments) {
+  const std::string method = arguments.text("method");
+  RangeRule rule;
+  rule.kind = method == "max" ? RangeRule::kLargest : method == "kl" ? RangeRule::kDivergence : RangeRule::kPercentile;
+  rule.percentile = arguments.number("percentile");
+  if (!(rule.percentile > 0 && rule.percentile <= 100))
+    throw usage_error("--percentile=" + number_text("%g", rule.percentile) + ": above 0 and at most 100 is wanted");
+  return rule;
+}
+
+void calibrate(Calibration& calibration, Context& context, int64_t batches) {
+  CountedProgress progress("calibrate");
+  const auto show = progress.callback();
+  for (int64_t batch = 0; batch < batches; ++batch, ++context.pass) {
+    calibration.run_batch();
+    if (show) show(batch + 1, batches);
+  }
+  progress.finish();
+}
+
+void time_pass(Net& net, Seconds& least) {
+  for (size_t i = 0; i < net.forward_steps(); ++i) {
+    const graph::Node& node = net.plan().graph.node(net.plan().forward[i].node);
+    const auto start = std::chrono::steady_clock::now();
+    net.run_forward_step(i);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (node.x.empty()) continue;
+    const auto [entry, is_new] = least.emplace(node.name, seconds);
+    if (!is_new) entry->second = std::min(entry->second, seconds);
+  }
+}
+
+/// In turns, since the machine may be busier at one time than at another.
+std::pair<Seconds, Seconds> time_both(Net& exact, Net& rounded) {
+  constexpr int kRuns = 7;
+  std::pair<Seconds, Seconds> times;
+  for (int i = 0; i < kRuns; ++i) time_pass(exact, times.first), time_pass(rounded, times.second);
+  return times;
+}
+
+double sum_of(const Seconds& seconds) {
+  double sum = 0;
+  for (const auto& [node, of_node] : seconds) sum += of_node;
+  return sum;
+}
+
+/// Takes out the scales of layers that integers make slower here; how many.
+int drop_slower(const std::vector<QuantizableLayer>& layers, const std::pair<Seconds, Seconds>& times, Scales& scales) {
+  constexpr double kNoise = 1.05;
+  int dropped = 0;
+  for (const QuantizableLayer& layer : layers) {
+    const double floats = times.first.at(layer.node), integers = times.second.at(layer.node);
+    if (!scales.contains(layer.name) || integers <= kNoise * floats) continue;
+    log_info() << layer.name << " stays with floats: " << number_text("%.3f", floats * 1e3) << " ms, and "
+               << number_text("%.3f", integers * 1e3) << " ms on 8-bit integers";
+    scales.erase(layer.name);
+    ++dropped;
+  }
+  return dropped;
+}
+
+Comparison compare_nets(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
+  for (const auto& [layer, position] : exact.positions()) rounded.seek(layer, position);
+  std::vector<std::string> nodes;
+  for (const QuantizableLayer& layer : layers) nodes.push_back(layer.node);
+  LayerErrors errors(exact, rounded, nodes);
+  OutputReader exact_outputs(exact), rounded_outputs(rounded);
+  ScoreSums exact_sums(exact_outputs), rounded_sums(rounded_outputs);
+  CountedProgress progress("compare");
+  const auto show = progress.callback();
+  for (int64_t batch = 0; batch < batches; ++batch, ++exact.context().pass) {
+    errors.run_batch();
+    exact_outputs.read(), rounded_outputs.read();
+    exact_sums.add(exact_outputs, exact.loss(), 1), rounded_sums.add(rounded_outputs, rounded.loss(), 1);
+    if (show) show(batch + 1, batches);
+  }
+  progress.finish();
+  Comparison result{errors.errors(), exact_sums.exact(), rounded_sums.exact()};
+  result.samples = batches * exact.batch_size();
+  return result;
+}
+
+/// "31.2", in decibels.
+std::string decibels_text(const LayerError& error) {
+  return error.noise == 0 ? "exact" : number_text("%.1f", error.decibels());
+}
+
+/// All that is told in the end.
+struct QuantizeReport {
+  std::vector<QuantizableLayer> layers;  ///< that may compute on integers
+  Scales scales;                         ///< of those that do
+  Comparison comparison;
+  std::pair<Seconds, Seconds> times;
+};
+
+void show_tables(const QuantizeReport& report) {
+  const auto& [layers, scales, comparison, times] = report;
+  Table table({"layer", "scale of x", "scale of y", "signal to noise, dB"});
+  for (size_t i = 0; i < layers.size(); ++i) {
+    const auto found = scales.find(layers[i].name);
+    if (found == scales.end())
+      table.add({layers[i].name, "-", "-", "floats"});
+    else
+      table.add({layers[i].name, number_text("%.4g", found->second.scale_in(0)),
+                 number_text("%.4g", found->second.scale_out(0)), decibels_text(comparison.errors[i])});
+  }
+  std::cout << table.str({1, 2, 3}) << "\n";
+  constexpr size_t kMostScores = 12;  // a net's outputs may be values of each sample, not scores
+  if (!comparison.exact.empty() && comparison.exact.size() <= kMostScores) {
+    Table outputs({"output", "floats", "8 bits"});
+    for (size_t i = 0; i < comparison.exact.size(); ++i)
+      outputs.add({score_name(comparison.exact, i), score_text(comparison.exact[i].value),
+                   score_text(comparison.rounded[i].value)});
+    std::cout << outputs.str({1, 2}) << "\n";
+  }
+  std::cout << "a batch takes " << number_text("%.2f", sum_of(times.first) * 1e3) << " ms with floats, "
+            << number_text("%.2f", sum_of(times.second) * 1e3) << " ms with 8 bits\n";
+}
+
+nlohmann::ordered_json quantization_json(const QuantizeReport& report) {
+  const auto& [layers, scales, comparison, times] = report;
+  nlohmann::ordered_json out;
+  out["layers"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < layers.size(); ++i) {
+    nlohmann::ordered_json layer = {{"name", layers[i].name}, {"quantized", scales.contains(layers[i].name)}};
+    if (const auto found = scales.find(layers[i].name); found != scales.end()) {
+      layer["scale_in"] = found->second.scale_in(0), layer["scale_out"] = found->second.scale_out(0);
+      const double decibels = comparison.errors[i].decibels();
+      layer["signal_to_noise_db"] = std::isfinite(decibels) ? nlohmann::ordered_json(decibels) : nullptr;
+    }
+    out["layers"].push_back(std::move(layer));
+  }
+  out["scores"] = nlohmann::ordered_json::array();
+  for (size_t i = 0; i < comparison.exact.size(); ++i)
+    out["scores"].push_back({{"name", score_name(comparison.exact, i)},
+                             {"floats", comparison.exact[i].value},
+                             {"eight_bits", comparison.rounded[i].value}});
+  out["samples"] = comparison.samples;
+  out["milliseconds"] = {{"floats", sum_of(times.first) * 1e3}, {"eight_bits", sum_of(times.second) * 1e3}};
+  return out;
+}
+
+/// The names of the results; refuses to replace other ones.
+std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
+  std::string prefix = arguments.text("output");
+  if (prefix.ends_with(".prototxt")) prefix.resize(prefix.size() - 9);
+  const std::pair<std::string, std::string> paths = {prefix + ".prototxt", prefix + ".caffemodel"};
+  for (const std::string& path : {paths.first, paths.second}) check_may_replace(arguments, path);
+  return paths;
+}
+
+/// The net with its data, on floats. Its inputs have to come from somewhere.
+std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<const NetFile> file, Context& context) {
+  auto net = make_frozen_net(std::move(file), test_options(arguments), arguments.texts("weights"), context);
+  if (const auto inputs = net->input_names(); !inputs.empty())
+    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
+                      "--calibrate=train_val.prototxt: the net it was trained with reads some");
+  return net;
+}
+
+/// Leaves the scales of layers that gain, and tells what both nets say.
+void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, QuantizeReport& report) {
+  const auto make_rounded = [&] {
+    graph::BuildOptions options = test_options(arguments);
+    options.frozen = true;
+    return make_net(with_scales(file, report.scales), options, exact.context(), &exact);
+  };
+  auto rounded = make_rounded();
+  report.times = time_both(exact, *rounded);
+  if (!arguments.on("all") && drop_slower(report.layers, report.times, report.scales) > 0) {
+    rounded = make_rounded();
+    report.times = time_both(exact, *rounded);
+  }
+  report.comparison = compare_nets(exact, *rounded, report.layers, arguments.integer("compare"));
+}
+
+int run_quantize(const Arguments& arguments) {
+  const auto [net_path, weights_path] = output_paths(arguments);
+  const RangeRule rule = rule_of(arguments);
+  Context context = make_context(arguments);
+  if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
+  if (context.precision != Precision::kFp32) throw usage_error("scales are those of floats: leave out --precision");
+  const auto model = open_net(arguments.text("model"), overrides_of(arguments));
+  const auto file = calibration_net(arguments, model);
+  QuantizeReport report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
+  const auto exact = make_exact(arguments, file, context);
+  Calibration calibration(*exact, report.layers);
+  calibrate(calibration, context, arguments.integer("batches"));
+  report.scales = calibration.scales(rule);
+  const bool compares = kernels::has_quantized_convs();
+  if (compares) compare_here(arguments, *file, *exact, report);
+  write_file_atomically(net_path, "# Scales for 8-bit integers by `cortado quantize`.\n" +
+                                      to_text(with_scales(*model, report.scales)->net));
+  write_weights(weights_path, exact->to_proto());
+  log_info() << net_path << ": " << report.scales.size() << " layers on 8-bit integers; " << weights_path
+             << ": the weights, as they were";
+  if (!compares)
+    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and was not compared";
+  else if (arguments.on("json"))
+    std::cout << quantization_json(report).dump(2) << "\n";
+  else
+    show_tables(report);
+  return 0;
+}
+
+}  // namespace
+
+Command quantize_command() {
+  return {
+      .name = "quantize",
+      .summary = "finds scales with which a trained net infers on 8-bit integers",
+      .flags =
+          joined({{model_flag(),
+                   weights_flag("trained weights"),
+                   {.name = "calibrate",
+                    .kind = FlagKind::kText,
+                    .value = "NET|LMDB",
+                    .help = "where typical inputs come from: a net whose TEST phase reads some, with layers of the "
+                            "same names, or a database for the model's own data layer; by default what that reads"},
+                   {.name = "output",
+                    .kind = FlagKind::kText,
+                    .value = "PREFIX",
+                    .help = "writes PREFIX.prototxt and PREFIX.caffemodel",
+                    .letter = 'o',
+                    .required = true},
+                   {.name = "batches",
+                    .kind = FlagKind::kInteger,
+                    .value = "N",
+                    .help = "to look at",
+                    .fallback = "20",
+                    .least = 1},
+                   {.name = "compare",
+                    .kind = FlagKind::kInteger,
+                    .value = "N",
+                    .help = "batches behind these, on which both nets are compared",
+                    .fallback = "20",
+                    .least = 1},
+                   {.name = "method",
+                    .kind = FlagKind::kText,
+                    .value = "METHOD",
+                    .help = "what a scale makes room for: a percentile of the magnitudes, as many as keep their "
+                            "distribution (least Kullback-Leibler divergence), or all",
+                    .fallback = "percentile",
+                    .choices = {"percentile", "kl", "max"}},
+                   {.name = "percentile",
+                    .kind = FlagKind::kNumber,
+                    .value = "P",
+                    .help = "of --method=percentile",
+                    .fallback = "99.99"},
+                   {.name = "skip",
+                    .kind = FlagKind::kText,
+                    .value = "LAYER,...",
+                    .help = "layers that stay with floats; * and ? stand for other letters"},
+                   {.name = "all", .help = "layers, too, that are slower so on this machine: another may gain"},
+                   {.name = "first", .help = "the first layer with weights, too"},
+                   {.name = "last", .help = "the last layer with weights, too"},
+                   force_flag(),
+                   set_flag(),
+                   json_flag(),
+                   data_threads_flag()},
+                  state_flags(),
+                  device_flags()}),
+      .operands = {},
+      .examples =
+          {{"cortado quantize train_val.prototxt --weights=net.caffemodel -o net_int8",
+            "by what its TEST phase reads; then `cortado test net_int8.prototxt --weights=net_int8.caffemodel`"},
+           {"cortado quantize deploy.prototxt --weights=net.caffemodel --calibrate=train_val.prototxt -o int8",
+            "a deploy net, by the data of the net it was made from"},
+           {"cortado quantize train_val.prototxt --weights=net.caffemodel --method=kl --skip='res2*' -o int8",
+            "another choice of scales; some layers stay with floats"}},
+      .run = run_quantize,
+      .about =
+          "Convolutions and inner products of the frozen net, with what is folded into them, compute on 8-bit "
+          "integers: weights with a scale for each output, operands with one each. The result is a net in Intel "
+          "Caffe's "
+          "dialect (quantization_param): every command that infers on the CPU runs it so, everything else runs it on "
+          "floats. Trained weights stay as they are. Layers that are slower so here stay with floats."};
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,64 @@
+#pragma once
+
+// How long a net's steps take: every iteration is timed whole and then step by step, so that the totals hold no clock
+// calls.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "net/net.h"
+#include "tools/net/roofline.h"
+
+namespace cortado::tools {
+
+/// Milliseconds of many runs of one thing.
+class Samples {
+ public:
+  void add(double ms) { ms_.push_back(ms); }
+  bool empty() const { return ms_.empty(); }
+  double total() const {
+    double sum = 0;
+    for (const double ms : ms_) sum += ms;
+    return sum;
+  }
+  double mean() const { return ms_.empty() ? 0 : total() / double(ms_.size()); }
+  double quantile(double share) const {
+    if (ms_.empty()) return 0;
+    std::vector<double> sorted = ms_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[std::min(sorted.size() - 1, size_t(share * double(sorted.size())))];
+  }
+  nlohmann::ordered_json json() const {
+    return {{"mean_ms", mean()}, {"median_ms", quantile(0.5)}, {"p90_ms", quantile(0.9)}, {"p99_ms", quantile(0.99)}};
+  }
+
+ private:
+  std::vector<double> ms_;
+};
+
+/// All runs of one layer's step in one direction.
+struct StepTiming {
+  Samples samples;
+  Work work;
+};
+
+struct Timing {
+  std::vector<StepTiming> forward_steps, backward_steps, recompute_steps;  ///< per node
+  Samples forward, backward, both;
+  Work work;  ///< of all steps together
+};
+
+/// Of so many iterations after `warm_up` others; backward too, where the plan has any. Counts context.pass up.
+Timing time_net(Net& net, int64_t iterations, int64_t warm_up = 3);
+
+/// The least time that all steps together could take, one after another.
+double least_ms(const Timing& timing, const Roofline& roof);
+/// The step's share of the roofline; 0 where it was not run.
+double share_of_roof(const StepTiming& step, const Roofline& roof);
+double per_second(double amount, double ms);
+
+/// Everything, layer by layer (docs/command-line.md).
+nlohmann::ordered_json json_of(const Net& net, const Timing& timing, const Roofline& roof);
+
+}  // namespace cortado::tools

@@ -1,0 +1,216 @@
+// `cortado summary`: a net's layers, shapes and memory, from its graph and plan alone. The net's memory is not
+// allocated. Layers and blobs are those of the file, from the graph before fusion; memory is that of the plan which
+// would run.
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "core/text/dumped_json.h"
+#include "graph/freeze.h"
+#include "tools/program/command.h"
+#include "tools/options/net_file.h"
+#include "tools/net/net_memory.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Summary {
+  graph::Graph graph;  ///< after shapes
+  NetMemory memory{};
+  int64_t flops = 0;
+  bool training = false;
+  int64_t budget = 0;  ///< 0: none was given
+  FittingBatch fits{};
+};
+
+int64_t params_of(const graph::Graph& graph, const graph::Node& node) {
+  int64_t sum = 0;
+  for (const graph::WeightId id : node.w) sum += graph.weight(id).spec.shape.count();
+  return sum;
+}
+
+int64_t frozen_of(const graph::Graph& graph, const graph::Node& node) {
+  int64_t sum = 0;
+  for (const graph::WeightId id : node.w) {
+    const graph::Weight& weight = graph.weight(id);
+    if (weight.spec.learned && !weight.learns()) sum += weight.spec.shape.count();
+  }
+  return sum;
+}
+
+ordered_json shape_json(const graph::Value& value) {
+  return value.shape_known ? ordered_json(value.shape.dims()) : ordered_json();
+}
+
+ordered_json layer_summary_json(const graph::Graph& graph, const graph::Node& node) {
+  ordered_json json = {{"name", node.name},
+                       {"type", node.type},
+                       {"bottoms", ordered_json::array()},
+                       {"tops", ordered_json::array()},
+                       {"params", params_of(graph, node)},
+                       {"frozen_params", frozen_of(graph, node)},
+                       {"flops", flops_of(graph, node)}};
+  for (const graph::ValueId id : node.x) json["bottoms"].push_back(graph.value(id).name);
+  for (const graph::ValueId id : node.y) json["tops"].push_back(graph.value(id).name);
+  return json;
+}
+
+ordered_json summary_json(const Summary& summary) {
+  const graph::Graph& graph = summary.graph;
+  ordered_json json = {{"name", graph.name},
+                       {"phase", caffe::Phase_Name(graph.phase())},
+                       {"blobs", ordered_json::object()},
+                       {"params", ordered_json::object()},
+                       {"outputs", graph.output_names()}};
+  for (const graph::Value& value : graph.values) json["blobs"][value.name] = shape_json(value);
+  for (const graph::SourceLayer& layer : graph.layers)
+    for (const graph::WeightId id : layer.weights)
+      json["params"][layer.config->name()].push_back(graph.weight(id).spec.shape.dims());
+  json["layers"] = ordered_json::array();
+  for (const graph::Node& node : graph.nodes) json["layers"].push_back(layer_summary_json(graph, node));
+  json["total_params"] = count_weights(graph, true);
+  json["learned_params"] = count_weights(graph, true) - graph::count_frozen(graph);
+  json["frozen_params"] = graph::count_frozen(graph);
+  json["total_statistics"] = count_weights(graph, false);
+  json["total_flops"] = summary.flops;
+  const NetMemory& memory = summary.memory;
+  json["memory_bytes"] = memory.known ? ordered_json(memory.total()) : ordered_json();
+  json["memory"] = {{"values", memory.values},
+                    {"weights", memory.weights},
+                    {"gradients", memory.gradients},
+                    {"history", memory.history}};
+  if (summary.budget > 0)
+    json["budget"] = {{"bytes", summary.budget}, {"batch", summary.fits.batch}, {"memory_bytes", summary.fits.bytes}};
+  return json;
+}
+
+std::string mega_text(int64_t count) { return number_text("%.3f", double(count) / 1e6); }
+
+std::string connections(const graph::Graph& graph, const graph::Node& node) {
+  std::string text;
+  for (const graph::ValueId id : node.x) text += (text.empty() ? "" : ",") + graph.value(id).name;
+  text += text.empty() ? "-> " : " -> ";
+  for (size_t i = 0; i < node.y.size(); ++i) text += (i ? "," : "") + graph.value(node.y[i]).name;
+  return text;
+}
+
+std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
+  std::string text;
+  for (const graph::ValueId id : node.y) {
+    const graph::Value& value = graph.value(id);
+    text += (text.empty() ? "" : ", ") + (value.shape_known ? value.shape.str() : "?");
+  }
+  return text;
+}
+
+void show_budget(const Summary& summary) {
+  const std::string budget = bytes_text(summary.budget), doing = summary.training ? "train" : "run";
+  if (summary.fits.batch == 0)
+    std::cout << "budget: " << budget << " is too little to " << doing << " with one sample\n";
+  else
+    std::cout << "budget: " << budget << " is enough to " << doing << " with a batch of up to "
+              << count_text(summary.fits.batch) << ", which takes " << bytes_text(summary.fits.bytes) << "\n";
+}
+
+void show_summary(const Summary& summary) {
+  const graph::Graph& graph = summary.graph;
+  Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
+  for (const graph::Node& node : graph.nodes)
+    table.add({node.name, node.type, connections(graph, node), top_shapes(graph, node),
+               count_text(params_of(graph, node)), mega_text(flops_of(graph, node))});
+  std::cout << table.str({4, 5}) << "\n";
+  std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
+            << count_text(count_weights(graph, true)) << " params";
+  if (const int64_t frozen = graph::count_frozen(graph))
+    std::cout << " (" << count_text(count_weights(graph, true) - frozen) << " learned, " << count_text(frozen)
+              << " frozen)";
+  if (const int64_t statistics = count_weights(graph, false))
+    std::cout << " and " << count_text(statistics) << " statistics";
+  std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
+  const NetMemory& memory = summary.memory;
+  if (!memory.known) {
+    std::cout << "memory: not known without the dataset's shapes\n";
+    return;
+  }
+  std::cout << "memory: " << bytes_text(memory.total()) << (summary.training ? " to train" : " to run") << " = values "
+            << bytes_text(memory.values) << ", weights " << bytes_text(memory.weights);
+  if (summary.training) std::cout << ", history " << bytes_text(memory.history);
+  if (memory.gradients > 0) std::cout << ", gradients " << bytes_text(memory.gradients);
+  std::cout << "\n";
+  if (summary.budget > 0) show_budget(summary);
+}
+
+void find_batch(const Arguments& arguments, const std::shared_ptr<const NetFile>& file,
+                const graph::BuildOptions& options, Context& context, Summary& summary) {
+  constexpr int64_t kMost = 1 << 16;
+  summary.budget = read_bytes(arguments.text("budget"));
+  summary.fits = largest_batch(summary.budget, kMost, [&](int64_t batch) {
+    return plan_memory(with_batch(file, batch), options, context).total();
+  });
+}
+
+int run_summary(const Arguments& arguments) {
+  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = phase_of(arguments) == caffe::TRAIN;
+  options.open_data = !arguments.on("no-data");
+  options.transient_gradients = true;
+  options.recompute = arguments.on("recompute");
+  options.freeze = arguments.texts("freeze");
+  Summary summary{.graph = graph_with_shapes(file, options), .training = options.backward};
+  for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
+  if (all_shapes_known(summary.graph)) {
+    Context context = make_context(arguments);
+    summary.memory = plan_memory(file, options, context);
+    if (arguments.has("budget")) find_batch(arguments, file, options, context, summary);
+  } else if (arguments.has("budget")) {
+    throw usage_error("--budget needs every shape", "leave out --no-data, or give the net an Input layer");
+  }
+  if (arguments.on("json"))
+    std::cout << dumped_json(summary_json(summary), 1) << "\n";
+  else
+    show_summary(summary);
+  return 0;
+}
+
+}  // namespace
+
+Command summary_command() {
+  return {
+      .name = "summary",
+      .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
+      .flags = joined({{model_flag(),
+                        phase_flag("TRAIN"),
+                        set_flag(),
+                        json_flag(),
+                        batch_flag(),
+                        {.name = "budget",
+                         .kind = FlagKind::kText,
+                         .value = "BYTES",
+                         .help = "the largest batch that this much memory is enough for: 8GB, 512MiB"},
+                        {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"},
+                        recompute_flag(),
+                        freeze_flag()},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {},
+      .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
+                   {"cortado summary models/lenet/train_val.prototxt --batch=256 --budget=8GB",
+                    "what a batch takes, and the largest one that fits"},
+                   {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
+      .run = run_summary,
+      .about =
+          "params counts weights that solvers set, those that layers share once, and tells apart which of them learn "
+          "and which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
+          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the values' memory, "
+          "as in training without iter_size, clip_gradients and snapshot_diff; with one of these they take as much "
+          "again as the weights."};
+}
+
+}  // namespace cortado::tools

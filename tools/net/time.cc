@@ -1,0 +1,146 @@
+// `cortado time`: how long each layer takes (tools/net/step_timing.h), and how near that is to what the machine allows
+// (tools/net/roofline.h). A fused layer is one row with
+// the names of all that it stands for. With --phase=TEST it is the net as infer and classify run it.
+#include <algorithm>
+#include <iostream>
+
+#include "core/log.h"
+#include "net/net.h"
+#include "tools/program/command.h"
+#include "tools/options/decode_flag.h"
+#include "tools/net/frozen_net.h"
+#include "tools/options/kernel_choices.h"
+#include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
+#include "tools/net/step_timing.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// In Caffe's words, for readers of its logs.
+void log_timing(const Net& net, const Timing& timing) {
+  const auto& nodes = net.plan().graph.nodes;
+  log_info() << "Average time per layer: ";
+  for (size_t n = 0; n < nodes.size(); ++n) {
+    const std::string name =
+        nodes[n].name + std::string(nodes[n].name.size() < 10 ? 10 - nodes[n].name.size() : 0, ' ');
+    log_info() << name << "\tforward: " << timing.forward_steps[n].samples.mean() << " ms.";
+    if (!timing.backward_steps[n].samples.empty())
+      log_info() << name << "\tbackward: " << timing.backward_steps[n].samples.mean() << " ms.";
+  }
+  log_info() << "Average Forward pass: " << timing.forward.mean() << " ms.";
+  log_info() << "Average Backward pass: " << timing.backward.mean() << " ms.";
+  log_info() << "Average Forward-Backward: " << timing.both.mean() << " ms.";
+  log_info() << "Total Time: " << timing.both.total() << " ms.";
+  log_info() << "*** Benchmark ends ***";
+}
+
+std::string ms_text(double ms) { return number_text("%.3f", ms); }
+
+std::string percent_of(double share) { return number_text("%.0f", 100 * share); }
+
+/// "MEDIAN", "P90" and "SHARE %" of a step, empty where it was not run.
+std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) {
+  if (step.samples.empty()) return {"", "", ""};
+  return {ms_text(step.samples.quantile(0.5)), ms_text(step.samples.quantile(0.9)),
+          percent_of(share_of_roof(step, roof))};
+}
+
+void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
+  const graph::Graph& graph = net.plan().graph;
+  Table table({"layer", "type", "forward ms", "p90", "% roof", "GFLOP/s", "MB", "backward ms", "p90", "% roof",
+               "recompute ms", "algorithm"});
+  for (size_t n = 0; n < graph.nodes.size(); ++n) {
+    const StepTiming &forward = timing.forward_steps[n], &recompute = timing.recompute_steps[n];
+    std::vector<std::string> row = {graph.nodes[n].name, graph.nodes[n].type};
+    const auto add = [&](const std::vector<std::string>& cells) { row.insert(row.end(), cells.begin(), cells.end()); };
+    add(cells_of(forward, roof));
+    add({number_text("%.1f", per_second(forward.work.flops / 1e9, forward.samples.quantile(0.5))),
+         number_text("%.2f", forward.work.bytes / 1e6)});
+    add(cells_of(timing.backward_steps[n], roof));
+    add({recompute.samples.empty() ? "" : ms_text(recompute.samples.quantile(0.5)), net.plan().needs[n].algorithm});
+    table.add(row);
+  }
+  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}) << "\n";
+  for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
+                                      {"backward", timing.backward},
+                                      {"both", timing.both}}) {
+    if (samples.empty()) continue;
+    const double images = per_second(double(net.batch_size()), samples.quantile(0.5));
+    std::cout << name << ": median " << ms_text(samples.quantile(0.5)) << " ms, mean " << ms_text(samples.mean())
+              << ", p90 " << ms_text(samples.quantile(0.9)) << ", " << number_text("%.0f", images) << " img/s\n";
+  }
+  const double ms = timing.both.quantile(0.5), gflops = per_second(timing.work.flops / 1e9, ms);
+  std::cout << "step: " << ms_text(ms) << " ms, " << number_text("%.1f", gflops) << " GFLOP/s, "
+            << percent_of(gflops / roof.gflops) << " % of the peak of " << number_text("%.1f", roof.gflops) << "; "
+            << percent_of(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory gives "
+            << number_text("%.1f", roof.gbytes) << " GB/s\n";
+}
+
+int run_time(const Arguments& arguments) {
+  Context context = make_context(arguments);
+  choose_decoder(arguments, context);
+  std::optional<Measuring> measuring;
+  if (arguments.on("tune"))
+    measure_everything(context);
+  else
+    measuring.emplace(arguments, context);
+  graph::BuildOptions options;
+  options.state = state_of(arguments, phase_of(arguments));
+  options.backward = phase_of(arguments) == caffe::TRAIN && !arguments.on("forward-only");
+  options.recompute = arguments.on("recompute");
+  options.frozen = phase_of(arguments) == caffe::TEST;
+  options.data_threads = data_threads_of(arguments);
+  const auto net =
+      make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
+               options, context);
+  measuring.reset();
+  save_choices(arguments, context);
+
+  const Roofline roof(context.threads);
+  const int64_t iterations = arguments.integer("iterations");
+  log_info() << "*** Benchmark begins ***";
+  log_info() << "Testing for " << iterations << " iterations.";
+  const Timing timing = time_net(*net, iterations, std::min<int64_t>(3, iterations));
+  log_timing(*net, timing);
+  if (arguments.on("json"))
+    std::cout << json_of(*net, timing, roof).dump(2) << "\n";
+  else
+    show_table(*net, timing, roof);
+  return 0;
+}
+
+}  // namespace
+
+Command time_command() {
+  return {.name = "time",
+          .summary = "measures how long a net and each of its layers take",
+          .flags = joined({{model_flag(),
+                            phase_flag("TRAIN"),
+                            {.name = "iterations",
+                             .kind = FlagKind::kInteger,
+                             .value = "N",
+                             .help = "runs to measure, after three to warm up",
+                             .fallback = "50",
+                             .least = 1},
+                            {.name = "forward-only", .help = "no backward pass"},
+                            batch_flag(),
+                            set_flag(),
+                            json_flag(),
+                            data_threads_flag(),
+                            decode_flag(),
+                            recompute_flag(),
+                            tune_flag()},
+                           state_flags(),
+                           device_flags()}),
+          .operands = {},
+          .examples = {{"cortado time --model=train_val.prototxt --iterations=20",
+                        "a table of the layers, medians and 90th percentiles"},
+                       {"cortado time --model=deploy.prototxt --phase=TEST --batch=1 --json",
+                        "the latency of one image, for scripts"}},
+          .run = run_time};
+}
+
+}  // namespace cortado::tools

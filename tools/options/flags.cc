@@ -1,0 +1,282 @@
+#include "tools/options/flags.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/text/text.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// One word of the command line taken apart.
+struct Word {
+  std::string name, value;
+  bool is_flag = false, has_value = false;
+};
+
+Word take_apart(const std::string& word) {
+  if (word.size() < 2 || word[0] != '-') return {};
+  const std::string body = word.substr(word[1] == '-' ? 2 : 1);
+  const size_t equals = body.find('=');
+  Word out{body.substr(0, equals), equals == std::string::npos ? "" : body.substr(equals + 1), true,
+           equals != std::string::npos};
+  std::replace(out.name.begin(), out.name.end(), '_', '-');
+  return out;
+}
+
+/// The flag that `name` means, and whether it is negated; null if there is none.
+const Flag* find_flag(const std::vector<Flag>& flags, const std::string& name, bool& negated) {
+  const auto find = [&flags](const std::string& wanted) -> const Flag* {
+    for (const Flag& flag : flags)
+      if (flag.name == wanted || (wanted.size() == 1 && flag.letter == wanted[0])) return &flag;
+    return nullptr;
+  };
+  negated = false;
+  if (const Flag* flag = find(name)) return flag;
+  if (name.rfind("no", 0) != 0) return nullptr;
+  const Flag* flag = find(name.substr(name.rfind("no-", 0) == 0 ? 3 : 2));
+  negated = flag != nullptr && flag->kind == FlagKind::kSwitch;
+  return negated ? flag : nullptr;
+}
+
+template <typename T>
+bool parse_whole(const std::string& text, T& value) {
+  const char* end = text.data() + text.size();
+  const auto [stop, status] = std::from_chars(text.data(), end, value);
+  return status == std::errc() && stop == end && !text.empty();
+}
+
+std::string checked_value(const Flag& flag, const std::string& text) {
+  const auto fail = [&](const std::string& wanted) {
+    throw usage_error("--" + flag.name + "=" + text + ": " + wanted);
+  };
+  int64_t integer = 0;
+  double number = 0;
+  if (flag.kind == FlagKind::kSwitch) {
+    if (text == "true" || text == "1" || text == "yes") return "true";
+    if (text == "false" || text == "0" || text == "no") return "false";
+    fail("is a switch: true or false");
+  }
+  if (flag.kind == FlagKind::kNumber && !parse_whole(text, number)) fail("a number is wanted");
+  if (flag.kind == FlagKind::kInteger) {
+    if (!parse_whole(text, integer)) fail("a whole number is wanted");
+    if (integer < flag.least) fail("the least is " + std::to_string(flag.least));
+    if (integer > flag.most) fail("the most is " + std::to_string(flag.most));
+  }
+  if (!flag.choices.empty() && std::find(flag.choices.begin(), flag.choices.end(), text) == flag.choices.end())
+    fail("one of " + list_text(flag.choices) + " is wanted");
+  return text;
+}
+
+}  // namespace
+
+class FlagParser {
+ public:
+  FlagParser(const std::vector<Flag>& flags, const Operands& operands) : table_(flags), wanted_(operands) {
+    for (const Flag& flag : flags) out_.flags_.emplace(flag.name, flag);
+  }
+
+  Arguments parse(const std::vector<std::string>& words) {
+    for (size_t i = 0; i < words.size(); ++i) {
+      if (words[i] == "--") {
+        out_.operands_.insert(out_.operands_.end(), words.begin() + int64_t(i) + 1, words.end());
+        break;
+      }
+      const Word word = take_apart(words[i]);
+      if (word.is_flag)
+        i += take_flag(words[i], word, i + 1 < words.size() ? &words[i + 1] : nullptr);
+      else
+        out_.operands_.push_back(words[i]);
+    }
+    fill_flags_from_operands();
+    // Help answers whatever else is missing or too much.
+    if (!(out_.flags_.contains("help") && out_.on("help"))) {
+      check_what_is_there();
+      check_kind();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  /// Returns how many of the following words it used up: 0 or 1.
+  size_t take_flag(const std::string& as_typed, const Word& word, const std::string* next) {
+    bool negated = false;
+    const Flag* flag = find_flag(table_, word.name, negated);
+    if (!flag) throw usage_error("unknown flag '" + as_typed + "'", did_you_mean("--" + word.name, spellings()));
+    if (!flag->takes_value()) {
+      if (negated && word.has_value) throw usage_error("'" + as_typed + "': a negated switch takes no value");
+      out_.given_[flag->name].push_back(checked_value(*flag, word.has_value ? word.value : negated ? "false" : "true"));
+      return 0;
+    }
+    if (word.has_value) {
+      out_.given_[flag->name].push_back(checked_value(*flag, word.value));
+      return 0;
+    }
+    if (!next || is_known_flag(*next)) throw usage_error("--" + flag->name + " needs a value", hint_for(*flag));
+    out_.given_[flag->name].push_back(checked_value(*flag, *next));
+    return 1;
+  }
+
+  bool is_known_flag(const std::string& text) const {
+    bool negated = false;
+    const Word word = take_apart(text);
+    return word.is_flag && find_flag(table_, word.name, negated) != nullptr;
+  }
+
+  std::vector<std::string> spellings() const {
+    std::vector<std::string> out;
+    for (const Flag& flag : table_)
+      if (!flag.hidden) out.push_back("--" + flag.name);
+    return out;
+  }
+
+  static std::string hint_for(const Flag& flag) {
+    return "--" + flag.name + "=" + flag.value + ": " + help_with_kinds(flag);
+  }
+
+  void fill_flags_from_operands() {
+    std::vector<std::string>& words = out_.operands_;
+    for (const Flag& flag : table_) {
+      if (words.empty()) return;
+      if (!flag.operand || out_.given_.contains(flag.name)) continue;
+      out_.given_[flag.name].push_back(checked_value(flag, words.front()));
+      words.erase(words.begin());
+    }
+  }
+
+  void check_what_is_there() const {
+    for (const Flag& flag : table_)
+      if (flag.required && !out_.given_.contains(flag.name) && !out_.given_.contains(flag.unless))
+        throw usage_error("--" + flag.name + "=" + flag.value + " is missing", flag.help);
+    const int count = int(out_.operands_.size());
+    if (count < wanted_.least) throw usage_error(wanted_.name + " is missing", wanted_.help);
+    if (count > wanted_.most)
+      throw usage_error("'" + out_.operands_[size_t(wanted_.most)] + "' is one word too many",
+                        "values of flags follow '=' or one space; quote names with spaces");
+  }
+
+  /// Flags that this kind does not use would be passed over in silence. The command names unknown kinds.
+  void check_kind() const {
+    const std::vector<std::string>& words = out_.operands_;
+    if (words.empty() || !holds(wanted_.kinds, words[0])) return;
+    for (const auto& [name, values] : out_.given_) {
+      const Flag& flag = out_.flags_.at(name);
+      if (!flag.kinds.empty() && !holds(flag.kinds, words[0]))
+        throw usage_error("--" + name + " is nothing that " + words[0] + " uses", "it is for " + list_text(flag.kinds));
+    }
+  }
+
+  static bool holds(const std::vector<std::string>& list, const std::string& word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  }
+
+  const std::vector<Flag>& table_;
+  const Operands& wanted_;
+  Arguments out_;
+};
+
+std::string help_with_kinds(const Flag& flag) {
+  return (flag.kinds.empty() ? "" : list_text(flag.kinds) + ": ") + flag.help;
+}
+
+std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags) {
+  for (Flag& flag : flags) flag.kinds = kinds;
+  return flags;
+}
+
+void Arguments::add(const std::map<std::string, std::vector<std::string>>& given) {
+  for (const auto& [name, values] : given) {
+    const auto flag = flags_.find(name);
+    if (flag == flags_.end()) continue;
+    if (values.empty()) throw usage_error("--" + name + " has no value");
+    std::vector<std::string> checked;
+    for (const std::string& value : values) checked.push_back(checked_value(flag->second, value));
+    given_.try_emplace(name, std::move(checked));
+  }
+}
+
+const Flag& Arguments::flag(const std::string& name, FlagKind kind) const {
+  const auto found = flags_.find(name);
+  if (found == flags_.end() || found->second.kind != kind) throw_internal("flag --" + name);
+  return found->second;
+}
+
+bool Arguments::has(const std::string& name) const {
+  if (!flags_.contains(name)) throw_internal("flag --" + name);
+  return given_.contains(name);
+}
+
+bool Arguments::on(const std::string& name) const {
+  flag(name, FlagKind::kSwitch);
+  const auto found = given_.find(name);
+  return found != given_.end() && found->second.back() == "true";
+}
+
+std::string Arguments::text(const std::string& name) const {
+  const Flag& known = flag(name, FlagKind::kText);
+  const auto found = given_.find(name);
+  return found == given_.end() ? known.fallback : found->second.back();
+}
+
+std::vector<std::string> Arguments::each(const std::string& name) const {
+  const Flag& known = flag(name, FlagKind::kText);
+  const auto found = given_.find(name);
+  if (found != given_.end()) return found->second;
+  return known.fallback.empty() ? std::vector<std::string>{} : std::vector<std::string>{known.fallback};
+}
+
+std::vector<std::string> Arguments::texts(const std::string& name) const {
+  std::vector<std::string> out;
+  for (const std::string& text : each(name))
+    for (const std::string& part : split(text, ','))
+      if (!part.empty()) out.push_back(part);
+  return out;
+}
+
+int64_t Arguments::integer(const std::string& name) const {
+  const Flag& known = flag(name, FlagKind::kInteger);
+  const auto found = given_.find(name);
+  int64_t value = 0;
+  parse_whole(found == given_.end() ? known.fallback : found->second.back(), value);
+  return value;
+}
+
+double Arguments::number(const std::string& name) const {
+  const Flag& known = flag(name, FlagKind::kNumber);
+  const auto found = given_.find(name);
+  double value = 0;
+  parse_whole(found == given_.end() ? known.fallback : found->second.back(), value);
+  return value;
+}
+
+Arguments parse_flags(const std::vector<Flag>& flags, const Operands& operands, const std::vector<std::string>& words) {
+  return FlagParser(flags, operands).parse(words);
+}
+
+size_t first_operand(const std::vector<Flag>& flags, const std::vector<std::string>& words) {
+  for (size_t i = 0; i < words.size(); ++i) {
+    const Word word = take_apart(words[i]);
+    if (!word.is_flag) return i;
+    bool negated = false;
+    const Flag* flag = find_flag(flags, word.name, negated);
+    if (flag && flag->takes_value() && !word.has_value) ++i;
+  }
+  return words.size();
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  for (size_t start = 0; start <= text.size();) {
+    const size_t end = std::min(text.find(separator, start), text.size());
+    out.push_back(text.substr(start, end - start));
+    start = end + 1;
+  }
+  return out;
+}
+
+Error usage_error(std::string message, std::string hint) {
+  return Error(ExitCode::kUsage, std::move(message), std::move(hint));
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,95 @@
+#include "tools/options/like_net.h"
+
+#include <algorithm>
+
+#include "core/files/file.h"
+#include "graph/graph.h"
+#include "layers/registry.h"
+#include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// From a dataset or a list, and not windows or films.
+bool reads_images(const caffe::LayerParameter& layer) {
+  return reads_records(layer.type()) && (layer.has_data_param() || layer.has_image_data_param());
+}
+
+/// The data layer that takes part in testing, else in training; -1: none.
+int data_layer_of(const NetFile& file, caffe::NetState state) {
+  for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
+    state.set_phase(phase);
+    const caffe::NetState merged = graph::merge_states(file.net.state(), state);
+    for (int i = 0; i < file.net.layer_size(); ++i)
+      if (reads_images(file.net.layer(i)) && graph::selected(file.net.layer(i), merged)) return i;
+  }
+  return -1;
+}
+
+/// Whether some layer with weights has the same name in both.
+bool are_related(const caffe::NetParameter& a, const caffe::NetParameter& b) {
+  for (const caffe::LayerParameter& x : a.layer())
+    for (const caffe::LayerParameter& y : b.layer())
+      if (x.name() == y.name() && x.type() == y.type() && (x.has_convolution_param() || x.has_inner_product_param()))
+        return true;
+  return false;
+}
+
+/// "deploy.prototxt" stands beside "train_val.prototxt", "lenet.prototxt" and "lenet_deploy.prototxt" beside
+/// "lenet_train_test.prototxt".
+std::vector<std::string> names_beside(const std::string& model) {
+  constexpr std::string_view kEnding = ".prototxt", kDeploy = "deploy";
+  std::string stem = file_name_of(model);
+  if (stem.ends_with(kEnding)) stem.resize(stem.size() - kEnding.size());
+  const size_t deploy = stem.find(kDeploy);
+  std::vector<std::string> names;
+  for (const char* kind : {"train_val", "train_test"}) {
+    std::string name = stem;
+    names.push_back((deploy == std::string::npos ? stem + "_" + kind : name.replace(deploy, kDeploy.size(), kind)) +
+                    std::string(kEnding));
+  }
+  names.push_back("train_val.prototxt");
+  return names;
+}
+
+LikeNet read_like_net(const std::string& path, const caffe::NetState& state) {
+  LikeNet like{path, open_net(path)};
+  like.layer = data_layer_of(*like.file, state);
+  return like;
+}
+
+}  // namespace
+
+std::vector<std::string> LikeNet::sources() const {
+  std::vector<std::string> sources = {data().data_param().source()};
+  for (const caffe::LayerParameter& other : file->net.layer())
+    if (reads_records(other.type()) && other.data_param().source() != sources[0])
+      sources.push_back(other.data_param().source());
+  std::erase(sources, "");
+  return sources;
+}
+
+std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& deploy) {
+  const std::string named = arguments.text("like");
+  const caffe::NetState state = state_of(arguments, caffe::TEST);
+  if (named == "none") return {};
+  if (!named.empty()) {
+    LikeNet like = read_like_net(named, state);
+    if (like.layer >= 0) return like;
+    throw usage_error("--like=" + named + ": the net has no Data, ImageData or AnnotatedData layer",
+                      "name the net that was trained");
+  }
+  const std::string model = arguments.text("model");
+  for (const std::string& name : names_beside(model)) {
+    const std::string path = join_path(folder_of(model), name);
+    if (name == file_name_of(model) || !file_exists(path)) continue;
+    LikeNet like = read_like_net(path, state);
+    like.found = true;
+    if (like.layer >= 0 && are_related(deploy.net, like.file->net)) return like;
+  }
+  return {};
+}
+
+}  // namespace cortado::tools

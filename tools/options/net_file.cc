@@ -1,0 +1,128 @@
+#include "tools/options/net_file.h"
+
+#include <set>
+
+#include "core/files/file.h"
+#include "graph/passes/passes.h"
+#include "proto/weights/file_kind.h"
+#include "proto/text/lexer.h"
+#include "proto/weights/onnx_file.h"
+#include "tools/options/flags.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// How many of the outermost field names of `text` the message knows.
+int known_names(std::string_view text, const google::protobuf::Descriptor& message) {
+  Lexer lexer(text, [](Position, std::string) {});
+  int depth = 0, known = 0;
+  for (Token token = lexer.next(); token.kind != TokenKind::kEnd; token = lexer.next()) {
+    if (token.is('{') || token.is('<'))
+      ++depth;
+    else if (token.is('}') || token.is('>'))
+      --depth;
+    else if (depth == 0 && token.kind == TokenKind::kName && message.FindFieldByName(std::string(token.text)))
+      ++known;
+  }
+  return known;
+}
+
+/// Of the outermost fields, how many more are a solver's than a net's.
+int more_names_of_solvers(std::string_view text) {
+  return known_names(text, *caffe::SolverParameter::descriptor()) -
+         known_names(text, *caffe::NetParameter::descriptor());
+}
+
+void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shapes, int64_t batch) {
+  for (caffe::BlobShape& shape : *shapes)
+    if (shape.dim_size() > 0) shape.set_dim(0, batch);
+}
+
+}  // namespace
+
+bool is_solver_file(const std::string& path) {
+  if (kind_of_file(path) == FileKind::kWeights || is_onnx_file(path)) return false;
+  return more_names_of_solvers(read_file(path, int64_t(1) << 24)) > 0;
+}
+
+SolverFile open_solver(const std::string& path) {
+  const std::string text = read_prototxt(path);
+  try {
+    return read_solver_from_text(text, path);
+  } catch (const Error&) {
+    if (kind_of_content(text) == FileKind::kText && more_names_of_solvers(text) < 0)
+      throw usage_error(path + " is a net, and a solver is wanted",
+                        "a solver is a file of its own that names it: net: \"" + path + "\"");
+    throw;
+  }
+}
+
+std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {
+  if (is_solver_file(path)) {
+    const SolverFile file = read_solver(path);
+    const caffe::SolverParameter& solver = file.solver;
+    const std::string net = solver.has_net() ? solver.net() : solver.train_net();
+    throw usage_error(path + " is a solver, and a net is wanted", net.empty() ? "" : "its net is " + net);
+  }
+  if (overrides.has("solver")) throw usage_error("--set solver...: there is no solver here, only the net " + path);
+  NetFile draft = read_net_draft(path);
+  overrides.apply(draft);
+  auto file = std::make_shared<const NetFile>(std::move(draft));
+  graph::refuse_draft(file);
+  return file;
+}
+
+std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {
+  if (batch == 0) return file;
+  auto changed = std::make_shared<NetFile>(*file);
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
+    if (layer.has_input_param()) set_first_extent(layer.mutable_input_param()->mutable_shape(), batch);
+    if (layer.has_dummy_data_param()) set_first_extent(layer.mutable_dummy_data_param()->mutable_shape(), batch);
+    if (layer.has_data_param()) layer.mutable_data_param()->set_batch_size(uint32_t(batch));
+    if (layer.has_hdf5_data_param()) layer.mutable_hdf5_data_param()->set_batch_size(uint32_t(batch));
+  }
+  return changed;
+}
+
+std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state) {
+  graph::BuildOptions options;
+  options.state = state;
+  options.open_data = false;
+  return graph::build(std::move(file), options).output_names();
+}
+
+graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
+  graph::Graph graph = graph::build(std::move(file), options);
+  graph::run_passes(graph, "freeze");
+  return graph;
+}
+
+bool all_shapes_known(const graph::Graph& graph) {
+  for (const graph::Value& value : graph.values)
+    if (!value.shape_known) return false;
+  return true;
+}
+
+int64_t flops_of(const graph::Graph& graph, const graph::Node& node) {
+  std::vector<Shape> x, y;
+  for (const graph::ValueId id : node.x) x.push_back(graph.value(id).shape);
+  for (const graph::ValueId id : node.y) y.push_back(graph.value(id).shape);
+  for (const std::vector<graph::ValueId>* ids : {&node.x, &node.y})
+    for (const graph::ValueId id : *ids)
+      if (!graph.value(id).shape_known) return 0;
+  return node.layer->flops(x, y);
+}
+
+int64_t count_weights(const graph::Graph& graph, bool learned) {
+  std::set<graph::WeightId> seen;
+  int64_t sum = 0;
+  for (const graph::SourceLayer& layer : graph.layers)
+    for (const graph::WeightId id : layer.weights) {
+      const graph::Weight& weight = graph.weight(id);
+      if (weight.spec.learned == learned && seen.insert(id).second) sum += weight.spec.shape.count();
+    }
+  return sum;
+}
+
+}  // namespace cortado::tools

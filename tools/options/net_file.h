@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "graph/graph.h"
+#include "proto/files/override.h"
+#include "proto/files/read_text.h"
+
+namespace cortado::tools {
+
+/// Whether a prototxt is a solver rather than a net, by the names of its outermost fields.
+bool is_solver_file(const std::string& path);
+
+/// Reads a solver. Throws Error as read_solver() does, and Error(kUsage) for a net.
+SolverFile open_solver(const std::string& path);
+
+/// Reads a net and sets what `overrides` say. Throws Error as these do, and Error(kUsage) for a solver, naming its net,
+/// and for overrides of one.
+std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides = {});
+
+/// The net with `batch` as the first extent of what its Input, DummyData and data layers make; 0 leaves it as it is.
+std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);
+
+/// The blobs that no layer reads, in alphabetical order.
+std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state);
+
+/// The graph after shapes, shared weights and freezing: every layer and blob of the file is still there by its own
+/// name.
+graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options);
+
+/// Whether every value has a shape, so that a plan can be made.
+bool all_shapes_known(const graph::Graph& graph);
+
+/// Operations of one forward pass of a node, 1 MAC = 2; 0 where a shape is unknown.
+int64_t flops_of(const graph::Graph& graph, const graph::Node& node);
+
+/// Elements of the weights that layers list, those shared counted once: learned ones, or those that layers keep by
+/// themselves.
+int64_t count_weights(const graph::Graph& graph, bool learned);
+
+}  // namespace cortado::tools

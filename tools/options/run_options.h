@@ -1,0 +1,63 @@
+#pragma once
+
+// Flags that several commands share: which device, how many threads, which of a net's layers.
+
+#include "core/context.h"
+#include "proto/cortado.pb.h"
+#include "proto/files/override.h"
+#include "tools/options/flags.h"
+
+namespace cortado::tools {
+
+/// What -gpu becomes where the program was called by a name of Caffe's: a preference, not an order.
+constexpr char kWishedGpu[] = "wished-gpu";
+
+std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
+std::vector<Flag> state_flags();   ///< --level, --stage
+Flag phase_flag(const std::string& fallback);
+Flag model_flag();
+Flag weights_flag(const std::string& help);
+Flag json_flag();
+Flag data_threads_flag();
+Flag recompute_flag();
+Flag freeze_flag();
+Flag set_flag();
+Flag batch_flag();  ///< --batch, for with_batch()
+
+std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
+
+/// Where and how to run by default, as a solver's file says; flags override it.
+struct DeviceDefaults {
+  bool gpu = false;  ///< solver_mode
+  int gpu_index = 0;
+  std::string said = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
+  Precision precision = Precision::kFp32;
+  int processes = 1;    ///< that share this machine's CPUs
+  int local_rank = -1;  ///< this one's number among them, where they share a training: of several devices it takes one
+};
+
+/// How many devices --gpu, or -gpu under a name of Caffe's, lists; 0 where neither is given. Throws Error(kUsage) for
+/// what is no list, and Error(kDevice) where several are an order and are not there.
+int devices_listed(const Arguments& arguments);
+
+/// Where to run. Where a preferred GPU (`defaults`, or -gpu under a name of Caffe's) is not available, one notice and
+/// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices where one process is to run.
+Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
+
+/// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the
+/// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as
+/// a default become fp32 with a warning.
+Context make_context(const Arguments& arguments, const DeviceDefaults& defaults = {});
+
+/// --data-threads; 0 where it is not given.
+int data_threads_of(const Arguments& arguments);
+
+/// What --set gives. Throws Error(kUsage) for what is no path and value.
+Overrides overrides_of(const Arguments& arguments);
+
+caffe::Phase phase_of(const Arguments& arguments);
+
+/// --level and --stage, and `phase`.
+caffe::NetState state_of(const Arguments& arguments, caffe::Phase phase);
+
+}  // namespace cortado::tools

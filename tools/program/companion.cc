@@ -1,0 +1,23 @@
+#include "tools/program/companion.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/process/process.h"
+#include "core/process/program_path.h"
+
+namespace cortado::tools {
+
+int become_companion(const std::string& program, const std::string& hint, const Arguments& arguments) {
+  const std::string path = companion_path(program);
+  if (path.empty()) throw Error(ExitCode::kUsage, "this build has no " + program + " beside cortado", hint);
+  std::vector<std::string> words = {path};
+  for (const auto& [flag, values] : arguments.given())
+    for (const std::string& value : values) words.push_back("--" + flag + "=" + value);
+  ::execv(path.c_str(), pointers_to(words).data());
+  throw Error(ExitCode::kIo, path + ": cannot be started: " + std::strerror(errno));
+}
+
+}  // namespace cortado::tools

@@ -1,0 +1,138 @@
+#include "tools/program/program.h"
+
+#include <fcntl.h>
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+
+#include "core/cpu/lesser_cpu.h"
+#include "core/log.h"
+#include "core/files/mapped_file.h"
+#include "core/process/process_limits.h"
+#include "core/cpu/restart.h"
+#include "tools/program/caffe_names.h"
+#include "tools/program/failure.h"
+#include "tools/program/help.h"
+#include "tools/program/no_memory.h"
+#include "tools/output/terminal.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// glog's own flags keep their meaning; it made them with gflags.
+void apply_common_flags(const Arguments& arguments) {
+  if (arguments.on("no-color")) forbid_colour();
+  if (arguments.on("quiet")) set_log_level(Severity::kWarning);
+  if (arguments.has("minloglevel")) set_log_level(Severity(std::min<int64_t>(2, arguments.integer("minloglevel"))));
+  if (!arguments.has("log-dir") || arguments.on("logtostderr")) return;
+  gflags::SetCommandLineOption("log_dir", arguments.text("log-dir").c_str());
+  gflags::SetCommandLineOption("logtostderr", "false");
+  const bool all = !arguments.has("alsologtostderr") || arguments.on("alsologtostderr");
+  gflags::SetCommandLineOption("alsologtostderr", all ? "true" : "false");
+  if (arguments.has("stderrthreshold"))
+    gflags::SetCommandLineOption("stderrthreshold", std::to_string(arguments.integer("stderrthreshold")).c_str());
+}
+
+/// Log files are called by it. A program under a name of Caffe's has that program's.
+std::string log_name(const std::string& program) {
+  const std::string name = caffe_name_of(program);
+  return name.empty() ? "cortado" : name;
+}
+
+/// Results that could not be written are a failure, unless the reader only had enough (`cortado layers | head`).
+int finish_output(int code) {
+  errno = 0;
+  std::cout.flush();
+  if (std::cout.good() || errno == EPIPE || code != 0) return code;
+  show_error("error: cannot write the results to standard output");
+  return int(ExitCode::kIo);
+}
+
+/// A descriptor that is closed would go to the first file that is opened, and log lines into a dataset. What takes its
+/// place can be neither read nor written, as before.
+void reserve_descriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+bool ended_here = false;
+
+/// OpenMP's library calls exit(1) where the system gives it no more threads or no memory; it has said so.
+void explain_foreign_exit() {
+  if (ended_here) return;
+  show_error(
+      "error: a library ended the program for want of threads or memory\n"
+      "hint: fewer --threads, or higher limits: `ulimit -u` counts threads, `ulimit -v` their memory");
+  _exit(int(ExitCode::kDevice));
+}
+
+/// What is wrong with the wish for a level, if anything; else the program is the right one.
+int restart(char** argv) {
+  try {
+    restart_for_this_machine(argv);
+    return 0;
+  } catch (const Error& error) {
+    show_error(error.what());
+    return int(error.code());
+  }
+}
+
+int told(int (*run)(const std::string&, const std::vector<std::string>&), const std::string& name,
+         const std::vector<std::string>& words) {
+  try {
+    return run(name, words);
+  } catch (const Error& error) {
+    show_error(error.what());
+    if (error.code() == ExitCode::kUsage) show_error("'cortado --help' lists the commands");
+    return int(error.code());
+  } catch (...) {
+    const Failure failure = current_failure();
+    show_error(failure.text);
+    return failure.code;
+  }
+}
+
+}  // namespace
+
+int show_help(const std::string& text) {
+  std::cout << text;
+  return 0;
+}
+
+int run_command(const Command& command, const std::vector<std::string>& words) {
+  try {
+    const Arguments arguments = parse_flags(flags_of(command), command.operands, words);
+    if (arguments.on("help")) return show_help(command_help(command));
+    apply_common_flags(arguments);
+    return command.run(arguments);
+  } catch (const Error& error) {
+    show_error(error.what());
+    if (error.code() == ExitCode::kUsage)
+      show_error(usage_line(command) + "'cortado " + command.name + " --help' says more");
+    return int(error.code());
+  }
+}
+
+int program_main(int argc, char** argv, int (*run)(const std::string&, const std::vector<std::string>&)) {
+  end_on_lesser_cpus();
+  reserve_descriptors();
+  end_without_memory();
+  guard_mapped_files();
+  allow_many_files();
+  if (const int code = restart(argv)) return code;
+  // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
+  std::atexit(explain_foreign_exit);
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  start_logging(log_name(argv[0]).c_str());
+  const int code = finish_output(told(run, argv[0], words));
+  ended_here = true;
+  return code;
+}
+
+}  // namespace cortado::tools

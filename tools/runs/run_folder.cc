@@ -1,0 +1,103 @@
+#include "tools/runs/run_folder.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/files/descriptor.h"
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/log.h"
+#include "core/process/try_for.h"
+
+namespace cortado::runs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+int open_to_write(const std::string& path, int flags) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+  if (file < 0) throw Error(ExitCode::kIo, "cannot write " + path + ": " + std::strerror(errno));
+  return file;
+}
+
+/// The whole file. Locks of open files are asked for without being taken, and belong to no process that a child could
+/// end.
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+}  // namespace
+
+RunPaths::RunPaths(const std::string& name)
+    : folder(without_trailing_slashes(name)),
+      record(join_path(folder, "run.json")),
+      solver(join_path(folder, "solver.prototxt")),
+      log(join_path(folder, "log.txt")),
+      metrics(join_path(folder, "metrics.jsonl")),
+      layers(join_path(folder, "layers.jsonl")),
+      tensorboard(join_path(folder, "tb")),
+      snapshots(join_path(folder, "snapshots")),
+      lock(join_path(folder, "lock")),
+      report(join_path(folder, "report.html")) {}
+
+bool is_run(const std::string& folder) { return file_exists(RunPaths(folder).record); }
+
+void check_run_folder(const RunPaths& paths) {
+  if (is_run(paths.folder))
+    throw Error(ExitCode::kUsage, "there is a run in " + paths.folder,
+                "--resume=" + paths.folder + " goes on with it; or choose another folder");
+  std::error_code failure;
+  if (fs::exists(paths.folder, failure) && !fs::is_empty(paths.folder, failure) && !file_exists(paths.lock))
+    throw Error(ExitCode::kUsage, paths.folder + " is there, and is no run", "choose a folder that is new or empty");
+}
+
+RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {
+  struct flock wanted = whole_file(F_WRLCK);
+  int reason = 0;
+  const auto lock = [&] {
+    reason = ::fcntl(file_, F_OFD_SETLK, &wanted) == 0 ? 0 : errno;
+    return reason != EAGAIN && reason != EACCES;
+  };
+  const bool locked = succeeds_within_a_second(lock) && reason == 0;
+  if (!locked || !is_named(file_, paths.lock)) {
+    ::close(file_);
+    if (locked || reason == EAGAIN || reason == EACCES)
+      throw Error(ExitCode::kIo, "another process trains in " + paths.folder, "wait for it, or stop it");
+    throw Error(ExitCode::kIo, "cannot lock " + paths.lock + ": " + std::strerror(reason));
+  }
+  const std::string process = std::to_string(::getpid()) + "\n";
+  if (::ftruncate(file_, 0) != 0 || ::write(file_, process.data(), process.size()) != ssize_t(process.size()))
+    log_warning() << "cannot write to " << paths.lock;
+}
+
+RunLock::~RunLock() { ::close(file_); }
+
+int training_process(const RunPaths& paths) {
+  const int file = ::open(paths.lock.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  struct flock asked = whole_file(F_RDLCK);
+  const bool held = ::fcntl(file, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+  char text[16] = {};
+  const ssize_t size = held ? ::read(file, text, sizeof text - 1) : 0;
+  ::close(file);
+  if (!held) return 0;
+  const int process = size > 0 ? std::atoi(text) : 0;
+  return process > 0 ? process : -1;
+}
+
+RunLog::RunLog(const RunPaths& paths) : file_(open_to_write(paths.log, O_APPEND)) { copy_log_to(file_); }
+
+RunLog::~RunLog() {
+  copy_log_to(-1);
+  ::close(file_);
+}
+
+}  // namespace cortado::runs

@@ -1,0 +1,163 @@
+#include "tools/runs/run_list.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/log.h"
+#include "tools/runs/run_folder.h"
+#include "tools/runs/run_record.h"
+
+namespace cortado::runs {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDepth = 4;
+
+/// What ended the latest start, if anything did.
+RunState state_after(const std::vector<MetricRow>& rows) {
+  RunState state = RunState::kNew;
+  for (const MetricRow& row : rows) {
+    if (row.event == "run_start") state = RunState::kKilled;
+    if (row.event == "run_end") state = RunState::kFinished;
+    if (row.event == "stop") state = row.early ? RunState::kStoppedEarly : RunState::kStopped;
+    if (row.event == "nan") state = RunState::kDiverged;
+    if (row.event == "error" && state != RunState::kDiverged) state = RunState::kFailed;
+  }
+  return state;
+}
+
+/// From each start to the last event before the next one.
+double seconds_of(const std::vector<MetricRow>& rows) {
+  double sum = 0, begin = 0, latest = 0;
+  for (const MetricRow& row : rows) {
+    if (row.event == "run_start") {
+      sum += latest - begin;
+      begin = row.time;
+    }
+    if (begin > 0) latest = row.time;
+  }
+  return sum + latest - begin;
+}
+
+void add_rows(const std::vector<MetricRow>& rows, RunSummary& run) {
+  for (const MetricRow& row : rows) {
+    run.latest = row.time;
+    run.iter = row.iter;
+    if (row.event == "run_start") {
+      run.max_iter = row.max_iter;
+      run.problem.clear();
+    }
+    if (row.event == "train" || row.event == "run_end" || row.event == "stop") run.loss = row.loss;
+    if (row.event == "train") run.images_per_second = row.images_per_second;
+    if (row.event == "test") {
+      std::erase_if(run.best, [&](const MetricRow::Best& old) {
+        return std::any_of(row.best.begin(), row.best.end(), [&](const auto& now) { return now.name == old.name; });
+      });
+      run.best.insert(run.best.end(), row.best.begin(), row.best.end());
+    }
+    if (row.event == "snapshot") run.snapshot = row.text;
+    if (row.event == "nan" || row.event == "error") run.problem = row.text;
+  }
+}
+
+void find_runs(const std::string& folder, int depth, std::vector<RunSummary>& runs) {
+  if (is_run(folder)) {
+    try {
+      runs.push_back(read_run(folder));
+    } catch (const Error& error) {
+      log_warning() << error.mistakes()[0].message;
+    }
+    return;
+  }
+  if (depth == 0) return;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.is_directory(ignored) && !entry.is_symlink(ignored))
+      find_runs(entry.path().lexically_normal().string(), depth - 1, runs);
+}
+
+}  // namespace
+
+std::string name_of(RunState state) {
+  switch (state) {
+    case RunState::kNew:
+      return "new";
+    case RunState::kRunning:
+      return "running";
+    case RunState::kFinished:
+      return "finished";
+    case RunState::kStopped:
+      return "stopped";
+    case RunState::kStoppedEarly:
+      return "stopped_early";
+    case RunState::kDiverged:
+      return "diverged";
+    case RunState::kFailed:
+      return "failed";
+    case RunState::kKilled:
+      break;
+  }
+  return "killed";
+}
+
+const MetricRow::Best* main_score(const RunSummary& run) {
+  for (const MetricRow::Best& best : run.best)
+    if (best.name.find("loss") == std::string::npos) return &best;
+  return run.best.empty() ? nullptr : &run.best.front();
+}
+
+RunSummary read_run(const std::string& folder) {
+  const RunPaths paths(folder);
+  if (!file_exists(paths.record))
+    throw Error(ExitCode::kUsage, "there is no run in " + paths.folder, "a run folder has a file run.json");
+  const RunRecord record = read_record(paths.record);
+  RunSummary run;
+  run.path = paths.folder;
+  run.created = run.latest = record.created;
+  run.solver = record.solver;
+  // The lock first: a training that ends between the two is then seen as running, and not as killed.
+  run.process = training_process(paths);
+  const std::vector<MetricRow> rows = read_metrics(paths.metrics);
+  add_rows(rows, run);
+  run.state = state_after(rows);
+  const bool ended = run.state != RunState::kNew && run.state != RunState::kKilled;
+  if (run.process != 0 && !(ended && run.process == ::getpid())) run.state = RunState::kRunning;
+  run.seconds = seconds_of(rows);
+  return run;
+}
+
+std::string run_before(const std::string& folder) {
+  const double begun = read_record(RunPaths(folder).record).created;
+  const std::string parent = folder_of(without_trailing_slashes(folder));
+  std::string latest;
+  double created = 0;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent.empty() ? "." : parent, ignored)) {
+    const std::string path = entry.path().lexically_normal().string();
+    if (entry.is_symlink(ignored) || !is_run(path)) continue;
+    try {
+      const double other = read_record(RunPaths(path).record).created;
+      if (other >= begun || other <= created) continue;
+      latest = path;
+      created = other;
+    } catch (const Error&) {  // no record of a run: there is nothing to compare with
+    }
+  }
+  return latest;
+}
+
+std::vector<RunSummary> list_runs(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw Error(ExitCode::kIo, "there is no folder " + folder);
+  std::vector<RunSummary> runs;
+  find_runs(without_trailing_slashes(folder), kDepth, runs);
+  std::sort(runs.begin(), runs.end(), [](const RunSummary& a, const RunSummary& b) { return a.created > b.created; });
+  return runs;
+}
+
+}  // namespace cortado::runs

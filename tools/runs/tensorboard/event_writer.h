@@ -1,0 +1,45 @@
+#pragma once
+
+#include "net/net.h"
+#include "proto/cortado.pb.h"
+#include "tools/runs/layer_watch.h"
+#include "tools/runs/pace.h"
+#include "tools/runs/tensorboard/event_file.h"
+#include "solvers/observer.h"
+
+namespace cortado::runs {
+
+/// Writes what a training tells to an event file: losses, scores, rates, speed, waiting and memory at each display and
+/// test; with a LayerWatch histograms of weights and gradients, the batch that training sees, the first filters; at
+/// the start the net as a graph, the solver as text and as hyperparameters.
+class EventWriter : public TrainObserver {
+ public:
+  /// The net, which trains, and the solver outlive this. `name`: the run's among those that it is compared with. Throws
+  /// Error(kIo).
+  EventWriter(const std::string& folder, const std::string& name, const caffe::SolverParameter& solver, Net& net);
+
+  /// Histograms whenever `watch` looks, images every tenth time. It outlives this.
+  void follow(LayerWatch& watch);
+
+  void on_start(const Progress&) override;
+  bool wants_gradients(int64_t iter) const override { return watch_ && watch_->wants_gradients(iter); }
+  void on_gradient(const Progress&, size_t param) override;
+  void on_display(const Progress&, const std::vector<Score>&) override;
+  void on_test(const Progress&, int net, const std::vector<Score>&, const std::vector<BestTestScore>&) override;
+  void on_diverged(const Progress&, const std::string& text) override;
+  void on_end(const Progress&, Outcome) override;
+
+ private:
+  void write_spreads(const Progress&, const std::vector<WeightSpread>&);
+
+  EventFile file_;
+  const std::string name_;
+  const caffe::SolverParameter& solver_;
+  Net& net_;
+  Pace pace_;
+  LayerWatch* watch_ = nullptr;
+  int64_t looked_ = -1;  ///< the latest iteration that the watch looks at
+  int looks_ = 0;
+};
+
+}  // namespace cortado::runs

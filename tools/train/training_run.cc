@@ -1,0 +1,199 @@
+#include "tools/train/training_run.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/log.h"
+#include "core/process/random_id.h"
+#include "core/process/unix_seconds.h"
+#include "tools/runs/environment.h"
+#include "tools/runs/resolved_files.h"
+#include "solvers/snapshot_files.h"
+#include "tools/program/own_command.h"
+#include "tools/report/report.h"
+#include "tools/options/run_options.h"
+
+namespace cortado::tools {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Flags that a resume does not have again: they say where to begin, or are in the solver and the nets by then.
+bool is_for_once(const std::string& flag) {
+  for (const char* name : {"solver", "run", "resume", "snapshot", "weights", "set", "keep-best", "keep-last",
+                           "snapshot-every", "quiet", "verbose"})
+    if (flag == name) return true;
+  return false;
+}
+
+/// As seen from `base`, unless that leads out of it.
+std::string nearest_name(const std::string& path, const std::string& base) {
+  const std::string near = fs::path(path).lexically_proximate(base).string();
+  return near.starts_with("..") ? path : near;
+}
+
+runs::RunRecord new_record(const Arguments& arguments, const SolverOptions& options) {
+  runs::RunRecord record;
+  record.id = random_id();
+  record.created = unix_seconds();
+  record.folder = fs::current_path().string();
+  record.solver = arguments.text("solver");
+  record.command = own_command();
+  record.weights = options.weights;
+  for (const auto& [name, values] : arguments.given())
+    if (!is_for_once(name)) record.flags[name] = values;
+  return record;
+}
+
+std::unique_ptr<MadeFolders> made_folder(const runs::RunPaths& paths) {
+  std::error_code failure;
+  auto made = std::make_unique<MadeFolders>(paths.folder, failure);
+  if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + paths.folder + ": " + failure.message());
+  return made;
+}
+
+runs::RunPaths new_paths(const std::string& folder) {
+  runs::RunPaths paths(folder);
+  runs::check_run_folder(paths);
+  return paths;
+}
+
+/// About fifty looks in a training, unless --histograms says otherwise.
+int64_t looks_every(const Arguments& arguments, int64_t max_iter) {
+  if (arguments.has("histograms")) return arguments.integer("histograms");
+  return std::max<int64_t>(1, max_iter / 50);
+}
+
+}  // namespace
+
+std::vector<Flag> run_flags() {
+  return {{.name = "run",
+           .kind = FlagKind::kText,
+           .value = "FOLDER",
+           .help = "everything in a new folder: the files as trained, record, log, metrics, TensorBoard's events, "
+                   "snapshots, report"},
+          {.name = "resume",
+           .kind = FlagKind::kText,
+           .value = "FOLDER",
+           .help = "goes on with the run in this folder, with its flags; --set changes it for good"},
+          {.name = "histograms",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "of --run: weights and gradients are looked at every N iterations, 0: never; a fiftieth of the "
+                   "training unless given",
+           .least = 0},
+          {.name = "keep-best",
+           .kind = FlagKind::kText,
+           .value = "SCORE",
+           .help = "in place of the solver's keep_best: the snapshot where this test score is best stays"},
+          {.name = "keep-last",
+           .kind = FlagKind::kInteger,
+           .value = "N",
+           .help = "in place of the solver's keep_last: so many of the newest snapshots stay",
+           .least = 0},
+          {.name = "snapshot-every",
+           .kind = FlagKind::kText,
+           .value = "TIME",
+           .help = "in place of the solver's snapshot_every: \"10m\""}};
+}
+
+ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text("resume")).string()) {
+  for (const char* flag : {"solver", "run", "snapshot", "weights"})
+    if (arguments.has(flag))
+      throw usage_error(std::string("--resume goes on with a run, and --") + flag + " says otherwise",
+                        "leave one of them out");
+  if (!runs::is_run(paths.folder))
+    throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER begins one");
+  record = runs::read_record(paths.record);
+  add_flags(arguments);
+  paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
+}
+
+void ResumedRun::add_flags(Arguments& arguments) const {
+  try {
+    arguments.add(record.flags);
+  } catch (const Error& error) {
+    throw usage_error(paths.record + ": flags: " + error.mistakes()[0].message,
+                      "take it out of \"flags\" there, or mend it");
+  }
+}
+
+SolverFile ResumedRun::solver() const { return runs::read_resolved(paths); }
+
+void ResumedRun::enter_folder() const {
+  std::error_code failure;
+  fs::current_path(record.folder, failure);
+  if (failure)
+    throw Error(ExitCode::kIo, "the run was begun in " + record.folder + ": " + failure.message(),
+                "paths of data begin there; \"folder\" in " + paths.record + " says so, and may be changed");
+}
+
+void ResumedRun::choose_start(const SolverFile& file, SolverOptions& options) const {
+  for (const auto& entry : list_snapshot_files(file.solver.snapshot_prefix()))
+    if (entry.is_state) options.snapshot = "auto";
+  if (options.snapshot.empty()) options.weights = record.weights;
+}
+
+TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file,
+                         const SolverOptions& options)
+    : arguments_(arguments),
+      options_(options),
+      is_new_(!resumed),
+      paths_(resumed ? resumed->paths : new_paths(arguments.text("run"))),
+      folders_(made_folder(paths_)),
+      lock_(paths_),
+      log_(paths_),
+      record_(resumed ? resumed->record : new_record(arguments, options)),
+      reports_(paths_.folder) {
+  runs::put_snapshots_in(paths_, file);
+  file_ = file;
+}
+
+/// The lock goes while it is held, so that nobody holds a file that has no name.
+TrainingRun::~TrainingRun() {
+  if (!is_new_ || metrics_) return;
+  for (const std::string& path : {paths_.log, paths_.lock}) ::unlink(path.c_str());
+}
+
+void TrainingRun::write_files(Solver& solver) {
+  metrics_.emplace(paths_.metrics);
+  runs::write_resolved(paths_, file_, options_);
+  Net& net = solver.net();
+  record_.version = runs::program_version();
+  record_.inputs = runs::inputs_of(file_, options_);
+  record_.machine = runs::describe_environment(net.context());
+  record_.flags["seed"] = {std::to_string(net.context().seed)};
+  record_.starts.push_back({unix_seconds(), ::getpid(), solver.resumed_from(), arguments_.each("set")});
+  runs::write_record(paths_.record, record_);
+}
+
+void TrainingRun::watch(Solver& solver) {
+  write_files(solver);
+  Net& net = solver.net();
+  solver.add_observer(&*metrics_);
+  events_.emplace(paths_.tensorboard, paths_.folder, solver.config(), net);
+  solver.add_observer(&*events_);
+  if (const int64_t every = looks_every(arguments_, solver.progress().max_iter); every > 0) {
+    layers_.emplace(net, every);
+    layers_->add_reader(runs::layer_lines(paths_.layers));
+    events_->follow(*layers_);
+    solver.add_observer(&*layers_);
+  }
+  solver.add_observer(&reports_);
+}
+
+void TrainingRun::report() {
+  try {
+    Context context = make_context(arguments_);
+    write_report(paths_.folder, &context);
+    log_info() << "Report: " << paths_.report;
+  } catch (const Error& error) {
+    log_warning() << "no report is written: " << error.mistakes()[0].message;
+  }
+}
+
+}  // namespace cortado::tools

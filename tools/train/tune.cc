@@ -1,0 +1,301 @@
+// `cortado tune`: finds by trial what a solver's training can be given: the rate, the largest batch that fits in
+// memory, and threads. Writes the solver anew beside the old one.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/files/file.h"
+#include "core/files/file_error.h"
+#include "core/text/format.h"
+#include "core/log.h"
+#include "core/threads/threads.h"
+#include "solvers/check.h"
+#include "solvers/solver.h"
+#include "tools/program/command.h"
+#include "tools/options/net_file.h"
+#include "tools/net/net_memory.h"
+#include "tools/output/output_name.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
+#include "tools/tuner/trial.h"
+#include "tools/tuner/tuned_solver.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// What was found.
+struct Tuning {
+  RateSweep sweep;
+  RateFinding rate;
+  int64_t batch = 0, budget = 0;
+  FittingBatch fits{};
+  std::vector<Speed> speeds;
+  float old_rate = 0;
+  double old_loss = 0, new_loss = 0;  ///< of trials at the old rate and at the suggested one
+
+  bool is_better() const { return rate.suggested > 0 && new_loss < old_loss; }
+  const Speed* best() const {
+    const auto most = std::max_element(speeds.begin(), speeds.end(), [](const Speed& a, const Speed& b) {
+      return a.images_per_second < b.images_per_second;
+    });
+    return most == speeds.end() ? nullptr : &*most;
+  }
+};
+
+void say(const std::string& text) {
+  if (is_terminal(STDERR_FILENO)) show_error(text);
+}
+
+/// Four fifths of the memory that is free now: other programs want some, and so do snapshots.
+int64_t free_memory() {
+  const int64_t pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return pages > 0 && size > 0 ? pages / 5 * 4 * size : int64_t(1) << 30;
+}
+
+Context context_for_trials(const Arguments& arguments, const SolverFile& file) {
+  return make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
+                                  .gpu_index = file.solver.device_id(),
+                                  .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
+}
+
+void find_training_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
+  const SolverFile trial = for_trials(file);
+  SolverNetReader reader(trial, options, context);
+  const SolverNetFile net = reader.train();
+  constexpr int64_t kMost = 1 << 14;
+  tuning.fits = largest_batch(tuning.budget, kMost, [&](int64_t batch) {
+    return plan_memory(with_batch(net.file, batch), net.options, context).total();
+  });
+}
+
+/// A rise tells where the loss falls fastest, and not how far a training gets: that is tried before it is recommended.
+void try_rates(const SolverFile& file, const SolverOptions& options, int iterations, Context& context, Tuning& tuning) {
+  if (tuning.rate.suggested <= 0) return;
+  say("trying both rates");
+  tuning.old_loss = loss_at_rate(file, options, tuning.old_rate, iterations, context);
+  tuning.new_loss = loss_at_rate(file, options, float(tuning.rate.suggested), iterations, context);
+}
+
+void try_threads(const Arguments& arguments, const SolverFile& file, const SolverOptions& options, Tuning& tuning) {
+  constexpr double kSeconds = 0.7;
+  constexpr int kRounds = 2;
+  std::vector<int> counts = {1};
+  for (const int all = default_threads(); counts.back() < all;) counts.push_back(std::min(counts.back() * 2, all));
+  if (arguments.has("threads")) counts = {int(arguments.integer("threads"))};
+  for (const int count : counts) tuning.speeds.push_back({.threads = count});
+  for (int round = 0; round < kRounds; ++round) {  // other work on the machine comes and goes
+    for (Speed& speed : tuning.speeds) {
+      say("trying " + count_of(speed.threads, "thread", "threads"));
+      Context context = context_for_trials(arguments, file);
+      context.threads = speed.threads;
+      use_threads(speed.threads);
+      const Speed now = measure_speed(file, options, kSeconds, context);
+      if (now.images_per_second > speed.images_per_second) speed = now;
+    }
+  }
+}
+
+std::string rate_text(double rate) { return number_text("%.2g", rate); }
+
+std::string threads_text(const Tuning& tuning) {
+  std::string text;
+  for (const Speed& speed : tuning.speeds)
+    text += (text.empty() ? "" : ", ") + std::to_string(speed.threads) + ": " +
+            count_text(int64_t(speed.images_per_second)) + " img/s";
+  return text;
+}
+
+Table table_of(const Tuning& tuning) {
+  const RateFinding& rate = tuning.rate;
+  Table table({"measured", "value", "meaning"});
+  table.add({"loss at first", number_text("%.4g", rate.first_loss),
+             "over " + std::to_string(tuning.sweep.rates.size()) + " iterations of rising rate"});
+  table.add({"least loss", number_text("%.4g", rate.least_loss), "at a rate of " + rate_text(rate.least)});
+  table.add({"steepest fall", rate_text(rate.steepest), "the rate where a step gains most"});
+  table.add({"diverges", rate.diverged > 0 ? rate_text(rate.diverged) : "-",
+             rate.diverged > 0 ? "" : "not up to the highest rate"});
+  table.add({"base_lr", rate.suggested > 0 ? rate_text(rate.suggested) : "-",
+             "the solver has " + number_text("%g", double(tuning.old_rate))});
+  if (rate.suggested > 0)
+    table.add(
+        {"tried", number_text("%.4g", tuning.new_loss),
+         "the loss after as many iterations at that rate; with the solver's " + number_text("%.4g", tuning.old_loss)});
+  if (tuning.fits.batch > 0)
+    table.add({"batch that fits", count_text(tuning.fits.batch),
+               "in " + bytes_text(tuning.budget) + " of free memory; the net has " + count_text(tuning.batch)});
+  if (const Speed* best = tuning.best())
+    table.add({"threads", std::to_string(best->threads),
+               threads_text(tuning) + "; waiting for data " + number_text("%.0f%%", 100 * best->wait_share)});
+  return table;
+}
+
+std::string comments_of(const Tuning& tuning, const std::string& solver) {
+  std::string text = "# Made of " + solver + " by `cortado tune`, which measured:\n";
+  for (const std::string& line : split(table_of(tuning).str({}), '\n'))
+    if (!line.empty()) text += "#   " + line + "\n";
+  return text;
+}
+
+nlohmann::ordered_json finite_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json tuning_json(const Tuning& tuning, const std::string& output) {
+  nlohmann::ordered_json json = {{"output", output},
+                                 {"base_lr", tuning.rate.suggested},
+                                 {"old_base_lr", tuning.old_rate},
+                                 {"better", tuning.is_better()},
+                                 {"loss", finite_or_null(tuning.new_loss)},
+                                 {"old_loss", finite_or_null(tuning.old_loss)},
+                                 {"steepest", tuning.rate.steepest},
+                                 {"least", tuning.rate.least},
+                                 {"diverged", tuning.rate.diverged},
+                                 {"batch", tuning.batch},
+                                 {"largest_batch", tuning.fits.batch},
+                                 {"largest_batch_bytes", tuning.fits.bytes},
+                                 {"speeds", nlohmann::ordered_json::array()},
+                                 {"rates", tuning.sweep.rates},
+                                 {"losses", tuning.sweep.losses}};
+  for (const Speed& speed : tuning.speeds)
+    json["speeds"].push_back(
+        {{"threads", speed.threads}, {"images_per_second", speed.images_per_second}, {"wait_share", speed.wait_share}});
+  return json;
+}
+
+SweepOptions sweep_options(const Arguments& arguments) {
+  const SweepOptions options{arguments.number("lowest"), arguments.number("highest"),
+                             int(arguments.integer("iterations"))};
+  if (!(options.lowest > 0 && options.highest > options.lowest && options.highest <= 1e6))
+    throw usage_error("--lowest and --highest: rates above 0, the second one larger");
+  return options;
+}
+
+Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOptions& options) {
+  Tuning tuning;
+  tuning.old_rate = file.solver.base_lr();
+  Context context = context_for_trials(arguments, file);
+  say("raising the rate");
+  tuning.sweep = sweep_rates(file, options, sweep_options(arguments), context);
+  tuning.rate = find_rate(tuning.sweep);
+  try_rates(file, options, int(arguments.integer("iterations")), context, tuning);
+  {
+    SolverOptions own = options;
+    Solver solver = make_solver(for_trials(file), own, context);
+    tuning.batch = solver.net().batch_size();
+  }
+  tuning.budget = arguments.has("budget") ? read_bytes(arguments.text("budget")) : free_memory();
+  if (context.shares_host_memory() || arguments.has("budget")) find_training_batch(file, options, context, tuning);
+  if (context.device.is_cpu()) try_threads(arguments, file, options, tuning);
+  return tuning;
+}
+
+void show_tuning(const Tuning& tuning, const std::string& solver, const std::string& output) {
+  std::cout << table_of(tuning).str();
+  if (tuning.rate.suggested == 0)
+    throw Error(ExitCode::kNet, "the loss fell at no rate, so no solver was written",
+                "`cortado check` and `cortado data sheet` show what may be wrong; --iterations=500 looks longer");
+  const Speed* best = tuning.best();
+  if (tuning.is_better())
+    std::cout << "wrote " << output << "\n";
+  else
+    std::cout << "no rate was found that does better than the solver's: no solver was written\n";
+  std::cout << "next: cortado train " << (tuning.is_better() ? output : solver)
+            << (best && best->threads != default_threads() ? " --threads=" + std::to_string(best->threads) : "")
+            << "\n";
+}
+
+int run_tune(const Arguments& arguments) {
+  const std::string path = arguments.text("solver");
+  SolverFile file = open_solver(path);
+  SolverOptions options;
+  options.state = state_of(arguments, caffe::TRAIN);
+  options.state.clear_phase();
+  options.weights = arguments.texts("weights");
+  options.data_threads = data_threads_of(arguments);
+  options.overrides = overrides_of(arguments);
+  options.overrides.apply(file);
+  require_valid(file);
+  const std::string output =
+      arguments.has("output") ? arguments.text("output") : join_path(folder_of(path), "tuned.prototxt");
+  check_output_name(output, "a solver", prototxt_endings());
+  check_may_replace(arguments, output);
+  const std::string text = read_prototxt(path);
+  if (!arguments.on("verbose")) set_log_level(Severity::kWarning);
+  const Tuning tuning = tune(arguments, file, options);
+  if (tuning.is_better()) {
+    const std::string tuned =
+        with_base_lr(text, read_solver(path).positions, tuning.rate.suggested, comments_of(tuning, path));
+    read_solver_from_text(tuned, output);  // what is written is a solver
+    write_file_atomically(output, tuned);
+  }
+  if (!arguments.on("json")) {
+    show_tuning(tuning, path, output);
+    return 0;
+  }
+  std::cout << tuning_json(tuning, tuning.is_better() ? output : "").dump(2) << "\n";
+  return tuning.rate.suggested > 0 ? 0 : int(ExitCode::kNet);
+}
+
+}  // namespace
+
+Command tune_command() {
+  return {
+      .name = "tune",
+      .summary = "measures which rate, batch and threads suit a training",
+      .flags = joined({{{.name = "solver",
+                         .kind = FlagKind::kText,
+                         .value = "FILE",
+                         .help = "the solver's prototxt",
+                         .required = true,
+                         .operand = true},
+                        {.name = "output",
+                         .kind = FlagKind::kText,
+                         .value = "FILE",
+                         .help = "the solver to write; tuned.prototxt beside the other by default",
+                         .letter = 'o'},
+                        weights_flag("weights to start from, copied by layer name"),
+                        {.name = "lowest",
+                         .kind = FlagKind::kNumber,
+                         .value = "RATE",
+                         .help = "where the rate begins to rise",
+                         .fallback = "1e-6"},
+                        {.name = "highest",
+                         .kind = FlagKind::kNumber,
+                         .value = "RATE",
+                         .help = "where it ends, unless the loss leaves before",
+                         .fallback = "10"},
+                        {.name = "iterations",
+                         .kind = FlagKind::kInteger,
+                         .value = "N",
+                         .help = "of the rising rate",
+                         .fallback = "150",
+                         .least = 20,
+                         .most = 100000},
+                        {.name = "budget",
+                         .kind = FlagKind::kText,
+                         .value = "BYTES",
+                         .help = "memory for the batch: 8GB; by default four fifths of what is free"},
+                        data_threads_flag(),
+                        force_flag(),
+                        set_flag(),
+                        {.name = "verbose", .help = "log lines of the trials", .letter = 'v'},
+                        json_flag()},
+                       state_flags(),
+                       device_flags()}),
+      .operands = {},
+      .examples = {{"cortado tune my/solver.prototxt", "measures, and writes my/tuned.prototxt"},
+                   {"cortado tune my/solver.prototxt --iterations=400 --json", "a longer look, for scripts"}},
+      .run = run_tune,
+      .about =
+          "The net trains on its data while the rate rises evenly in its logarithm. Where the smoothed loss falls "
+          "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the least loss is "
+          "taken where that is smaller. It is tried against the solver's own, and where it does no better no solver is "
+          "written. Then short trainings tell how fast each number of threads is, and plans how "
+          "large a batch may be. Nothing but the new solver is written."};
+}
+
+}  // namespace cortado::tools
