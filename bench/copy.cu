@@ -12,8 +12,8 @@
 #include <iostream>
 
 #include "bench/worker.h"
-#include "core/loops/by_packs.h"
 #include "core/device/device_memory.h"
+#include "core/loops/by_packs.h"
 #include "core/loops/for_each.h"
 
 namespace cortado::bench {

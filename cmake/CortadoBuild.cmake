@@ -131,6 +131,12 @@ endif()
 set(CORTADO_CUDA_FLAGS --extended-lambda --expt-relaxed-constexpr --fmad=false -diag-suppress=20012
     -diag-error=20011,20013,20014,20015)
 
+# Where "core/tensor.h", "server/token.h" and the like are found; generated headers lie in the build folder, likewise.
+set(CORTADO_INCLUDES "")
+foreach(root ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  list(APPEND CORTADO_INCLUDES ${root} ${root}/engine ${root}/formats ${root}/serving)
+endforeach()
+
 # cortado_alone(FILE... OPTIONS OPTION...): files that are compiled each by itself, with options of their own. Call it
 # before the target is made.
 function(cortado_alone)
@@ -144,7 +150,7 @@ endfunction()
 # cortado_target(NAME): include paths, flags, unity sources and, for .cu files, the compiler that this build uses for
 # them. They do arithmetic: they are optimised fully, whatever the rest of the target is.
 function(cortado_target name)
-  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_include_directories(${name} PUBLIC ${CORTADO_INCLUDES})
   target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
   target_compile_options(${name} PRIVATE
     "$<$<COMPILE_LANGUAGE:CXX>:${CORTADO_WARNINGS};${CORTADO_HOST_FLAGS};${CORTADO_HARDENING}>"

@@ -9,13 +9,13 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "core/files/descriptor.h"
 #include "core/error.h"
+#include "core/files/descriptor.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/files/leftovers.h"
-#include "core/process/program_path.h"
 #include "core/files/replace_file.h"
+#include "core/process/program_path.h"
 
 namespace cortado {
 

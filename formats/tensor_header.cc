@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/text/bounded_json.h"
 #include "core/error.h"
+#include "core/text/bounded_json.h"
 
 namespace cortado {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 
 namespace cortado {
 

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/device/device_memory.h"
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/loops/for_each.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 
 namespace cortado {
 

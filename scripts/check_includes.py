@@ -1,28 +1,32 @@
 #!/usr/bin/python3
 """The rules of the house that a compiler does not see; prints what breaks them and exits 1.
 
-1. Folders are layers: an #include "folder/..." names its own folder or one further down, never one beside or above. So
-   are the folders within some of them (INNER_RANKS); files that lie directly in a folder are its contracts, of which
-   headers include nothing from the folders within.
+1. An #include "folder/..." names its own folder or one that docs/architecture.md lists for it; every folder and every
+   include that the page lists is there, and no chain of them ends where it began. Folders within some (INNER_RANKS)
+   include only those of lower rank; files that lie directly in such a folder are its contracts, of which headers
+   include nothing from the folders within.
 2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
 3. A library's headers appear only in the folders that wrap it.
-4. No .cc file reaches engine/core/loops/for_each.h, however many headers lie between: a build with CUDA refuses it, one without
-   would not notice.
+4. No .cc file reaches core/loops/for_each.h, however many headers lie between: a build with CUDA refuses it, one
+   without would not notice.
 """
+import collections
 import functools
+import graphlib
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-RANKS = {'core': 0, 'proto': 1, 'kernels': 1, 'ranks': 1, 'web': 1, 'http': 1, 'hdf5': 2, 'leveldb': 2, 'python': 2,
-         'data': 2, 'layers': 3, 'graph': 4, 'net': 5, 'solvers': 6, 'runs': 7, 'library': 7, 'pymodule': 7, 'onnx': 7,
-         'tools': 8, 'server': 9, 'studio': 9}
+PAGE = ROOT / 'docs/architecture.md'
 INNER_RANKS = {
     'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
              'convert': 5, 'curate': 6},
     'layers': {'common': 1, 'types': 2},
-    'runs': {'tensorboard': 1},
+    'core': {'text': 1, 'files': 2, 'process': 3, 'cpu': 4, 'device': 5, 'threads': 6, 'loops': 7},
+    'proto': {'text': 1, 'upgrade': 2, 'weights': 3, 'files': 4},
+    'layers/common': {'loops': 1, 'losses': 2, 'detection': 3, 'weights': 2, 'windows': 3, 'recurrent': 4, 'data': 2},
+    'tools/runs': {'tensorboard': 1},
     'server': {'batching': 1, 'metrics': 2, 'models': 3, 'rest': 4, 'grpc': 4},
     'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1, 'as_floats': 1},
 }
@@ -39,7 +43,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'opencv': ['data'],
     r'glog/': ['core'],
     r'gflags/': ['tools'],
-    r'nlohmann/': ['tools', 'runs', 'kernels', 'proto', 'data', 'server', 'http', 'studio'],
+    r'nlohmann/': ['tools', 'tools/runs', 'kernels', 'proto', 'formats', 'data', 'server', 'http', 'studio'],
     r'boost/': ['http'],
     r'(grpc|grpcpp)/': ['server/grpc'],
     r'prometheus/': ['server/metrics'],
@@ -48,8 +52,8 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'hdf5': ['hdf5'],
     r'leveldb/': ['leveldb'],
     r'onnx/onnx\.pb': ['onnx'],
-    r'(Python\.h|numpy/)': ['python'],
-    r'pybind11/': ['pymodule'],
+    r'(Python\.h|numpy/)': ['bindings/python_layers'],
+    r'pybind11/': ['bindings/python'],
     r'mpi\.h': ['ranks/mpi'],
     r'gloo/': ['ranks/gloo'],
     r'nccl\.h': ['ranks/nccl'],
@@ -60,11 +64,38 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
 FUNCTORS = 'engine/core/loops/for_each.h'
 
 
+def as_included(path):
+    """How an #include names the file at `path`: without engine/, serving/, and formats/ before a folder."""
+    parts = path.relative_to(ROOT).parts
+    left_out = parts[0] in ('engine', 'serving') or parts[0] == 'formats' and len(parts) > 2
+    return '/'.join(parts[1:] if left_out else parts)
+
+
+def folder_of(included):
+    """The folder of docs/architecture.md that a file belongs to."""
+    parts = included.split('/')
+    return '/'.join(parts[:2]) if parts[0] == 'bindings' or parts[:2] == ['tools', 'runs'] else parts[0]
+
+
+def drawn_arrows():
+    """{folder: the folders that it may include}, of the page's table."""
+    rows = re.findall(r'^\| `([\w/]+)/` \|.*\|([^|]*)\|$', PAGE.read_text(), re.M)
+    return {folder_of(as_included(ROOT / row / 'x')): set(re.findall(r'`([\w/]+)`', arrows)) for row, arrows in rows}
+
+
+@functools.cache
+def file_of(included):
+    """The file that an #include of ours names; None for generated ones."""
+    for home in ('', 'engine', 'formats', 'serving'):
+        if (ROOT / home / included).is_file(): return ROOT / home / included
+    return None
+
+
 @functools.cache
 def reaches_functors(included):
-    """Whether the header of this name is engine/core/loops/for_each.h or includes it, directly or not."""
-    path = ROOT / included
-    if included == FUNCTORS or not path.is_file():
+    """Whether the header of this name is core/loops/for_each.h or includes it, directly or not."""
+    path = file_of(included)
+    if included == FUNCTORS or not path:
         return included == FUNCTORS
     return any(reaches_functors(name) for name in re.findall(r'^\s*#\s*include\s+"([^"]+)"', path.read_text(), re.M))
 
@@ -89,31 +120,48 @@ def inner_fault(file, included):
     return None
 
 
-def faults(path):
-    file = path.relative_to(ROOT)
-    folder = file.parts[0]
+def faults(path, arrows, used):
+    file, name = path.relative_to(ROOT), pathlib.PurePath(as_included(path))
+    folder = folder_of(str(name))
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        ours = re.match(r'\s*#\s*include\s+"([^"/]+)/', line)
-        if ours and ours[1] != folder and ours[1] in RANKS and RANKS[ours[1]] >= RANKS[folder]:
-            yield '%s:%d: %s/ may not include %s/' % (file, number, folder, ours[1])
-        included = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
-        inner = included and inner_fault(file, included[1])
-        if inner:
-            yield '%s:%d: %s' % (file, number, inner)
-        if file.suffix == '.cc' and included and reaches_functors(included[1]):
-            yield '%s:%d: %s is for .cu files, since it reaches %s' % (file, number, included[1], FUNCTORS)
+        included = re.match(r'\s*#\s*include\s+"([^"]+/[^"]+)"', line)
+        if included:
+            other = folder_of(included[1])
+            used[folder].add(other)
+            if other != folder and other not in arrows[folder]:
+                yield '%s:%d: %s/ may not include %s/' % (file, number, folder, other)
+            inner = inner_fault(name, included[1])
+            if inner:
+                yield '%s:%d: %s' % (file, number, inner)
+            if file.suffix == '.cc' and reaches_functors(included[1]):
+                yield '%s:%d: %s is for .cu files, since it reaches %s' % (file, number, included[1], FUNCTORS)
         if folder not in CONDITIONAL and str(file) not in IN_C and re.match(r'\s*#\s*(if|ifdef|ifndef|elif)\b', line):
             yield '%s:%d: only core/ and kernels/ may compile one thing or another' % (file, number)
         theirs = re.match(r'\s*#\s*include\s+[<"]([^>"]+)', line)
         for begins, homes in WRAPPED.items():
-            if theirs and re.match(begins, theirs[1]) and not any(str(file).startswith(home + '/') for home in homes):
+            if theirs and re.match(begins, theirs[1]) and not any(str(name).startswith(home + '/') for home in homes):
                 yield '%s:%d: %s belongs in %s' % (file, number, theirs[1], ' or '.join(homes))
 
 
+def page_faults(arrows, used):
+    """What the page lists and the sources do not have, and circles."""
+    for folder, others in arrows.items():
+        for other in sorted(others - used[folder]):
+            yield '%s: no file of %s/ includes %s/' % (PAGE.name, folder, other)
+    try: graphlib.TopologicalSorter(arrows).prepare()
+    except graphlib.CycleError as error: yield '%s: a circle: %s' % (PAGE.name, ' -> '.join(error.args[1]))
+
+
 def main():
-    files = [path for folder in RANKS for path in sorted((ROOT / folder).rglob('*'))
-             if path.suffix in ('.h', '.cc', '.cu', '.cuh')]
-    found = [fault for path in files for fault in faults(path)]
+    arrows = drawn_arrows()
+    used = collections.defaultdict(set)
+    files = [path for path in sorted(ROOT.rglob('*')) if path.suffix in ('.h', '.cc', '.cu', '.cuh')
+             and not re.match(r'build|\.|tests$|bench$|examples$|cmake$', path.relative_to(ROOT).parts[0])]
+    homeless = {folder_of(as_included(path)) for path in files} - set(arrows)
+    found = ['%s: %s/ is not on the page' % (PAGE.name, folder) for folder in sorted(homeless)]
+    if not found:
+        found = [fault for path in files for fault in faults(path, arrows, used)]
+        found += page_faults(arrows, used)
     print('\n'.join(found + ['%d files, %d faults' % (len(files), len(found))]))
     sys.exit(bool(found) or not files)
 

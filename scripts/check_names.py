@@ -10,7 +10,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-ALONE = re.compile(r'/(cuda|cpu|mpi|gloo|nccl|opencv)/|^(bench|cmake|examples|tests|library/examples)/')
+ALONE = re.compile(r'/(cuda|cpu|mpi|gloo|nccl|opencv)/|^(bench|cmake|examples|tests)/')
 TYPE = re.compile(r'(?:struct|class|enum class|enum|union) (?:\[\[\w+\]\] |alignas\(\w+\) )?(\w+)')
 FUNCTION = re.compile(r'(?!using|static_assert)[\w:\[].*?(?<![\w:])(\w+)\(')
 VARIABLE = re.compile(r'(?:inline |static |constexpr |const |constinit )+.*?\b(\w+)(?:\[[^\]]*\])?(?: =|\{|;|\()')
@@ -30,6 +30,12 @@ def anonymous_names(text):
             if found: yield outer, found[1]
 
 
+def target_of(file):
+    """The folder whose files are compiled together with this one."""
+    houses = ('engine', 'serving', 'formats', 'bindings')
+    return file.parts[:2] if file.parts[0] in houses or file.parts[:2] == ('tools', 'runs') else file.parts[:1]
+
+
 def main():
     owners = collections.defaultdict(set)
     folders = [path for path in sorted(ROOT.iterdir()) if path.is_dir() and not re.match(r'build|\.', path.name)]
@@ -37,7 +43,7 @@ def main():
              if path.suffix in ('.cc', '.cu') and not ALONE.search(str(path.relative_to(ROOT)))]
     for path in files:
         file = path.relative_to(ROOT)
-        for outer, name in anonymous_names(path.read_text()): owners[file.parts[0], outer, name].add(str(file))
+        for outer, name in anonymous_names(path.read_text()): owners[target_of(file), outer, name].add(str(file))
     shared = sorted((name, sorted(of)) for (_, _, name), of in owners.items() if len(of) > 1)
     for name, of in shared: print('%s: in %s' % (name, ', '.join(of)))
     print('%d files, %d names, %d shared' % (len(files), len(owners), len(shared)))

@@ -2,13 +2,13 @@
 """Finds names of layer types as strings in code that should ask the type's record (layers/registry.h) what a layer is.
 
 A layer's own file may name its type, and layers/type_names.h the types that other code makes layers of. Translators and
-writers of nets name types because that is their subject: onnx/, proto/ and tools/starter/. REMAINING lists what is left
-of older code; a number may only fall.
+writers of nets name types because that is their subject: formats/onnx/, proto/ and tools/starter/.
+REMAINING lists what is left of older code; a number may only fall.
 """
 import pathlib, re, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-EXEMPT = ('tests/', 'bench/', 'onnx/', 'proto/', 'tools/starter/', 'layers/types/', 'layers/type_names.h')
+EXEMPT = ('tests/', 'bench/', 'formats/onnx/', 'proto/', 'tools/starter/', 'layers/types/', 'layers/type_names.h')
 REMAINING = {
     'tools/picture/blocks.cc': 42,
     'tools/picture/caption.cc': 3,

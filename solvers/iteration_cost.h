@@ -2,8 +2,8 @@
 
 // What one iteration of training on a device costs before any of it has run: how many kernels, copies and fills the
 // device is told, and how many bytes these move. Launches are counted where they are made: the iteration is recorded on
-// the simulated device (core/device/recording.h) and thrown away. Where a library would run there, a plain kernel of ours does
-// in its place; it counts as the library's one, with the copies that the library's candidate makes around it.
+// the simulated device (core/device/recording.h) and thrown away. Where a library would run there, a plain kernel of
+// ours does in its place; it counts as the library's one, with the copies that the library's candidate makes around it.
 
 #include <string>
 #include <vector>

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "core/files/crc.h"
-#include "core/error.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
+#include "core/files/crc.h"
 #include "core/log.h"
 #include "core/threads/threads.h"
 #include "solvers/check.h"

@@ -12,12 +12,12 @@
 #include <mutex>
 #include <string_view>
 
-#include "core/files/descriptor.h"
 #include "core/error.h"
+#include "core/files/descriptor.h"
 #include "core/files/file.h"
 #include "core/files/leftovers.h"
-#include "core/log.h"
 #include "core/files/made_folders.h"
+#include "core/log.h"
 #include "core/process/try_for.h"
 #include "solvers/snapshot.h"
 

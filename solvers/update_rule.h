@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "core/context.h"
-#include "core/loops/divisor.h"
 #include "core/half.h"
 #include "core/host_device.h"
+#include "core/loops/divisor.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {

@@ -10,9 +10,9 @@
 #include "core/cpu/restart.h"
 #include "core/text/text.h"
 #include "core/threads/threads.h"
-#include "tools/program/command.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

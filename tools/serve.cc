@@ -1,10 +1,10 @@
 // `cortado serve`: its flags. The server is a program of its own, cortado-serve, since its libraries would make every
 // start of this one slow; it stands above this folder, reads the same table (tools::serve_command()) and is handed
 // what was given in the table's own spelling.
-#include "tools/program/command.h"
-#include "tools/program/companion.h"
 #include "tools/infer/image_input.h"
 #include "tools/options/run_options.h"
+#include "tools/program/command.h"
+#include "tools/program/companion.h"
 
 namespace cortado::tools {
 

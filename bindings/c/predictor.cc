@@ -2,9 +2,9 @@
 
 #include "net/predictor.h"
 
+#include "bindings/c/status.h"
 #include "core/error.h"
 #include "core/precision.h"
-#include "bindings/c/status.h"
 
 using namespace cortado;
 using namespace cortado::library;

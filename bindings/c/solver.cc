@@ -2,10 +2,10 @@
 
 #include "solvers/solver.h"
 
+#include "bindings/c/status.h"
 #include "core/device/device_memory.h"
 #include "core/error.h"
 #include "core/threads/threads.h"
-#include "bindings/c/status.h"
 #include "solvers/check.h"
 
 using namespace cortado;

@@ -3,9 +3,9 @@
 #include <mutex>
 #include <new>
 
+#include "core/cpu/isa_level.h"
 #include "core/device/device_name.h"
 #include "core/error.h"
-#include "core/cpu/isa_level.h"
 #include "core/log.h"
 
 namespace cortado::library {

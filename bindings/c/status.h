@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/context.h"
 #include "bindings/c/include/cortado.h"
+#include "core/context.h"
 
 namespace cortado::library {
 

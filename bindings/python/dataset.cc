@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "data/sources/datum_reader.h"
-#include "data/sources/lmdb_source.h"
 #include "bindings/python/arrays.h"
 #include "bindings/python/classes.h"
 #include "bindings/python/options.h"
+#include "data/sources/datum_reader.h"
+#include "data/sources/lmdb_source.h"
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "bindings/python/classes.h"
+#include "bindings/python/options.h"
 #include "core/error.h"
 #include "core/log.h"
 #include "data/image/image.h"
 #include "layers/registry.h"
-#include "bindings/python/classes.h"
-#include "bindings/python/options.h"
 
 namespace py = pybind11;
 using namespace py::literals;

@@ -1,7 +1,7 @@
-#include "core/cpu/isa_level.h"
-#include "core/log.h"
 #include "bindings/python/classes.h"
 #include "bindings/python/errors.h"
+#include "core/cpu/isa_level.h"
+#include "core/log.h"
 
 PYBIND11_MODULE(_cortado, module) {
   if (cortado::kCompiledIsa > cortado::machine_isa())  // a program would end before main()

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "bindings/python/training.h"
 #include "core/context.h"
 #include "net/observed_net.h"
 #include "proto/files/read_text.h"
-#include "bindings/python/training.h"
 
 namespace cortado::pymodule {
 

@@ -1,10 +1,10 @@
 #include "net/predictor.h"
 
-#include "core/device/device_name.h"
-#include "core/precision.h"
 #include "bindings/python/arrays.h"
 #include "bindings/python/classes.h"
 #include "bindings/python/options.h"
+#include "core/device/device_name.h"
+#include "core/precision.h"
 
 namespace py = pybind11;
 using namespace py::literals;

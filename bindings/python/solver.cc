@@ -1,9 +1,9 @@
 #include <pybind11/stl.h>
 
-#include "proto/files/read_text.h"
 #include "bindings/python/classes.h"
 #include "bindings/python/net_handle.h"
 #include "bindings/python/options.h"
+#include "proto/files/read_text.h"
 
 namespace py = pybind11;
 using namespace py::literals;

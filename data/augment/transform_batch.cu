@@ -1,7 +1,7 @@
-#include "core/loops/divisor.h"
 #include "core/error.h"
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/divisor.h"
+#include "core/loops/for_each.h"
 #include "data/augment/augment.h"
 #include "data/augment/transform_batch.h"
 

@@ -3,9 +3,9 @@
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/shape.h"
+#include "formats/npy.h"
 #include "proto/cortado.pb.h"
 #include "proto/weights/file_kind.h"
-#include "formats/npy.h"
 
 namespace cortado::data {
 

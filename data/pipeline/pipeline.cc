@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/rng.h"
 #include "core/process/signals_blocked.h"
+#include "core/rng.h"
 #include "core/threads/start_thread.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "data/pipeline/pipeline_state.h"

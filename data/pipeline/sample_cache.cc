@@ -11,8 +11,8 @@
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/process/signals_blocked.h"
-#include "core/threads/start_thread.h"
 #include "core/text/text.h"
+#include "core/threads/start_thread.h"
 
 namespace cortado::data {
 

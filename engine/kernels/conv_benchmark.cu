@@ -2,8 +2,8 @@
 #include <chrono>
 #include <limits>
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/conv_benchmark.h"
 #include "kernels/cpu/evict.h"
 

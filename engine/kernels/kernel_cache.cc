@@ -4,9 +4,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/bounded_json.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
 #include "kernels/conv.h"
 #include "kernels/cpu_level.h"
 #include "kernels/devices.h"

@@ -1,5 +1,5 @@
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "net/losses.h"
 
 namespace cortado {

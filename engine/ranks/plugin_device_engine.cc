@@ -6,8 +6,8 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/process/signals_blocked.h"
+#include "core/text/format.h"
 #include "ranks/device_engine.h"
 #include "ranks/device_plugin.h"
 #include "ranks/plugin.h"

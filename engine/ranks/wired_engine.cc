@@ -9,9 +9,9 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/log.h"
 #include "core/process/signals_blocked.h"
+#include "core/text/format.h"
 #include "core/threads/start_thread.h"
 #include "ranks/rank_list.h"
 

@@ -8,8 +8,8 @@
 
 namespace cortado::hdf5 {
 
-/// Datasets of the file as a stream of tensors (formats/tensor_header.h) on standard output. `wanted`: names, which must
-/// be there and hold numbers, or beginnings of names that end with '/', of which all that hold numbers or text are
+/// Datasets of the file as a stream of tensors (formats/tensor_header.h) on standard output. `wanted`: names, which
+/// must be there and hold numbers, or beginnings of names that end with '/', of which all that hold numbers or text are
 /// taken; empty: all. Fails, before a value is read, where they would be more than `most` bytes. `values` false: the
 /// head alone.
 void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values);

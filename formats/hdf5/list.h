@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "hdf5/slabs.h"
 #include "formats/tensor_header.h"
+#include "hdf5/slabs.h"
 
 namespace cortado::hdf5 {
 

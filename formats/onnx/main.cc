@@ -5,12 +5,12 @@
 #include <limits>
 #include <new>
 
+#include "core/cpu/lesser_cpu.h"
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
-#include "core/cpu/lesser_cpu.h"
-#include "core/log.h"
 #include "core/files/mapped_file.h"
+#include "core/log.h"
 #include "core/process/process_limits.h"
 #include "core/text/shape_text.h"
 #include "onnx/export/export.h"

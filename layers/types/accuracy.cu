@@ -11,10 +11,10 @@
 #include "core/device/device_memory.h"
 #include "core/error.h"
 #include "core/text/format.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/losses/class_notes.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

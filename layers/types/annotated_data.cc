@@ -1,12 +1,12 @@
 // AnnotatedData: images and the objects in them, from a database of AnnotatedDatums. The second top is 1 x 1 x rows x 8
-// (layers/common/detection/ground_truth.h). Caffe has as many rows as the batch has objects; here there are as many as a batch
-// may have, the rest of them -1, which the layers that read objects pass over.
+// (layers/common/detection/ground_truth.h). Caffe has as many rows as the batch has objects; here there are as many as
+// a batch may have, the rest of them -1, which the layers that read objects pass over.
 //
 // Boxes go with the pixels through whatever transform_param does; in training annotated_data_param's samplers choose
 // the part that is shown.
 
-#include "core/error.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
 #include "data/lmdb/lmdb.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"

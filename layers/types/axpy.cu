@@ -2,8 +2,8 @@
 // block with squeeze and excitation. da = sum of dy x over the places, dx = dy a, dz = dy.
 
 #include "core/error.h"
-#include "layers/common/weights/channel_sums.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/channel_sums.h"
 #include "layers/registry.h"
 
 namespace cortado {

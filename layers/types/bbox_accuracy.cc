@@ -9,9 +9,9 @@
 
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/registry.h"
 

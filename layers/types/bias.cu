@@ -1,10 +1,10 @@
 // Bias: y = x + b, where b (a weight, or the second bottom) has some extents of x and is repeated over the others.
 // dx = dy, db = sum of dy over what b is repeated for.
 
-#include "layers/common/weights/channel_sums.h"
 #include "layers/common/loops/copies.h"
-#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/channel_sums.h"
+#include "layers/common/weights/filler.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -16,9 +16,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/common/detection/template_field.h"
 #include "layers/dynamic_rows.h"

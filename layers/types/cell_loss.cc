@@ -20,11 +20,11 @@
 #include <cmath>
 
 #include "core/box.h"
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
-#include "layers/common/weights/kept_gradient.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/kept_gradient.h"
 
 namespace cortado {
 

@@ -1,6 +1,6 @@
-// CTCGreedyDecoder: the labels of the best path (layers/common/losses/best_path.h) of scores T x N x C, as N x T with -1
-// behind the last label of each sequence. With labels as a second bottom y is the share of sequences that are right, as
-// in caffe_ocr's fork. There the blank is class 0, as for WarpCTCLoss, unless blank_index says otherwise; -1 is the
+// CTCGreedyDecoder: the labels of the best path (layers/common/losses/best_path.h) of scores T x N x C, as N x T with
+// -1 behind the last label of each sequence. With labels as a second bottom y is the share of sequences that are right,
+// as in caffe_ocr's fork. There the blank is class 0, as for WarpCTCLoss, unless blank_index says otherwise; -1 is the
 // last class. ctc_merge_repeated: false keeps repetitions. The sequence indicators that the layer took as its second
 // bottom where it comes from, and its scores and editing distances, are not available.
 

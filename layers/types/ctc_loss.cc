@@ -1,7 +1,7 @@
-// CtcLoss: connectionist temporal classification (layers/common/losses/ctc_loss.h), as crnn.caffe has it. There alphabet_size
-// and time_step must be given; here what is given must be what bottom[0] has. Forks that call Baidu's warp-ctc name the
-// layer WarpCTCLoss: the blank is class 0 unless ctc_loss_param says otherwise, and the sequence indicators that some
-// take as further bottoms are not available.
+// CtcLoss: connectionist temporal classification (layers/common/losses/ctc_loss.h), as crnn.caffe has it. There
+// alphabet_size and time_step must be given; here what is given must be what bottom[0] has. Forks that call Baidu's
+// warp-ctc name the layer WarpCTCLoss: the blank is class 0 unless ctc_loss_param says otherwise, and the sequence
+// indicators that some take as further bottoms are not available.
 
 #include "layers/common/losses/ctc_loss.h"
 

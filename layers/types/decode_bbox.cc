@@ -10,9 +10,9 @@
 
 #include <algorithm>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"

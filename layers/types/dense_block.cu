@@ -20,9 +20,9 @@
 #include "core/log.h"
 #include "core/rng.h"
 #include "kernels/scratch.h"
+#include "layers/common/loops/strips.h"
 #include "layers/common/weights/dense_block_form.h"
 #include "layers/common/weights/running_average.h"
-#include "layers/common/loops/strips.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -3,7 +3,8 @@
 //     Q = softmax(s), then max_iter times Q = softmax(s + sum over the kernels of w K Q)
 // where K Q is the mean of Q over all pixels, weighted by a Gaussian of their distance: in places (pos_w, pos_xy_std),
 // or in places and colours (bi_w, bi_xy_std, bi_rgb_std), those of x[2]. One entry of a list is one kernel. Gaussians
-// are filtered by layers/common/loops/permutohedral.h, so the result is an approximation, the same for any number of threads.
+// are filtered by layers/common/loops/permutohedral.h, so the result is an approximation, the same for any number of
+// threads.
 //
 // x[1] tells the height and width of each image within x[0] (N x 1 x 1 x 2); beyond them y is 0. y is Q, or with
 // output_probability: false the best class, N x 1 x H x W. It is computed on the host and has no gradient.
@@ -11,9 +12,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "core/threads/threads.h"
 #include "layers/common/loops/permutohedral.h"
 #include "layers/registry.h"

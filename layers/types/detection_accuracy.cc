@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
 #include "core/device/host_view.h"
-#include "layers/common/losses/branch_labels.h"
+#include "core/error.h"
 #include "layers/common/detection/template_field.h"
+#include "layers/common/losses/branch_labels.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,9 +1,9 @@
 // DetectionEvaluate: judges detections (bottom[0], rows as DetectionOutput's) by the objects that are there (bottom[1],
-// layers/common/detection/ground_truth.h). y is 1 x 1 x rows x 5: for each class but the background a row -1, class, its number
-// of objects, -1, -1; then for each detection image, class, score and whether it is right, and wrong. A detection is
-// right if it overlaps the object of its image and class that it overlaps most by overlap_threshold or more, and no
-// better one has found that object. Difficult objects, unless evaluate_difficult_gt, are not counted, and finding them
-// is neither. Detections go by image, class and score. Average precisions follow from all rows of a test
+// layers/common/detection/ground_truth.h). y is 1 x 1 x rows x 5: for each class but the background a row -1, class,
+// its number of objects, -1, -1; then for each detection image, class, score and whether it is right, and wrong. A
+// detection is right if it overlaps the object of its image and class that it overlaps most by overlap_threshold or
+// more, and no better one has found that object. Difficult objects, unless evaluate_difficult_gt, are not counted, and
+// finding them is neither. Detections go by image, class and score. Average precisions follow from all rows of a test
 // (layers/scoring.h).
 //
 // Overlaps are those of boxes in parts of the image: name_size_file, by which SSD turns them to pixels, is not read.
@@ -13,9 +13,9 @@
 #include <map>
 #include <vector>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/detection_rows.h"
 #include "layers/common/detection/ground_truth.h"
 #include "layers/registry.h"

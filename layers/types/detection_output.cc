@@ -15,16 +15,16 @@
 #include <optional>
 #include <vector>
 
-#include "core/error.h"
-#include "core/text/format.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
 #include "core/log.h"
+#include "core/text/format.h"
 #include "core/threads/threads.h"
 #include "layers/common/detection/box_coding.h"
 #include "layers/common/detection/detection_rows.h"
 #include "layers/common/detection/detection_shapes.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/detection/suppression.h"
+#include "layers/common/shape_rules.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"

@@ -6,8 +6,8 @@
 // fixes: another layout of the same tensor has another mask. Caffe refuses p = 0; here it means "nothing is dropped".
 
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/rng.h"
+#include "core/text/format.h"
 #include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 

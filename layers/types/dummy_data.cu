@@ -3,10 +3,10 @@
 // passes, so they are written each time.
 
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/rng.h"
-#include "layers/common/weights/filler.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 #include "layers/registry.h"
 
 namespace cortado {

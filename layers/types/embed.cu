@@ -4,9 +4,9 @@
 
 #include <cmath>
 
-#include "layers/common/weights/filler.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 #include "layers/picked_rows.h"
 #include "layers/registry.h"
 

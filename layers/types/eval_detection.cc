@@ -11,16 +11,17 @@
 // order, num_class probabilities, num_object scores and boxes of 4 (x and y in the cell with constriant; roots of width
 // and height with sqrt), each number for all cells; bottom[1] has for all cells difficult, whether there is an object,
 // its class, and then boxes of 4 cell by cell. With biases it is that of YOLO v2's ports: predictions of
-// layers/common/detection/box_grid.h, and rows of class, x, y, width, height that end where x is 0; boxes that score less than
-// 0.005 are left out; side, sqrt and constriant have no effect. There a box that overlaps no object by threshold is not
-// wrong, and without nms nothing is found; here it is as above. A third bottom, the images, is not looked at.
+// layers/common/detection/box_grid.h, and rows of class, x, y, width, height that end where x is 0; boxes that score
+// less than 0.005 are left out; side, sqrt and constriant have no effect. There a box that overlaps no object by
+// threshold is not wrong, and without nms nothing is found; here it is as above. A third bottom, the images, is not
+// looked at.
 
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/box_grid.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/registry.h"

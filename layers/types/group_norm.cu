@@ -6,8 +6,8 @@
 // samples.
 
 #include "core/error.h"
-#include "layers/common/needs.h"
 #include "layers/common/loops/row_moments.h"
+#include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/types/group_norm.h"

@@ -10,8 +10,8 @@
 #include <algorithm>
 
 #include "core/device/device_memory.h"
-#include "core/error.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
 #include "data/formats/hdf5_rows.h"
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/record_layer.h"

@@ -6,12 +6,12 @@
 // when the layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
 
 #include "core/device/device_memory.h"
-#include "core/error.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
 #include "core/log.h"
+#include "formats/hdf5_file.h"
 #include "layers/batch_memory.h"
 #include "layers/registry.h"
-#include "formats/hdf5_file.h"
 
 namespace cortado {
 

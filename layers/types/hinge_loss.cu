@@ -1,8 +1,8 @@
 // HingeLoss: with m = max(0, 1 - x) for an item's class and m = max(0, 1 + x) for the others, y = sum of m / N (L1) or
 // sum of m^2 / N (L2), N being the extent of axis 0 alone. The classes are all elements of an item.
 
-#include "layers/common/losses/class_loss.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/losses/class_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

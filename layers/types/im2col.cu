@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "kernels/conv_lines.h"
-#include "layers/common/windows/conv_window.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
+#include "layers/common/windows/conv_window.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -29,9 +29,9 @@
 #include <cmath>
 #include <optional>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "data/formats/printable.h"
 #include "data/image/image.h"
 #include "data/image/image_file_reader.h"

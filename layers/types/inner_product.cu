@@ -10,11 +10,11 @@
 #include "core/error.h"
 #include "kernels/inner_product.h"
 #include "kernels/quantized_conv.h"
+#include "layers/common/loops/relu_mask.h"
+#include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
 #include "layers/common/weights/linear_weights.h"
 #include "layers/common/weights/quantization.h"
-#include "layers/common/loops/relu_mask.h"
-#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

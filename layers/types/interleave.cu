@@ -3,8 +3,8 @@
 // end with, in one pass over memory (graph/passes/interleave_concats.cc). Backward hands each bottom its channels of
 // dy.
 
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/strips.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

@@ -1,5 +1,5 @@
-// LabelsequenceAccuracy: the share of sequences for which the labels of the best path (layers/common/losses/best_path.h) of
-// scores N x T x C are those of bottom[1], as crnn.caffe has it.
+// LabelsequenceAccuracy: the share of sequences for which the labels of the best path
+// (layers/common/losses/best_path.h) of scores N x T x C are those of bottom[1], as crnn.caffe has it.
 
 #include "core/error.h"
 #include "layers/common/losses/best_path.h"

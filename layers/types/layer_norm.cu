@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "layers/common/weights/affine_weights.h"
-#include "layers/common/needs.h"
 #include "layers/common/loops/row_moments.h"
+#include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/affine_weights.h"
 #include "layers/registry.h"
 
 namespace cortado {

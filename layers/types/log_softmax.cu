@@ -3,9 +3,9 @@
 //   dx = dy - e^y (sum of dy)
 
 #include "core/half.h"
-#include "layers/common/shape_rules.h"
-#include "layers/common/losses/softmax_rows.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/losses/softmax_rows.h"
+#include "layers/common/shape_rules.h"
 #include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 

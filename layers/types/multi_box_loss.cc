@@ -21,16 +21,16 @@
 #include <optional>
 #include <vector>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "core/threads/threads.h"
 #include "layers/common/detection/box_coding.h"
 #include "layers/common/detection/detection_shapes.h"
 #include "layers/common/detection/ground_truth.h"
-#include "layers/common/weights/kept_gradient.h"
-#include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/detection/suppression.h"
+#include "layers/common/losses/loss_normalizer.h"
+#include "layers/common/weights/kept_gradient.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -2,8 +2,8 @@
 // label and N the extent of axis 0 alone. The classes are all elements of an item; x is not normalised.
 // dx = -dy / (N max(p, 1e-20)) at the label and 0 elsewhere: below the floor the slope stays what it is there.
 
-#include "layers/common/losses/class_loss.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/losses/class_loss.h"
 #include "layers/registry.h"
 
 namespace cortado {

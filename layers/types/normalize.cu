@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/weights/filler.h"
-#include "layers/common/needs.h"
 #include "layers/common/loops/row_moments.h"
+#include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,8 +1,8 @@
 // Parameter: y is a learned weight of the shape that parameter_param.shape says, and has no bottom. It starts as zeros,
 // as in Caffe, unless weights are loaded.
 
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

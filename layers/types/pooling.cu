@@ -1,6 +1,6 @@
-// Pooling: the maximum or the average of each window (layers/common/windows/pool_window.h) of the last two axes, or a value
-// drawn from it (layers/types/stochastic_pooling.h); or of the last three, where x has five or kernel_size_3d is given
-// (layers/types/volume_pooling.h). A second top of MAX gets the place h * W + w of each maximum, as a float.
+// Pooling: the maximum or the average of each window (layers/common/windows/pool_window.h) of the last two axes, or a
+// value drawn from it (layers/types/stochastic_pooling.h); or of the last three, where x has five or kernel_size_3d is
+// given (layers/types/volume_pooling.h). A second top of MAX gets the place h * W + w of each maximum, as a float.
 //
 // MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
 // in dy's own memory. What was there before pooling is then needed by nobody.
@@ -8,8 +8,8 @@
 #include "core/error.h"
 #include "kernels/pool.h"
 #include "layers/common/fusion_kinds.h"
-#include "layers/common/windows/pool_window.h"
 #include "layers/common/loops/relu_mask.h"
+#include "layers/common/windows/pool_window.h"
 #include "layers/registry.h"
 #include "layers/types/stochastic_pooling.h"
 #include "layers/types/volume_pooling.h"

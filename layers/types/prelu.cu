@@ -2,10 +2,10 @@
 // da[c] = sum over dy * min(x, 0).
 
 #include "core/error.h"
-#include "layers/common/weights/channel_sums.h"
-#include "layers/common/weights/filler.h"
 #include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/channel_sums.h"
+#include "layers/common/weights/filler.h"
 #include "layers/registry.h"
 
 namespace cortado {

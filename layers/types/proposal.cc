@@ -17,12 +17,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/detection/box_offsets.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/detection/suppression.h"
+#include "layers/common/shape_rules.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

@@ -21,10 +21,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/error.h"
-#include "core/text/format.h"
 #include "core/device/host_view.h"
+#include "core/error.h"
 #include "core/rng.h"
+#include "core/text/format.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/common/shape_rules.h"
 #include "layers/dynamic_rows.h"

@@ -12,8 +12,8 @@
 #include "core/device/host_view.h"
 #include "core/log.h"
 #include "layers/batch_memory.h"
-#include "layers/common/weights/given_values.h"
 #include "layers/common/data/python_object.h"
+#include "layers/common/weights/given_values.h"
 #include "layers/dynamic_rows.h"
 #include "layers/registry.h"
 

@@ -4,8 +4,8 @@
 
 #include <cmath>
 
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,5 +1,5 @@
-// RegionLoss: YOLO v2's loss, as in its ports to Caffe. Predictions and objects are those of layers/common/detection/box_grid.h
-// and grid_loss.h; the anchors (biases) are in cells, one for each box of a cell.
+// RegionLoss: YOLO v2's loss, as in its ports to Caffe. Predictions and objects are those of
+// layers/common/detection/box_grid.h and grid_loss.h; the anchors (biases) are in cells, one for each box of a cell.
 //
 // An object belongs to the cell that has its centre and there to the box whose anchor (bias_match; else whose predicted
 // shape) is nearest to its own shape; of several objects with one box the last counts. What boxes cost, s being the

@@ -5,8 +5,8 @@
 
 #include "core/loops/fast_math.h"
 #include "kernels/scratch.h"
-#include "layers/common/recurrent/recurrent.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/recurrent/recurrent.h"
 #include "layers/registry.h"
 
 namespace cortado {

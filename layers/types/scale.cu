@@ -3,9 +3,9 @@
 // filler g starts as 1, not as Caffe's usual 0.
 
 #include "layers/common/loops/broadcast.h"
+#include "layers/common/shape_rules.h"
 #include "layers/common/weights/channel_sums.h"
 #include "layers/common/weights/filler.h"
-#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

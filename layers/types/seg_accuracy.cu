@@ -9,12 +9,12 @@
 #include <cmath>
 
 #include "core/device/device_memory.h"
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

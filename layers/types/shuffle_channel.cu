@@ -7,8 +7,8 @@
 #include "core/device/device_memory.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

@@ -9,10 +9,10 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/loops/typed.h"
 #include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 

@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/strips.h"
 #include "layers/common/loops/whole_blocks.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -14,9 +14,9 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/shape_rules.h"
-#include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -5,8 +5,8 @@
 //
 // The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
 // labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone, and so
-// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame, layers/common/losses/softmax_loss.h, says
-// the rest.
+// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame,
+// layers/common/losses/softmax_loss.h, says the rest.
 
 #include <cfloat>
 #include <cmath>
@@ -14,8 +14,8 @@
 #include "core/error.h"
 #include "core/text/format.h"
 #include "layers/common/losses/class_weights.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/losses/softmax_loss.h"
+#include "layers/common/shape_rules.h"
 #include "layers/common/windows/volume_options.h"
 #include "layers/registry.h"
 #include "layers/types/softmax_with_loss.h"

@@ -5,10 +5,10 @@
 // The factors of the channels are a pure function of (seed, layer, forward pass, channel), made again in backward.
 
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/rng.h"
-#include "layers/common/shape_rules.h"
+#include "core/text/format.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

@@ -1,8 +1,8 @@
 // Split: every top is the bottom's own memory; backward sums the tops' gradients, as many as arrive, in their order.
 // A pass puts one behind every value with several readers.
 
-#include "layers/common/loops/copies.h"
 #include "layers/common/fusion_kinds.h"
+#include "layers/common/loops/copies.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
 

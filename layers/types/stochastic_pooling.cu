@@ -3,8 +3,8 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "layers/common/windows/pool_window.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/windows/pool_window.h"
 #include "layers/types/stochastic_pooling.h"
 
 namespace cortado {

@@ -2,8 +2,8 @@
 // copies.
 
 #include "core/error.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {

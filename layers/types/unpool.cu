@@ -10,9 +10,9 @@
 #include <cmath>
 
 #include "core/device/device_memory.h"
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 #include "layers/common/loops/copies.h"
 #include "layers/registry.h"
 #include "layers/types/unpool.h"

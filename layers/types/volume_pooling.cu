@@ -2,8 +2,8 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/windows/pool_window.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/windows/pool_window.h"
 #include "layers/types/volume_pooling.h"
 
 namespace cortado {

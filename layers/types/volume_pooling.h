@@ -1,8 +1,8 @@
 #pragma once
 
 // Pooling over windows of three axes, of N x C x D x H x W. The number of windows along an axis and what an average is
-// divided by are those of two axes (layers/common/windows/pool_window.h). MAX and AVE; there is no second top. Pooling with
-// kernel_size_3d, Pooling3D and PoolingND are this; they differ in how their options are written.
+// divided by are those of two axes (layers/common/windows/pool_window.h). MAX and AVE; there is no second top. Pooling
+// with kernel_size_3d, Pooling3D and PoolingND are this; they differ in how their options are written.
 
 #include <memory>
 #include <string>

@@ -10,8 +10,8 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/shape_rules.h"
 #include "layers/layer.h"
 #include "layers/registry.h"
 #include "layers/scoring.h"

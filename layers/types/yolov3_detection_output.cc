@@ -1,6 +1,6 @@
 // Yolov3DetectionOutput: the objects that YOLO v3 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
-// (layers/common/detection/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are those of
-// layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
+// (layers/common/detection/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are
+// those of layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
 //
 // There all images of a batch are taken for one, image 0; here each has rows of its own. There a box stands once for
 // each class that is sure enough, and of those the surest suppresses the others, as here.

@@ -6,8 +6,8 @@
 
 #include "core/error.h"
 #include "core/files/mapped_file.h"
-#include "proto/weights/dialect_clues.h"
 #include "proto/upgrade/upgrade.h"
+#include "proto/weights/dialect_clues.h"
 
 namespace cortado {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/text/override_path.h"
 #include "proto/files/read_text.h"
+#include "proto/text/override_path.h"
 
 namespace cortado {
 

@@ -6,10 +6,10 @@
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "proto/files/binary_net.h"
-#include "proto/weights/file_kind.h"
-#include "proto/weights/onnx_file.h"
 #include "proto/text/text_reader.h"
 #include "proto/upgrade/upgrade.h"
+#include "proto/weights/file_kind.h"
+#include "proto/weights/onnx_file.h"
 
 namespace cortado {
 

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "proto/weights/weights_file.h"
 #include "formats/wire.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "proto/upgrade/upgrade_layers.h"
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/blob_reader.h"
 #include "proto/weights/dialect_clues.h"
-#include "proto/upgrade/upgrade_layers.h"
 
 namespace cortado {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "proto/weights/weights_file.h"
 #include "formats/wire.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "proto/weights/weights_origin.h"
 #include "formats/wire.h"
+#include "proto/weights/weights_origin.h"
 
 namespace cortado {
 

@@ -2,9 +2,9 @@
 
 #include "core/error.h"
 #include "core/files/mapped_file.h"
+#include "formats/wire.h"
 #include "proto/weights/safetensors.h"
 #include "proto/weights/weights_npz.h"
-#include "formats/wire.h"
 
 namespace cortado {
 

@@ -11,9 +11,9 @@
 #include "core/files/file_error.h"
 #include "core/files/mapped_file.h"
 #include "core/process/program_path.h"
-#include "proto/weights/file_kind.h"
 #include "formats/hdf5_file.h"
 #include "formats/helper_process.h"
+#include "proto/weights/file_kind.h"
 
 namespace cortado {
 

@@ -6,9 +6,9 @@
 
 #include "core/error.h"
 #include "core/half.h"
-#include "proto/weights/batch_norm_form.h"
 #include "formats/safetensors_header.h"
 #include "formats/value_bytes.h"
+#include "proto/weights/batch_norm_form.h"
 
 namespace cortado {
 

@@ -11,10 +11,10 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
+#include "formats/wire.h"
 #include "proto/weights/file_kind.h"
 #include "proto/weights/solver_state_hdf5.h"
 #include "proto/weights/weights_hdf5.h"
-#include "formats/wire.h"
 
 namespace cortado {
 

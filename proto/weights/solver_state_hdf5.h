@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/files/file.h"
-#include "proto/cortado.pb.h"
 #include "formats/hdf5_file.h"
+#include "proto/cortado.pb.h"
 
 namespace cortado {
 

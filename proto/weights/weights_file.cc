@@ -4,11 +4,12 @@
 #include <filesystem>
 #include <limits>
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 #include "core/files/file.h"
-#include "core/log.h"
 #include "core/files/mapped_file.h"
+#include "core/log.h"
+#include "formats/wire.h"
 #include "proto/weights/blob_reader.h"
 #include "proto/weights/caffemodel_reader.h"
 #include "proto/weights/file_kind.h"
@@ -17,7 +18,6 @@
 #include "proto/weights/weights_checksum.h"
 #include "proto/weights/weights_hdf5.h"
 #include "proto/weights/weights_npz.h"
-#include "formats/wire.h"
 
 namespace cortado {
 

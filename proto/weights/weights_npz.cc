@@ -4,12 +4,12 @@
 #include <map>
 #include <set>
 
-#include "core/files/crc.h"
 #include "core/error.h"
-#include "proto/weights/absent_blob.h"
+#include "core/files/crc.h"
 #include "formats/npy.h"
 #include "formats/value_bytes.h"
 #include "formats/zip.h"
+#include "proto/weights/absent_blob.h"
 
 namespace cortado {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/weights/weights_file.h"
 #include "formats/wire.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

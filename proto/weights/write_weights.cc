@@ -3,16 +3,16 @@
 
 #include <limits>
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 #include "core/files/file.h"
+#include "formats/value_bytes.h"
+#include "formats/wire.h"
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/safetensors.h"
-#include "formats/value_bytes.h"
 #include "proto/weights/weights_checksum.h"
 #include "proto/weights/weights_hdf5.h"
 #include "proto/weights/weights_npz.h"
-#include "formats/wire.h"
 
 namespace cortado {
 

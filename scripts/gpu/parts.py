@@ -21,14 +21,15 @@ HINTS = {  # by part: where to look where it failed
     'devices': '"no kernel image": build with CUDAARCHS of this GPU; "insufficient driver": CUDA 13 wants 580 or later',
     'tests': 'a test that fails alone, too, is the cause: --log has its words; then compute-sanitizer on it',
     'copy': 'the driver; nothing else is worth running',
-    'graph': '"could not be made": --log names the call that may not be recorded (engine/core/device/captured_work.cc); '
-             'DIFFERENT: something is an argument that should lie in device memory',
+    'graph': '"could not be made": --log names the call that may not be recorded '
+             '(engine/core/device/captured_work.cc); DIFFERENT: something is an argument that should lie in device memory',
     'step': 'cortado train --gpu=0 --eager with a smaller --batch; then the layer that --log names',
     'time': 'the layer that --log names',
     'decode': '--log: engine/kernels/nvjpeg/jpeg_decoder.cc names the call that failed; --decode=cpu goes without it',
     'tune': '"... is not taken" in --log: engine/kernels/conv_benchmark.cu passed over an engine that does not run',
     'parity': 'the first case that fails by itself: tests/parity/run_parity.py PROGRAM CASE --gpu=0',
-    'resume': 'engines with another order of sums each time (engine/kernels/cuda/conv_cudnn.cc), or a wait that is missing',
+    'resume': 'engines with another order of sums each time (engine/kernels/cuda/conv_cudnn.cc), or a wait that is '
+              'missing',
     'sanitizer': 'the first report in --log',
     'bench': 'is there a PyTorch in --python?'}
 

@@ -2,9 +2,9 @@
 // `cortado data sheet`.
 #include <filesystem>
 
+#include "core/files/file.h"
 #include "core/text/base64.h"
 #include "core/text/bounded_json.h"
-#include "core/files/file.h"
 #include "studio/temporary.h"
 #include "studio/transform_text.h"
 #include "studio/workplace.h"

@@ -1,6 +1,6 @@
 // Nets and solvers as texts: listed, read, written, checked as they are typed and drawn.
-#include "core/text/bounded_json.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
 #include "studio/temporary.h"
 #include "studio/workplace.h"
 #include "tools/starter/starting_net.h"

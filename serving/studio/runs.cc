@@ -1,9 +1,9 @@
 // Runs as pages watch them: the list, one run's record, its metrics and its log as they grow.
 #include "core/files/file.h"
-#include "tools/runs/run_folder.h"
-#include "tools/runs/run_record.h"
 #include "studio/run_index.h"
 #include "studio/workplace.h"
+#include "tools/runs/run_folder.h"
+#include "tools/runs/run_record.h"
 
 namespace cortado::studio {
 

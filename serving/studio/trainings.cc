@@ -7,13 +7,13 @@
 #include <set>
 #include <thread>
 
-#include "core/text/bounded_json.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
+#include "studio/workplace.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
-#include "studio/workplace.h"
 #include "tools/starter/starting_net.h"
 
 namespace cortado::studio {

@@ -1,7 +1,7 @@
 // A snapshot is tried on an image, and looked into, by a child of this program (look/).
-#include "core/text/bounded_json.h"
 #include "core/files/file.h"
 #include "core/process/program_path.h"
+#include "core/text/bounded_json.h"
 #include "studio/temporary.h"
 #include "studio/workplace.h"
 #include "tools/infer/image_files.h"

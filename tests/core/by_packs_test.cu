@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/device/device_memory.h"
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 
 namespace cortado {
 namespace {

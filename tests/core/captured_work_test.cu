@@ -4,9 +4,9 @@
 
 #include "core/device/captured_work.h"
 #include "core/device/device_memory.h"
-#include "core/loops/for_each.h"
 #include "core/device/host_waits.h"
 #include "core/device/late_copy.h"
+#include "core/loops/for_each.h"
 
 namespace cortado {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/error.h"
 #include "core/device/simulated_device.h"
+#include "core/error.h"
 
 namespace cortado {
 namespace {

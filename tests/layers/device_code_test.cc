@@ -14,8 +14,8 @@
 #include "data/formats/datum.h"
 #include "data/image/image.h"
 #include "data/lmdb/lmdb_writer.h"
-#include "layers/registry.h"
 #include "formats/hdf5_file.h"
+#include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

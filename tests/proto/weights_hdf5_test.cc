@@ -8,8 +8,8 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "proto/weights/absent_blob.h"
 #include "formats/hdf5_file.h"
+#include "proto/weights/absent_blob.h"
 #include "proto/weights/solver_state_file.h"
 #include "proto/weights/solver_state_hdf5.h"
 #include "tests/harness/hdf5_here.h"

@@ -6,12 +6,12 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 #include "core/rng.h"
 #include "formats/npy.h"
-#include "proto/weights/write_weights.h"
 #include "formats/zip.h"
+#include "proto/weights/write_weights.h"
 
 namespace cortado {
 namespace {

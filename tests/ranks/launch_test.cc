@@ -10,8 +10,8 @@
 #include <fstream>
 #include <functional>
 
-#include "core/files/descriptor.h"
 #include "core/error.h"
+#include "core/files/descriptor.h"
 #include "core/files/file.h"
 #include "tests/ranks/probes.h"
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tests/solvers/training.h"
 #include "tools/runs/tensorboard/event_writer.h"
 #include "tools/runs/tensorboard/events.pb.h"
-#include "tests/solvers/training.h"
 
 namespace cortado::runs {
 namespace {

@@ -1,9 +1,9 @@
 #include <cmath>
 #include <regex>
 
+#include "tests/solvers/training.h"
 #include "tools/runs/metrics_file.h"
 #include "tools/runs/metrics_writer.h"
-#include "tests/solvers/training.h"
 
 namespace cortado::runs {
 namespace {

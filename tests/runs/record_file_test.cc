@@ -1,7 +1,7 @@
 #include "tools/runs/tensorboard/record_file.h"
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 #include "tests/solvers/training.h"
 
 namespace cortado::runs {

@@ -7,14 +7,14 @@
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/text/format.h"
-#include "tools/program/command.h"
 #include "tools/convert/convert_onnx.h"
 #include "tools/convert/convert_report.h"
 #include "tools/convert/convert_weights.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"
-#include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -10,8 +10,8 @@
 #include "core/text/shape_text.h"
 #include "formats/helper_process.h"
 #include "proto/weights/onnx_file.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
 
 namespace cortado::tools {
 

@@ -5,9 +5,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
+#include "core/text/dumped_json.h"
 #include "core/text/format.h"
 #include "tools/output/terminal.h"
 

@@ -6,10 +6,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/log.h"
-#include "proto/weights/batch_norm_form.h"
+#include "core/text/dumped_json.h"
 #include "proto/files/read_text.h"
+#include "proto/weights/batch_norm_form.h"
 #include "proto/weights/write_weights.h"
 #include "tools/output/output_name.h"
 #include "tools/output/terminal.h"

@@ -5,13 +5,13 @@
 #include "layers/common/data/data_layer.h"
 #include "layers/registry.h"
 #include "proto/text/positions.h"
-#include "tools/program/command.h"
 #include "tools/data/data_command.h"
 #include "tools/options/decode_flag.h"
 #include "tools/options/net_file.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
 #include "tools/options/skip_bad_flag.h"
+#include "tools/output/output_name.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

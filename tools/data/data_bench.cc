@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/device/device_memory.h"
-#include "core/text/format.h"
 #include "core/tensor.h"
+#include "core/text/format.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "tools/data/data_command.h"
 #include "tools/options/decode_flag.h"

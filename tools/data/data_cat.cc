@@ -2,9 +2,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
+#include "core/text/dumped_json.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
 #include "data/formats/annotated_datum.h"

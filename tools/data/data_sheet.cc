@@ -15,8 +15,8 @@
 #include "data/image/png.h"
 #include "tools/canvas.h"
 #include "tools/data/data_command.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
 
 namespace cortado::tools {
 

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file_error.h"
+#include "core/text/dumped_json.h"
 #include "core/text/format.h"
 #include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"

@@ -6,10 +6,10 @@
 #include "core/log.h"
 #include "data/convert/compute_mean.h"
 #include "formats/npy.h"
-#include "tools/program/command.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"
-#include "tools/options/run_options.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -4,20 +4,20 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/log.h"
+#include "core/text/dumped_json.h"
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/infer/class_names.h"
-#include "tools/program/command.h"
-#include "tools/net/frozen_net.h"
 #include "tools/infer/guesses.h"
 #include "tools/infer/image_files.h"
 #include "tools/infer/image_input.h"
+#include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -6,24 +6,24 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file.h"
+#include "core/text/dumped_json.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/canvas.h"
-#include "tools/program/command.h"
 #include "tools/infer/detection_names.h"
 #include "tools/infer/detections.h"
-#include "tools/net/frozen_net.h"
 #include "tools/infer/image_files.h"
 #include "tools/infer/image_input.h"
+#include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

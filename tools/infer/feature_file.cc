@@ -5,9 +5,9 @@
 #include "core/files/file.h"
 #include "data/convert/dataset_builder.h"
 #include "data/lmdb/lmdb_writer.h"
-#include "proto/cortado.pb.h"
 #include "formats/hdf5_file.h"
 #include "formats/npy.h"
+#include "proto/cortado.pb.h"
 #include "tools/options/flags.h"
 
 namespace cortado::tools {

@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
-#include "tools/program/command.h"
-#include "tools/options/decode_flag.h"
 #include "tools/infer/feature_file.h"
 #include "tools/net/frozen_net.h"
+#include "tools/options/decode_flag.h"
 #include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"
-#include "tools/options/run_options.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

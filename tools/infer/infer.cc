@@ -4,13 +4,13 @@
 #include <map>
 
 #include "core/log.h"
-#include "net/inputs.h"
 #include "formats/npy.h"
-#include "tools/program/command.h"
+#include "net/inputs.h"
 #include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file_error.h"
+#include "core/text/dumped_json.h"
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
 #include "graph/plan.h"
@@ -17,12 +17,12 @@
 #include "solvers/early_stop.h"
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
-#include "tools/program/command.h"
 #include "tools/data/dataset_warnings.h"
-#include "tools/output/finding.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
+#include "tools/output/finding.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 #include "tools/train/training_warnings.h"
 
 namespace cortado::tools {

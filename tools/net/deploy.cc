@@ -8,10 +8,10 @@
 #include "core/log.h"
 #include "core/text/shape_text.h"
 #include "proto/text/write_text.h"
-#include "tools/program/command.h"
 #include "tools/options/net_file.h"
-#include "tools/output/output_name.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -5,12 +5,12 @@
 
 #include "core/files/file.h"
 #include "core/log.h"
-#include "tools/program/command.h"
 #include "tools/options/net_file.h"
-#include "tools/output/output_name.h"
-#include "tools/picture/render.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
+#include "tools/picture/render.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

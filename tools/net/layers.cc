@@ -6,11 +6,11 @@
 #include "layers/registry.h"
 #include "proto/cortado.pb.h"
 #include "proto/text/field_help.h"
-#include "tools/program/command.h"
-#include "tools/output/field_list.h"
 #include "tools/net/layers_page.h"
 #include "tools/options/run_options.h"
+#include "tools/output/field_list.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

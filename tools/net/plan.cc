@@ -6,13 +6,13 @@
 #include "core/log.h"
 #include "graph/passes/passes.h"
 #include "kernels/kernel_cache.h"
-#include "tools/program/command.h"
-#include "tools/options/kernel_choices.h"
-#include "tools/options/net_file.h"
 #include "tools/net/plan_launches.h"
 #include "tools/net/plan_ranks.h"
+#include "tools/options/kernel_choices.h"
+#include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -3,8 +3,8 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/error.h"
+#include "core/text/dumped_json.h"
 #include "solvers/iteration_cost.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"

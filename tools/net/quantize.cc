@@ -12,15 +12,15 @@
 #include "kernels/quantized_conv.h"
 #include "net/calibration.h"
 #include "net/layer_errors.h"
-#include "proto/weights/weights_file.h"
 #include "proto/text/write_text.h"
+#include "proto/weights/weights_file.h"
 #include "solvers/scores.h"
-#include "tools/program/command.h"
 #include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"
-#include "tools/options/run_options.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

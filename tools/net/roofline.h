@@ -1,9 +1,9 @@
 #pragma once
 
 // How near a step comes to what the machine allows. A step has to do its operations and to move its operands; it takes
-// at least the longer of the two times that these would need alone at the machine's peaks (core/cpu/machine_peak.h). The
-// share of that bound in the time it took is its distance to the roofline. Two surprises: operands that lie in a cache
-// are moved faster than memory allows, and an algorithm may do with fewer multiplications than the definition has
+// at least the longer of the two times that these would need alone at the machine's peaks (core/cpu/machine_peak.h).
+// The share of that bound in the time it took is its distance to the roofline. Two surprises: operands that lie in a
+// cache are moved faster than memory allows, and an algorithm may do with fewer multiplications than the definition has
 // (Winograd's does), or with faster ones (of 8-bit integers); either gives shares above one.
 
 #include "graph/plan.h"

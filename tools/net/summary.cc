@@ -7,11 +7,11 @@
 
 #include "core/text/dumped_json.h"
 #include "graph/freeze.h"
-#include "tools/program/command.h"
-#include "tools/options/net_file.h"
 #include "tools/net/net_memory.h"
+#include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

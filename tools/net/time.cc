@@ -6,14 +6,14 @@
 
 #include "core/log.h"
 #include "net/net.h"
-#include "tools/program/command.h"
-#include "tools/options/decode_flag.h"
 #include "tools/net/frozen_net.h"
+#include "tools/net/step_timing.h"
+#include "tools/options/decode_flag.h"
 #include "tools/options/kernel_choices.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
-#include "tools/net/step_timing.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -6,14 +6,14 @@
 
 #include "core/files/file.h"
 #include "core/files/file_error.h"
-#include "core/log.h"
 #include "core/files/mapped_file.h"
+#include "core/log.h"
 #include "proto/files/binary_net.h"
-#include "proto/weights/file_kind.h"
 #include "proto/text/write_text.h"
-#include "tools/program/command.h"
+#include "proto/weights/file_kind.h"
 #include "tools/options/net_file.h"
 #include "tools/output/output_name.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

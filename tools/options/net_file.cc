@@ -4,8 +4,8 @@
 
 #include "core/files/file.h"
 #include "graph/passes/passes.h"
-#include "proto/weights/file_kind.h"
 #include "proto/text/lexer.h"
+#include "proto/weights/file_kind.h"
 #include "proto/weights/onnx_file.h"
 #include "tools/options/flags.h"
 

@@ -7,11 +7,11 @@
 #include "ranks/launch.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"
+#include "tools/options/run_options.h"
+#include "tools/output/terminal.h"
 #include "tools/program/failure.h"
 #include "tools/program/own_command.h"
-#include "tools/options/run_options.h"
 #include "tools/program/signals.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -7,13 +7,13 @@
 #include <set>
 #include <sstream>
 
+#include "tools/output/terminal.h"
 #include "tools/picture/caption.h"
 #include "tools/picture/layout.h"
 #include "tools/picture/ranks.h"
 #include "tools/picture/render.h"
 #include "tools/picture/scene_box.h"
 #include "tools/picture/text_width.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

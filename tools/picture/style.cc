@@ -1,8 +1,8 @@
 #include <iterator>
 
+#include "tools/output/terminal.h"
 #include "tools/picture/render.h"
 #include "tools/picture/scene_box.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -1,11 +1,11 @@
 // The picture as SVG. Every text is told its width in Helvetica (textLength), so that viewers that know this show the
 // same whatever their face; its box has room for wider faces where they do not. Colours are classes; a dark page
 // exchanges them.
+#include "tools/output/terminal.h"
+#include "tools/output/xml_text.h"
 #include "tools/picture/render.h"
 #include "tools/picture/scene.h"
 #include "tools/picture/text_width.h"
-#include "tools/output/terminal.h"
-#include "tools/output/xml_text.h"
 
 namespace cortado::tools {
 

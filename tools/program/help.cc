@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <iostream>
 
+#include "tools/output/terminal.h"
 #include "tools/program/completion.h"
 #include "tools/program/man_page.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -10,15 +10,15 @@
 #include <iostream>
 
 #include "core/cpu/lesser_cpu.h"
-#include "core/log.h"
-#include "core/files/mapped_file.h"
-#include "core/process/process_limits.h"
 #include "core/cpu/restart.h"
+#include "core/files/mapped_file.h"
+#include "core/log.h"
+#include "core/process/process_limits.h"
+#include "tools/output/terminal.h"
 #include "tools/program/caffe_names.h"
 #include "tools/program/failure.h"
 #include "tools/program/help.h"
 #include "tools/program/no_memory.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <sstream>
 
-#include "core/text/bounded_json.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
 
 namespace cortado::tools {
 

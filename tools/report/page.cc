@@ -1,8 +1,8 @@
 #include <string_view>
 
 #include "core/text/dumped_json.h"
-#include "tools/report/report.h"
 #include "tools/output/xml_text.h"
+#include "tools/report/report.h"
 #include "web/web.h"
 
 extern const char cortado_report_script[];

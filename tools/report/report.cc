@@ -7,16 +7,16 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
+#include "solvers/snapshot.h"
+#include "solvers/snapshot_files.h"
+#include "tools/net/step_timing.h"
+#include "tools/report/curves.h"
+#include "tools/report/test_results.h"
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_comparison.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
-#include "solvers/snapshot.h"
-#include "solvers/snapshot_files.h"
-#include "tools/report/curves.h"
-#include "tools/report/test_results.h"
-#include "tools/net/step_timing.h"
 
 namespace cortado::tools {
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <string_view>
 
-#include "core/text/bounded_json.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
 
 namespace cortado::runs {
 

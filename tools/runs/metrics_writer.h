@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "tools/runs/pace.h"
 #include "solvers/observer.h"
+#include "tools/runs/pace.h"
 
 namespace cortado::runs {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "solvers/solver_nets.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_record.h"
-#include "solvers/solver_nets.h"
 
 namespace cortado::runs {
 

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "core/files/descriptor.h"
 #include "core/error.h"
+#include "core/files/descriptor.h"
 #include "core/files/file.h"
 #include "core/log.h"
 #include "core/process/try_for.h"

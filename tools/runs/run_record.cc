@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/text/bounded_json.h"
-#include "core/text/dumped_json.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/text/bounded_json.h"
+#include "core/text/dumped_json.h"
 
 namespace cortado::runs {
 

@@ -3,13 +3,13 @@
 #include "core/files/file.h"
 #include "proto/text/compact_text.h"
 #include "tools/output/progress.h"
+#include "tools/output/terminal.h"
 #include "tools/starter/dataset_folder.h"
 #include "tools/starter/head.h"
 #include "tools/starter/project_text.h"
 #include "tools/starter/schedule.h"
 #include "tools/starter/starting_net.h"
 #include "tools/starter/transform.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -11,10 +11,10 @@
 #include "data/lmdb/lmdb.h"
 #include "proto/text/compact_text.h"
 #include "tools/output/progress.h"
+#include "tools/output/terminal.h"
 #include "tools/starter/head.h"
 #include "tools/starter/project_text.h"
 #include "tools/starter/starting_net.h"
-#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "tools/starter/mirror.h"
 #include "tools/output/terminal.h"
+#include "tools/starter/mirror.h"
 
 namespace cortado::tools {
 

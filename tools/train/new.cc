@@ -3,16 +3,16 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/log.h"
-#include "tools/program/command.h"
-#include "tools/output/output_name.h"
+#include "core/text/dumped_json.h"
 #include "tools/options/run_options.h"
+#include "tools/output/output_name.h"
+#include "tools/output/terminal.h"
+#include "tools/program/command.h"
 #include "tools/starter/project.h"
 #include "tools/starter/starting_net.h"
-#include "tools/output/terminal.h"
 #include "tools/tuner/trial.h"
 
 namespace cortado::tools {

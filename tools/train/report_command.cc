@@ -1,12 +1,12 @@
 // `cortado report`: writes a run's report.html anew.
 #include <iostream>
 
-#include "core/text/dumped_json.h"
 #include "core/log.h"
-#include "tools/runs/run_folder.h"
+#include "core/text/dumped_json.h"
+#include "tools/options/run_options.h"
 #include "tools/program/command.h"
 #include "tools/report/report.h"
-#include "tools/options/run_options.h"
+#include "tools/runs/run_folder.h"
 
 namespace cortado::tools {
 

@@ -2,13 +2,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/process/unix_seconds.h"
-#include "tools/runs/run_comparison.h"
-#include "tools/runs/run_list.h"
-#include "tools/program/command.h"
+#include "core/text/dumped_json.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/command.h"
+#include "tools/runs/run_comparison.h"
+#include "tools/runs/run_list.h"
 
 namespace cortado::tools {
 

@@ -10,17 +10,17 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/text/dumped_json.h"
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
+#include "core/text/dumped_json.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_pruning.h"
-#include "tools/program/command.h"
+#include "tools/convert/weights_difference.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
-#include "tools/convert/weights_difference.h"
+#include "tools/program/command.h"
 
 namespace cortado::tools {
 

@@ -4,17 +4,17 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "core/log.h"
+#include "core/text/dumped_json.h"
 #include "net/epoch.h"
 #include "tools/infer/class_names.h"
-#include "tools/program/command.h"
-#include "tools/options/decode_flag.h"
 #include "tools/net/frozen_net.h"
+#include "tools/options/decode_flag.h"
 #include "tools/options/net_file.h"
-#include "tools/output/progress.h"
 #include "tools/options/run_options.h"
 #include "tools/options/skip_bad_flag.h"
+#include "tools/output/progress.h"
+#include "tools/program/command.h"
 #include "tools/train/test_report.h"
 
 namespace cortado::tools {

@@ -9,12 +9,12 @@
 #include "core/log.h"
 #include "core/process/random_id.h"
 #include "core/process/unix_seconds.h"
-#include "tools/runs/environment.h"
-#include "tools/runs/resolved_files.h"
 #include "solvers/snapshot_files.h"
+#include "tools/options/run_options.h"
 #include "tools/program/own_command.h"
 #include "tools/report/report.h"
-#include "tools/options/run_options.h"
+#include "tools/runs/environment.h"
+#include "tools/runs/resolved_files.h"
 
 namespace cortado::tools {
 

@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "core/files/made_folders.h"
+#include "solvers/solver.h"
+#include "tools/options/flags.h"
+#include "tools/report/report_observer.h"
 #include "tools/runs/layer_watch.h"
 #include "tools/runs/metrics_writer.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_record.h"
 #include "tools/runs/tensorboard/event_writer.h"
-#include "solvers/solver.h"
-#include "tools/options/flags.h"
-#include "tools/report/report_observer.h"
 
 namespace cortado::tools {
 

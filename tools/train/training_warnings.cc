@@ -8,8 +8,8 @@
 #include "layers/registry.h"
 #include "net/epoch.h"
 #include "solvers/check.h"
-#include "tools/starter/starting_net.h"
 #include "tools/output/terminal.h"
+#include "tools/starter/starting_net.h"
 
 namespace cortado::tools {
 

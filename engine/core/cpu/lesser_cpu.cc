@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-#include "core/exit_code.h"
 #include "core/cpu/isa_level.h"
+#include "core/exit_code.h"
 
 namespace cortado {
 

@@ -1,5 +1,5 @@
-// What the CPU at hand can run. This and core/cpu/lesser_cpu.cc are compiled for every CPU of the architecture, whatever
-// the rest is for (core/CMakeLists.txt).
+// What the CPU at hand can run. This and core/cpu/lesser_cpu.cc are compiled for every CPU of the architecture,
+// whatever the rest is for (core/CMakeLists.txt).
 
 #include "core/cpu/isa_level.h"
 

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/device/cuda_runtime.h"
-#include "core/error.h"
 #include "core/device/host_waits.h"
 #include "core/device/recording.h"
+#include "core/error.h"
 
 namespace cortado {
 

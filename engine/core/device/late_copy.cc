@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "core/device/cuda_runtime.h"
-#include "core/error.h"
 #include "core/device/simulated_device.h"
+#include "core/error.h"
 
 namespace cortado {
 

@@ -17,9 +17,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "core/device/traffic.h"
 #include "core/host_device.h"
 #include "core/loops/pack.h"
-#include "core/device/traffic.h"
 
 namespace cortado {
 

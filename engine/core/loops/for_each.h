@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "core/loops/by_packs.h"
 #include "core/context.h"
-#include "core/host_device.h"
 #include "core/device/recording.h"
+#include "core/host_device.h"
+#include "core/loops/by_packs.h"
 #include "core/tensor.h"
 #include "core/threads/threads.h"
 
@@ -40,8 +40,8 @@ std::optional<Traffic> traffic_of(const Functor& functor, int64_t n) {
 }
 
 /// functor(i) for i in [0, n), in parallel, in no promised order. The functor is a named type with a
-/// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i, no other i touches. See core/loops/by_packs.h for
-/// those that are bound by memory.
+/// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i, no other i touches. See
+/// core/loops/by_packs.h for those that are bound by memory.
 template <typename Functor>
 void for_each(Context& context, int64_t n, const Functor& functor) {
 #ifdef __CUDACC__

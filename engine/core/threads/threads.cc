@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "core/cpu/cpu_quota.h"
-#include "core/threads/held_up.h"
 #include "core/cpu/isa_level.h"
+#include "core/threads/held_up.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/work_stealing.h"
 

@@ -1,7 +1,8 @@
-// In a frozen net layers whose quantization_param has scales compute on 8-bit integers (layers/common/weights/quantization.h).
-// What lies between two of them is stored so: the maker writes with the scale that the reader's scale_in names, and max
-// pooling, Concat and a Dropout that drops nothing pass integers on. Values that cannot be negative are unsigned. Any
-// other reader, and whoever looks at a blob, gets floats; choose_layouts puts the conversions in place.
+// In a frozen net layers whose quantization_param has scales compute on 8-bit integers
+// (layers/common/weights/quantization.h). What lies between two of them is stored so: the maker writes with the scale
+// that the reader's scale_in names, and max pooling, Concat and a Dropout that drops nothing pass integers on. Values
+// that cannot be negative are unsigned. Any other reader, and whoever looks at a blob, gets floats; choose_layouts puts
+// the conversions in place.
 
 #include <algorithm>
 

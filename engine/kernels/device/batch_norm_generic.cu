@@ -1,7 +1,7 @@
-// Batch normalisation from the loops of core/loops/for_each.h alone: one pass over x for its statistics, one for the result;
-// back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square, where shift,
-// the channel's first value, keeps the sums small; or they come from whoever wrote x, not shifted. Backward, with g =
-// dy where the ReLU let it pass,
+// Batch normalisation from the loops of core/loops/for_each.h alone: one pass over x for its statistics, one for the
+// result; back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square,
+// where shift, the channel's first value, keeps the sums small; or they come from whoever wrote x, not shifted.
+// Backward, with g = dy where the ReLU let it pass,
 //     dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //     dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m),  daddend = g.
 // As in kernels/cpu/batch_norm_native.cc the ReLU needs no mask where nothing is added: backward repeats forward's

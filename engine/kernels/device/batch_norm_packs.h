@@ -1,8 +1,8 @@
 #pragma once
 
 // What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_generic.cu has
-// the formulas). Functors for the loops of core/loops/for_each.h, terms of sum_shares() and what finish_channels() calls, for
-// .cu files. Products that are added round once, on every device.
+// the formulas). Functors for the loops of core/loops/for_each.h, terms of sum_shares() and what finish_channels()
+// calls, for .cu files. Products that are added round once, on every device.
 
 #include "kernels/device/channel_pair_sums.h"
 #include "kernels/post_ops.h"

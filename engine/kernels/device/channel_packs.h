@@ -1,7 +1,7 @@
 #pragma once
 
-// N x C x inner values as packs (core/loops/pack.h), for .cu files that are bound by memory: loops that want one channel's
-// coefficients in registers. kernels/device/channel_pair_sums.h makes sums over them.
+// N x C x inner values as packs (core/loops/pack.h), for .cu files that are bound by memory: loops that want one
+// channel's coefficients in registers. kernels/device/channel_pair_sums.h makes sums over them.
 //
 // A pack's values are of one channel where a channel's values are neighbours, else of as many neighbouring channels.
 // Where sixteen bytes do not divide the one or the other, packs are single values. What a thread does depends on the

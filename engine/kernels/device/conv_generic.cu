@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/conv_lines.h"
 #include "kernels/device/channel_pair_sums.h"
 #include "kernels/device/filter_format.h"

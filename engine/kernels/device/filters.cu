@@ -1,5 +1,5 @@
-#include "core/loops/divisor.h"
 #include "core/half.h"
+#include "core/loops/divisor.h"
 #include "kernels/device/cast.h"
 #include "kernels/device/channel_pair_sums.h"
 #include "kernels/device/channel_sums.h"

@@ -1,8 +1,8 @@
 // Matrix products of any types by tiles of the result, each one functor call: what a call has read of a row and of a
 // column serves a whole tile, in registers. Threads share nothing. For where no library runs.
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/device/gemm_generic.h"
 #include "kernels/device/products.h"
 

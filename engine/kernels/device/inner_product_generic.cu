@@ -1,8 +1,8 @@
 // The fully connected product by gemm_generic(): values of any float type meet 32-bit weights as they are, or in frozen
 // nets weights of their own type.
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/device/filter_format.h"
 #include "kernels/device/gemm_generic.h"
 #include "kernels/inner_product.h"

@@ -4,8 +4,8 @@
 #include <cfloat>
 #include <cmath>
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/device/planes.h"
 #include "kernels/lrn.h"
 

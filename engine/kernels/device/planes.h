@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
-#include "core/loops/divisor.h"
 #include "core/host_device.h"
+#include "core/loops/divisor.h"
 #include "core/tensor.h"
 
 namespace cortado::kernels {

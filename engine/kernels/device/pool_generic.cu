@@ -8,8 +8,8 @@
 #include <initializer_list>
 #include <type_traits>
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/device/lanes_of_pack.h"
 #include "kernels/device/planes.h"
 #include "kernels/pool.h"

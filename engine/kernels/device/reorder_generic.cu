@@ -1,7 +1,7 @@
 // Layouts and float types changed by one load and one store for each value.
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 #include "kernels/device/cast.h"
 #include "kernels/device/planes.h"
 #include "kernels/reorder.h"

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "core/loops/for_each_row.h"
 #include "core/half.h"
+#include "core/loops/for_each_row.h"
 #include "kernels/softmax.h"
 
 namespace cortado::kernels {

@@ -4,8 +4,8 @@
 #include "kernels/jpeg_decoder.h"
 
 #include "core/device/device_memory.h"
-#include "core/error.h"
 #include "core/device/simulated_device.h"
+#include "core/error.h"
 #include "kernels/library.h"
 #include "kernels/nvjpeg/api.h"
 

@@ -58,9 +58,9 @@ bool has_rdma() {
 }
 
 /// What the libraries had better do, unless the user has said it. Open MPI: TCP in both directions at once; give up the
-/// CPU while it waits by itself; leave alone the signal by which a file that shrinks is noticed (core/files/mapped_file.h).
-/// UCX, by which MPICH speaks: over TCP, send at once; a long message that asks first leaves the line idle for a third
-/// of the time.
+/// CPU while it waits by itself; leave alone the signal by which a file that shrinks is noticed
+/// (core/files/mapped_file.h). UCX, by which MPICH speaks: over TCP, send at once; a long message that asks first
+/// leaves the line idle for a third of the time.
 void advise() {
   if (!has_rdma()) ::setenv("UCX_RNDV_THRESH", "inf", 0);
   for (const auto& [name, value] : {std::pair{"OMPI_MCA_btl_tcp_flags", "1"},

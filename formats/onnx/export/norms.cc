@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "onnx/export/table.h"
-#include "proto/weights/batch_norm_form.h"
 #include "proto/upgrade/bn_form.h"
+#include "proto/weights/batch_norm_form.h"
 
 namespace cortado::exporting {
 

@@ -8,8 +8,8 @@
 #include "core/files/file.h"
 #include "core/files/file_error.h"
 #include "core/process/process_limits.h"
-#include "onnx/import/read_tensor.h"
 #include "formats/helper_process.h"
+#include "onnx/import/read_tensor.h"
 
 namespace cortado::importing {
 

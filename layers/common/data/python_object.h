@@ -1,16 +1,16 @@
 #pragma once
 
-// An object of a class that a user wrote in Python, by the interface of bindings/python_layers/module.h. Its library is loaded when the
-// first one is made.
+// An object of a class that a user wrote in Python, by the interface of bindings/python_layers/module.h. Its library is
+// loaded when the first one is made.
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "bindings/python_layers/module.h"
 #include "core/error.h"
 #include "core/shape.h"
 #include "proto/cortado.pb.h"
-#include "bindings/python_layers/module.h"
 
 namespace cortado {
 

@@ -1,8 +1,8 @@
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
-#include "layers/common/losses/class_labels.h"
 #include "layers/common/detection/grid_loss.h"
+#include "layers/common/losses/class_labels.h"
 
 namespace cortado {
 

@@ -1,8 +1,8 @@
 #include "layers/common/detection/regions.h"
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 
 namespace cortado {
 

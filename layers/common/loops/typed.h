@@ -14,8 +14,8 @@
 
 #include <type_traits>
 
-#include "core/loops/for_each.h"
 #include "core/half.h"
+#include "core/loops/for_each.h"
 
 namespace cortado {
 

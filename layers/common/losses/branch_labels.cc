@@ -1,8 +1,8 @@
 #include "layers/common/losses/branch_labels.h"
 
+#include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/format.h"
-#include "core/device/host_view.h"
 
 namespace cortado {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/device/device_memory.h"
-#include "core/text/format.h"
 #include "core/device/host_view.h"
+#include "core/text/format.h"
 #include "layers/common/shape_rules.h"
 
 namespace cortado {

@@ -5,8 +5,8 @@
 // much as the true one, or a score is no number, the first of the best others counts. For .cu files.
 
 #include "core/device/device_memory.h"
-#include "layers/common/losses/class_labels.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/losses/class_labels.h"
 #include "layers/scoring.h"
 
 namespace cortado {

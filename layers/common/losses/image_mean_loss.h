@@ -7,8 +7,8 @@
 // CORTADO_HD float value(const float* sums) of an image and loss(float mean); slope(float x, float target, const float*
 // sums), by which dx is the slope times dy / images.
 
-#include "layers/common/losses/class_labels.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/losses/class_labels.h"
 #include "layers/layer.h"
 
 namespace cortado {

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "layers/common/shape_rules.h"
 #include "layers/common/losses/softmax_loss.h"
+#include "layers/common/shape_rules.h"
 
 namespace cortado {
 

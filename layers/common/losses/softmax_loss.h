@@ -17,12 +17,12 @@
 
 #include "core/device/device_memory.h"
 #include "kernels/softmax.h"
+#include "layers/common/loops/copies.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/losses/class_notes.h"
-#include "layers/common/loops/copies.h"
 #include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/losses/softmax_rows.h"
-#include "layers/common/loops/typed.h"
 #include "layers/layer.h"
 
 namespace cortado {

@@ -2,8 +2,8 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/windows/conv_window.h"
 #include "layers/common/weights/filler.h"
+#include "layers/common/windows/conv_window.h"
 #include "layers/common/windows/volume_options.h"
 
 namespace cortado {

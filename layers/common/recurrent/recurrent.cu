@@ -4,8 +4,8 @@
 #include "core/loops/for_each.h"
 #include "core/text/format.h"
 #include "kernels/scratch.h"
-#include "layers/common/weights/filler.h"
 #include "layers/common/recurrent/recurrent.h"
+#include "layers/common/weights/filler.h"
 
 namespace cortado {
 

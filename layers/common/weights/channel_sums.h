@@ -67,8 +67,8 @@ void sum_rows(Context& context, const ChannelView& view, float* rows, const Memb
 }
 
 /// sums.out[c] = sum of term(i) over the stored elements i of channel c. The term is a Term<T> made of `members` as in
-/// layers/common/loops/typed.h, with a `CORTADO_HD float operator()(int64_t i) const`. Blocked storage must have no padding
-/// lanes.
+/// layers/common/loops/typed.h, with a `CORTADO_HD float operator()(int64_t i) const`. Blocked storage must have no
+/// padding lanes.
 template <template <typename> class Term, typename... Members>
 void sum_channels(Context& context, const ChannelView& view, const ChannelSums& sums, const Members&... members) {
   float* rows = static_cast<float*>(sums.scratch);

@@ -2,8 +2,8 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 
 namespace cortado {
 

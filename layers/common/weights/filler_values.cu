@@ -17,9 +17,9 @@
 
 #include "core/loops/normal_draws.h"
 #include "core/rng.h"
+#include "layers/common/loops/typed.h"
 #include "layers/common/weights/filler.h"
 #include "layers/common/weights/given_values.h"
-#include "layers/common/loops/typed.h"
 
 namespace cortado {
 

@@ -4,8 +4,8 @@
 
 #include "core/error.h"
 #include "core/text/format.h"
-#include "layers/common/weights/filler.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 #include "layers/common/windows/volume_options.h"
 
 namespace cortado {

@@ -1,9 +1,9 @@
 // Files of a run folder: metrics, events, the record.
+#include "tests/fuzz/fuzzed.h"
 #include "tools/runs/metrics_file.h"
 #include "tools/runs/run_comparison.h"
 #include "tools/runs/run_record.h"
 #include "tools/runs/tensorboard/record_file.h"
-#include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {
   runs::metrics_in(input);

@@ -2,10 +2,10 @@
 
 #include "net/net.h"
 #include "proto/cortado.pb.h"
+#include "solvers/observer.h"
 #include "tools/runs/layer_watch.h"
 #include "tools/runs/pace.h"
 #include "tools/runs/tensorboard/event_file.h"
-#include "solvers/observer.h"
 
 namespace cortado::runs {
 

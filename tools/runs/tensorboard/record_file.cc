@@ -7,8 +7,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "core/files/crc.h"
 #include "core/error.h"
+#include "core/files/crc.h"
 
 namespace cortado::runs {
 
