@@ -18,8 +18,8 @@ count() { # the files whose path is like $1; more of gcovr's options
   gcovr --root . --object-directory build-coverage --filter "$filter" --exclude '.*pb\.(cc|h)' \
     --exclude-throw-branches --exclude-unreachable-branches --gcov-ignore-parse-errors "$@" build-coverage
 }
-for folder in proto data graph solvers; do
-  count "(^|/)$folder/" --json "build-coverage/$folder.json" --print-summary |
+for folder in proto data engine/graph solvers; do
+  count "$folder/" --json "build-coverage/${folder##*/}.json" --print-summary |
     sed -n "s/^\(lines\|branches\): /$folder: \1 /p"
 done
-count '(^|/)(proto|data|graph|solvers)/' --html-details build-coverage/pages/index.html
+count '(proto|data|engine/graph|solvers)/' --html-details build-coverage/pages/index.html

@@ -22,7 +22,8 @@ HINTS = {  # by part: where to look where it failed
     'tests': 'a test that fails alone, too, is the cause: --log has its words; then compute-sanitizer on it',
     'copy': 'the driver; nothing else is worth running',
     'graph': '"could not be made": --log names the call that may not be recorded '
-             '(engine/core/device/captured_work.cc); DIFFERENT: something is an argument that should lie in device memory',
+             '(engine/core/device/captured_work.cc); DIFFERENT: something is an argument that should lie in device '
+             'memory',
     'step': 'cortado train --gpu=0 --eager with a smaller --batch; then the layer that --log names',
     'time': 'the layer that --log names',
     'decode': '--log: engine/kernels/nvjpeg/jpeg_decoder.cc names the call that failed; --decode=cpu goes without it',
