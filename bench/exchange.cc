@@ -1,6 +1,6 @@
 // What it takes ranks to sum up an array, and how much of that is hidden behind a backward of the same length, during
 // which this thread sleeps: `cortado_bench_exchange ENGINE MIB ROUNDS MBIT`, as one of several processes that a
-// launcher has started; scripts/bench_ranks.sh does. MBIT is the bandwidth of each rank's line, for the ideal: 2
+// launcher has started; bench/bench_ranks.sh does. MBIT is the bandwidth of each rank's line, for the ideal: 2
 // (N-1)/N of the bytes over what headers leave of it.
 
 #include <sys/resource.h>

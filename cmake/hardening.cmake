@@ -1,6 +1,6 @@
 # What makes a defect harder to exploit (SECURITY.md): programs at addresses of their own, tables that are read-only
 # once they are filled, canaries behind arrays, checked calls of the C library, and jumps to marked places alone.
-# scripts/check_hardening.py looks for it in what was built.
+# scripts/release/check_hardening.py looks for it in what was built.
 set(CORTADO_HARDENING -fstack-protector-strong -fstack-clash-protection)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   list(APPEND CORTADO_HARDENING -fcf-protection=full)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures Cortado beside its peers: the newest PyTorch, ONNX Runtime, OpenVINO and ncnn that PyPI gives, or Debian's
-# PyTorch where PyPI is out of reach. Arguments go to scripts/bench/bench.py (--help tells); with --python=FILE nothing
+# PyTorch where PyPI is out of reach. Arguments go to bench/bench.py (--help tells); with --python=FILE nothing
 # is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,7 +8,7 @@ venv=build/bench-venv
 needed=(torch onnx onnxruntime numpy 'setuptools>=77')  # torch.compile needs setuptools
 more=(openvino nncf ncnn pnnx)
 
-measure() { exec "$python" scripts/bench/bench.py "$@"; }
+measure() { exec "$python" bench/bench.py "$@"; }
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
 

@@ -18,6 +18,6 @@ cmake --preset release -B build-package -DCMAKE_INSTALL_PREFIX=/usr -DCORTADO_CP
   -DCORTADO_TESTS=OFF
 cmake --build build-package --parallel "$(nproc)"
 (cd build-package && cpack)
-/usr/bin/python3 scripts/sbom.py --output build-package/packages/cortado.cdx.json build-package/bin/cortado* \
+/usr/bin/python3 scripts/release/sbom.py --output build-package/packages/cortado.cdx.json build-package/bin/cortado* \
   build-package/bin/libcortado*.so
 ls -l build-package/packages

@@ -76,7 +76,7 @@ detector_weights=snapshots/ssd_fashion_iter_$(sed -n 's/^max_iter: //p' $detecto
 
 draw_objects() {
   mkdir -p data_sets
-  [ -d data_sets/detection ] || /usr/bin/python3 scripts/draw_detection_set.py data_sets/detection
+  [ -d data_sets/detection ] || /usr/bin/python3 scripts/dev/draw_detection_set.py data_sets/detection
   local part
   for part in train test; do
     [ -d data_sets/detection_${part}_lmdb ] || "$cortado" convert annoset data_sets/detection/ \
@@ -101,7 +101,7 @@ reader=models/crnn_digits
 reader_weights=snapshots/crnn_digits_iter_$(sed -n 's/^max_iter: //p' $reader/solver.prototxt).caffemodel
 
 draw_digits() {
-  [ -f data_sets/digits/sheet.png ] || /usr/bin/python3 scripts/draw_digit_set.py data_sets/digits
+  [ -f data_sets/digits/sheet.png ] || /usr/bin/python3 scripts/dev/draw_digit_set.py data_sets/digits
 }
 
 step install scripts/install_deps.sh quickstart "${packages[@]}"

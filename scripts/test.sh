@@ -95,6 +95,6 @@ stage install scripts/install_deps.sh test
 stage configure configure
 stage build compile
 if [ $list = yes ]; then ctest --preset "$preset" -N "${select[@]}"; exit; fi
-[ $preset != ci ] || stage clang scripts/check_clang.py
-scripts/test_venv.sh "$build" || echo "test.sh: PyPI is out of reach: tests that need it are skipped"
+[ $preset != ci ] || stage clang scripts/dev/check_clang.py
+scripts/dev/test_venv.sh "$build" || echo "test.sh: PyPI is out of reach: tests that need it are skipped"
 stage test run

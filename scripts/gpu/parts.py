@@ -12,7 +12,7 @@ import time
 from runs import last_line, state_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'scripts/bench'))
+sys.path.insert(0, str(ROOT / 'bench'))
 MOST_ALONE = 12  # tests that failed are run again, each by itself: one that breaks the device takes others with it
 ALONE_SECONDS = 30
 TWELVE = ['resblock', 'batchnorm_scale', 'conv_pad_stride_group', 'conv_1x1_stack', 'deconv', 'lstm', 'lrn_across',
@@ -331,7 +331,7 @@ def bench(check, options, net, batch, precision, *flags):
     with tempfile.TemporaryDirectory() as folder:
         results = folder + '/results.jsonl'
         check.run('bench', name if flags else name + ' compiled', [
-            options.python, ROOT / 'scripts/bench/bench.py', '--bin=' + options.bin, '--gpu=' + options.gpu,
+            options.python, ROOT / 'bench/bench.py', '--bin=' + options.bin, '--gpu=' + options.gpu,
             '--nets=' + net, '--batch=%d' % batch, '--precision=' + precision, '--rounds=5', '--block=0.5',
             '--compile-limit=90', '--json=' + results, *flags], lambda _: bench_line(results))
 

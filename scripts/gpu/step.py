@@ -13,7 +13,7 @@ import tempfile
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, ROOT + '/scripts/bench')
+sys.path.insert(0, ROOT + '/bench')
 import nets
 from worker import Worker
 

@@ -27,7 +27,7 @@ def model(helper, source, shared_folder):
     """The model with batches of a few strips, tested on what it learns and on as many others."""
     helper('cortado-hdf5')
     os.makedirs(FOLDER)
-    subprocess.run([sys.executable, source + '/scripts/draw_digit_set.py', DATA, '--train=%d' % STRIPS,
+    subprocess.run([sys.executable, source + '/scripts/dev/draw_digit_set.py', DATA, '--train=%d' % STRIPS,
                     '--test=%d' % STRIPS], check=True)
     with open(DATA + '/test.txt', 'a') as file: file.write(DATA + '/train.h5\n')
     for name in ('solver', 'deploy', 'train_val'):

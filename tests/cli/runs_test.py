@@ -1,5 +1,5 @@
 """Run folders: what is in one; a run that is killed at any moment lists as such and resumes to the same weights; what
-TensorBoard's own reader returns (where it is installed: scripts/test_venv.sh); `runs`, `runs compare`, `snapshot`."""
+TensorBoard's own reader returns (where it is installed: test_venv.sh); `runs`, `runs compare`, `snapshot`."""
 import glob, html.parser, json, os, pathlib, random, shutil, signal, subprocess, time
 
 import pytest

@@ -1,4 +1,4 @@
-"""Packages from PyPI, in the venv that scripts/test_venv.sh makes in the build folder."""
+"""Packages from PyPI, in the venv that scripts/dev/test_venv.sh makes in the build folder."""
 import glob, os, sys
 
 

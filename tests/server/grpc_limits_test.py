@@ -1,5 +1,5 @@
 """What a server refuses over gRPC: tokens, TLS, sizes, deadlines, full queues, rubbish; calls that are cancelled; its
-end while calls are under way. Skipped without Triton's client (scripts/test_venv.sh)."""
+end while calls are under way. Skipped without Triton's client (scripts/dev/test_venv.sh)."""
 import os, pathlib, signal, socket
 from concurrent.futures import ThreadPoolExecutor
 

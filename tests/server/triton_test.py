@@ -1,5 +1,5 @@
 """Triton's own clients, unmodified, over HTTP and gRPC: what they are told must be triton.txt, line by line, and scores
-NumPy's. Skipped without the clients (scripts/test_venv.sh)."""
+NumPy's. Skipped without the clients (scripts/dev/test_venv.sh)."""
 import importlib, pathlib, queue
 
 import pytest
