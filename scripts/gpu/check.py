@@ -36,7 +36,7 @@ from runs import Check
 
 STAGES = {1: 300, 2: 360, 3: 570}  # seconds
 SIMULATED = 4  # times all limits: a CPU does a GPU's work there
-AFTER = {1: 'scripts/gpu/gpu_check.sh --stage=2', 2: 'kernels with a small share of the throughput of memory; --stage=3',
+AFTER = {1: 'gpu_check.sh --stage=2', 2: 'kernels with a small share of the memory\'s throughput; --stage=3',
          3: 'the table to docs/gpu-log.md'}
 FEW_LAYERS = 'ReLU.*:Eltwise.*:Convolution.*:InnerProduct.*'
 SANITIZED = ['Reorder.*:Pool.*:Lrn.*:BatchNorm.*', 'Pooling.*:Eltwise.*:Concat.*:SoftmaxWithLoss.*:Scale.*:Mix.*',
