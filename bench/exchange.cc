@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/median.h"
+#include "core/round_up.h"
 #include "ranks/foretell.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"

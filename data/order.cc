@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 
 namespace cortado::data {
 

@@ -12,9 +12,7 @@
 #include "core/error.h"
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/files/leftovers.h"
-#include "core/files/replace_file.h"
+#include "core/files/made_folders.h"
 #include "core/process/program_path.h"
 
 namespace cortado {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/half.h"
 
 namespace cortado {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 
 namespace cortado {
 

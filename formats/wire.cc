@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 
 namespace cortado {
 

@@ -12,7 +12,7 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 
 namespace cortado {
 

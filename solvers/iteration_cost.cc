@@ -1,7 +1,7 @@
 #include "solvers/iteration_cost.h"
 
 #include "core/device/recording.h"
-#include "graph/operand_traffic.h"
+#include "graph/plan.h"
 #include "solvers/device_update.h"
 #include "solvers/weight_update.h"
 

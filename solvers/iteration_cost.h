@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device/traffic.h"
+#include "core/device/recording.h"
 #include "net/net.h"
 #include "proto/cortado.pb.h"
 

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "core/median.h"
+#include "core/round_up.h"
 #include "solvers/rank_share.h"
 
 namespace cortado {

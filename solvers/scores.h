@@ -3,14 +3,14 @@
 #include <ostream>
 #include <vector>
 
-#include "layers/scoring.h"
+#include "layers/roles.h"
 #include "net/net.h"
 #include "solvers/average_precision.h"
 #include "solvers/observer.h"
 
 namespace cortado {
 
-/// What a score divides, where its layer tells (layers/scoring.h).
+/// What a score divides, where its layer tells (layers/roles.h).
 struct ScoreParts {
   double numerator = 0, denominator = 0;
   bool known = false;

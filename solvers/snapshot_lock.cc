@@ -15,7 +15,6 @@
 #include "core/error.h"
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
-#include "core/files/leftovers.h"
 #include "core/files/made_folders.h"
 #include "core/log.h"
 #include "core/process/try_for.h"

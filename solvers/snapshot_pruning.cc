@@ -7,7 +7,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/replace_file.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"

@@ -1,7 +1,7 @@
 #include "solvers/test_share.h"
 
 #include "core/text/text.h"
-#include "layers/batch_memory.h"
+#include "layers/roles.h"
 #include "solvers/rank_message.h"
 
 namespace cortado {

@@ -12,7 +12,7 @@
 namespace cortado {
 
 /// Why the batches of this test net, built or not, have to come to one process one after the other: a layer that
-/// remembers them (layers/batch_memory.h); "" where they need not.
+/// remembers them (layers/roles.h); "" where they need not.
 std::string why_not_dealt_out(const graph::Graph& test);
 
 /// Collective, where tests are dealt out: all ranks get the first one's weights of layers that only test nets have, and

@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/cpu/cpu_name.h"
+#include "core/cpu/cpu.h"
 #include "core/cpu/isa_level.h"
 #include "core/cpu/restart.h"
 #include "core/text/text.h"

@@ -4,7 +4,7 @@
 #include <new>
 
 #include "core/cpu/isa_level.h"
-#include "core/device/device_name.h"
+#include "core/device.h"
 #include "core/error.h"
 #include "core/log.h"
 

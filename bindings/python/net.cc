@@ -6,7 +6,7 @@
 #include "bindings/python/classes.h"
 #include "bindings/python/net_handle.h"
 #include "bindings/python/options.h"
-#include "core/device/device_name.h"
+#include "core/device.h"
 #include "core/text/text.h"
 #include "layers/common/data/python_object.h"
 #include "solvers/snapshot_hdf5.h"

@@ -3,7 +3,7 @@
 #include "bindings/python/arrays.h"
 #include "bindings/python/classes.h"
 #include "bindings/python/options.h"
-#include "core/device/device_name.h"
+#include "core/device.h"
 #include "core/precision.h"
 
 namespace py = pybind11;

@@ -1,7 +1,7 @@
 #include "bindings/python/training.h"
 
+#include "core/device.h"
 #include "core/device/device_memory.h"
-#include "core/device/device_name.h"
 #include "core/error.h"
 #include "core/threads/threads.h"
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <numbers>
 
+#include "data/augment/augment_options.h"
 #include "data/augment/crop_box.h"
-#include "data/augment/policy.h"
-#include "data/augment/resolve_params.h"
 
 namespace cortado::data {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "data/augment/augment.h"
-#include "data/augment/resolve_params.h"
+#include "data/augment/augment_options.h"
 
 namespace cortado::data {
 

@@ -1,6 +1,6 @@
-#include "data/augment/policy.h"
-
 #include <numbers>
+
+#include "data/augment/augment_options.h"
 
 namespace cortado::data {
 

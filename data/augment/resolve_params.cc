@@ -1,11 +1,10 @@
 // Kernels follow from the map: one step of the result is so many pixels of the source. What reads whole pixels needs
 // none, so a crop or a flip is exact and cheap whatever the filter.
-#include "data/augment/resolve_params.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "data/augment/augment.h"
+#include "data/augment/augment_options.h"
 
 namespace cortado::data {
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "data/augment/augment_options.h"
 #include "data/augment/crop_box.h"
-#include "data/augment/resolve_params.h"
 #include "data/augment/transform_rows.h"
 
 namespace cortado::data {

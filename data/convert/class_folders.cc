@@ -1,11 +1,12 @@
 #include "data/convert/class_folders.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <set>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/text/text.h"
 
 namespace cortado::data {
@@ -135,6 +136,28 @@ FoundImages find_in_class_folders(const std::string& root) {
                      "put the images of each class into a folder of its own, named like the class");
   classes.take_images(false);
   return found;
+}
+
+namespace {
+
+bool read_number(const std::string& text, int32_t& number) {
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+std::vector<int32_t> class_numbers(const std::vector<std::string>& labels, std::vector<std::string>& names) {
+  std::vector<int32_t> numbers(labels.size());
+  bool all = true;
+  for (size_t i = 0; i < labels.size() && all; ++i) all = read_number(labels[i], numbers[i]);
+  if (all) return numbers;
+  names = labels;
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (size_t i = 0; i < labels.size(); ++i)
+    numbers[i] = int32_t(std::lower_bound(names.begin(), names.end(), labels[i]) - names.begin());
+  return numbers;
 }
 
 }  // namespace cortado::data

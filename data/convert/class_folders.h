@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "data/convert/convert_images.h"
 
@@ -11,5 +13,9 @@ namespace cortado::data {
 /// What is taken from where one may not look for it, and what is passed over, is noted in `folders`. Throws Error(kIo),
 /// and Error(kData) where there is no class.
 FoundImages find_in_class_folders(const std::string& root);
+
+/// Labels as a table or an archive has them: whole numbers stay as they are; where one of them is none, all are names,
+/// sorted and numbered from 0, and `names` receives them.
+std::vector<int32_t> class_numbers(const std::vector<std::string>& labels, std::vector<std::string>& names);
 
 }  // namespace cortado::data

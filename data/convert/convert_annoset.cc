@@ -3,12 +3,11 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/files/made_folders.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/annotations.h"
-#include "data/formats/label_map.h"
-#include "data/formats/printable.h"
+#include "data/formats/labels.h"
+#include "data/formats/text.h"
 #include "data/image/image.h"
 #include "data/sources/image_list.h"
 

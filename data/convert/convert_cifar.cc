@@ -1,7 +1,7 @@
 // CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green,
 // blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
 // green, red.
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "core/files/mapped_file.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"

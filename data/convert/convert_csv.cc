@@ -4,15 +4,15 @@
 #include <charconv>
 #include <cmath>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/text/text.h"
-#include "data/convert/class_numbers.h"
+#include "data/convert/class_folders.h"
 #include "data/convert/convert_images.h"
 #include "data/convert/csv.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/sources/list_file.h"
 
 namespace cortado::data {

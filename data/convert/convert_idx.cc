@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "core/files/descriptor.h"
-#include "core/files/file_error.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
 #include "data/formats/datum.h"

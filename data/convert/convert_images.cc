@@ -7,7 +7,6 @@
 #include "core/files/file.h"
 #include "core/rng.h"
 #include "core/text/text.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
 #include "data/formats/tar.h"

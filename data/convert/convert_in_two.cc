@@ -2,9 +2,9 @@
 // is put in place when both are whole.
 #include <algorithm>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "data/convert/convert_images.h"
-#include "data/convert/stratified.h"
+#include "data/convert/dataset_builder.h"
 #include "data/convert/two_sets_folder.h"
 #include "data/formats/labels.h"
 

@@ -1,9 +1,9 @@
 // Records keep their keys and bytes, so either backend gives the same samples in the same order.
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "data/convert/dataset_builder.h"
 #include "data/convert/leveldb.h"
 #include "data/formats/datum.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 

@@ -2,11 +2,10 @@
 // KEY.jpg its image and KEY.cls its class.
 #include <map>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "data/convert/class_numbers.h"
+#include "data/convert/class_folders.h"
 #include "data/convert/convert_images.h"
-#include "data/formats/printable.h"
 #include "data/formats/tar.h"
 #include "data/formats/text.h"
 

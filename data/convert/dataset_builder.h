@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "data/convert/convert.h"
 #include "data/lmdb/lmdb_writer.h"
@@ -46,5 +48,9 @@ class DatasetBuilder {
 
 /// `number` with leading zeros, as Caffe's tools write keys.
 std::string number_key(int64_t number, int digits);
+
+/// Which of the samples with these labels go to the test set: of each class that share, rounded, at least one where
+/// there are two, never all. A function of (seed, label, order of the samples).
+std::vector<bool> choose_tests(const std::vector<int32_t>& labels, double share, uint64_t seed);
 
 }  // namespace cortado::data

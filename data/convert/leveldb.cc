@@ -4,9 +4,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/error.h"
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/process/program_path.h"
 
 namespace cortado::data {

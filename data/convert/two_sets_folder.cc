@@ -8,10 +8,9 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/files/leftovers.h"
-#include "core/files/replace_file.h"
+#include "core/files/made_folders.h"
 #include "data/convert/convert.h"
 #include "data/lmdb/folder_exchange.h"
 #include "data/lmdb/page_checksums.h"

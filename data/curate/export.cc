@@ -6,13 +6,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/files/leftovers.h"
-#include "core/files/replace_file.h"
+#include "core/files/made_folders.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
 #include "data/image/png.h"

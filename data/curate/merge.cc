@@ -2,14 +2,12 @@
 #include <map>
 #include <optional>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
-#include "data/formats/label_map.h"
 #include "data/formats/labels.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "data/sources/datum_reader.h"
 #include "proto/cortado.pb.h"

@@ -3,7 +3,6 @@
 #include "core/files/file.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/sources/datum_reader.h"
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "core/rng.h"
-#include "data/convert/stratified.h"
+#include "data/convert/dataset_builder.h"
 #include "data/convert/two_sets_folder.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"

@@ -7,7 +7,7 @@
 #include <pugixml.hpp>
 #include <sstream>
 
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 #include "data/formats/text.h"
 #include "data/sample.h"
 

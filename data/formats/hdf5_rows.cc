@@ -4,8 +4,8 @@
 #include <numeric>
 #include <sstream>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/rng.h"
 #include "data/formats/text.h"
 #include "formats/hdf5_file.h"

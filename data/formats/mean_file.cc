@@ -1,7 +1,7 @@
 #include "data/formats/mean_file.h"
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/shape.h"
 #include "formats/npy.h"
 #include "proto/cortado.pb.h"

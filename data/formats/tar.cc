@@ -11,8 +11,8 @@
 #include <charconv>
 #include <cstring>
 
+#include "core/error.h"
 #include "core/files/descriptor.h"
-#include "core/files/file_error.h"
 
 namespace cortado::data {
 

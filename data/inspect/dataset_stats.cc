@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/lmdb/lmdb.h"
 #include "data/sources/datum_reader.h"
 

@@ -1,6 +1,6 @@
 #include "data/inspect/odd_images.h"
 
-#include "data/inspect/pixel_digest.h"
+#include "data/inspect/class_names.h"
 
 namespace cortado::data {
 

@@ -5,8 +5,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/files/replace_file.h"
 
 namespace cortado::data {
 

@@ -7,9 +7,8 @@
 #include <cstring>
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/files/replace_file.h"
 
 namespace cortado::data {
 

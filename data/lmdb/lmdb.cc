@@ -11,8 +11,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "data/lmdb/folder_exchange.h"
 #include "data/lmdb/lmdb_page.h"
 

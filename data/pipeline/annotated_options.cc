@@ -1,6 +1,6 @@
 // annotated_data_param, and what transform_param says of objects, to a pipeline's options; the rest is as Data's.
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "data/lmdb/lmdb.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"

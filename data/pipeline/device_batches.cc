@@ -2,8 +2,8 @@
 
 #include <tuple>
 
-#include "core/process/signals_blocked.h"
-#include "core/threads/start_thread.h"
+#include "core/process/signal_waiter.h"
+#include "core/threads/thread_pool.h"
 #include "data/pipeline/jpeg_decoding.h"
 
 namespace cortado::data {

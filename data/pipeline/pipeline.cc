@@ -5,9 +5,9 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/process/signals_blocked.h"
+#include "core/process/signal_waiter.h"
 #include "core/rng.h"
-#include "core/threads/start_thread.h"
+#include "core/threads/thread_pool.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "data/pipeline/pipeline_state.h"
 #include "data/sources/lmdb_source.h"

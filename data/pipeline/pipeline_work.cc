@@ -1,9 +1,9 @@
 // What each worker does: take a few samples under the lock, make them outside of it, count them under the lock.
 #include <algorithm>
 
+#include "data/augment/augment_options.h"
 #include "data/augment/box_sampling.h"
-#include "data/augment/resolve_params.h"
-#include "data/image/plain_jpeg.h"
+#include "data/image/png.h"
 #include "data/pipeline/pipeline_state.h"
 
 namespace cortado::data {

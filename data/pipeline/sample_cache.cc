@@ -8,11 +8,11 @@
 #include <exception>
 #include <mutex>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/process/signals_blocked.h"
+#include "core/process/signal_waiter.h"
 #include "core/text/text.h"
-#include "core/threads/start_thread.h"
+#include "core/threads/thread_pool.h"
 
 namespace cortado::data {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "data/formats/annotated_datum.h"
+#include "data/formats/datum.h"
 #include "data/sources/datum_reader.h"
 
 namespace cortado::data {

@@ -1,8 +1,8 @@
 #include "data/sources/datum_reader.h"
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "data/formats/datum.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 
 namespace cortado::data {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 #include "data/image/image_file_reader.h"
 #include "data/sources/image_list.h"
 

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "data/formats/printable.h"
 #include "data/formats/text.h"
 
 namespace cortado::data {

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "data/sources/window_words.h"
 
 namespace cortado::data {

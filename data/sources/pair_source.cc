@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/image/image_file_reader.h"
 #include "data/sources/list_file.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "data/sources/window_words.h"
 
 namespace cortado::data {

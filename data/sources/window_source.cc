@@ -4,9 +4,8 @@
 #include <mutex>
 
 #include "core/error.h"
-#include "core/files/file_error.h"
 #include "core/rng.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/image/image_file_reader.h"
 
 namespace cortado::data {

@@ -7,7 +7,6 @@
 #include <string_view>
 #include <system_error>
 
-#include "data/formats/printable.h"
 #include "data/formats/text.h"
 
 namespace cortado::data {

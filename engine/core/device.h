@@ -21,4 +21,7 @@ struct Device {
   std::string str() const { return is_cpu() ? "cpu" : is_simulated() ? "simulated" : "cuda:" + std::to_string(index); }
 };
 
+/// The way back from Device::str(): "cpu", "simulated", "cuda:0". Throws Error(kUsage).
+Device device_named(const std::string& name);
+
 }  // namespace cortado

@@ -118,4 +118,17 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 void throw_internal(std::string_view what) { throw std::logic_error("internal error: " + std::string(what)); }
 
+Mistake file_mistake(const std::string& path, std::string message, std::string hint, int line) {
+  Mistake mistake;
+  mistake.place.file = path;
+  mistake.place.line = line;
+  mistake.message = std::move(message);
+  mistake.hint = std::move(hint);
+  return mistake;
+}
+
+Error file_error(ExitCode code, const std::string& path, std::string message, std::string hint) {
+  return Error(code, file_mistake(path, std::move(message), std::move(hint)));
+}
+
 }  // namespace cortado

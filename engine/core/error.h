@@ -95,4 +95,10 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 /// these, and exits with 1.
 [[noreturn]] void throw_internal(std::string_view what);
 
+/// What is wrong with a file as a whole, or with one of its lines, whose text need not be shown.
+Mistake file_mistake(const std::string& path, std::string message, std::string hint = {}, int line = 0);
+
+/// The error of that mistake alone.
+Error file_error(ExitCode code, const std::string& path, std::string message, std::string hint = {});
+
 }  // namespace cortado

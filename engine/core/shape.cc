@@ -1,5 +1,8 @@
 #include "core/shape.h"
 
+#include <charconv>
+#include <climits>
+
 #include "core/error.h"
 
 namespace cortado {
@@ -27,6 +30,40 @@ std::string Shape::str() const {
   std::string text;
   for (size_t i = 0; i < dims_.size(); ++i) text += (i ? "x" : "") + std::to_string(dims_[i]);
   return text;
+}
+
+namespace {
+
+[[noreturn]] void refuse_shape(const std::string& text, const std::string& why) {
+  throw Error(ExitCode::kUsage, "--shape=" + text + ": " + why, "as in --shape=1,3,224,224");
+}
+
+Shape shape_from_text(const std::string& dims, const std::string& text) {
+  std::vector<int64_t> extents;
+  for (const char* at = dims.data();; ++at) {
+    int64_t extent = 0;
+    const auto [end, failure] = std::from_chars(at, dims.data() + dims.size(), extent);
+    if (failure != std::errc() || extent < 1 || extent > INT32_MAX)
+      refuse_shape(text, "numbers from 1 on are expected");
+    extents.push_back(extent);
+    at = end;
+    if (at == dims.data() + dims.size()) break;
+    if (*at != ',' && *at != 'x') refuse_shape(text, "numbers from 1 on are expected");
+  }
+  if (extents.size() > size_t(Shape::kMaxAxes)) refuse_shape(text, "too many extents");
+  return Shape(extents);
+}
+
+}  // namespace
+
+std::map<std::string, Shape> shapes_from_text(const std::vector<std::string>& texts) {
+  std::map<std::string, Shape> shapes;
+  for (const std::string& text : texts) {
+    const size_t equals = text.rfind('=');
+    const std::string name = equals == std::string::npos ? "" : text.substr(0, equals);
+    shapes[name] = shape_from_text(text.substr(equals == std::string::npos ? 0 : equals + 1), text);
+  }
+  return shapes;
 }
 
 }  // namespace cortado

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -39,5 +40,9 @@ class Shape {
 
 /// a * b for extents; throws FieldError("") past 2^62.
 int64_t checked_mul(int64_t a, int64_t b);
+
+/// Shapes of inputs as users give them: "1,3,224,224", "1x3x224x224", either with "BLOB=" before it. The key is the
+/// blob's name, "" where none is given. Throws Error(kUsage).
+std::map<std::string, Shape> shapes_from_text(const std::vector<std::string>& texts);
 
 }  // namespace cortado

@@ -8,7 +8,6 @@
 #include "graph/draft.h"
 #include "graph/freeze.h"
 #include "graph/graph.h"
-#include "graph/named_file.h"
 #include "graph/phases.h"
 #include "layers/registry.h"
 

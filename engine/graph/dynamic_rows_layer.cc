@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
-#include "layers/dynamic_rows.h"
+#include "layers/roles.h"
 
 namespace cortado::graph {
 

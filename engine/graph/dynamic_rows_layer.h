@@ -1,6 +1,6 @@
 #pragma once
 
-// A layer behind one whose number of rows only the values tell (layers/dynamic_rows.h). The plan has it run on as many
+// A layer behind one whose number of rows only the values tell (layers/roles.h). The plan has it run on as many
 // rows as there can be: so much memory it gets. Each pass runs a layer of the same options that was made for the shapes
 // that there are, in the first part of that memory; the rest of y is 0. Layers so made are kept, as the same shapes
 // come again. Such a layer is in plain layout, takes over what needs no other operand and no derived weights, and on a
@@ -11,7 +11,7 @@
 
 #include "core/device/device_memory.h"
 #include "graph/graph.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado::graph {
 

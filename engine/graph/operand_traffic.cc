@@ -1,6 +1,6 @@
-#include "graph/operand_traffic.h"
-
 #include <algorithm>
+
+#include "graph/plan.h"
 
 namespace cortado::graph {
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "graph/graph.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado::graph {
@@ -11,5 +12,9 @@ namespace cortado::graph {
 /// Of TRAIN and TEST those that `net` has layers for in `state` (whose own phase does not count), less one that reads
 /// what only data layers of the other make, and has none of its own. Never empty.
 std::vector<caffe::Phase> phases_with_data(const caffe::NetParameter& net, const caffe::NetState& state);
+
+/// The mistakes that a layer found in files (a mean image, a dataset), each with a note at the field of the net that
+/// names the file.
+std::vector<Mistake> with_names_of_files(std::vector<Mistake> mistakes, const Graph& graph, int source);
 
 }  // namespace cortado::graph

@@ -9,7 +9,6 @@
 #include <limits>
 
 #include "graph/place_memory.h"
-#include "graph/prepare_layers.h"
 #include "graph/recompute.h"
 #include "graph/verify/verify.h"
 

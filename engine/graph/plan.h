@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/device/recording.h"
 #include "graph/graph.h"
 
 namespace cortado::graph {
@@ -64,5 +65,13 @@ Plan make_plan(Graph graph, Context& context, const Plan* formats_from = nullptr
 
 /// The plan as text: steps, offsets, algorithms.
 std::string to_text(const Plan& plan);
+
+/// Prepares every layer of plan.graph, whose layouts are chosen, and fills plan.needs and plan.w_formats.
+/// `formats_from`: the plan of the net whose weights this one will use, or null. Throws Error(kNet).
+void prepare_layers(Plan& plan, Context& context, const Plan* formats_from);
+
+/// The bytes of a step's operands, each once: forward reads x and w and writes y; backward reads dy, those of x and y
+/// that it asked for, and w where it makes a dx, and writes dx and dw. The least that its kernels can move.
+Traffic operand_traffic(const Plan& plan, const Step& step);
 
 }  // namespace cortado::graph

@@ -1,11 +1,10 @@
 // Every layer is told what was decided for it and says what it needs. A weight's format is the wish of the first layer
 // that lists it; where another net owns the memory, that net's format.
 
-#include "graph/prepare_layers.h"
-
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "graph/plan.h"
 #include "kernels/kernel_cache.h"
 
 namespace cortado::graph {

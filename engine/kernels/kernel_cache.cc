@@ -6,7 +6,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 #include "kernels/conv.h"
 #include "kernels/cpu_level.h"
 #include "kernels/devices.h"

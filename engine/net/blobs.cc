@@ -4,13 +4,12 @@
 
 #include "core/log.h"
 #include "core/text/text.h"
-#include "layers/batch_memory.h"
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "net/bound_step.h"
 #include "net/tensor_values.h"
-#include "proto/weights/absent_blob.h"
 #include "proto/weights/batch_norm_form.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -9,7 +9,7 @@
 #include "core/log.h"
 #include "layers/type_names.h"
 #include "net/bound_step.h"
-#include "net/stored_values.h"
+#include "net/tensor_values.h"
 
 namespace cortado {
 

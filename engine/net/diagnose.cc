@@ -7,8 +7,8 @@
 #include "core/text/text.h"
 #include "layers/common/losses/class_labels.h"
 #include "net/bound_step.h"
-#include "net/label_origin.h"
-#include "net/stored_values.h"
+#include "net/inputs.h"
+#include "net/tensor_values.h"
 
 namespace cortado {
 

@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
-#include "layers/record_source.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -5,7 +5,7 @@
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "layers/common/losses/class_labels.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 #include "net/bound_step.h"
 
 namespace cortado {

@@ -3,6 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "ranks/engine.h"
+#include "ranks/foretell.h"
+
 namespace cortado::ranks {
 
 /// Runs `command` (with its name first) as `ranks` processes of this program on this machine, which find out from their
@@ -21,5 +24,9 @@ namespace cortado::ranks {
 /// before. Throws Error(kUsage) for another engine or a number below 1, Error(kIo) and Error(kDevice) where they cannot
 /// be started.
 int launch_local(int ranks, const std::string& engine, const std::vector<std::string>& command);
+
+/// Collective: sums up arrays of some sizes as a training does, nothing else going on, and fits latency and bandwidth
+/// to the medians. What adding up takes counts as the network's. Throws what the engine throws.
+Network measure_network(Engine& engine);
 
 }  // namespace cortado::ranks

@@ -6,7 +6,6 @@
 #include <initializer_list>
 
 #include "core/error.h"
-#include "ranks/environment.h"
 
 namespace cortado::ranks {
 
@@ -76,6 +75,15 @@ std::optional<Place> place_from_environment() {
     throw Error(ExitCode::kUsage, "this process is one of several (PMIX_RANK), but how many they are is not told",
                 "mpirun and srun tell; unset PMIX_RANK to train alone");
   return std::nullopt;
+}
+
+std::string named(const std::vector<int>& ranks) {
+  constexpr size_t kMost = 8;
+  if (ranks.empty()) return "no rank";
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t i = 0; i < ranks.size() && i < kMost; ++i) text += (i ? ", " : "") + std::to_string(ranks[i]);
+  if (ranks.size() > kMost) text += " and " + std::to_string(ranks.size() - kMost) + " more";
+  return text;
 }
 
 }  // namespace cortado::ranks

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace cortado::ranks {
 
@@ -17,5 +18,19 @@ struct Place {
 /// its job may have many tasks: `srun` starts those. Throws Error(kUsage) where it says so in a way that makes no
 /// sense: processes that took themselves for the only one would write each other's files.
 std::optional<Place> place_from_environment();
+
+// What a process that ranks/launch.h starts finds in its environment.
+
+inline constexpr const char* kRankVariable = "CORTADO_RANK";
+inline constexpr const char* kRanksVariable = "CORTADO_RANKS";
+inline constexpr const char* kEngineVariable = "CORTADO_ENGINE";
+inline constexpr const char* kSharedMemoryVariable = "CORTADO_SHARED_MEMORY";  ///< an open descriptor's number
+/// A folder that all ranks see, empty at first, where Gloo's find one another; users set it, too, for several machines.
+inline constexpr const char* kRendezvousVariable = "CORTADO_RENDEZVOUS";
+/// This machine's own address or name, or its network interface, for Gloo; "": the first one that leads to others.
+inline constexpr const char* kAddressVariable = "CORTADO_ADDRESS";
+
+/// "rank 2", "ranks 1, 2, 5"; of very many only the first are named.
+std::string named(const std::vector<int>& ranks);
 
 }  // namespace cortado::ranks

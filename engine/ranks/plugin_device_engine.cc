@@ -6,11 +6,11 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/process/signals_blocked.h"
-#include "core/text/format.h"
+#include "core/process/signal_waiter.h"
+#include "core/text/text.h"
 #include "ranks/device_engine.h"
 #include "ranks/device_plugin.h"
-#include "ranks/plugin.h"
+#include "ranks/open_engine.h"
 
 namespace cortado::ranks {
 

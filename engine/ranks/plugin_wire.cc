@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "core/error.h"
-#include "core/process/signals_blocked.h"
-#include "ranks/plugin.h"
-#include "ranks/rank_list.h"
+#include "core/process/signal_waiter.h"
+#include "ranks/open_engine.h"
+#include "ranks/place.h"
 
 namespace cortado::ranks {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/process/signals_blocked.h"
-#include "core/threads/start_thread.h"
+#include "core/process/signal_waiter.h"
+#include "core/threads/thread_pool.h"
 
 namespace cortado::ranks {
 

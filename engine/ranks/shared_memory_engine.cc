@@ -15,7 +15,7 @@
 #include <cstring>
 
 #include "core/error.h"
-#include "ranks/rank_list.h"
+#include "ranks/place.h"
 #include "ranks/wired_engine.h"
 
 namespace cortado::ranks {

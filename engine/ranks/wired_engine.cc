@@ -10,10 +10,10 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "core/process/signals_blocked.h"
-#include "core/text/format.h"
-#include "core/threads/start_thread.h"
-#include "ranks/rank_list.h"
+#include "core/process/signal_waiter.h"
+#include "core/text/text.h"
+#include "core/threads/thread_pool.h"
+#include "ranks/place.h"
 
 namespace cortado::ranks {
 

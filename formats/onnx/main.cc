@@ -8,14 +8,12 @@
 #include "core/cpu/lesser_cpu.h"
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/files/mapped_file.h"
 #include "core/log.h"
 #include "core/process/process_limits.h"
-#include "core/text/shape_text.h"
+#include "core/shape.h"
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
-#include "onnx/import/write_net.h"
 #include "onnx/words.h"
 
 namespace cortado {

@@ -10,7 +10,7 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/losses/class_notes.h"

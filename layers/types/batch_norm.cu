@@ -14,12 +14,12 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "layers/batch_memory.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/batch_normalising.h"
 #include "layers/common/weights/filler.h"
 #include "layers/common/weights/running_average.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "proto/weights/batch_norm_form.h"
 
 namespace cortado {

@@ -11,7 +11,7 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/registry.h"
 

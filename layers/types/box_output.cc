@@ -10,7 +10,7 @@
 // max_post_nms_num (0: all) stay. nms_type IOU divides what two boxes cover by what either covers, IOMU by the smaller
 // box. Of equal scores the first in the order of branches and places is better; MS-CNN takes the last.
 //
-// How many regions there are only the values tell (layers/dynamic_rows.h). Where there is none at all one stands for
+// How many regions there are only the values tell (layers/roles.h). Where there is none at all one stands for
 // it, in image 0 from (1, 1) to (10, 10), and its R x 6 is 0. Boxes that are no numbers are dropped.
 
 #include <algorithm>
@@ -18,11 +18,11 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/common/detection/template_field.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -27,7 +27,7 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/template_field.h"
 #include "layers/common/losses/branch_labels.h"
 #include "layers/common/weights/kept_gradient.h"

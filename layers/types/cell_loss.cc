@@ -22,7 +22,7 @@
 #include "core/box.h"
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/kept_gradient.h"
 

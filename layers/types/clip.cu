@@ -2,7 +2,7 @@
 // which y cannot tell: backward reads x. It runs in padded blocks where 0 stays 0: min <= 0 <= max.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/elementwise.h"
 #include "layers/common/loops/typed.h"
 

@@ -2,9 +2,9 @@
 // equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
+#include "layers/common/loops/lanes.h"
 #include "layers/common/loops/strips.h"
-#include "layers/common/loops/whole_blocks.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"

@@ -9,7 +9,7 @@
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

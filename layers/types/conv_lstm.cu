@@ -17,9 +17,9 @@
 #include "core/loops/fast_math.h"
 #include "core/loops/for_each.h"
 #include "kernels/scratch.h"
-#include "layers/batch_memory.h"
 #include "layers/common/recurrent/conv_lstm_form.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

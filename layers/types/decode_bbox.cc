@@ -4,7 +4,7 @@
 //
 // In training regions with exchanged corners are left out, and with a third bottom, ProposalTarget's matches R x 6,
 // those that overlap their object by 0.95 or more: they are objects that ProposalTarget added. How many stay only the
-// values tell (layers/dynamic_rows.h). Tests keep all, and know of no objects.
+// values tell (layers/roles.h). Tests keep all, and know of no objects.
 //
 // bbox_mean and bbox_std may stand in decode_bbox_param instead.
 
@@ -12,10 +12,10 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

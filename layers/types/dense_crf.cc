@@ -14,7 +14,7 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "core/threads/threads.h"
 #include "layers/common/loops/permutohedral.h"
 #include "layers/registry.h"

@@ -4,7 +4,7 @@
 // layers/common/data/pair_data_layer.h says the rest.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/pair_data_layer.h"
 #include "layers/registry.h"

@@ -1,7 +1,7 @@
 #include "layers/types/depthwise_convolution.h"
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 
 namespace cortado {
 

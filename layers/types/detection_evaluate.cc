@@ -4,7 +4,7 @@
 // detection is right if it overlaps the object of its image and class that it overlaps most by overlap_threshold or
 // more, and no better one has found that object. Difficult objects, unless evaluate_difficult_gt, are not counted, and
 // finding them is neither. Detections go by image, class and score. Average precisions follow from all rows of a test
-// (layers/scoring.h).
+// (layers/roles.h).
 //
 // Overlaps are those of boxes in parts of the image: name_size_file, by which SSD turns them to pixels, is not read.
 
@@ -15,11 +15,11 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
-#include "layers/common/detection/detection_rows.h"
+#include "core/text/text.h"
+#include "layers/common/detection/detection_shapes.h"
 #include "layers/common/detection/ground_truth.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -7,7 +7,7 @@
 // RefineDet's five bottoms: bottom[3], N x 2 P, says which priors hold anything at all (those not above
 // objectness_score are left out), and bottom[4], N x 4 P, moves priors before bottom[0] does.
 //
-// Which rows there are only the values tell (layers/dynamic_rows.h); they are found on the host.
+// Which rows there are only the values tell (layers/roles.h); they are found on the host.
 
 #include <algorithm>
 #include <cfloat>
@@ -18,15 +18,14 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/log.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "core/threads/threads.h"
 #include "layers/common/detection/box_coding.h"
-#include "layers/common/detection/detection_rows.h"
 #include "layers/common/detection/detection_shapes.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/common/shape_rules.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "layers/type_names.h"
 
 namespace cortado {

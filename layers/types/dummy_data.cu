@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
 #include "layers/registry.h"

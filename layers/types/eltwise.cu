@@ -12,7 +12,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "kernels/post_ops.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"

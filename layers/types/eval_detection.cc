@@ -21,7 +21,7 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_grid.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/registry.h"

@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "core/loops/for_each.h"
 #include "layers/common/shape_rules.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

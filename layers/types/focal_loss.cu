@@ -10,7 +10,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/losses/class_weights.h"
 #include "layers/common/losses/softmax_loss.h"
 #include "layers/registry.h"

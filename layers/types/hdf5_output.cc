@@ -10,8 +10,8 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "formats/hdf5_file.h"
-#include "layers/batch_memory.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -31,8 +31,8 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
-#include "data/formats/printable.h"
+#include "core/text/text.h"
+#include "data/formats/text.h"
 #include "data/image/image.h"
 #include "data/image/image_file_reader.h"
 #include "data/pipeline/pipeline_options.h"

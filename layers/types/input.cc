@@ -1,7 +1,7 @@
 // Input: tops that the user of the net fills; input_param says their shapes, one for all or one for each.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"

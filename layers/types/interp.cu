@@ -6,7 +6,7 @@
 // first. Axes that x lacks at the end have an extent of 1.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/lanes.h"
 #include "layers/common/loops/typed.h"
 #include "layers/registry.h"

@@ -10,7 +10,7 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/recurrent/lstm_gates.h"
 #include "layers/common/recurrent/recurrent.h"
 #include "layers/registry.h"

@@ -23,7 +23,7 @@
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "core/threads/threads.h"
 #include "layers/common/detection/box_coding.h"
 #include "layers/common/detection/detection_shapes.h"

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/row_moments.h"
 #include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"

@@ -2,7 +2,7 @@
 // below 0 cuts off as many. x is N x C x H x W.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"

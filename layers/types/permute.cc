@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/permutation.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"

@@ -2,7 +2,7 @@
 // y[n][c][h r + i][w r + j] = x[n][(c r + i) r + j][h][w].
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/permutation.h"
 #include "layers/registry.h"
 

@@ -2,7 +2,7 @@
 // once for all of them or once for each. MAX and AVE; the number of windows is rounded up, as Pooling's.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/registry.h"
 #include "layers/types/volume_pooling.h"
 

@@ -12,19 +12,19 @@
 // nms_thresh dropped, and post_nms_topn stay; 0: all. Of equal scores the first in the order of places, then of
 // anchors, is better. Regions of several images, which its owners do not take, stand in the images' order.
 //
-// How many regions there are only the values tell (layers/dynamic_rows.h). A region that is no number is dropped.
+// How many regions there are only the values tell (layers/roles.h). A region that is no number is dropped.
 
 #include <algorithm>
 #include <cmath>
 
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/common/shape_rules.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

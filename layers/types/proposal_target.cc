@@ -15,7 +15,7 @@
 // that overlap no object by fg_thr. Those with objects come first. Weights of classes make those with objects count
 // fg_fraction together, the background the rest.
 //
-// How many rows there are only the values tell (layers/dynamic_rows.h): there are fewer than batch_size where objects
+// How many rows there are only the values tell (layers/roles.h): there are fewer than batch_size where objects
 // leave no place for background. Sides are a pixel longer than the difference of their corners.
 
 #include <algorithm>
@@ -24,11 +24,11 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/rng.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
 #include "layers/common/shape_rules.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -11,11 +11,10 @@
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
 #include "core/log.h"
-#include "layers/batch_memory.h"
 #include "layers/common/data/python_object.h"
 #include "layers/common/weights/given_values.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -8,7 +8,7 @@
 // and y exchanged. It undoes a Reorg whose bottom had this one's shape, not one whose top has it.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/permutation.h"
 #include "layers/registry.h"
 

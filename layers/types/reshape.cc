@@ -3,7 +3,7 @@
 // rest. A negative `axis` counts from behind the last one: -1 appends axes.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/view_layer.h"
 #include "layers/registry.h"

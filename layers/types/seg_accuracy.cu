@@ -11,7 +11,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/shape_rules.h"

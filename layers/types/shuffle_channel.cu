@@ -6,7 +6,7 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
+#include "layers/common/loops/lanes.h"
 #include "layers/common/loops/strips.h"
-#include "layers/common/loops/whole_blocks.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

@@ -13,7 +13,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/loss_normalizer.h"
 #include "layers/common/shape_rules.h"

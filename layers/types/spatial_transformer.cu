@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 

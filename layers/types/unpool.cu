@@ -12,7 +12,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/copies.h"
 #include "layers/registry.h"
 #include "layers/types/unpool.h"

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/windows/pool_window.h"
 #include "layers/types/volume_pooling.h"

@@ -5,7 +5,7 @@
 // There all images of a batch are taken for one, image 0; here each has rows of its own.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/grid_detections.h"
 #include "layers/registry.h"
 

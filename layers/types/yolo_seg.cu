@@ -14,7 +14,7 @@
 #include "layers/common/shape_rules.h"
 #include "layers/layer.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

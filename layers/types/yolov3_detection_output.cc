@@ -6,7 +6,7 @@
 // each class that is sure enough, and of those the surest suppresses the others, as here.
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/grid_detections.h"
 #include "layers/registry.h"
 

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "proto/text/scalar.h"
-#include "proto/text/suggest.h"
+#include "proto/text/text_mistake.h"
 #include "proto/text/text_reader.h"
 #include "proto/upgrade/upgrade.h"
 

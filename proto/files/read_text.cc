@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "proto/files/binary_net.h"
 #include "proto/text/text_reader.h"
 #include "proto/upgrade/upgrade.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "proto/cortado.pb.h"
-#include "proto/text/suggest.h"
+#include "proto/text/text_mistake.h"
 
 namespace cortado {
 

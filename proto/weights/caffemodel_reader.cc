@@ -1,14 +1,18 @@
 // Reads weights straight from the bytes, because a generated parser builds every message that a file claims to have,
 // holds no more than 2 GiB, and a file of zeros and ones can claim a hundred times its own size. Only what weights need
 // is looked at: names, types, blobs, and what tells the dialect.
+
 #include "proto/weights/caffemodel_reader.h"
 
 #include <algorithm>
+#include <cstring>
+#include <optional>
 
+#include "core/error.h"
+#include "core/half.h"
 #include "core/text/text.h"
 #include "proto/upgrade/upgrade_layers.h"
 #include "proto/weights/batch_norm_form.h"
-#include "proto/weights/blob_reader.h"
 #include "proto/weights/dialect_clues.h"
 
 namespace cortado {
@@ -94,6 +98,151 @@ class CaffemodelReader {
 
 std::vector<LayerWeights> read_caffemodel(const WireFile& file, WeightsOrigin& origin) {
   return CaffemodelReader(file, origin).read();
+}
+
+namespace {
+
+template <typename T>
+T load(const char* bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+/// Takes the fields of one blob and makes it a BlobFile at the end.
+class BlobReader {
+ public:
+  BlobReader(const WireFile& file, const std::string& what) : file_(file), what_(what) {}
+
+  void take(const WireField& field);
+  BlobFile finish();
+  void tell(WeightsOrigin& origin) const;
+
+ private:
+  /// Appends bytes / sizeof(T) values, each turned into a float by `convert`.
+  template <typename T, typename Convert>
+  void append(std::string_view bytes, const Convert& convert);
+  void append_doubles(std::string_view bytes) {
+    doubles_ = true;
+    append<double>(bytes, [](double value) { return float(value); });
+  }
+  void take_shape(std::string_view message);
+  void add_dim(uint64_t dim);
+  void take_raw();
+  Shape shape() const;
+  [[noreturn]] void fail(const std::string& message) const { file_.fail(what_ + ": " + message); }
+
+  const WireFile& file_;
+  const std::string& what_;
+  std::vector<float> data_;
+  std::optional<std::vector<int64_t>> dims_;
+  std::optional<int64_t> old_dims_[4];
+  std::optional<uint64_t> raw_type_;
+  std::string_view raw_;
+  bool doubles_ = false;
+};
+
+template <typename T, typename Convert>
+void BlobReader::append(std::string_view bytes, const Convert& convert) {
+  if (bytes.size() % sizeof(T) != 0)
+    fail(std::to_string(bytes.size()) + " bytes of values of " + std::to_string(sizeof(T)) + " bytes each");
+  const size_t old = data_.size(), more = bytes.size() / sizeof(T);
+  data_.resize(old + more);
+  for (size_t i = 0; i < more; ++i) data_[old + i] = convert(load<T>(bytes.data() + i * sizeof(T)));
+}
+
+void BlobReader::take(const WireField& field) {
+  const auto same = [](float value) { return value; };
+  if (field.number >= 1 && field.number <= 4 && field.type == WireField::kVarint)
+    old_dims_[field.number - 1] = int64_t(field.value);
+  else if (field.is(5, WireField::kBytes))
+    append<float>(field.bytes, same);
+  else if (field.is(5, WireField::kFixed32))
+    data_.push_back(load<float>(reinterpret_cast<const char*>(&field.value)));
+  else if (field.is(7, WireField::kBytes))
+    take_shape(field.bytes);
+  else if (field.is(8, WireField::kBytes))
+    append_doubles(field.bytes);
+  else if (field.is(8, WireField::kFixed64))
+    append_doubles({reinterpret_cast<const char*>(&field.value), sizeof field.value});
+  else if (field.is(10, WireField::kVarint))
+    raw_type_ = field.value;
+  else if (field.is(12, WireField::kBytes))
+    raw_ = field.bytes;
+}
+
+void BlobReader::add_dim(uint64_t dim) {
+  if (int64_t(dim) < 0) fail("its shape has the extent " + std::to_string(int64_t(dim)));
+  if (dims_->size() == size_t(Shape::kMaxAxes))
+    fail("its shape has more than " + std::to_string(Shape::kMaxAxes) + " axes");
+  dims_->push_back(int64_t(dim));
+}
+
+void BlobReader::take_shape(std::string_view message) {
+  dims_.emplace();
+  WireReader reader(file_, message);
+  for (WireField field; reader.next(field);) {
+    if (field.is(1, WireField::kVarint)) add_dim(field.value);
+    if (field.is(1, WireField::kBytes))
+      for (std::string_view rest = field.bytes; !rest.empty();) add_dim(take_varint(file_, rest));
+  }
+}
+
+void BlobReader::take_raw() {
+  if (raw_.empty()) return;
+  if (!raw_type_) fail("raw_data without a type");
+  if (!data_.empty()) fail("both data and raw_data");
+  switch (*raw_type_) {
+    case caffe::DOUBLE:
+      return append_doubles(raw_);
+    case caffe::FLOAT:
+      return append<float>(raw_, [](float value) { return value; });
+    case caffe::FLOAT16:
+      return append<uint16_t>(raw_, half_value);
+    default:
+      fail("raw_data of type " + std::to_string(*raw_type_) + ", which no weights have");
+  }
+}
+
+Shape BlobReader::shape() const {
+  if (dims_) return Shape(*dims_);
+  const bool old = std::any_of(old_dims_, old_dims_ + 4, [](const auto& dim) { return dim.has_value(); });
+  if (!old) return {};
+  std::vector<int64_t> dims;
+  for (const auto& dim : old_dims_) {
+    if (dim.value_or(0) < 0) fail("its shape has the extent " + std::to_string(*dim));
+    dims.push_back(dim.value_or(0));
+  }
+  return Shape(dims);
+}
+
+BlobFile BlobReader::finish() {
+  take_raw();
+  BlobFile blob{shape(), std::move(data_)};
+  try {
+    if (blob.shape.count() == int64_t(blob.data.size())) return blob;
+  } catch (const FieldError& error) {
+    fail(error.message());
+  }
+  fail("its shape is " + blob.shape.str() + ", which is " + std::to_string(blob.shape.count()) +
+       " values, but it has " + std::to_string(blob.data.size()));
+}
+
+void BlobReader::tell(WeightsOrigin& origin) const {
+  origin.halves |= !raw_.empty() && raw_type_ == uint64_t(caffe::FLOAT16);
+  origin.doubles |= doubles_;
+  origin.four_extents |= !dims_ && old_dims_[0].has_value();
+}
+
+}  // namespace
+
+BlobFile read_blob(const WireFile& file, std::string_view message, const std::string& what, WeightsOrigin* origin) {
+  BlobReader blob(file, what);
+  WireReader reader(file, message);
+  for (WireField field; reader.next(field);) blob.take(field);
+  BlobFile result = blob.finish();
+  if (origin) blob.tell(*origin);
+  return result;
 }
 
 }  // namespace cortado

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "proto/weights/weights_checksum.h"
+#include "proto/weights/weights_origin.h"
 
 namespace cortado {
 

@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/files/mapped_file.h"
 #include "core/process/program_path.h"
 #include "formats/hdf5_file.h"

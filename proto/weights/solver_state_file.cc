@@ -10,7 +10,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "formats/wire.h"
 #include "proto/weights/file_kind.h"
 #include "proto/weights/solver_state_hdf5.h"

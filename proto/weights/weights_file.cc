@@ -10,14 +10,13 @@
 #include "core/files/mapped_file.h"
 #include "core/log.h"
 #include "formats/wire.h"
-#include "proto/weights/blob_reader.h"
 #include "proto/weights/caffemodel_reader.h"
 #include "proto/weights/file_kind.h"
 #include "proto/weights/onnx_file.h"
 #include "proto/weights/safetensors.h"
-#include "proto/weights/weights_checksum.h"
 #include "proto/weights/weights_hdf5.h"
 #include "proto/weights/weights_npz.h"
+#include "proto/weights/weights_origin.h"
 
 namespace cortado {
 

@@ -66,4 +66,8 @@ void write_blob_file(const std::string& path, const BlobFile& blob);
 void to_message(const BlobFile& blob, caffe::BlobProto& message);
 BlobFile from_message(const caffe::BlobProto& message, const std::string& what);
 
+/// Stands for a blob that a file leaves out because an earlier layer, which shares it, has it (HDF5 files of Caffe).
+inline BlobFile absent_blob() { return {Shape{-1}, {}}; }
+inline bool is_absent(const BlobFile& blob) { return blob.shape == Shape{-1}; }
+
 }  // namespace cortado

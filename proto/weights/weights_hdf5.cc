@@ -6,12 +6,12 @@
 #include <map>
 #include <set>
 
+#include "core/error.h"
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "formats/hdf5_file.h"
-#include "proto/weights/absent_blob.h"
 #include "proto/weights/file_kind.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -16,7 +16,7 @@ namespace cortado {
 bool is_hdf5_file(const std::string& path);
 
 /// Like read_weights(). A blob that the file leaves out among others of its layer is absent
-/// (proto/weights/absent_blob.h); types are not in such files.
+/// (proto/weights/weights_file.h); types are not in such files.
 std::vector<LayerWeights> read_weights_hdf5(const std::string& path, std::string* digest = nullptr);
 
 /// Writes them, without absent blobs, atomically; returns the digest of the file's bytes. Throws like

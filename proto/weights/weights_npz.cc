@@ -9,7 +9,7 @@
 #include "formats/npy.h"
 #include "formats/value_bytes.h"
 #include "formats/zip.h"
-#include "proto/weights/absent_blob.h"
+#include "proto/weights/weights_file.h"
 
 namespace cortado {
 

@@ -10,9 +10,9 @@
 #include "formats/wire.h"
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/safetensors.h"
-#include "proto/weights/weights_checksum.h"
 #include "proto/weights/weights_hdf5.h"
 #include "proto/weights/weights_npz.h"
+#include "proto/weights/weights_origin.h"
 
 namespace cortado {
 

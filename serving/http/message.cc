@@ -1,10 +1,12 @@
 #include "http/message.h"
 
 #include <algorithm>
+#include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "core/text/text.h"
+#include "http/request_error.h"
 
 namespace cortado::http {
 
@@ -58,6 +60,50 @@ Reply reply_of(const RequestError& error) {
   if (reply.status == 503) reply.headers.emplace_back("Retry-After", "1");
   if (reply.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   return reply;
+}
+
+namespace {
+
+char byte_of(std::string_view digits) {
+  int value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, failure] = std::from_chars(digits.data(), end, value, 16);
+  if (digits.size() != 2 || failure != std::errc() || stop != end || value < 0)
+    throw RequestError(Refusal::kInvalid, "the address is not escaped as addresses are");
+  return char(value);
+}
+
+}  // namespace
+
+std::string percent_decoded(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool escaped = text[i] == '%';
+    out += escaped ? byte_of(text.substr(i + 1, 2)) : text[i];
+    if (escaped) i += 2;
+  }
+  return out;
+}
+
+std::string query_decoded(std::string_view text) {
+  std::string spaced(text);
+  std::ranges::replace(spaced, '+', ' ');
+  return percent_decoded(spaced);
+}
+
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& parts) {
+  parts.clear();
+  while (!pattern.empty() && !path.empty()) {
+    const std::string_view wanted = pattern.substr(0, pattern.find('/', 1)), part = path.substr(0, path.find('/', 1));
+    const std::string decoded = percent_decoded(part);
+    if (wanted == "/*" && decoded.size() > 1)
+      parts.push_back(decoded.substr(1));
+    else if (wanted != decoded)
+      return false;
+    pattern.remove_prefix(wanted.size());
+    path.remove_prefix(part.size());
+  }
+  return pattern.empty() && path.empty();
 }
 
 }  // namespace cortado::http

@@ -59,4 +59,14 @@ class Handler {
   virtual void handle(const std::shared_ptr<Call>& call) = 0;
 };
 
+/// A part of an address with its %XX decoded. Throws RequestError(kInvalid) where they are no hexadecimal numbers.
+std::string percent_decoded(std::string_view text);
+
+/// The same of a value of a query, in which "+" is a space.
+std::string query_decoded(std::string_view text);
+
+/// Whether `path` is like `pattern`, in which "*" is any one part of it; `parts` gets what stood there. The path's %XX
+/// are decoded part by part. Throws RequestError(kInvalid) for wrong ones.
+bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& parts);
+
 }  // namespace cortado::http

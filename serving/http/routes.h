@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "http/path_pattern.h"
+#include "http/message.h"
 #include "http/request_error.h"
 
 namespace cortado::http {

@@ -1,7 +1,7 @@
 #include "http/task_threads.h"
 
-#include "core/process/signals_blocked.h"
-#include "core/threads/start_thread.h"
+#include "core/process/signal_waiter.h"
+#include "core/threads/thread_pool.h"
 #include "http/request_error.h"
 
 namespace cortado::http {

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "core/files/file.h"
-#include "core/text/base64.h"
-#include "core/text/bounded_json.h"
-#include "studio/temporary.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "studio/folder.h"
 #include "studio/transform_text.h"
 #include "studio/workplace.h"
 

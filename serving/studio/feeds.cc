@@ -1,7 +1,7 @@
 #include "studio/feeds.h"
 
 #include "core/log.h"
-#include "core/process/signals_blocked.h"
+#include "core/process/signal_waiter.h"
 
 namespace cortado::studio {
 

@@ -9,8 +9,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "core/error.h"
+#include "core/files/file.h"
 #include "core/text/text.h"
 #include "http/request_error.h"
 
@@ -188,6 +190,21 @@ const std::string& checked_name(const std::string& name) {
     throw RequestError(Refusal::kInvalid,
                        "'" + name + "' is no name: letters, digits, '_', '-' and '.', 64 of them at the most");
   return name;
+}
+
+TemporaryFolder::TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "cortado-studio-XXXXXX") {
+  if (!::mkdtemp(path_.data()))
+    throw http::RequestError(http::Refusal::kUnavailable, path_ + ": " + std::strerror(errno));
+}
+
+TemporaryFolder::~TemporaryFolder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string TemporaryFolder::add(const std::string& name, std::string_view content) const {
+  write_file_atomically(path(name), content);
+  return path(name);
 }
 
 }  // namespace cortado::studio

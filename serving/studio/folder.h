@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/files/descriptor.h"
@@ -49,5 +50,21 @@ class Folder {
 /// A name that is a path's part and no surprise in any tool: letters, digits, '_', '-', '.', no '.' in front, 64
 /// characters at the most. Throws RequestError(kInvalid).
 const std::string& checked_name(const std::string& name);
+
+/// A folder outside of the studio's, for a moment: texts that are looked at, pictures that are made.
+class TemporaryFolder {
+ public:
+  TemporaryFolder();  ///< throws RequestError(kUnavailable) where none can be made
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  /// Writes a file of this name and returns its path. Throws Error(kIo).
+  std::string add(const std::string& name, std::string_view content) const;
+
+ private:
+  std::string path_;
+};
 
 }  // namespace cortado::studio

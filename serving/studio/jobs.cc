@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/process/signals_blocked.h"
+#include "core/process/signal_waiter.h"
 
 namespace cortado::studio {
 

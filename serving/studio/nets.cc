@@ -1,7 +1,7 @@
 // Nets and solvers as texts: listed, read, written, checked as they are typed and drawn.
 #include "core/files/file.h"
-#include "core/text/bounded_json.h"
-#include "studio/temporary.h"
+#include "core/text/json.h"
+#include "studio/folder.h"
 #include "studio/workplace.h"
 #include "tools/starter/starting_net.h"
 

@@ -2,9 +2,8 @@
 
 #include <charconv>
 
-#include "core/text/bounded_json.h"
-#include "core/text/dumped_json.h"
-#include "http/percent.h"
+#include "core/text/json.h"
+#include "http/message.h"
 
 namespace cortado::studio {
 

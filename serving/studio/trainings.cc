@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 #include "studio/workplace.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"

@@ -1,10 +1,10 @@
 // A snapshot is tried on an image, and looked into, by a child of this program (look/).
 #include "core/files/file.h"
 #include "core/process/program_path.h"
-#include "core/text/bounded_json.h"
-#include "studio/temporary.h"
+#include "core/text/json.h"
+#include "studio/folder.h"
 #include "studio/workplace.h"
-#include "tools/infer/image_files.h"
+#include "tools/infer/image_input.h"
 
 namespace cortado::studio {
 

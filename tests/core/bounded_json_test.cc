@@ -1,8 +1,8 @@
-#include "core/text/bounded_json.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+
+#include "core/text/json.h"
 
 namespace cortado {
 namespace {

@@ -1,7 +1,5 @@
 // Control groups as files in a folder of the test's.
 
-#include "core/cpu/cpu_quota.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -9,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/cpu/cpu.h"
 #include "core/threads/threads.h"
 
 namespace cortado {

@@ -17,7 +17,6 @@
 
 #include "core/error.h"
 #include "core/files/mapped_file.h"
-#include "core/files/replace_file.h"
 #include "core/process/process_limits.h"
 
 namespace cortado {

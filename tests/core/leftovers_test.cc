@@ -1,5 +1,3 @@
-#include "core/files/leftovers.h"
-
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
@@ -10,6 +8,7 @@
 
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
+#include "core/files/made_folders.h"
 
 namespace cortado {
 namespace {

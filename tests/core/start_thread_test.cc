@@ -1,5 +1,3 @@
-#include "core/threads/start_thread.h"
-
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -8,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/process/sanitized.h"
+#include "core/threads/thread_pool.h"
 
 namespace cortado {
 namespace {

@@ -1,6 +1,6 @@
 #include "data/convert/csv.h"
 
-#include "data/convert/class_numbers.h"
+#include "data/convert/class_folders.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {

@@ -1,9 +1,8 @@
 // Datasets made of datasets, where there is very much of something.
 #include "data/curate/curate.h"
 
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
-#include "data/formats/label_map.h"
+#include "data/formats/labels.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "tests/data/fixtures.h"
 

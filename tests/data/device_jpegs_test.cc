@@ -2,7 +2,7 @@
 // the pipeline's threads decode.
 #include "core/device/device_memory.h"
 #include "data/formats/datum.h"
-#include "data/image/plain_jpeg.h"
+#include "data/image/png.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "data/pipeline/pipeline.h"
 #include "tests/data/augment_fixtures.h"

@@ -1,6 +1,6 @@
 #include "data/formats/datum.h"
+#include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"
-#include "data/inspect/pixel_digest.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "tests/data/fixtures.h"
 

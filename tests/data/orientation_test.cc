@@ -5,7 +5,7 @@
 
 #include "data/convert/convert.h"
 #include "data/formats/datum.h"
-#include "data/image/plain_jpeg.h"
+#include "data/image/png.h"
 #include "data/sources/datum_reader.h"
 #include "proto/cortado.pb.h"
 #include "tests/data/fixtures.h"

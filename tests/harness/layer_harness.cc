@@ -7,7 +7,7 @@
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
-#include "layers/batch_memory.h"
+#include "layers/roles.h"
 #include "tests/harness/storage.h"
 
 namespace cortado::harness {

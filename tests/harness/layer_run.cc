@@ -11,12 +11,9 @@
 #include <stdexcept>
 
 #include "core/threads/threads.h"
-#include "layers/batch_memory.h"
 #include "layers/common/losses/class_labels.h"
-#include "layers/dynamic_rows.h"
-#include "layers/record_source.h"
 #include "layers/registry.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado::harness {
 

@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include "http/path_pattern.h"
 #include "http/routes.h"
 #include "http/secret.h"
 

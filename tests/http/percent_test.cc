@@ -1,8 +1,6 @@
-#include "http/percent.h"
-
 #include <gtest/gtest.h>
 
-#include "http/path_pattern.h"
+#include "http/message.h"
 #include "http/request_error.h"
 
 namespace cortado::http {

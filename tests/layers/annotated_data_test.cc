@@ -5,10 +5,9 @@
 #include <filesystem>
 
 #include "core/error.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/lmdb/lmdb_writer.h"
-#include "layers/data_cursor.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

@@ -6,8 +6,8 @@
 #include "core/error.h"
 #include "data/formats/datum.h"
 #include "data/lmdb/lmdb_writer.h"
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

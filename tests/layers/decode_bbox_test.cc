@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "layers/dynamic_rows.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

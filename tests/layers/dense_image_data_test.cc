@@ -2,7 +2,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "layers/data_cursor.h"
+#include "layers/roles.h"
 #include "tests/layers/pair_folder.h"
 
 namespace cortado::harness {

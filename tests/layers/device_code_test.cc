@@ -10,7 +10,6 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/process/program_path.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
 #include "data/image/image.h"
 #include "data/lmdb/lmdb_writer.h"

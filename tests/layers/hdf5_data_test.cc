@@ -7,8 +7,8 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "formats/hdf5_file.h"
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/hdf5_here.h"
 #include "tests/harness/layer_harness.h"
 

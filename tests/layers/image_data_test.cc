@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "core/error.h"
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

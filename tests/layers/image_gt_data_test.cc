@@ -9,8 +9,8 @@
 
 #include "core/box.h"
 #include "core/error.h"
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

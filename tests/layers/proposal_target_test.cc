@@ -4,7 +4,7 @@
 #include <set>
 
 #include "core/error.h"
-#include "layers/dynamic_rows.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "core/error.h"
-#include "layers/dynamic_rows.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "layers/common/weights/filler.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 #include "tests/harness/places.h"
 #include "tests/harness/python_here.h"

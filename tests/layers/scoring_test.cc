@@ -1,12 +1,11 @@
-// What scores divide, and the classes that were judged (layers/scoring.h), against counts by hand.
-
-#include "layers/scoring.h"
+// What scores divide, and the classes that were judged (layers/roles.h), against counts by hand.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "core/device/device_memory.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

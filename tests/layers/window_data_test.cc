@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "layers/data_cursor.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "layers/dynamic_rows.h"
+#include "layers/roles.h"
 #include "tests/harness/centre_boxes.h"
 #include "tests/harness/layer_harness.h"
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/device.h"
 #include "core/device/device_memory.h"
-#include "core/device/device_name.h"
 #include "core/rng.h"
 
 namespace cortado {

@@ -1,11 +1,10 @@
-#include "proto/text/compact_text.h"
-
 #include <google/protobuf/text_format.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
 
 #include "proto/cortado.pb.h"
 #include "proto/files/read_text.h"
+#include "proto/text/write_text.h"
 
 namespace cortado {
 

@@ -1,5 +1,3 @@
-#include "proto/weights/weights_checksum.h"
-
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -8,6 +6,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "proto/weights/weights_file.h"
+#include "proto/weights/weights_origin.h"
 
 namespace cortado {
 namespace {

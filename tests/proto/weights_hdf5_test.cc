@@ -9,9 +9,9 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "formats/hdf5_file.h"
-#include "proto/weights/absent_blob.h"
 #include "proto/weights/solver_state_file.h"
 #include "proto/weights/solver_state_hdf5.h"
+#include "proto/weights/weights_file.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado {

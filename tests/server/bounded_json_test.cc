@@ -1,10 +1,9 @@
 // JSON of strangers: what is read, what is refused.
 
-#include "server/rest/bounded_json.h"
-
 #include <gtest/gtest.h>
 
-#include "server/http_names.h"
+#include "server/rest/model_json.h"
+#include "server/server_names.h"
 
 namespace cortado::server {
 namespace {

@@ -5,7 +5,6 @@
 #include "proto/files/read_text.h"
 #include "tools/tuner/rate_finding.h"
 #include "tools/tuner/trial.h"
-#include "tools/tuner/tuned_solver.h"
 
 namespace cortado::tools::testing {
 

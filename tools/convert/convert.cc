@@ -4,12 +4,10 @@
 
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/text/format.h"
-#include "tools/convert/convert_onnx.h"
-#include "tools/convert/convert_report.h"
-#include "tools/convert/convert_weights.h"
+#include "core/text/text.h"
+#include "tools/convert/convert.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"

@@ -1,15 +1,14 @@
 // ONNX models of nets, and nets of models. This program knows nothing of ONNX: it says what is wanted to the one that
 // does. The output's name tells which way it goes.
-#include "tools/convert/convert_onnx.h"
-
 #include <stdexcept>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/process/program_path.h"
-#include "core/text/shape_text.h"
+#include "core/shape.h"
 #include "formats/helper_process.h"
 #include "proto/weights/onnx_file.h"
+#include "tools/convert/convert.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 

@@ -1,14 +1,13 @@
 // What `cortado convert` says about a dataset that it made.
-#include "tools/convert/convert_report.h"
-
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/text/dumped_json.h"
-#include "core/text/format.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
+#include "tools/convert/convert.h"
 #include "tools/output/terminal.h"
 
 namespace cortado::tools {

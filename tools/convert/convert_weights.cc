@@ -1,16 +1,15 @@
 // Weights from one Caffe's files to another's, or to other programs' formats. The input's kind is told by its content,
 // the output's by --to or, where that is not given, by its name; a name that says otherwise is refused.
-#include "tools/convert/convert_weights.h"
-
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "proto/files/read_text.h"
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/write_weights.h"
+#include "tools/convert/convert.h"
 #include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
 

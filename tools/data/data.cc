@@ -6,10 +6,9 @@
 #include "layers/registry.h"
 #include "proto/text/positions.h"
 #include "tools/data/data_command.h"
-#include "tools/options/decode_flag.h"
+#include "tools/options/flags.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
-#include "tools/options/skip_bad_flag.h"
 #include "tools/output/output_name.h"
 #include "tools/program/command.h"
 

@@ -7,12 +7,11 @@
 
 #include "core/device/device_memory.h"
 #include "core/tensor.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "data/pipeline/jpeg_decoding.h"
 #include "tools/data/data_command.h"
-#include "tools/options/decode_flag.h"
+#include "tools/options/flags.h"
 #include "tools/options/run_options.h"
-#include "tools/options/skip_bad_flag.h"
 #include "tools/output/terminal.h"
 
 namespace cortado::tools {

@@ -2,14 +2,13 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "data/curate/curate.h"
 #include "data/curate/records.h"
-#include "data/formats/annotated_datum.h"
 #include "data/formats/datum.h"
-#include "data/formats/printable.h"
+#include "data/formats/text.h"
 #include "data/sources/datum_reader.h"
 #include "tools/data/data_command.h"
 #include "tools/output/output_name.h"

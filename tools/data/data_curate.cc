@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "core/files/file.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "data/curate/curate.h"
 #include "tools/data/data_command.h"
 #include "tools/output/output_name.h"

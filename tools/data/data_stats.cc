@@ -3,9 +3,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/files/file_error.h"
-#include "core/text/dumped_json.h"
-#include "core/text/format.h"
+#include "core/error.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
 #include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"
 #include "tools/data/data_command.h"

@@ -8,8 +8,8 @@
 #include "core/text/text.h"
 #include "data/inspect/class_names.h"
 #include "data/pipeline/bad_records.h"
-#include "layers/record_source.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "tools/output/terminal.h"
 
 namespace cortado::tools {

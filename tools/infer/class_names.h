@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,5 +19,20 @@ std::vector<std::string> class_names(const std::string& path, const graph::Graph
 /// beside the deploy net itself. Which one is logged.
 std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
                                      const std::string& model, int64_t classes);
+
+// The likeliest classes by a net's output.
+
+struct Guess {
+  int label;
+  double probability;
+};
+
+/// Whether the values are probabilities: none below 0, 1 in all.
+bool is_distribution(const float* values, size_t count);
+
+std::vector<double> softmax(const float* values, size_t count);
+
+/// The `top` likeliest classes, the likeliest first; of equal ones the first in order.
+std::vector<Guess> best(const std::vector<double>& probabilities, size_t top);
 
 }  // namespace cortado::tools

@@ -5,13 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/infer/class_names.h"
-#include "tools/infer/guesses.h"
-#include "tools/infer/image_files.h"
 #include "tools/infer/image_input.h"
 #include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"

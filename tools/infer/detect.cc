@@ -7,16 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "core/files/file.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/canvas.h"
-#include "tools/infer/detection_names.h"
 #include "tools/infer/detections.h"
-#include "tools/infer/image_files.h"
 #include "tools/infer/image_input.h"
 #include "tools/net/frozen_net.h"
 #include "tools/options/net_file.h"

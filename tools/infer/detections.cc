@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "core/log.h"
+#include "data/formats/labels.h"
+#include "data/lmdb/dataset_names.h"
+
 namespace cortado::tools {
 
 std::vector<Found> objects_in(const std::vector<float>& rows, float threshold) {
@@ -13,6 +17,23 @@ std::vector<Found> objects_in(const std::vector<float>& rows, float threshold) {
   }
   std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score > b.score; });
   return found;
+}
+
+std::map<int, std::string> detection_names(const std::string& path, const std::optional<LikeNet>& like) {
+  if (path.ends_with(".prototxt") || path.ends_with(".pbtxt")) return data::shown_names(data::read_label_map(path));
+  std::map<int, std::string> names;
+  if (!path.empty()) {
+    for (const std::string& name : data::read_labels(path)) names.emplace(int(names.size()), name);
+    return names;
+  }
+  if (!like) return names;
+  for (const std::string& source : like->sources()) {
+    const std::string map = data::names_file_of(source, data::kLabelMapPart);
+    if (map.empty()) continue;
+    log_info() << "classes are named by " << map;
+    return data::shown_names(data::read_label_map(map));
+  }
+  return names;
 }
 
 }  // namespace cortado::tools

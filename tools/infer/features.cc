@@ -8,7 +8,7 @@
 #include "core/log.h"
 #include "tools/infer/feature_file.h"
 #include "tools/net/frozen_net.h"
-#include "tools/options/decode_flag.h"
+#include "tools/options/flags.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"

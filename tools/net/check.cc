@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "core/files/file_error.h"
-#include "core/text/dumped_json.h"
+#include "core/error.h"
+#include "core/text/json.h"
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
 #include "graph/plan.h"

@@ -6,7 +6,7 @@
 
 #include "core/files/file.h"
 #include "core/log.h"
-#include "core/text/shape_text.h"
+#include "core/shape.h"
 #include "proto/text/write_text.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"

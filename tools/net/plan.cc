@@ -7,7 +7,6 @@
 #include "graph/passes/passes.h"
 #include "kernels/kernel_cache.h"
 #include "tools/net/plan_launches.h"
-#include "tools/net/plan_ranks.h"
 #include "tools/options/kernel_choices.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"

@@ -1,13 +1,23 @@
 #include "tools/net/plan_launches.h"
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
+#include "ranks/launch.h"
+#include "solvers/check.h"
 #include "solvers/iteration_cost.h"
+#include "solvers/pass_times.h"
+#include "solvers/rank_start.h"
+#include "solvers/solver_nets.h"
+#include "tools/options/kernel_choices.h"
+#include "tools/options/net_file.h"
+#include "tools/options/rank_options.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/output/units.h"
 
 namespace cortado::tools {
 
@@ -94,6 +104,224 @@ void show_launches(const Arguments& arguments, graph::Graph graph, Context& cont
     print_json(cost, batch);
   else
     print_table(cost, batch);
+}
+
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr double kPlanRanksMega = 1e6;
+
+/// What is to be trained, and by how many.
+struct Training {
+  std::unique_ptr<Net> net;
+  int ranks;
+  int64_t shards, passes_of_shard;
+  bool local_steps = false;  ///< nothing is exchanged before all of them are done
+
+  /// Of the rank that has most.
+  int64_t passes() const { return (shards + ranks - 1) / ranks * passes_of_shard; }
+};
+
+struct Answer {
+  ranks::Network network;
+  ranks::Foretold foretold;
+};
+
+/// Of a solver, its net and its shards.
+Training open_training(const Arguments& arguments, SolverFile file, int ranks, Context& context) {
+  SolverOptions options;
+  options.state = state_of(arguments, caffe::TRAIN);
+  options.state.clear_phase();
+  options.overrides = overrides_of(arguments);
+  options.recompute = arguments.on("recompute");
+  options.overrides.apply(file);
+  require_valid(file);
+  const int64_t shards = file.solver.shards() > 0 ? file.solver.shards() : ranks;
+  check_shards(ranks, shards);
+  file.solver.set_shards(int(shards));
+  SolverNetFile net = SolverNetReader(file, options, context).train();
+  net.file = with_batch(std::move(net.file), arguments.integer("batch"));
+  return {make_net(net.file, net.options, context), ranks, shards, passes_of_shard(file.solver),
+          file.solver.local_steps() > 1};
+}
+
+/// Of a net, trained by as many shards as ranks.
+Training open_training(const Arguments& arguments, std::shared_ptr<const NetFile> file, int ranks, Context& context) {
+  graph::BuildOptions options;
+  options.state = state_of(arguments, caffe::TRAIN);
+  options.backward = true;
+  options.recompute = arguments.on("recompute");
+  check_shards(ranks, ranks);
+  return {make_net(with_batch(std::move(file), arguments.integer("batch")), options, context), ranks, ranks, 1};
+}
+
+Training open_training(const Arguments& arguments, int ranks, Context& context) {
+  const Measuring measuring(arguments, context);
+  const std::string path = arguments.text("model");
+  Training training = is_solver_file(path)
+                          ? open_training(arguments, open_solver(path), ranks, context)
+                          : open_training(arguments, open_net(path, overrides_of(arguments)), ranks, context);
+  if (training.net->params().empty())
+    throw Error(ExitCode::kNet, path + ": nothing learns in this net: ranks would exchange nothing",
+                "a net for training has a loss");
+  return training;
+}
+
+/// Elementwise: an iteration is as slow as its slowest rank.
+PassTimes slowest(ranks::Engine& engine, PassTimes times) {
+  std::vector<double> own = {times.forward, times.backward};
+  own.insert(own.end(), times.complete.begin(), times.complete.end());
+  std::vector<double> all(size_t(engine.ranks()) * own.size());
+  std::copy(own.begin(), own.end(), all.begin() + std::ptrdiff_t(size_t(engine.rank()) * own.size()));
+  std::vector<size_t> at = {0};
+  for (int rank = 0; rank < engine.ranks(); ++rank) at.push_back(at.back() + own.size() * sizeof(double));
+  engine.all_gather(reinterpret_cast<std::byte*>(all.data()), at);
+  for (size_t i = 0; i < all.size(); ++i) own[i % own.size()] = std::max(own[i % own.size()], all[i]);
+  times.forward = own[0];
+  times.backward = own[1];
+  times.complete.assign(own.begin() + 2, own.end());
+  return times;
+}
+
+/// All of a rank's passes but the last one's backward come before anything is exchanged; what layers keep by themselves
+/// goes last.
+ranks::Foretold foretell(const ranks::Network& network, Training& training, const PassTimes& times) {
+  const double compute = double(training.passes()) * (times.forward + times.backward);
+  const std::vector<ranks::FloatRange> parts = gradient_parts(*training.net);
+  std::vector<ranks::ReadyPart> ready;
+  for (size_t i = 0; i < parts.size(); ++i)
+    ready.push_back({parts[parts.size() - 1 - i].count() * int64_t(sizeof(float)),
+                     training.local_steps ? compute : compute - times.backward + times.complete[i]});
+  int64_t kept = 0;
+  for (const KeptWeight& weight : training.net->kept_weights()) kept += weight.count * int64_t(sizeof(float));
+  if (kept > 0) ready.push_back({kept, compute});
+  return ranks::foretell(network, training.ranks, training.shards, ready, compute);
+}
+
+const char* name_of(ranks::Limit limit) {
+  switch (limit) {
+    case ranks::Limit::kCompute:
+      return "compute";
+    case ranks::Limit::kBandwidth:
+      return "bandwidth";
+    case ranks::Limit::kLatency:
+      return "latency";
+  }
+  return "";
+}
+
+std::string milliseconds_of(double seconds) { return number_text("%.2f", 1e3 * seconds); }
+
+void print_ranks_table(const Training& training, const Answer& answer) {
+  const ranks::Foretold& foretold = answer.foretold;
+  Table table({"part", "MB", "ready ms", "finish ms"});
+  for (size_t i = 0; i < foretold.parts.size(); ++i) {
+    const ranks::ForetoldPart& part = foretold.parts[i];
+    table.add({std::to_string(i + 1), number_text("%.3f", double(part.bytes) / kPlanRanksMega),
+               milliseconds_of(part.ready), milliseconds_of(part.finish)});
+  }
+  std::cout << table.str({0, 1, 2, 3}) << training.ranks << " ranks, " << training.shards << " shards of "
+            << training.passes_of_shard << " x " << training.net->batch_size() << "; network "
+            << bandwidth_text(answer.network.bandwidth) << ", " << seconds_text(answer.network.latency) << "\n"
+            << "compute " << milliseconds_of(foretold.compute) << " ms, exchange " << milliseconds_of(foretold.exchange)
+            << " ms, step " << milliseconds_of(foretold.step) << " ms: efficiency "
+            << number_text("%.1f", 100 * foretold.efficiency()) << " %, limited by " << name_of(foretold.limit) << "\n";
+  if (foretold.local_steps > 1)
+    std::cout << "90 % would take " << foretold.local_steps << " iterations of each rank by itself between exchanges\n";
+}
+
+void print_ranks_json(const Training& training, const Answer& answer) {
+  const ranks::Foretold& foretold = answer.foretold;
+  ordered_json json = {{"ranks", training.ranks},
+                       {"shards", training.shards},
+                       {"passes", training.passes()},
+                       {"batch", training.net->batch_size()},
+                       {"bandwidth_bits_per_second", 8 * answer.network.bandwidth},
+                       {"latency_us", 1e6 * answer.network.latency},
+                       {"parts", ordered_json::array()},
+                       {"compute_ms", 1e3 * foretold.compute},
+                       {"exchange_ms", 1e3 * foretold.exchange},
+                       {"step_ms", 1e3 * foretold.step},
+                       {"efficiency", foretold.efficiency()},
+                       {"limited_by", name_of(foretold.limit)},
+                       {"local_steps_for_90_percent", foretold.local_steps}};
+  for (const ranks::ForetoldPart& part : foretold.parts)
+    json["parts"].push_back({{"bytes", part.bytes}, {"ready_ms", 1e3 * part.ready}, {"finish_ms", 1e3 * part.finish}});
+  std::cout << json.dump(2) << "\n";
+}
+
+int plan_as(const RankRole& role, const Arguments& arguments) {
+  Context context = make_context(arguments, {.processes = role.processes_here});
+  Training training =
+      open_training(arguments, role.engine ? role.engine->ranks() : int(arguments.integer("ranks")), context);
+  PassTimes times = measure_passes(*training.net);
+  if (role.engine) times = slowest(*role.engine, std::move(times));
+  Answer answer;
+  answer.network = role.engine ? ranks::measure_network(*role.engine)
+                               : ranks::Network{seconds_of(arguments, "latency"), bandwidth_of(arguments, "bandwidth"),
+                                                ranks::kTcpPayload};
+  answer.foretold = foretell(answer.network, training, times);
+  if (!role.is_first()) return 0;
+  if (arguments.on("json"))
+    print_ranks_json(training, answer);
+  else
+    print_ranks_table(training, answer);
+  return 0;
+}
+
+}  // namespace
+
+std::vector<Flag> plan_ranks_flags() {
+  return joined(
+      {{{.name = "ranks",
+         .kind = FlagKind::kInteger,
+         .value = "N",
+         .help = "foretells an iteration by so many processes over a network: parts of S bytes, each exchanged once "
+                 "backward has completed it, one after the other, in 2 (latency + (N-1)/N S / bandwidth)",
+         .least = 2,
+         .most = 1 << 20},
+        {.name = "bandwidth",
+         .kind = FlagKind::kText,
+         .value = "RATE",
+         .help = "of each machine's line, a second and each way: 1Gbit, 400Mbit; TCP's headers take 4 % of it"},
+        {.name = "latency",
+         .kind = FlagKind::kText,
+         .value = "TIME",
+         .help = "of a message: 50us, 2ms",
+         .fallback = "50us"},
+        {.name = "measure",
+         .help = "in place of --bandwidth and --latency: by --ranks processes on this machine, or those that mpirun or "
+                 "srun has started"}},
+       engine_flags()});
+}
+
+bool wants_ranks(const Arguments& arguments) {
+  const bool measures = arguments.on("measure"), given = arguments.has("bandwidth") || arguments.has("latency");
+  if (!measures && !given && !arguments.has("ranks")) return false;
+  if (measures && given)
+    throw usage_error("--measure and --bandwidth exclude each other", "a network is given, or measured");
+  if (!measures && !arguments.has("ranks"))
+    throw usage_error("--bandwidth and --latency go with --ranks", "how many processes share the network: --ranks=8");
+  if (!measures && !arguments.has("bandwidth"))
+    throw usage_error("--ranks wants to know the network", "--bandwidth=10Gbit --latency=50us, or --measure");
+  if (phase_of(arguments) != caffe::TRAIN || !arguments.text("after").empty() || arguments.on("passes") ||
+      arguments.on("launches"))
+    throw usage_error("--ranks is of a whole iteration of training",
+                      "it goes with none of --phase=TEST, --after, --passes and --launches");
+  if (given) bandwidth_of(arguments, "bandwidth"), seconds_of(arguments, "latency");
+  return true;
+}
+
+int plan_ranks(const Arguments& arguments) {
+  if (!arguments.on("measure")) return plan_as({}, arguments);
+  if (starts_ranks(arguments)) return run_ranks(arguments);
+  return run_as_rank(arguments, [&](const RankRole& role) {
+    if (!role.engine)
+      throw usage_error("--measure wants processes to measure between",
+                        "--ranks=4 starts them here, mpirun -n 4 cortado plan --measure ... on several machines");
+    return plan_as(role, arguments);
+  });
 }
 
 }  // namespace cortado::tools

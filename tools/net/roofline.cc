@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/cpu/machine_peak.h"
-#include "graph/operand_traffic.h"
+#include "graph/plan.h"
 #include "tools/options/net_file.h"
 
 namespace cortado::tools {

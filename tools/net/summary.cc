@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "graph/freeze.h"
 #include "tools/net/net_memory.h"
 #include "tools/options/net_file.h"

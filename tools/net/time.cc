@@ -8,7 +8,7 @@
 #include "net/net.h"
 #include "tools/net/frozen_net.h"
 #include "tools/net/step_timing.h"
-#include "tools/options/decode_flag.h"
+#include "tools/options/flags.h"
 #include "tools/options/kernel_choices.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"

@@ -4,8 +4,8 @@
 
 #include <iostream>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/files/mapped_file.h"
 #include "core/log.h"
 #include "proto/files/binary_net.h"

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "core/error.h"
 #include "core/text/text.h"
+#include "data/pipeline/bad_records.h"
+#include "data/pipeline/jpeg_decoding.h"
 
 namespace cortado::tools {
 
@@ -278,5 +281,39 @@ std::vector<std::string> split(const std::string& text, char separator) {
 Error usage_error(std::string message, std::string hint) {
   return Error(ExitCode::kUsage, std::move(message), std::move(hint));
 }
+
+Flag decode_flag() {
+  return {.name = "decode",
+          .kind = FlagKind::kText,
+          .value = "WHERE",
+          .help =
+              "of JPEGs, where the net runs on a GPU: cpu, gpu (by nvJPEG, or fail), or auto (gpu where it can); a "
+              "GPU's pixels differ in their last bits",
+          .fallback = "cpu",
+          .choices = {"cpu", "auto", "gpu"}};
+}
+
+void choose_decoder(const Arguments& arguments, Context& context) {
+  const std::string where = arguments.text("decode");
+  if (where == "gpu" && context.device.is_cpu())
+    throw usage_error("--decode=gpu: this runs on the CPU", "--gpu=0 runs on a GPU; auto decodes where it can");
+  context.handle<data::JpegDecoding>().wanted = where == "gpu"    ? data::DecodeOn::kGpu
+                                                : where == "auto" ? data::DecodeOn::kAuto
+                                                                  : data::DecodeOn::kCpu;
+}
+
+Flag skip_bad_flag() {
+  return {.name = "skip-bad",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help =
+              "pass over up to N records of each dataset that cannot be used, and name them; the next record stands "
+              "in. One more is an error, exit code 4",
+          .fallback = "0",
+          .least = 0,
+          .most = 1000000000};
+}
+
+void heed_skip_bad(const Arguments& arguments) { data::pass_over_bad_records(arguments.integer("skip-bad")); }
 
 }  // namespace cortado::tools

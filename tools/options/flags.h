@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/context.h"
 #include "core/error.h"
 
 namespace cortado::tools {
@@ -86,5 +87,15 @@ std::vector<std::string> split(const std::string& text, char separator);
 
 /// Error(kUsage), to be thrown.
 Error usage_error(std::string message, std::string hint = {});
+
+Flag decode_flag();  ///< --decode, for commands that read data
+
+/// Asks for the decoder that --decode names. Throws Error(kUsage) for the GPU's on the CPU.
+void choose_decoder(const Arguments& arguments, Context& context);
+
+Flag skip_bad_flag();  ///< --skip-bad, for commands that read datasets
+
+/// To be called before any net or pipeline is made.
+void heed_skip_bad(const Arguments& arguments);
 
 }  // namespace cortado::tools

@@ -9,8 +9,8 @@
 #include "ranks/place.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
+#include "tools/program/companion.h"
 #include "tools/program/failure.h"
-#include "tools/program/own_command.h"
 #include "tools/program/signals.h"
 
 namespace cortado::tools {

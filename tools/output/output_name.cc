@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/text/text.h"
 
 namespace cortado::tools {

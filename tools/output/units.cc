@@ -68,4 +68,11 @@ std::string bandwidth_text(double bytes_per_second) { return text_of(bytes_per_s
 
 std::string seconds_text(double seconds) { return text_of(seconds, kUnitsTimes); }
 
+std::string xml_escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text)
+    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
+  return out;
+}
+
 }  // namespace cortado::tools

@@ -18,4 +18,7 @@ double seconds_of(const Arguments& arguments, const std::string& flag);
 std::string bandwidth_text(double bytes_per_second);  ///< "9.41 Gbit/s"
 std::string seconds_text(double seconds);             ///< "50 us"
 
+/// `text` as content, or as an attribute's value in double quotes, of an XML or HTML element.
+std::string xml_escaped(const std::string& text);
+
 }  // namespace cortado::tools

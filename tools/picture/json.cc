@@ -1,6 +1,7 @@
+#include "core/text/json.h"
+
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
 #include "tools/picture/caption.h"
 #include "tools/picture/render.h"
 

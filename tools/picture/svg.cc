@@ -2,7 +2,7 @@
 // same whatever their face; its box has room for wider faces where they do not. Colours are classes; a dark page
 // exchanges them.
 #include "tools/output/terminal.h"
-#include "tools/output/xml_text.h"
+#include "tools/output/units.h"
 #include "tools/picture/render.h"
 #include "tools/picture/scene.h"
 #include "tools/picture/text_width.h"

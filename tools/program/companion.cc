@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "core/files/file.h"
 #include "core/process/process.h"
 #include "core/process/program_path.h"
 
@@ -18,6 +19,13 @@ int become_companion(const std::string& program, const std::string& hint, const 
     for (const std::string& value : values) words.push_back("--" + flag + "=" + value);
   ::execv(path.c_str(), pointers_to(words).data());
   throw Error(ExitCode::kIo, path + ": cannot be started: " + std::strerror(errno));
+}
+
+std::vector<std::string> own_command() {
+  std::vector<std::string> words;
+  const std::string text = read_file("/proc/self/cmdline");
+  for (size_t at = 0; at < text.size(); at += words.back().size() + 1) words.emplace_back(text.c_str() + at);
+  return words;
 }
 
 }  // namespace cortado::tools

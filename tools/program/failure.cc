@@ -1,9 +1,14 @@
 #include "tools/program/failure.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include "core/error.h"
+#include "core/exit_code.h"
 
 namespace cortado::tools {
 
@@ -21,6 +26,46 @@ Failure current_failure() {
   } catch (const std::exception& error) {
     return {int(ExitCode::kInternal), std::string("error: internal error: ") + error.what()};
   }
+}
+
+namespace {
+
+std::terminate_handler handler_before = nullptr;
+
+/// More than an exception and its words take.
+constexpr size_t kSmallBlock = 64 << 10;
+
+[[noreturn]] void end() {
+  constexpr std::string_view kWords =
+      "error: not enough memory, not even to go on to the end\n"
+      "hint: a smaller batch_size needs less; `ulimit -v` and the container's limits tell how much there is\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+  ::_exit(int(ExitCode::kDevice));
+}
+
+void on_failed_allocation() {
+  void* volatile block = std::malloc(kSmallBlock);  // volatile: or the compiler takes it for granted
+  std::free(block);
+  if (block != nullptr) throw std::bad_alloc();
+  end();
+}
+
+/// Destructors may allocate (nlohmann-json's do), and no exception leaves them.
+void on_terminate() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    end();
+  } catch (...) {
+  }
+  handler_before();
+}
+
+}  // namespace
+
+void end_without_memory() {
+  std::set_new_handler(on_failed_allocation);
+  handler_before = std::set_terminate(on_terminate);
 }
 
 }  // namespace cortado::tools

@@ -18,7 +18,6 @@
 #include "tools/program/caffe_names.h"
 #include "tools/program/failure.h"
 #include "tools/program/help.h"
-#include "tools/program/no_memory.h"
 
 namespace cortado::tools {
 

@@ -1,7 +1,7 @@
 #include <string_view>
 
-#include "core/text/dumped_json.h"
-#include "tools/output/xml_text.h"
+#include "core/text/json.h"
+#include "tools/output/units.h"
 #include "tools/report/report.h"
 #include "web/web.h"
 

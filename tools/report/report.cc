@@ -1,22 +1,30 @@
 #include "tools/report/report.h"
 
+#include <chrono>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <optional>
+#include <sstream>
 
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
+#include "core/text/json.h"
+#include "net/epoch.h"
 #include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
+#include "tools/infer/class_names.h"
+#include "tools/net/frozen_net.h"
 #include "tools/net/step_timing.h"
-#include "tools/report/curves.h"
-#include "tools/report/test_results.h"
+#include "tools/report/detected_images.h"
+#include "tools/report/judged_samples.h"
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_comparison.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
+#include "tools/train/test_report.h"
 
 namespace cortado::tools {
 
@@ -153,6 +161,185 @@ Json report_of(const std::string& folder, Context* context) {
 
 void write_report(const std::string& run, Context* context) {
   write_file_atomically(runs::RunPaths(run).report, report_page(report_of(run, context)));
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostPoints = 4000, kMostLine = 16 << 20;
+
+Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
+
+struct Curve {
+  std::vector<std::pair<int64_t, double>> points;
+
+  Json json() const {
+    Json out = Json::array();
+    const size_t step = (points.size() + kMostPoints - 1) / kMostPoints;
+    for (size_t i = 0; i < points.size(); ++i)
+      if (i % std::max<size_t>(step, 1) == 0 || i + 1 == points.size())
+        out.push_back({points[i].first, number_or_null(points[i].second)});
+    return out;
+  }
+};
+
+using Curves = std::map<std::string, Curve>;
+
+Json curves_json(const Curves& curves) {
+  Json out = Json::object();
+  for (const auto& [name, curve] : curves) out[name] = curve.json();
+  return out;
+}
+
+void add_training(const runs::MetricRow& row, Curves& training, Curves& outputs) {
+  training["loss"].points.emplace_back(row.iter, row.loss);
+  training["rate"].points.emplace_back(row.iter, row.rate);
+  if (row.images_per_second > 0) {
+    training["img_s"].points.emplace_back(row.iter, row.images_per_second);
+    training["data_wait"].points.emplace_back(row.iter, row.data_wait);
+  }
+  if (row.resident_bytes > 0) training["memory"].points.emplace_back(row.iter, row.resident_bytes);
+  for (const auto& [name, value] : row.outputs) outputs[name].points.emplace_back(row.iter, value);
+}
+
+/// Looks at layers by iteration: a later look at the same one replaces the first.
+std::map<int64_t, Json> looks_in(const std::string& path) {
+  std::map<int64_t, Json> looks;
+  if (!file_exists(path)) return looks;
+  std::istringstream text(read_file(path));
+  for (std::string line; std::getline(text, line);) {
+    if (line.size() > kMostLine) continue;
+    Json look = parse_json_or_null<Json>(line);
+    if (!look.is_object() || !look.contains("iter") || !look["iter"].is_number_integer()) continue;
+    if (look.contains("layers") && look["layers"].is_array()) looks[look["iter"].get<int64_t>()] = look["layers"];
+  }
+  return looks;
+}
+
+bool is_spread(const Json& json) { return json.is_object() && json.contains("norm") && json.contains("bins"); }
+
+}  // namespace
+
+Json curves_of(const std::vector<runs::MetricRow>& rows) {
+  Curves training, outputs, tests;
+  for (const runs::MetricRow& row : rows) {
+    if (row.event == "train") add_training(row, training, outputs);
+    if (row.event == "test")
+      for (const auto& [name, value] : row.outputs)
+        tests[(row.net > 0 ? "#" + std::to_string(row.net) + " " : "") + name].points.emplace_back(row.iter, value);
+  }
+  return {{"training", curves_json(training)}, {"outputs", curves_json(outputs)}, {"tests", curves_json(tests)}};
+}
+
+Json layer_curves(const std::string& path) {
+  std::vector<std::string> order;
+  std::map<std::string, Json> weights;
+  for (const auto& [iter, layers] : looks_in(path))
+    for (const Json& layer : layers) {
+      if (!layer.is_object() || !layer.contains("name") || !layer["name"].is_string()) continue;
+      if (!layer.contains("weights") || !is_spread(layer["weights"]) || !layer.contains("gradients")) continue;
+      const std::string name = layer["name"].get<std::string>();
+      Json& weight = weights[name];
+      if (weight.is_null()) {
+        order.push_back(name);
+        weight = {{"name", name}, {"norms", Json::array()}, {"gradients", Json::array()}, {"first", layer["weights"]}};
+      }
+      weight["norms"].push_back({iter, layer["weights"]["norm"]});
+      if (is_spread(layer["gradients"])) weight["gradients"].push_back({iter, layer["gradients"]["norm"]});
+      weight["latest"] = layer["weights"];
+    }
+  Json out = Json::array();
+  for (const std::string& name : order) out.push_back(weights[name]);
+  return out;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kMostSeconds = 60;
+constexpr size_t kCurvePoints = 200;
+
+/// Precision over recall of each class that has objects, at no more than kCurvePoints recalls.
+Json detection_json(const DetectionTally& tally, ApVersion version) {
+  Json classes = Json::array();
+  for (int64_t c = 0; c < tally.classes(); ++c) {
+    if (!tally.has_objects(c)) continue;
+    const std::vector<PrecisionRecall> curve = tally.curve(c);
+    const size_t step = curve.size() / kCurvePoints + 1;
+    Json points = Json::array();
+    for (size_t i = 0; i < curve.size(); ++i)
+      if (i % step == 0 || i + 1 == curve.size()) points.push_back({curve[i].recall, curve[i].precision});
+    classes.push_back({{"class", c},
+                       {"objects", tally.objects(c)},
+                       {"average_precision", tally.average_precision(c, version)},
+                       {"curve", points}});
+  }
+  return classes;
+}
+
+/// A net that is tested, and who looks at what it gives.
+struct Watched {
+  explicit Watched(std::unique_ptr<Net> made) : net(std::move(made)), watch(*net), outputs(*net) {}
+
+  std::unique_ptr<Net> net;
+  ClassWatch watch;
+  OutputReader outputs;
+};
+
+/// Of the records that fill no batch; null where there are none, or where outputs have a value for each sample.
+std::unique_ptr<Watched> make_watched_tail(const std::shared_ptr<const NetFile>& file,
+                                           const graph::BuildOptions& options, Watched& whole, int64_t records) {
+  if (records % whole.net->batch_size() == 0) return nullptr;
+  auto tail = std::make_unique<Watched>(make_frozen_tail(file, options, *whole.net, records));
+  for (size_t k = 0; k < whole.net->outputs().size(); ++k)
+    if (whole.net->outputs()[k].scores() != tail->net->outputs()[k].scores()) return nullptr;
+  return tail;
+}
+
+}  // namespace
+
+Json test_results(std::shared_ptr<const NetFile> file, const std::string& weights, Context& context) {
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TEST);
+  const JudgedBlobs judged = find_judged(file->net, options.state);
+  const DetectorBlobs detector = find_detector(file->net, options.state);
+  if (judged.known()) options.keep = {judged.data, judged.scores, judged.labels};
+  if (detector.reader) options.keep = {detector.images, detector.objects, detector.detections};
+  Watched whole(make_frozen_net(file, options, {weights}, context));
+  const Net* const net = whole.net.get();
+  const int64_t records = records_if_known(net->plan().graph), batch = net->batch_size();
+  TestReport report{.batches = 0, .samples = 0, .scores = ScoreSums(whole.outputs)};
+  const bool detects = !report.scores.detections().empty();
+  if ((whole.watch.size() == 0 && !detects) || batch == 0 || records == 0) return {};
+  const std::unique_ptr<Watched> tail = make_watched_tail(file, options, whole, records);
+  const int64_t batches = records / batch + int64_t(tail != nullptr);
+  report.classifications = whole.watch.none_yet();
+  std::optional<JudgedSamples> samples;
+  std::optional<DetectedImages> detected;
+  if (judged.known() && !detector.reader && JudgedSamples::fit(judged, *net)) samples.emplace(judged, *net);
+  if (detects && detector.reader) detected.emplace(detector, *net);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostSeconds);
+  for (; report.batches < batches && std::chrono::steady_clock::now() < end; ++context.pass, ++report.batches) {
+    Watched& now = report.batches < records / batch ? whole : *tail;
+    now.net->forward();
+    now.outputs.read();
+    report.scores.add(now.outputs, now.net->loss(), double(now.net->batch_size()));
+    now.watch.add_to(report.classifications);
+    if (samples) samples->add_batch(*now.net);
+    if (detected) detected->add_batch(*now.net);
+    report.samples += now.net->batch_size();
+  }
+  for (const Classification& of : report.classifications)
+    report.names.push_back(class_names("", net->plan().graph, of.confusion.classes()));
+  Json out = json_of(report);
+  out["weights"] = weights;
+  out["records"] = records;
+  if (samples) samples->write(report.names.back(), out);
+  if (detects) out["detection"] = detection_json(report.scores.detections()[0].tally, report.scores.ap_version());
+  if (detected) out["images"] = detected->json();
+  return out;
 }
 
 }  // namespace cortado::tools

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/base64.h"
+#include "core/text/text.h"
 #include "data/image/image.h"
 #include "data/image/png.h"
 #include "tools/infer/image_input.h"

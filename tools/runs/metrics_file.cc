@@ -8,7 +8,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 
 namespace cortado::runs {
 

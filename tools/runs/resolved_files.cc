@@ -4,7 +4,7 @@
 
 #include "core/files/file.h"
 #include "proto/text/write_text.h"
-#include "tools/runs/content_digest.h"
+#include "tools/runs/environment.h"
 
 namespace cortado::runs {
 

@@ -4,8 +4,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/bounded_json.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 
 namespace cortado::runs {
 

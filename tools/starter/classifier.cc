@@ -1,7 +1,7 @@
 // A classifier of the user's images: a net that is known to work, with their number of classes, their sizes and
 // colours, and a schedule for as many as there are.
 #include "core/files/file.h"
-#include "proto/text/compact_text.h"
+#include "proto/text/write_text.h"
 #include "tools/output/progress.h"
 #include "tools/output/terminal.h"
 #include "tools/starter/dataset_folder.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "data/convert/convert.h"
 #include "data/formats/labels.h"
 #include "data/inspect/class_names.h"

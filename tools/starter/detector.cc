@@ -1,15 +1,15 @@
 // A detector of the user's objects: an SSD that is known to work, with their classes, mean values and a schedule.
 #include <algorithm>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "data/convert/convert.h"
-#include "data/formats/label_map.h"
+#include "data/formats/labels.h"
 #include "data/inspect/class_names.h"
 #include "data/inspect/dataset_stats.h"
 #include "data/lmdb/dataset_names.h"
 #include "data/lmdb/lmdb.h"
-#include "proto/text/compact_text.h"
+#include "proto/text/write_text.h"
 #include "tools/output/progress.h"
 #include "tools/output/terminal.h"
 #include "tools/starter/head.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/files/file_error.h"
 
 namespace cortado::tools {
 

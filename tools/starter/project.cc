@@ -2,8 +2,8 @@
 
 #include <filesystem>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 
 namespace cortado::tools {
 

@@ -5,7 +5,7 @@
 
 #include "core/files/file.h"
 #include "graph/deploy.h"
-#include "proto/text/compact_text.h"
+#include "proto/text/write_text.h"
 #include "tools/options/flags.h"
 #include "tools/options/net_file.h"
 #include "tools/output/terminal.h"

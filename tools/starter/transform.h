@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tools/starter/choice.h"
 #include "tools/starter/dataset_folder.h"
 #include "tools/starter/starting_net.h"
@@ -22,5 +25,9 @@ struct TransformOptions {
 /// Sizes, colours and random changes for the images of `data`. Small images of one size stay as they are and move a
 /// little; others are brought to a size, of which training sees random parts and testing the middle.
 TransformChoice choose_transform(const DatasetFolder& data, const StartingNet& start, const TransformOptions& options);
+
+/// Why images of classes with these names must not be mirrored: most are digits, letters or numbers, by themselves or
+/// spelt out ("7", "seven", "letter_b", "Alpha"), or one names a side ("TurnLeft"). "": nothing speaks against it.
+std::string why_not_mirrored(const std::vector<std::string>& names);
 
 }  // namespace cortado::tools

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "layers/scoring.h"
+#include "layers/roles.h"
 #include "net/net.h"
 
 namespace cortado::tools {

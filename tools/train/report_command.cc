@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "core/log.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "tools/options/run_options.h"
 #include "tools/program/command.h"
 #include "tools/report/report.h"

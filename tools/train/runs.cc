@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/process/unix_seconds.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"

@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot_files.h"
 #include "solvers/snapshot_pruning.h"

@@ -5,14 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/log.h"
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "net/epoch.h"
 #include "tools/infer/class_names.h"
 #include "tools/net/frozen_net.h"
-#include "tools/options/decode_flag.h"
+#include "tools/options/flags.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
-#include "tools/options/skip_bad_flag.h"
 #include "tools/output/progress.h"
 #include "tools/program/command.h"
 #include "tools/train/test_report.h"

@@ -11,7 +11,7 @@
 #include "core/process/unix_seconds.h"
 #include "solvers/snapshot_files.h"
 #include "tools/options/run_options.h"
-#include "tools/program/own_command.h"
+#include "tools/program/companion.h"
 #include "tools/report/report.h"
 #include "tools/runs/environment.h"
 #include "tools/runs/resolved_files.h"

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/text/text.h"
-#include "layers/record_source.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 #include "net/epoch.h"
 #include "solvers/check.h"
 #include "tools/output/terminal.h"

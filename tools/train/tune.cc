@@ -7,10 +7,10 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/log.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "core/threads/threads.h"
 #include "solvers/check.h"
 #include "solvers/solver.h"
@@ -20,8 +20,8 @@
 #include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"
+#include "tools/tuner/rate_finding.h"
 #include "tools/tuner/trial.h"
-#include "tools/tuner/tuned_solver.h"
 
 namespace cortado::tools {
 

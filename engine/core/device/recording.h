@@ -7,15 +7,27 @@
 // So work can be counted without being done: the steps are what a device would be told, one by one, and what they say
 // of the bytes that they move (traffic_of() in core/loops/for_each.h) is added up in the context's Account.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <vector>
 
 #include "core/context.h"
 #include "core/device/simulated_device.h"
-#include "core/device/traffic.h"
 
 namespace cortado {
+
+/// Bytes that work reads from its device's memory and writes there: what its kernels count of their own passes, as if
+/// no cache held anything from one kernel to the next and every cache line were used whole.
+struct Traffic {
+  int64_t read = 0, written = 0;
+
+  Traffic& operator+=(const Traffic& more) {
+    read += more.read, written += more.written;
+    return *this;
+  }
+  bool operator==(const Traffic&) const = default;
+};
 
 /// What recorded steps say of themselves; a context's is its handle<Account>().
 struct Account {

@@ -15,10 +15,9 @@
 #include <filesystem>
 #include <utility>
 
+#include "core/error.h"
 #include "core/files/descriptor.h"
-#include "core/files/file_error.h"
-#include "core/files/leftovers.h"
-#include "core/files/replace_file.h"
+#include "core/files/made_folders.h"
 
 namespace cortado {
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace cortado {
 
@@ -61,5 +62,20 @@ std::string join_path(const std::string& folder, const std::string& path);
 std::string folder_of(const std::string& path);          ///< "" for a bare name
 std::string file_name_of(const std::string& path);       ///< after the last '/'
 std::string without_trailing_slashes(std::string path);  ///< a folder's name, as file_name_of() wants it; "/" stays
+
+/// Where what is to replace `path` is made: `path.tmp.PID`.
+std::string temporary_beside(const std::string& path);
+
+/// Makes `temporary`, a whole file beside `path`, take its place as AtomicFile does: fsync, rename, fsync of the
+/// folder. Throws Error(kIo); `temporary` is removed then.
+void replace_file(const std::string& temporary, const std::string& path);
+
+/// Makes what was made, renamed or removed in `folder` ("": the current one) last. Throws Error(kIo). A file system
+/// that cannot sync folders, and a folder that may not be read, are no errors: there is nothing to be done about them.
+void sync_folder(const std::string& folder);
+
+/// Makes a folder and those above it that are missing, and makes their names last: what is synced in a folder is lost
+/// with the folder. False, without `failure`: it was there. Throws Error(kIo) as sync_folder().
+bool make_folders(const std::string& folder, std::error_code& failure);
 
 }  // namespace cortado

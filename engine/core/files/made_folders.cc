@@ -1,12 +1,20 @@
 #include "core/files/made_folders.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <filesystem>
+#include <map>
+#include <mutex>
+#include <vector>
 
+#include "core/files/descriptor.h"
 #include "core/files/file.h"
-#include "core/files/replace_file.h"
 
 namespace cortado {
 
@@ -32,6 +40,84 @@ MadeFolders::MadeFolders(const std::string& folder, std::error_code& failure) {
 MadeFolders::~MadeFolders() {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
     if (::rmdir(folder->c_str()) != 0) return;  // it is not empty
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMark = ".tmp.";
+
+bool take_number(std::string_view& text, int& number) {
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  text.remove_prefix(size_t(end - text.data()));
+  return failure == std::errc() && number >= 0;
+}
+
+/// The process of "NAME.tmp.PID" and of "NAME.tmp.PID.NUMBER"; 0 for other names.
+int process_in(std::string_view name) {
+  int process = 0, number = 0;
+  name.remove_prefix(name.rfind(kMark) + kMark.size());
+  if (!take_number(name, process)) return 0;
+  if (name.starts_with('.') && (name.remove_prefix(1), !take_number(name, number))) return 0;
+  return name.empty() ? process : 0;
+}
+
+bool is_gone(int process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
+
+/// body(NAME, name) for every "NAME.tmp..." in a folder.
+template <typename Body>
+void each_temporary(const std::string& folder, const Body& body) {
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    const size_t mark = name.rfind(kMark);
+    if (mark != name.npos && mark > 0) body(name.substr(0, mark), name);
+  }
+}
+
+/// Names in a folder that processes which are gone may have left, by the name of what they are in place of.
+using Leftovers = std::multimap<std::string, std::string>;
+
+Leftovers leftovers_in(const std::string& folder) {
+  Leftovers found;
+  each_temporary(folder, [&](const std::string& whole, const std::string& name) {
+    if (const int process = process_in(name); process > 0 && is_gone(process)) found.emplace(whole, name);
+  });
+  return found;
+}
+
+void remove_leftover(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  if (fs::is_directory(status)) fs::remove_all(path, ignored);
+  if (!fs::is_regular_file(status)) return;
+  const Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (file.ok() && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+}
+
+}  // namespace
+
+void remove_leftovers(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, Leftovers> folders;
+  std::error_code failure;
+  const fs::path whole = fs::absolute(path, failure);
+  if (failure) return;
+  const std::string folder = whole.parent_path().string();
+  const std::lock_guard lock(mutex);
+  const auto [known, is_new] = folders.try_emplace(folder);
+  if (is_new) known->second = leftovers_in(folder);
+  const auto [begin, end] = known->second.equal_range(whole.filename().string());
+  for (auto left = begin; left != end; ++left) remove_leftover(join_path(folder, left->second));
+  known->second.erase(begin, end);
+}
+
+void remove_leftovers(const std::string& folder, FunctionRef<bool(std::string_view)> are_ours) {
+  each_temporary(folder, [&](const std::string& whole, const std::string& name) {
+    std::error_code ignored;
+    if (are_ours(whole)) fs::remove(join_path(folder, name), ignored);
+  });
 }
 
 }  // namespace cortado

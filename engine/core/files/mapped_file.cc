@@ -16,7 +16,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/files/file_error.h"
+#include "core/error.h"
 
 namespace cortado {
 

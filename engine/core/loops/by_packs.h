@@ -17,7 +17,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/device/traffic.h"
+#include "core/device/recording.h"
 #include "core/host_device.h"
 #include "core/loops/pack.h"
 

@@ -27,4 +27,22 @@ std::string mebibytes(int64_t bytes);  ///< "3 MiB", rounded up
 std::string layer_text(const std::string& name);
 std::string layer_text(const std::string& name, const std::string& type);
 
+// Numbers as they stand in messages.
+
+/// The path of one entry of a repeated field: "bottom[1]".
+std::string entry(const std::string& field, int64_t index);
+
+/// Where to point when a repeated field has `have` entries and should have `wanted`: the first that is too many, or the
+/// first.
+std::string miscounted(const std::string& field, int64_t have, int64_t wanted);
+
+/// "1 axis", "3 axes".
+std::string count_of(int64_t number, const std::string& singular, const std::string& plural);
+
+/// A float as it is usually written: "0.5", "12", "nan".
+std::string to_text(float value);
+
+/// RFC 4648, with padding.
+std::string base64(std::string_view bytes);
+
 }  // namespace cortado

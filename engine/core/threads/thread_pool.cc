@@ -4,7 +4,8 @@
 #include <chrono>
 #include <system_error>
 
-#include "core/process/signals_blocked.h"
+#include "core/error.h"
+#include "core/process/signal_waiter.h"
 
 namespace cortado {
 
@@ -135,6 +136,16 @@ void ThreadPool::grow(int helpers) {
   } catch (const std::system_error&) {
   }
   growing_.store(false, std::memory_order_release);
+}
+
+std::jthread start_thread(std::function<void()> body) {
+  try {
+    return std::jthread(std::move(body));
+  } catch (const std::system_error& error) {
+    throw Error(
+        ExitCode::kDevice, "cannot start a thread: " + error.code().message(),
+        "fewer --threads and --data-threads, or higher limits: `ulimit -u` counts threads, `ulimit -v` their memory");
+  }
 }
 
 }  // namespace cortado

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -58,5 +59,8 @@ class ThreadPool {
   std::atomic<int> helpers_ = 0;
   std::atomic<bool> growing_ = false;
 };
+
+/// A thread that runs `body`, which does not throw. Throws Error(kDevice) where the system gives no more threads.
+std::jthread start_thread(std::function<void()> body);
 
 }  // namespace cortado

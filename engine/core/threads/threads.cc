@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "core/cpu/cpu_quota.h"
+#include "core/cpu/cpu.h"
 #include "core/cpu/isa_level.h"
 #include "core/threads/held_up.h"
 #include "core/threads/thread_pool.h"

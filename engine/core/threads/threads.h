@@ -17,7 +17,7 @@ namespace cortado {
 void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<void(int64_t begin, int64_t end)> body);
 
 /// How many compute threads to use when the user did not say: the CPUs that this process may run on, and no more than
-/// its control groups give it the time of (core/cpu/cpu_quota.h).
+/// its control groups give it the time of (core/cpu/cpu.h).
 int default_threads();
 
 /// Makes `threads` the number of OpenMP's threads that the vendor libraries use when the calling thread calls them,

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "graph/named_file.h"
 #include "graph/passes/passes.h"
+#include "graph/phases.h"
 
 namespace cortado::graph {
 

@@ -6,7 +6,7 @@
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
-#include "layers/common/loops/whole_blocks.h"
+#include "layers/common/loops/lanes.h"
 #include "layers/type_names.h"
 
 namespace cortado::graph {

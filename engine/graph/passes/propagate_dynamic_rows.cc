@@ -1,12 +1,12 @@
-// Where a layer gives as many rows as its values tell (layers/dynamic_rows.h), it and all layers behind it run on the
+// Where a layer gives as many rows as its values tell (layers/roles.h), it and all layers behind it run on the
 // rows that there are: each is put into a DynamicRowsLayer. The net keeps their values' shapes of the latest pass.
 
 #include <algorithm>
 
 #include "graph/dynamic_rows_layer.h"
 #include "graph/passes/passes.h"
-#include "layers/dynamic_rows.h"
 #include "layers/registry.h"
+#include "layers/roles.h"
 
 namespace cortado::graph {
 

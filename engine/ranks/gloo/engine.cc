@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "ranks/engine_plugin.h"
-#include "ranks/environment.h"
+#include "ranks/place.h"
 
 namespace {
 

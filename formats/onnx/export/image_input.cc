@@ -1,7 +1,6 @@
 #include "onnx/export/image_input.h"
 
 #include "core/error.h"
-#include "core/files/file_error.h"
 #include "graph/graph.h"
 #include "proto/files/read_text.h"
 #include "proto/weights/weights_file.h"

@@ -1,4 +1,3 @@
-#include "onnx/import/even_padding.h"
 #include "onnx/import/table.h"
 #include "onnx/import/windows.h"
 

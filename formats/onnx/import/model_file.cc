@@ -6,7 +6,6 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/files/file_error.h"
 #include "core/process/process_limits.h"
 #include "formats/helper_process.h"
 #include "onnx/import/read_tensor.h"

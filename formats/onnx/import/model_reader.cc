@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "onnx/import/merge_layers.h"
+#include "onnx/import/patterns.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {

@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "layers/registry.h"
-#include "onnx/import/even_padding.h"
 #include "onnx/import/reshaping.h"
+#include "onnx/import/windows.h"
 
 namespace cortado::importing {
 

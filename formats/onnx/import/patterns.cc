@@ -1,6 +1,8 @@
 #include "onnx/import/patterns.h"
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "onnx/graph_index.h"
@@ -84,5 +86,110 @@ void remove_dead_nodes(onnx::GraphProto& graph) {
   graph.clear_node();
   for (int i = kept.node_size() - 1; i >= 0; --i) graph.add_node()->Swap(kept.mutable_node(i));
 }
+
+namespace {
+
+using caffe::LayerParameter;
+
+class Merger {
+ public:
+  explicit Merger(NetBuilder& net) : net_(net) {
+    for (LayerParameter& layer : *net_.net.net.mutable_layer()) {
+      for (const std::string& top : layer.top()) makers_[top] = &layer;
+      for (const std::string& bottom : layer.bottom()) ++readers_[bottom];
+    }
+    for (LayerWeights& weights : net_.net.weights) weights_[weights.name] = &weights;
+  }
+
+  void run() {
+    for (LayerParameter& layer : *net_.net.net.mutable_layer()) {
+      if (layer.type() == "Bias") merge_bias(layer);
+      if (layer.type() == "Eltwise") merge_swish(layer);
+      if (layer.type() == "Reshape") merge_shuffle(layer);
+    }
+    sweep();
+  }
+
+ private:
+  /// The layer that makes a blob which one layer reads and no one else wants, if it is of this type.
+  LayerParameter* maker(const std::string& blob, const std::string& type) {
+    const auto found = makers_.find(blob);
+    if (found == makers_.end() || found->second->type() != type || readers_[blob] != 1) return nullptr;
+    return net_.is_output(blob) ? nullptr : found->second;
+  }
+
+  /// `layer` becomes one of `type` that reads `bottom`; `gone` go.
+  void replace(LayerParameter& layer, const std::string& type, const std::string& bottom,
+               const std::vector<LayerParameter*>& gone) {
+    LayerParameter made;
+    made.set_name(layer.name());
+    made.set_type(type);
+    made.add_bottom(bottom);
+    *made.mutable_top() = layer.top();
+    layer.Swap(&made);
+    for (LayerParameter* one : gone) one->clear_type();
+  }
+
+  void merge_bias(LayerParameter& bias) {
+    LayerParameter* product = bias.bottom_size() == 1 ? maker(bias.bottom(0), "InnerProduct") : nullptr;
+    if (!product || product->inner_product_param().bias_term()) return;
+    const int last = net_.shape_of(bias.bottom(0)).axes() - 1;
+    LayerWeights *matrix = weights_.at(product->name()), *terms = weights_.at(bias.name());
+    const bool fits = bias.bias_param().axis() == last && bias.bias_param().num_axes() == 1;
+    if (!fits || product->inner_product_param().axis() != last) return;
+    caffe::InnerProductParameter param = product->inner_product_param();
+    param.clear_bias_term();
+    terms->type = "InnerProduct";
+    terms->blobs.insert(terms->blobs.begin(), std::move(matrix->blobs[0]));
+    matrix->blobs.clear();
+    replace(bias, "InnerProduct", std::string(product->bottom(0)), {product});
+    *bias.mutable_inner_product_param() = param;
+    makers_[bias.top(0)] = &bias;
+  }
+
+  /// The two bottoms of a product are x and the Sigmoid of x.
+  void merge_swish(LayerParameter& product) {
+    if (product.bottom_size() != 2 || product.eltwise_param().operation() != caffe::EltwiseParameter::PROD) return;
+    for (const int i : {0, 1}) {
+      LayerParameter* sigmoid = maker(product.bottom(i), "Sigmoid");
+      if (!sigmoid || sigmoid->bottom(0) != product.bottom(1 - i)) continue;
+      return replace(product, "Swish", std::string(product.bottom(1 - i)), {sigmoid});
+    }
+  }
+
+  /// N x C x ... seen as N x groups x C / groups x ..., the two exchanged, and seen as before.
+  void merge_shuffle(LayerParameter& last) {
+    LayerParameter* permute = maker(last.bottom(0), "Permute");
+    LayerParameter* first = permute ? maker(permute->bottom(0), "Reshape") : nullptr;
+    if (!first) return;
+    const Shape &x = net_.shape_of(first->bottom(0)), &parts = net_.shape_of(permute->bottom(0));
+    const auto& order = permute->permute_param().order();
+    const bool exchanged = order.size() > 2 && order[0] == 0 && order[1] == 2 && order[2] == 1 &&
+                           std::is_sorted(order.begin() + 3, order.end());
+    const bool fits = exchanged && x.axes() >= 2 && parts.axes() >= 3 && net_.shape_of(last.top(0)) == x &&
+                      parts[0] == x[0] && parts[1] * parts[2] == x[1];
+    if (!fits) return;
+    const uint32_t groups = uint32_t(parts[1]);
+    replace(last, "ShuffleChannel", std::string(first->bottom(0)), {permute, first});
+    last.mutable_shuffle_channel_param()->set_group(groups);
+  }
+
+  /// Layers without a type, and weights without blobs, have gone.
+  void sweep() {
+    auto& layers = *net_.net.net.mutable_layer();
+    layers.erase(std::remove_if(layers.begin(), layers.end(), [](const auto& layer) { return !layer.has_type(); }),
+                 layers.end());
+    std::erase_if(net_.net.weights, [](const LayerWeights& weights) { return weights.blobs.empty(); });
+  }
+
+  NetBuilder& net_;
+  std::map<std::string, LayerParameter*> makers_;
+  std::map<std::string, int> readers_;
+  std::map<std::string, LayerWeights*> weights_;
+};
+
+}  // namespace
+
+void merge_layers(NetBuilder& net) { Merger(net).run(); }
 
 }  // namespace cortado::importing

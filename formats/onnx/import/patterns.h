@@ -4,6 +4,7 @@
 // nodes that nobody needs.
 
 #include "onnx/import/model_file.h"
+#include "onnx/import/net_builder.h"
 
 namespace cortado::importing {
 
@@ -12,5 +13,10 @@ void merge_gelu(onnx::GraphProto& graph, const ModelFile& file);
 
 /// Takes out what no output of the graph needs.
 void remove_dead_nodes(onnx::GraphProto& graph);
+
+/// Layers that one layer stands for become that one, which is faster and what a user would have written: a product and
+/// a Bias an InnerProduct, x sigmoid(x) a Swish, channels that are dealt out by a Permute between two Reshapes a
+/// ShuffleChannel.
+void merge_layers(NetBuilder& net);
 
 }  // namespace cortado::importing

@@ -1,7 +1,7 @@
 // Products of matrices, and softmax.
 #include <numeric>
 
-#include "onnx/import/arithmetic.h"
+#include "onnx/import/read_tensor.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {

@@ -11,7 +11,7 @@
 
 #include "data/pipeline/pipeline.h"
 #include "layers/layer.h"
-#include "layers/record_source.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

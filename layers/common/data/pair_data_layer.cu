@@ -1,7 +1,7 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "data/sources/pair_source.h"
 #include "layers/common/data/pair_data_layer.h"
 #include "layers/common/loops/typed.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "data/batch_share.h"
-#include "layers/data_cursor.h"
 #include "layers/layer.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

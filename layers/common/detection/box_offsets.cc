@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 
 namespace cortado {
 

@@ -1,7 +1,9 @@
 #include "layers/common/detection/detection_shapes.h"
 
+#include <algorithm>
+
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 
 namespace cortado {
@@ -42,6 +44,24 @@ DetectionShapes detection_shapes(const std::vector<Shape>& x, const std::string&
 void require_anchors(const std::vector<Shape>& x, int64_t i, const DetectionShapes& shapes) {
   require_count(x, i, shapes.images, 2 * shapes.priors, "two scores for each anchor: nothing, and something");
   require_count(x, i + 1, shapes.images, 4 * shapes.priors, "four offsets for each anchor");
+}
+
+void DetectionRows::begin(Context& context, float* y, int64_t most) {
+  first_ = next_ = stage_.begin(context, y, most * kDetectionWidth);
+  end_ = first_ + most * kDetectionWidth;
+}
+
+void DetectionRows::add(int64_t image, int64_t label, float score, const Box& box) {
+  const float row[] = {float(image), float(label), score, box.x0, box.y0, box.x1, box.y1};
+  next_ = std::copy_n(row, kDetectionWidth, next_);
+}
+
+int64_t DetectionRows::finish(Context& context, int64_t images) {
+  if (next_ == first_)
+    for (int64_t image = 0; image < images; ++image) add(image, -1, -1, {-1, -1, -1, -1});
+  std::fill(next_, end_, 0.0f);
+  stage_.commit(context);
+  return (next_ - first_) / kDetectionWidth;
 }
 
 }  // namespace cortado

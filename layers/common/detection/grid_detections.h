@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "layers/common/detection/box_grid.h"
-#include "layers/common/detection/detection_rows.h"
-#include "layers/dynamic_rows.h"
+#include "layers/common/detection/detection_shapes.h"
 #include "layers/layer.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

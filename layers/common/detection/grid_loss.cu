@@ -1,6 +1,6 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/grid_loss.h"
 #include "layers/common/losses/class_labels.h"
 

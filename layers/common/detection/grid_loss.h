@@ -21,7 +21,7 @@
 #include "core/loops/for_each.h"
 #include "layers/common/detection/box_grid.h"
 #include "layers/layer.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

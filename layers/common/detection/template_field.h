@@ -9,7 +9,7 @@
 
 #include "core/box.h"
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
 
 namespace cortado {

@@ -1,6 +1,6 @@
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/losses/best_path.h"
 #include "layers/common/losses/class_labels.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "layers/layer.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

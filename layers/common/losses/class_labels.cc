@@ -4,7 +4,7 @@
 
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 
 namespace cortado {

@@ -7,7 +7,7 @@
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/shape_rules.h"
 #include "layers/layer.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

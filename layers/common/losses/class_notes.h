@@ -1,13 +1,13 @@
 #pragma once
 
 // Which class each row of scores is of and which one its scores are best for, noted for those who ask
-// (layers/scoring.h). A row is right exactly where Accuracy with top_k 1 finds it right: where other classes score as
+// (layers/roles.h). A row is right exactly where Accuracy with top_k 1 finds it right: where other classes score as
 // much as the true one, or a score is no number, the first of the best others counts. For .cu files.
 
 #include "core/device/device_memory.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

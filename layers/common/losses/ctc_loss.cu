@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "kernels/scratch.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/losses/ctc_loss.h"

@@ -12,7 +12,7 @@
 // Forward and backward variables are logarithms in double, and so are the sums over paths.
 
 #include "layers/layer.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

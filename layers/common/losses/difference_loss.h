@@ -7,11 +7,11 @@
 // A Curve is made from LayerOptions and has CORTADO_HD float value(float) const, and slope(float).
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
 #include "layers/layer.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

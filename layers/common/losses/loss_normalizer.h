@@ -5,7 +5,7 @@
 // count, which may be less than 1: a weighted mean.
 
 #include "core/host_device.h"
-#include "layers/scoring.h"
+#include "layers/roles.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado {

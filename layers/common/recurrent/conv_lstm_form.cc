@@ -1,7 +1,7 @@
 #include "layers/common/recurrent/conv_lstm_form.h"
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/weights/filler.h"
 #include "layers/common/windows/conv_window.h"
 #include "layers/common/windows/volume_options.h"

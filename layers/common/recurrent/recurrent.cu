@@ -2,7 +2,7 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "kernels/scratch.h"
 #include "layers/common/recurrent/recurrent.h"
 #include "layers/common/weights/filler.h"

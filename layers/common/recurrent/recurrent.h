@@ -21,8 +21,8 @@
 
 #include "core/device/device_memory.h"
 #include "kernels/inner_product.h"
-#include "layers/batch_memory.h"
 #include "layers/layer.h"
+#include "layers/roles.h"
 
 namespace cortado {
 

@@ -1,7 +1,7 @@
 #include "layers/common/weights/affine_weights.h"
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/weights/filler.h"
 
 namespace cortado {

@@ -1,7 +1,7 @@
 #include "layers/common/weights/dense_block_form.h"
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "core/error.h"
-#include "core/text/format.h"
 #include "core/text/text.h"
 
 namespace cortado {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "core/text/format.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
 #include "layers/common/windows/volume_options.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "core/process/signals_blocked.h"
-#include "core/threads/start_thread.h"
+#include "core/process/signal_waiter.h"
+#include "core/threads/thread_pool.h"
 #include "server/batching/batch.h"
 
 namespace cortado::server {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "net/predictor.h"
-#include "server/http_names.h"
+#include "server/server_names.h"
 
 namespace cortado::server {
 

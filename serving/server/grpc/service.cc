@@ -1,6 +1,5 @@
 #include "server/grpc/service.h"
 
-#include "server/grpc/infer_call.h"
 #include "server/grpc/messages.h"
 #include "server/models/description.h"
 

@@ -4,12 +4,9 @@
 
 #include "core/log.h"
 #include "data/image/png.h"
-#include "server/http_names.h"
+#include "server/server_names.h"
 #include "tools/infer/class_names.h"
-#include "tools/infer/detection_names.h"
 #include "tools/infer/detections.h"
-#include "tools/infer/guesses.h"
-#include "tools/infer/image_files.h"
 #include "tools/infer/image_input.h"
 #include "tools/options/like_net.h"
 

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "net/predictor.h"
 
 namespace cortado::server {
@@ -20,5 +24,11 @@ void prepare_at_best(Predictor& predictor, const std::map<std::string, Shape>& s
 
 /// The least time of a few runs.
 double least_seconds(Predictor& predictor, const std::map<std::string, Shape>& shapes);
+
+/// What clients are told of an input or an output; its values are always 32-bit floats.
+struct TensorSpec {
+  std::string name;
+  std::vector<int64_t> dims;  ///< -1: any number of rows
+};
 
 }  // namespace cortado::server

@@ -9,7 +9,7 @@
 #include "server/batching/batcher.h"
 #include "server/metrics/statistics.h"
 #include "server/models/image_reader.h"
-#include "server/models/tensor_spec.h"
+#include "server/models/row_probe.h"
 
 namespace cortado::server {
 

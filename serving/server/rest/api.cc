@@ -1,7 +1,7 @@
 #include "server/rest/api.h"
 
-#include "core/text/dumped_json.h"
-#include "http/percent.h"
+#include "core/text/json.h"
+#include "http/message.h"
 #include "http/routes.h"
 #include "server/models/description.h"
 #include "server/rest/infer_message.h"

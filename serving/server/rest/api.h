@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "server/http_names.h"
 #include "server/metrics/metrics.h"
 #include "server/models/repository.h"
+#include "server/server_names.h"
 #include "server/token.h"
 
 namespace cortado::server {

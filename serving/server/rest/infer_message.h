@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "server/http_names.h"
 #include "server/models/version.h"
+#include "server/server_names.h"
 
 namespace cortado::server {
 

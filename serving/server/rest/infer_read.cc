@@ -2,8 +2,8 @@
 #include <cstring>
 #include <optional>
 
-#include "server/rest/bounded_json.h"
 #include "server/rest/infer_message.h"
+#include "server/rest/model_json.h"
 
 namespace cortado::server {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
 #include "server/rest/infer_message.h"
 
 namespace cortado::server {

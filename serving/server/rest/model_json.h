@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "server/models/repository.h"
 
@@ -22,5 +23,16 @@ bool wants_ready_only(std::string_view body);
 
 /// check_load_parameter() for the parameters of a request to load.
 void check_load_parameters(std::string_view body);
+
+// JSON of strangers: depth, number and length of what it holds are bounded before memory is taken. Arrays of numbers
+// that are called "data" become floats at once instead of a tree of a node for each.
+
+struct ParsedJson {
+  nlohmann::json tree;                   ///< in which "data" is an index into `data`
+  std::vector<std::vector<float>> data;  ///< the numbers in row-major order, however they were nested
+};
+
+/// Throws RequestError(kInvalid), with the place, for what is no JSON or has too much in it.
+ParsedJson parse_bounded(std::string_view text);
 
 }  // namespace cortado::server

@@ -1,19 +1,20 @@
 #include "studio/look/look.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/text/dumped_json.h"
+#include "core/text/json.h"
+#include "core/text/text.h"
 #include "data/sources/prepare_image.h"
 #include "graph/deploy.h"
 #include "net/inputs.h"
 #include "net/observed_net.h"
 #include "proto/text/write_text.h"
 #include "proto/weights/weights_file.h"
-#include "studio/look/show.h"
+#include "studio/look/tiles.h"
 #include "tools/infer/class_names.h"
-#include "tools/infer/guesses.h"
 #include "tools/infer/image_input.h"
 #include "tools/options/like_net.h"
 #include "tools/options/net_file.h"
@@ -185,6 +186,56 @@ tools::Command look_command() {
           .operands = {},
           .examples = {},
           .run = run_look};
+}
+
+namespace {
+
+constexpr int kBins = 40;
+constexpr size_t kMostValues = 1000;
+
+Json histogram(const std::vector<float>& values, double low, double high) {
+  if (!(high > low)) high = low + 1;
+  std::vector<int64_t> counts(kBins);
+  for (const float value : values)
+    if (std::isfinite(value))
+      ++counts[size_t(std::clamp(int((double(value) - low) / (high - low) * kBins), 0, kBins - 1))];
+  std::vector<double> edges;
+  for (int i = 0; i <= kBins; ++i) edges.push_back(low + (high - low) * i / kBins);
+  return {{"edges", edges}, {"counts", counts}};
+}
+
+Json picture(const Tiles& tiles) {
+  return {{"png", base64(tiles.png)},
+          {"width", tiles.width},
+          {"height", tiles.height},
+          {"planes", tiles.planes},
+          {"shown", tiles.shown}};
+}
+
+}  // namespace
+
+Json shown(const std::string& name, const Shape& shape, const std::vector<float>& values, Kind kind) {
+  double low = 0, high = 0, sum = 0;
+  int64_t finite = 0;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    low = finite ? std::min(low, double(value)) : double(value);
+    high = finite ? std::max(high, double(value)) : double(value);
+    sum += double(value);
+    ++finite;
+  }
+  Json json = {{"name", name},
+               {"shape", shape.dims()},
+               {"least", low},
+               {"most", high},
+               {"mean", finite ? sum / double(finite) : 0},
+               {"not_finite", int64_t(values.size()) - finite},
+               {"histogram", histogram(values, low, high)}};
+  if (shape.axes() == 4 && shape[2] * shape[3] > 1)
+    json["picture"] = picture(kind == Kind::kFilters ? filter_tiles(shape, values) : activation_tiles(shape, values));
+  else
+    json["values"] = std::vector<float>(values.begin(), values.begin() + int64_t(std::min(values.size(), kMostValues)));
+  return json;
 }
 
 }  // namespace cortado::studio

@@ -1,7 +1,6 @@
 // A record of a database: a Datum or an AnnotatedDatum, and the image in it.
 #include "data/formats/datum.h"
 
-#include "data/formats/annotated_datum.h"
 #include "data/image/image.h"
 #include "data/image/jpeg.h"
 #include "tests/fuzz/fuzzed.h"

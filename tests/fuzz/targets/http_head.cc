@@ -3,7 +3,7 @@
 #include <boost/beast/http/string_body.hpp>
 
 #include "http/head.h"
-#include "http/path_pattern.h"
+#include "http/message.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {

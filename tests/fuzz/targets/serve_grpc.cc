@@ -1,5 +1,5 @@
 // A request for an inference by gRPC, whose own part reads the message.
-#include "server/grpc/infer_call.h"
+#include "server/grpc/messages.h"
 #include "tests/fuzz/fuzzed.h"
 #include "tests/fuzz/served.h"
 

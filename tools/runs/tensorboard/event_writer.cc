@@ -5,7 +5,6 @@
 #include "core/process/process_limits.h"
 #include "proto/text/write_text.h"
 #include "tools/runs/tensorboard/graph_def.h"
-#include "tools/runs/tensorboard/net_images.h"
 
 namespace cortado::runs {
 

@@ -1,4 +1,4 @@
-#include "core/device/device_name.h"
+#include "core/device.h"
 
 #include "core/error.h"
 

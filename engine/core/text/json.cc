@@ -1,4 +1,4 @@
-#include "core/text/bounded_json.h"
+#include "core/text/json.h"
 
 namespace cortado {
 
