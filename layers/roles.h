@@ -7,30 +7,17 @@
 
 #include "core/context.h"
 #include "core/shape.h"
-#include "data/pipeline/pipeline.h"
+
+// What a layer may be besides a Layer, and how others learn of it.
+
+namespace cortado::data {
+class DataPipeline;
+}
 
 namespace cortado {
 
-class BatchMemory;
-class DataCursor;
-class DynamicRows;
 class ReadsClasses;
-class RecordSource;
-class Scoring;
 class WrittenInPython;
-
-/// What a layer is besides a Layer: each pointer is the layer itself, or null.
-struct LayerRoles {
-  bool needs_host = false;  ///< forward() waits for the host (data, files): no part of work that is recorded once
-  bool views_x = false;     ///< every y is x[0] in another shape, or one more name of it
-  DataCursor* cursor = nullptr;
-  RecordSource* records = nullptr;  ///< then cursor, too
-  BatchMemory* memory = nullptr;
-  DynamicRows* rows = nullptr;
-  Scoring* scoring = nullptr;
-  ReadsClasses* classes = nullptr;
-  WrittenInPython* python = nullptr;
-};
 
 /// What a layer may be besides a Layer: forward() leaves something for later passes, or outside of the net, even where
 /// nothing runs backward, so that the batches of a test all have to come to this one object, in their order. Neither a
@@ -108,6 +95,19 @@ class Scoring {
   /// Where y[0] lists judged detections, in the rows that layers/types/detection_evaluate.cc describes, the number of
   /// classes: its scores are average precisions over all rows of a test. Else 0.
   virtual int64_t detection_classes() const { return 0; }
+};
+
+/// What a layer is besides a Layer: each pointer is the layer itself, or null.
+struct LayerRoles {
+  bool needs_host = false;  ///< forward() waits for the host (data, files): no part of work that is recorded once
+  bool views_x = false;     ///< every y is x[0] in another shape, or one more name of it
+  DataCursor* cursor = nullptr;
+  RecordSource* records = nullptr;  ///< then cursor, too
+  BatchMemory* memory = nullptr;
+  DynamicRows* rows = nullptr;
+  Scoring* scoring = nullptr;
+  ReadsClasses* classes = nullptr;
+  WrittenInPython* python = nullptr;
 };
 
 }  // namespace cortado
