@@ -8,7 +8,9 @@
 #include <cstring>
 #include <new>
 
+#include "kernels/conv.h"
 #include "kernels/devices.h"
+#include "tests/kernels/operand.h"
 #include "tests/solvers/training.h"
 
 namespace {
@@ -95,6 +97,57 @@ TEST(Allocation, NoneInAnIterationOfAnyKernel) {
         double(allocations) / 10, double(Arena::taken_bytes() - taken) / 10,
         double(kernels::onednn_primitives_made() - primitives) / 10, double(of_library) / 10);
   }
+}
+
+/// Whichever candidates a CPU's level and an autotuner would choose.
+TEST(Allocation, NoneInAConvolutionByAnyCandidate) {
+  using namespace kernels;
+  using namespace kernels::testing;
+  const auto shape = [](int64_t c, int64_t k, int64_t kernel, int64_t groups, Layout layout) {
+    const ConvAxis axis{9, kernel, 1, kernel / 2};
+    return ConvShape{
+        .n = 2, .c = c, .k = k, .groups = groups, .h = axis, .w = axis, .x_layout = layout, .y_layout = layout};
+  };
+  int accepted = 0;
+  for (const Layout layout : {Layout::kPlain, Layout::kBlocked16})
+    for (const ConvShape& s : {shape(32, 48, 1, 1, layout), shape(32, 32, 3, 1, layout), shape(32, 32, 3, 32, layout),
+                               shape(6, 4, 3, 2, layout), shape(3, 16, 3, 1, layout)})
+      for (const ConvCandidate& candidate : conv_candidates())
+        for (const auto activation : {Activation(), Activation::relu()}) {
+          Context context(2);
+          const ConvRequest request{.shape = s,
+                                    .bias = true,
+                                    .post = {.activation = activation},
+                                    .backward_data = true,
+                                    .backward_weights = true};
+          std::string why;
+          const auto conv = make_conv(candidate, request, context, why);
+          if (!conv) continue;
+          ++accepted;
+          const auto random = [&](const TensorSpec& spec) {
+            return Operand(context, spec, random_values(spec.shape.count(), 1));
+          };
+          const Operand x = random(s.x()), y = random(s.y()), dx = random(s.x()), dy = random(s.y());
+          const Operand bias = random({{s.k}}), dbias = random({{s.k}});
+          const StoredWeight w(context, conv->weight_format(), random_values(s.weight().count(), 2)),
+              dw(context, conv->weight_format(), random_values(s.weight().count(), 3));
+          const Fenced scratch(context, std::max(conv->forward_scratch(), conv->backward_scratch()));
+          const ConvOperands io{.x = x.data(),
+                                .dy = dy.data(),
+                                .w = w.data(),
+                                .bias = bias.data(),
+                                .y = y.data(),
+                                .dx = dx.data(),
+                                .d = {.w = dw.data(), .bias = dbias.data()}};
+          const auto pass = [&] {
+            conv->forward(context, io, scratch.data());
+            conv->backward_data(context, io, scratch.data());
+            conv->backward_weights(context, io, scratch.data());
+          };
+          pass();
+          EXPECT_EQ(allocations_in(pass), 0) << candidate.name << " " << describe(request, ConvDirection::kForward);
+        }
+  EXPECT_GT(accepted, 50);
 }
 
 TEST(Allocation, NoneInAnIteration) {

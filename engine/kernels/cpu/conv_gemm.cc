@@ -131,7 +131,7 @@ class Gemm final : public ConvKernel {
     if (!g.w) return;
     float* dw = format_.is_plain() ? g.w : static_cast<float*>(scratch_part(scratch, w_));
     if (!g.add_w)
-      std::fill_n(dw, s_.weight().count(), 0.0f);
+      std::fill_n(dw, s_.k * rows_, 0.0f);
     else if (!format_.is_plain())
       format_.to_plain(context, g.w, dw);
     each_group([&](int64_t, int64_t x_at, int64_t y_at, int64_t w_at) {

@@ -198,6 +198,7 @@ class OneDnnForward final : public OneDnn {
     stage(lib, x, Staged::Way::kIn, y, Staged::Way::kOut, w, Staged::Way::kIn);
     finish(lib, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
     x_values_ = values_of(x), w_values_ = values_of(w), y_values_ = values_of(y);
+    products_ = double(problem_.shape.weight().count() / problem_.shape.k);
     w_run_ = w;
     return true;
   }
@@ -232,7 +233,7 @@ class OneDnnForward final : public OneDnn {
       return double(largest_magnitude(context, values, s.dtype, n));
     };
     if (!w_largest_ || !request_.frozen) w_largest_ = largest(w, w_values_);
-    double bound = largest(x, x_values_) * *w_largest_ * double(s.weight().count() / s.k);
+    double bound = largest(x, x_values_) * *w_largest_ * products_;
     if (request_.bias) bound += double(largest_magnitude(context, bias, DType::kF32, s.k));
     if (request_.post.sum) bound += largest(y, y_values_);
     return bound < FLT_MAX / kGrowth;
@@ -259,6 +260,7 @@ class OneDnnForward final : public OneDnn {
   }
 
   int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as the primitive stores them, padding and all
+  double products_ = 0;                                 ///< that are added up in one of y
   Desc w_run_;                                          ///< as the primitive reads it
   std::optional<double> w_largest_;
   Primitive apart_;  ///< without the activation
