@@ -10,8 +10,8 @@ namespace cortado::server {
 
 constexpr const char* kServerName = "cortado";
 constexpr const char* kPlatform = "cortado";
-constexpr std::array kServerExtensions = {"model_repository", "model_repository(unload_dependents)",
-                                          "model_configuration", "statistics", "binary_tensor_data"};
+inline constexpr std::array kServerExtensions = {"model_repository", "model_repository(unload_dependents)",
+                                                 "model_configuration", "statistics", "binary_tensor_data"};
 
 // What the server takes from http/ by its short name: refusals, whatever the protocol, and HTTP's requests and answers.
 
