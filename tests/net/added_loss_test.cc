@@ -10,8 +10,8 @@ namespace cortado {
 namespace {
 
 const std::string kNet = R"(
-  layer { name: "in" type: "Input" top: "data" top: "label"
-          input_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 2 } } }
+  layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 2 dim: 3 } } }
+  layer { name: "label" type: "Input" top: "label" input_param { shape { dim: 2 dim: 2 } } }
   layer { name: "product" type: "InnerProduct" bottom: "data" top: "product"
           inner_product_param { num_output: 2 weight_filler { type: "gaussian" std: 0.5 } } }
   layer { name: "loss" type: "TestFourthPowerLoss" bottom: "product" bottom: "label" top: "loss" })";
@@ -20,6 +20,7 @@ const std::vector<float> kData = {1, -2, 0.5f, 0.25f, 1.5f, -1}, kLabel = {1, 0,
 std::unique_ptr<Net> net_in(Context& context) {
   graph::BuildOptions options;
   options.verify = true;
+  options.keep = {"product"};
   auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net")), options, context);
   net->write_blob("data", kData.data());
   net->write_blob("label", kLabel.data());

@@ -113,7 +113,7 @@ def shape_of(file):
 def test_schema(source, run, tmp_path):
     """Ours is a part of the published one, but for a stream's call."""
     path = tmp_path / 'ours.bin'
-    run('-I%s/server/models' % source, '--descriptor_set_out=%s' % path, 'inference.proto', program='protoc')
+    run('-I%s/serving/server/models' % source, '--descriptor_set_out=%s' % path, 'inference.proto', program='protoc')
     mine = shape_of(descriptor_pb2.FileDescriptorSet.FromString(path.read_bytes()).file[0])
     published = {}
     for module in service_pb2, model_config_pb2:
