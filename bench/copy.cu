@@ -43,8 +43,7 @@ double gbytes_per_second(Context& context, double bytes, const std::function<voi
 }
 
 void run(const std::vector<std::string>& args) {
-  Context context(1);
-  use_device(context, device_named(args[0]));
+  Context context({.device = device_named(args[0])});
   const size_t bytes = size_t(std::stoul(args[1])) << 20;
   const DeviceMemory from(context, bytes), to(context, bytes);
   const PinnedMemory host(context, bytes);

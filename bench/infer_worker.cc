@@ -20,7 +20,7 @@ namespace {
 class Engine {
  public:
   Engine(const std::string& net, const std::string& weights, const std::vector<float>& data, int threads)
-      : predictor_(net, {weights}, {.threads = threads}) {
+      : predictor_(net, {weights}, {.context = {.threads = threads}}) {
     const auto& [name, shape] = *predictor_.inputs().begin();
     inputs_[name] = {shape, data};
   }

@@ -58,11 +58,12 @@ Settings settings_of(const std::vector<std::string>& words) {
 
 class Trainer {
  public:
-  Trainer(const std::string& net, int threads, float rate, const Settings& settings) : context_(threads) {
+  Trainer(const std::string& net, int threads, float rate, const Settings& settings)
+      : context_({.threads = threads,
+                  .device = settings.device,
+                  .precision = settings.precision,
+                  .captures = !settings.eager}) {
     use_threads(threads);
-    context_.precision = settings.precision;
-    use_device(context_, settings.device);
-    context_.captures = !settings.eager;
     auto& choices = context_.handle<kernels::KernelCache>();
     choices.set_budget(kernels::KernelCache::default_budget(context_));
     if (!settings.choices.empty()) choices.load(kernels::read_kernel_cache(settings.choices, kernels::machine_name()));

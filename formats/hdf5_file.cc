@@ -7,6 +7,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "core/error.h"
@@ -83,22 +85,30 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
   }
 }
 
+/// What appenders of this process write now.
+struct Claims {
+  std::mutex mutex;
+  std::set<std::string> paths;
+};
+
+Claims& claims() {
+  static Claims all;
+  return all;
+}
+
 }  // namespace
 
 Hdf5Appender::Claim::Claim(const std::string& path) : path(path) {
-  const std::lock_guard lock(guard);
-  if (!taken.insert(path).second)
+  const std::lock_guard lock(claims().mutex);
+  if (!claims().paths.insert(path).second)
     throw file_error(ExitCode::kIo, path, "two layers write this file at once",
                      "give each a file_name of its own, or leave one out by include { phase: TEST }");
 }
 
 Hdf5Appender::Claim::~Claim() {
-  const std::lock_guard lock(guard);
-  taken.erase(path);
+  const std::lock_guard lock(claims().mutex);
+  claims().paths.erase(path);
 }
-
-std::mutex Hdf5Appender::Claim::guard;
-std::set<std::string> Hdf5Appender::Claim::taken;
 
 Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   struct stat info;

@@ -4,8 +4,6 @@
 // does so there. What comes back is checked here, and whatever goes wrong is an Error about the file.
 
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -94,8 +92,6 @@ class Hdf5Appender {
     explicit Claim(const std::string& path);
     ~Claim();
     const std::string path;
-    static std::mutex guard;
-    static std::set<std::string> taken;
   };
 
   std::string path_, temporary_;

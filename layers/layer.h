@@ -32,6 +32,7 @@ struct LayerOptions {
   uint64_t seed = 1;            ///< of data order and augmentation
   data::BatchShare share = {};  ///< which batches of the data are taken
   bool open_data = true;        ///< false: datasets are not touched; shapes that only they know come out unknown
+  int64_t skip_bad = 0;         ///< of each dataset, the bad records that others may stand in for
 };
 
 inline constexpr int64_t kFloatBytes = sizeof(float);

@@ -83,7 +83,7 @@ struct LinkPlaces {
 /// number of picks, but has no order. On the CPU each place goes in front of its row's list, the last one first.
 inline void link_picked(Context& context, const Picked& picked, const PickedLists& lists) {
   for_each(context, picked.rows, ClearFirst{lists.first});
-  if (context.device.is_cpu()) {
+  if (context.shares_host_memory()) {
     for (int64_t i = picked.picks - 1; i >= 0; --i) {
       const int64_t row = picked.row(i);
       lists.next[i] = row < 0 ? -1 : std::exchange(lists.first[row], i);

@@ -139,6 +139,7 @@ graph::BuildOptions SolverNetReader::build_options() const {
   build.fuse = options_.fuse;
   build.switch_off = options_.switch_off;
   build.data_threads = options_.data_threads;
+  build.skip_bad = options_.skip_bad;
   build.seed = context_.seed;
   build.observed = options_.observed;
   return build;

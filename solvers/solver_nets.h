@@ -20,6 +20,7 @@ struct SolverOptions {
                                      ///< list separated by commas
   std::string snapshot;              ///< what to resume from: "", a path, or "auto"
   int data_threads = 0;              ///< decoding threads; 0: what each data layer says
+  int64_t skip_bad = 0;              ///< BuildOptions::skip_bad of all nets
   bool fuse = true;
   bool recompute = false;               ///< BuildOptions::recompute of the training net
   std::vector<std::string> freeze;      ///< BuildOptions::freeze of the training net

@@ -32,11 +32,11 @@ PredictorOptions options_of(const cortado_predictor_options* given) {
   const cortado_predictor_options chosen = options_from<cortado_predictor_options>(given, CORTADO_PREDICTOR_OPTIONS);
   if (chosen.threads < 0 || chosen.batch < 0) throw Error(ExitCode::kUsage, "threads and batch are not below 0");
   PredictorOptions options;
-  options.threads = chosen.threads;
+  options.context.threads = chosen.threads;
   options.batch = chosen.batch;
   options.outputs = listed(chosen.outputs);
-  options.device = device_of(chosen.device);
-  if (chosen.precision) options.precision = precision_named(chosen.precision);
+  options.context.device = device_of(chosen.device);
+  if (chosen.precision) options.context.precision = precision_named(chosen.precision);
   return options;
 }
 

@@ -12,6 +12,8 @@ using namespace cortado;
 using namespace cortado::library;
 
 struct cortado_solver {
+  explicit cortado_solver(const ContextOptions& options) : context(options) {}
+
   Context context;
   std::unique_ptr<Solver> solver;
   Requests requests{kRequestNothing};
@@ -21,12 +23,10 @@ struct cortado_solver {
 
 namespace {
 
-Context context_for(const caffe::SolverParameter& solver, const cortado_solver_options& options) {
-  Context context(options.threads > 0 ? options.threads : default_threads());
-  use_threads(context.threads);
-  use_device(context, device_of(options.device));
-  context.precision = precision_named(options.precision ? options.precision : solver.precision());
-  return context;
+ContextOptions context_options(const caffe::SolverParameter& solver, const cortado_solver_options& options) {
+  return {.threads = options.threads > 0 ? options.threads : default_threads(),
+          .device = device_of(options.device),
+          .precision = precision_named(options.precision ? options.precision : solver.precision())};
 }
 
 /// The thread that calls may be another one each time.
@@ -48,8 +48,8 @@ cortado_status cortado_solver_open(const char* solver, const cortado_solver_opti
     if (chosen.snapshot) more.snapshot = chosen.snapshot;
     more.weights = listed(chosen.weights);
     more.shares_prefix = true;
-    auto made = std::make_unique<cortado_solver>();
-    made->context = context_for(file.solver, chosen);
+    auto made = std::make_unique<cortado_solver>(context_options(file.solver, chosen));
+    use_threads(made->context.threads);
     made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // it does not move
     *training = made.release();
   });

@@ -116,10 +116,12 @@ class SolverWeights : public WeightHolder {
 OwnNet::OwnNet(NetFile file, const NetOptions& options)
     : file_(std::make_shared<const NetFile>(std::move(file))),
       state_(options.state),
-      context_(std::make_shared<Context>(options.threads > 0 ? options.threads : default_threads(), options.seed)),
+      context_(
+          std::make_shared<Context>(ContextOptions{.threads = options.threads > 0 ? options.threads : default_threads(),
+                                                   .seed = options.seed,
+                                                   .device = options.device})),
       shapes_(declared_inputs(*file_, state_)) {
   use_threads(context_->threads);
-  use_device(*context_, options.device);
   take(make(nullptr));
   owner_ = std::make_shared<OwnWeights>(context_, nullptr, net_);
 }

@@ -17,10 +17,8 @@ std::unique_ptr<Predictor> open(const py::object& model, const py::object& weigh
                                 int threads, int64_t batch, const std::string& device, const std::string& precision) {
   PredictorOptions options;
   options.outputs = names_in(outputs);
-  options.threads = threads;
+  options.context = {.threads = threads, .device = device_named(device), .precision = precision_named(precision)};
   options.batch = batch;
-  options.device = device_named(device);
-  options.precision = precision_named(precision);
   const std::string path = path_in(model);
   const std::vector<std::string> files = names_in(weights);
   const py::gil_scoped_release elsewhere;

@@ -10,10 +10,10 @@ namespace py = pybind11;
 namespace cortado::pymodule {
 
 Training::Training(SolverFile file, const SolverOptions& options, int threads, const std::string& device)
-    : context_(threads > 0 ? threads : default_threads()) {
+    : context_({.threads = threads > 0 ? threads : default_threads(),
+                .device = device_named(device),
+                .precision = precision_named(file.solver.precision())}) {
   use_threads(context_.threads);
-  use_device(context_, device_named(device));
-  context_.precision = precision_named(file.solver.precision());
   solver_.reset(new Solver(make_solver(std::move(file), options, context_)));  // it does not move
   solver_->add_observer(this);
 }

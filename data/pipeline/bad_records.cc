@@ -1,15 +1,12 @@
 #include "data/pipeline/bad_records.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "core/log.h"
 
 namespace cortado::data {
 
 namespace {
-
-std::atomic<int64_t> passed_over{0};
 
 [[noreturn]] void throw_one_too_many(const Error& error, int64_t most) {
   Mistake mistake = error.mistakes().front();
@@ -20,9 +17,6 @@ std::atomic<int64_t> passed_over{0};
 }
 
 }  // namespace
-
-void pass_over_bad_records(int64_t most) { passed_over = most; }
-int64_t bad_records_passed_over() { return passed_over; }
 
 void BadRecords::take(std::vector<BadRecord>& met) {
   std::ranges::stable_sort(met, {}, &BadRecord::sample);

@@ -14,10 +14,6 @@
 
 namespace cortado::data {
 
-/// --skip-bad: from now on every pipeline passes over so many records, which is none before this is called.
-void pass_over_bad_records(int64_t most);
-int64_t bad_records_passed_over();
-
 /// One that was met while a batch was made.
 struct BadRecord {
   int sample = 0;       ///< of the batch that has another one in its place

@@ -9,8 +9,7 @@
 namespace cortado::data {
 
 DeviceBatches::DeviceBatches(Context& context, const TransformPlan& plan, const SampleCache* dataset)
-    : plan_(plan), dataset_(dataset) {
-  use_device(copying_, context.device);
+    : copying_({.device = context.device}), plan_(plan), dataset_(dataset) {
   if (dataset) {
     dataset_memory_ = DeviceMemory(context, dataset->bytes());
     copy_to_device(context, dataset_memory_.data(), dataset->data(), dataset->bytes());

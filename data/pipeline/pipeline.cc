@@ -1,7 +1,6 @@
 #include "data/pipeline/pipeline.h"
 
 #include <algorithm>
-#include <atomic>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -17,8 +16,6 @@ namespace cortado::data {
 namespace {
 
 constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from others made with the same seed
-
-std::atomic<bool> restart_logged{false}, every_restart{false};
 
 constexpr int kMarginColumns = 24;  // that decoding a window takes along
 
@@ -125,13 +122,13 @@ void DataPipeline::State::seek(uint64_t position) {
   begin_position = position;
 }
 
-void DataPipeline::State::log_restart(uint64_t from, uint64_t to) const {
+void DataPipeline::State::log_restart(Context& context, uint64_t from, uint64_t to) const {
   const uint64_t records = uint64_t(source->records());
-  if (from / records == to / records || (restart_logged.exchange(true) && !every_restart)) return;
+  auto& notices = context.handle<RestartNotices>();
+  if (from / records == to / records || (notices.given && !notices.all)) return;
+  notices.given = true;
   log_info() << "Restarting data prefetching from start.";
 }
-
-void log_every_restart() { every_restart = true; }
 
 DataPipeline::DataPipeline(PipelineOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 DataPipeline::~DataPipeline() = default;
@@ -169,7 +166,7 @@ void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels)
   else
     state.read_on_device(context, y, labels);
   ++state.given;
-  state.log_restart(from, position());
+  state.log_restart(context, from, position());
 }
 
 const std::vector<std::vector<Object>>& DataPipeline::objects() const { return state_->objects; }

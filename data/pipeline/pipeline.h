@@ -24,6 +24,7 @@ struct DataOptions {
   caffe::Phase phase = caffe::TRAIN;
   int default_threads = 1;  ///< where data_param.threads is not set
   int data_threads = 0;     ///< --data-threads: instead of whatever the net says; 0: not given
+  int64_t skip_bad = 0;     ///< --skip-bad: of each dataset, the bad records that others may stand in for
   uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
   BatchShare share = {};    ///< where several processes share one order of batches: this one's part of it
 };
@@ -87,8 +88,12 @@ class DataPipeline {
   std::unique_ptr<State> state_;
 };
 
-/// "Restarting data prefetching from start." is logged the first time that any dataset begins anew, which readers of
-/// Caffe's logs may look for. After this it is logged every time.
-void log_every_restart();
+/// "Restarting data prefetching from start." is logged where a dataset begins anew, which readers of Caffe's logs may
+/// look for: the first time that one does for a context, or `all` times. Lives in the Context:
+/// context.handle<RestartNotices>().
+struct RestartNotices {
+  bool all = false;
+  bool given = false;
+};
 
 }  // namespace cortado::data

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/error.h"
-#include "data/pipeline/bad_records.h"
 
 namespace cortado::data {
 
@@ -68,7 +67,7 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   if (param.has_cache_on())
     made.cache = param.cache_on() == caffe::DataParameter::DEVICE ? CacheOn::kDevice : CacheOn::kHost;
   made.share = options.share;
-  made.skip_bad = bad_records_passed_over();
+  made.skip_bad = options.skip_bad;
   made.seed = param.seed() != 0 ? param.seed() : options.seed;
   return made;
 }

@@ -102,7 +102,7 @@ struct DataPipeline::State {
   void read_here(Context& context, const Tensor& y, const Tensor& labels);
   void read_on_device(Context& context, const Tensor& y, const Tensor& labels);
   void take_objects(const Slab& slab);
-  void log_restart(uint64_t from, uint64_t to) const;
+  void log_restart(Context& context, uint64_t from, uint64_t to) const;
 
   const PipelineOptions options;
   const std::shared_ptr<const DataSource> source;

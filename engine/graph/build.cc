@@ -128,7 +128,7 @@ class Builder {
   std::unique_ptr<Layer> make_layer_of(int source, const LayerParameter& config, const LayerType& type) {
     try {
       const BuildOptions& o = graph_.options;
-      return type.make({config, graph_.phase(), o.data_threads, o.seed, o.share, o.open_data});
+      return type.make({config, graph_.phase(), o.data_threads, o.seed, o.share, o.open_data, o.skip_bad});
     } catch (const FieldError& e) {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
     } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well

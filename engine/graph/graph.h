@@ -99,6 +99,7 @@ struct BuildOptions {
   bool fuse = true;      ///< false: every layer of the file is a node
   bool verify = false;   ///< the graph is checked after every pass, and the plan (graph/verify/verify.h)
   int data_threads = 0;  ///< decoding threads; 0: what each data layer says
+  int64_t skip_bad = 0;  ///< of each dataset, the bad records that others may stand in for
   uint64_t seed = 1;
   data::BatchShare share = {};      ///< which batches of the data the net takes
   std::vector<std::string> freeze;  ///< patterns of the names of layers that learn nothing (graph/freeze.h)

@@ -13,8 +13,8 @@ namespace cortado::kernels {
 /// "oneDNN 2.6.3 (avx512_core_bf16)": the version that is loaded and the instructions it uses.
 std::string onednn_version();
 
-/// How many of oneDNN's primitives this process has made so far: a net that runs makes none.
-int64_t onednn_primitives_made();
+/// How many of oneDNN's primitives the context has made so far: a net that runs makes none.
+int64_t onednn_primitives_made(Context& context);
 
 struct CudaDevice {
   int index = 0;

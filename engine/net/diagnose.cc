@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "core/text/text.h"
 #include "layers/common/losses/class_labels.h"
@@ -34,7 +33,6 @@ void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   pipeline->source().fail(
       pipeline->record(pipeline->place(item)),
       data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
-  std::abort();  // not reached: fail() throws
 }
 
 void Net::validate(const BoundStep& step) const {

@@ -198,7 +198,7 @@ class Net {
   void find_stage();
   void derive_weights();
   void validate(const BoundStep& step) const;
-  [[noreturn]] void blame_record(const BoundStep& step, const BadLabel& bad) const;
+  void blame_record(const BoundStep& step, const BadLabel& bad) const;
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;
   void complete(size_t param, GradientReader* reader);

@@ -67,6 +67,8 @@ void check_input_shape(const std::string& what, const std::string& blob, const S
 
 /// All that one request at a time needs besides the weights.
 struct Predictor::Worker {
+  Worker(const Shapes& shapes, const ContextOptions& options) : shapes(shapes), context(options) {}
+
   Shapes shapes;
   Context context;
   std::unique_ptr<Net> net;
@@ -81,7 +83,7 @@ Predictor::Predictor(std::shared_ptr<const NetFile> model, const std::vector<std
 
 Predictor::Predictor(TrainedModel model, PredictorOptions options)
     : file_(std::move(model.net)), options_(std::move(options)), most_idle_(kMaxIdle), most_shapes_(kMaxShapes) {
-  if (options_.threads == 0) options_.threads = default_threads();
+  if (options_.context.threads == 0) options_.context.threads = default_threads();
   if (!options_.state.has_phase()) options_.state.set_phase(caffe::TEST);
   inputs_ = declared_inputs(*file_, options_.state);
   read_weight_shapes();
@@ -104,7 +106,7 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
       shape = Shape(dims);
     }
   for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
-  owner_ = make_worker(shapes, options_.threads);
+  owner_ = make_worker(shapes, options_.context.threads);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
     throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
                 "random ones tell nothing: name a .caffemodel (--weights=FILE)");
@@ -133,7 +135,7 @@ void Predictor::prepare(const std::map<std::string, Shape>& shapes, int count, i
   {
     const std::lock_guard lock(mutex_);
     std::erase_if(prepared_, [&](const auto& known) { return known.first == shapes; });
-    prepared_.emplace_back(shapes, threads > 0 ? threads : options_.threads);
+    prepared_.emplace_back(shapes, threads > 0 ? threads : options_.context.threads);
     most_idle_ += size_t(count);
     most_shapes_ += 1;
   }
@@ -241,11 +243,9 @@ void Predictor::throw_misfits(std::vector<Mistake> mistakes, const Shapes& shape
 }
 
 std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes, int threads) {
-  auto worker = std::make_shared<Worker>();
-  worker->shapes = shapes;
-  worker->context = Context(threads);
-  worker->context.precision = options_.precision;
-  use_device(worker->context, options_.device);
+  ContextOptions options = options_.context;
+  options.threads = threads;
+  auto worker = std::make_shared<Worker>(shapes, options);
   use_threads(threads);
   Net* owner = owner_ ? owner_->net.get() : nullptr;
   graph::Plan plan =
@@ -255,7 +255,7 @@ std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes, 
 }
 
 std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
-  int threads = options_.threads;
+  int threads = options_.context.threads;
   {
     const std::lock_guard lock(mutex_);
     threads = threads_for(shapes);
@@ -273,7 +273,7 @@ std::shared_ptr<Predictor::Worker> Predictor::take(const Shapes& shapes) {
 
 int Predictor::threads_for(const Shapes& shapes) const {
   const auto found = std::ranges::find(prepared_, shapes, &std::pair<Shapes, int>::first);
-  return found == prepared_.end() ? options_.threads : found->second;
+  return found == prepared_.end() ? options_.context.threads : found->second;
 }
 
 void Predictor::give_back(std::shared_ptr<Worker> worker) {

@@ -35,12 +35,10 @@ struct TrainedModel {
 
 struct PredictorOptions {
   std::vector<std::string> outputs = {};     ///< the blobs wanted, any of the net's; empty: those that no layer reads
-  int threads = 0;                           ///< compute threads of one request; 0: as many as there are cores
+  ContextOptions context = {.threads = 0};   ///< of one request; threads 0: as many as there are cores
   int64_t batch = 0;                         ///< images in most requests, 0: as the file says. Others work, too
   std::map<std::string, Shape> shapes = {};  ///< of inputs in most requests, where the file's are not meant
   caffe::NetState state = {};                ///< phase TEST unless it says otherwise
-  Device device = {};
-  Precision precision = Precision::kFp32;  ///< of values on a GPU
 };
 
 class Predictor {
@@ -65,7 +63,7 @@ class Predictor {
   /// Makes ready what `count` requests at once with inputs of these shapes need, and keeps as much from now on, so that
   /// none of them waits for a plan. They are computed by `threads`; 0: by as many as others. Throws as predict() does.
   void prepare(const std::map<std::string, Shape>& shapes, int count, int threads = 0);
-  int threads() const { return options_.threads; }
+  int threads() const { return options_.context.threads; }
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
   const std::vector<std::string>& outputs() const { return outputs_; }

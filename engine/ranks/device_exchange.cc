@@ -14,8 +14,10 @@ float* floats_of(const DeviceMemory& memory) { return reinterpret_cast<float*>(m
 
 DeviceExchange::DeviceExchange(Context& context, DeviceEngine& engine, const Engine& ranks, int64_t shards,
                                int64_t most)
-    : computing_(context), exchanging_(1), engine_(engine), places_(ranks.rank(), ranks.ranks(), shards) {
-  use_device(exchanging_, context.device);
+    : computing_(context),
+      exchanging_({.device = context.device}),
+      engine_(engine),
+      places_(ranks.rank(), ranks.ranks(), shards) {
   const size_t own = blocks_of(range_of(ranks.rank(), ranks.ranks(), shards)).size(), all = places_.all_blocks().size();
   if (own > 1) packed_ = DeviceMemory(exchanging_, own * size_t(most) * sizeof(float));
   received_ = DeviceMemory(exchanging_, all * size_t(most_of_slice(most, ranks.ranks())) * sizeof(float));

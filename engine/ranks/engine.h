@@ -34,13 +34,17 @@ class Engine {
   virtual void broadcast(std::byte* values, size_t bytes, int root) = 0;
 
   /// The end of this rank's part, once; nothing may be called afterwards. `exit_code` other than 0: this rank has
-  /// failed, and the others are to end, too.
+  /// failed, and the others are to end, too. Does not return where EngineOptions::end_process is called.
   virtual void leave(int exit_code) = 0;
 };
 
 struct EngineOptions {
-  std::string name;            ///< "openmpi", "mpich", "gloo" or "shm"; "": the one that started this process
+  std::string name = {};       ///< "openmpi", "mpich", "gloo" or "shm"; "": the one that started this process
   double stall_seconds = 300;  ///< --stall-limit
+  /// Ends this process with an exit code, at once (_exit), where leave() cannot do without: the library under the
+  /// engine does not come to an end by itself, or tells the other ranks of a failure by nothing else. For programs;
+  /// unless given, leave() waits for the library, and MPI does not tell the others.
+  void (*end_process)(int exit_code) = nullptr;
 };
 
 }  // namespace cortado::ranks

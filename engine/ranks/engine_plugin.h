@@ -8,7 +8,7 @@
 
 extern "C" {
 
-enum { kCortadoEngineVersion = 1 };
+enum { kCortadoEngineVersion = 2 };
 
 /// What became of a call.
 enum {
@@ -38,8 +38,9 @@ struct CortadoExchange {
 };
 
 struct CortadoEngineStart {
-  int rank, ranks;       ///< as the environment tells; libraries that know better do not look
-  double stall_seconds;  ///< how long nothing may move, for libraries that wait by themselves
+  int rank, ranks;                     ///< as the environment tells; libraries that know better do not look
+  double stall_seconds;                ///< how long nothing may move, for libraries that wait by themselves
+  void (*end_process)(int exit_code);  ///< EngineOptions::end_process, or null
 };
 
 struct CortadoEngine {
@@ -51,8 +52,8 @@ struct CortadoEngine {
   /// Moves on what was begun. `awaited`, per rank, becomes 1 where something is still to come from or go to it; `moved`
   /// grows whenever something has come or gone.
   int (*test)(unsigned char* awaited, size_t* moved, struct CortadoEngineText why);
-  /// Ends this rank's part. With an exit code other than 0 the others are to end, too; does not return then where the
-  /// library ends the process.
+  /// Ends this rank's part. With an exit code other than 0 the others are to end, too; a library that cannot tell them
+  /// without an end of this process does so where there is an end_process, and does not return then.
   int (*leave)(int exit_code, struct CortadoEngineText why);
 };
 

@@ -46,8 +46,9 @@ std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& opt
   const std::string name = options.name.empty() ? place.engine : options.name;
   if (name == "shm") return open_shared_memory(place, options.stall_seconds);
   if (name == "gloo") check_rendezvous();
-  auto wire = std::make_unique<PluginWire>(name, CortadoEngineStart{place.rank, place.ranks, options.stall_seconds});
-  auto engine = std::make_unique<WiredEngine>(std::move(wire), options.stall_seconds);
+  auto wire = std::make_unique<PluginWire>(
+      name, CortadoEngineStart{place.rank, place.ranks, options.stall_seconds, options.end_process});
+  auto engine = std::make_unique<WiredEngine>(std::move(wire), options);
   check_place(*engine, place);
   return engine;
 }

@@ -87,7 +87,7 @@ class PluginDeviceEngine final : public DeviceEngine {
     const CortadoExchange plain = {reinterpret_cast<const char*>(send), sends_.data(), reinterpret_cast<char*>(receive),
                                    receives_.data()};
     std::string why;
-    if (engine_->exchange(&plain, context.stream, into(why)) != kCortadoEngineDone) fail(why);
+    if (engine_->exchange(&plain, context.stream(), into(why)) != kCortadoEngineDone) fail(why);
   }
 
   /// Memory that an exchange under way uses could not be freed.

@@ -292,7 +292,8 @@ Descriptor make_shared_memory(int ranks) {
 }
 
 std::unique_ptr<Engine> shared_memory_engine(int fd, int rank, int ranks, double stall_seconds) {
-  return std::make_unique<WiredEngine>(std::make_unique<SharedMemoryWire>(fd, rank, ranks), stall_seconds);
+  return std::make_unique<WiredEngine>(std::make_unique<SharedMemoryWire>(fd, rank, ranks),
+                                       EngineOptions{.stall_seconds = stall_seconds});
 }
 
 }  // namespace cortado::ranks

@@ -1,12 +1,12 @@
 #include "ranks/wired_engine.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <optional>
 
 #include "core/error.h"
 #include "core/log.h"
@@ -45,12 +45,14 @@ class Idle {
   double seconds_ = 0;
 };
 
-/// Ends the process where it lives for longer than so many seconds: the libraries' own ends wait without a limit.
+/// Calls end_process(exit_code) where it lives for longer than so many seconds: the libraries' own ends wait without a
+/// limit.
 class EndLimit {
  public:
-  EndLimit(double seconds, int exit_code) {
+  EndLimit(double seconds, int exit_code, void (*end_process)(int)) {
     const SignalsBlocked blocked;
-    thread_ = start_thread([this, seconds, exit_code] { watch(std::chrono::duration<double>(seconds), exit_code); });
+    thread_ =
+        start_thread([=, this] { watch(std::chrono::duration<double>(seconds), [=] { end_process(exit_code); }); });
   }
   ~EndLimit() {
     {
@@ -63,11 +65,11 @@ class EndLimit {
   EndLimit& operator=(const EndLimit&) = delete;
 
  private:
-  void watch(std::chrono::duration<double> limit, int exit_code) {
+  void watch(std::chrono::duration<double> limit, const std::function<void()>& end) {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, limit, [this] { return ended_; })) return;
     log_error() << "what connects the ranks has not ended for " << limit.count() << " s: this process ends without it";
-    ::_exit(exit_code);
+    end();
   }
 
   std::mutex mutex_;
@@ -171,8 +173,10 @@ void WiredEngine::meet() {
 void WiredEngine::leave(int exit_code) {
   if (exit_code == 0) meet();  // who is missing is named
   const bool fails = exit_code != 0;
-  const EndLimit limit(fails ? kSecondsToFail : std::max(stall_seconds_, kSecondsToFail),
-                       fails ? exit_code : int(ExitCode::kIo));
+  std::optional<EndLimit> limit;
+  if (end_process_)
+    limit.emplace(fails ? kSecondsToFail : std::max(stall_seconds_, kSecondsToFail),
+                  fails ? exit_code : int(ExitCode::kIo), end_process_);
   wire_->leave(exit_code);
 }
 

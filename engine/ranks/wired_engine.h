@@ -12,8 +12,8 @@ namespace cortado::ranks {
 /// more ranks than cores.
 class WiredEngine final : public Engine {
  public:
-  WiredEngine(std::unique_ptr<Wire> wire, double stall_seconds)
-      : wire_(std::move(wire)), stall_seconds_(stall_seconds) {}
+  WiredEngine(std::unique_ptr<Wire> wire, const EngineOptions& options)
+      : wire_(std::move(wire)), stall_seconds_(options.stall_seconds), end_process_(options.end_process) {}
 
   std::string name() const override { return wire_->name(); }
   int rank() const override { return wire_->rank(); }
@@ -37,6 +37,7 @@ class WiredEngine final : public Engine {
 
   std::unique_ptr<Wire> wire_;
   double stall_seconds_;
+  void (*end_process_)(int exit_code);
   Exchange exchange_;
   std::vector<size_t> parts_;  ///< of what is broadcast
 };

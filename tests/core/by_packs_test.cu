@@ -63,11 +63,7 @@ class Placed {
   DeviceMemory memory_;
 };
 
-Context on(DeviceKind kind) {
-  Context context;
-  use_device(context, {kind, 0});
-  return context;
-}
+Context on(DeviceKind kind) { return Context({.device = {kind, 0}}); }
 
 template <typename T>
 std::vector<float> floats(const std::vector<T>& list) {

@@ -19,10 +19,8 @@ struct AddNumber {
 
 class CapturedWorkTest : public testing::Test {
  protected:
-  CapturedWorkTest() {
-    use_device(context, {DeviceKind::kSimulated, 0});
-    memory = DeviceMemory(context, sizeof(float));
-  }
+  explicit CapturedWorkTest(bool captures = true)
+      : context({.device = {DeviceKind::kSimulated, 0}, .captures = captures}), memory(context, sizeof(float)) {}
   float* word() const { return reinterpret_cast<float*>(memory.data()); }
   float value() {
     float seen = 0;
@@ -46,8 +44,12 @@ TEST_F(CapturedWorkTest, RepeatsWhatWasRecordedWithTheArgumentsOfThen) {
   EXPECT_EQ(value(), 1 + 2 + 4 * 3) << "a number that changes has no place among the arguments";
 }
 
-TEST_F(CapturedWorkTest, RunsAsItIsWhereNothingIsToBeRecorded) {
-  context.captures = false;
+class EagerWorkTest : public CapturedWorkTest {
+ protected:
+  EagerWorkTest() : CapturedWorkTest(/*captures=*/false) {}
+};
+
+TEST_F(EagerWorkTest, RunsAsItIs) {
   for (int run = 1; run <= 6; ++run) work.run(context, [&] { for_each(context, 1, AddNumber{word(), float(run)}); });
   EXPECT_EQ(value(), 21);
 }

@@ -12,8 +12,7 @@ namespace {
 
 TEST(DeviceMemoryTest, CopiesThereAndBackOnEveryDeviceThatIsAlwaysThere) {
   for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {
-    Context context;
-    use_device(context, {kind, 0});
+    Context context({.device = {kind, 0}});
     DeviceMemory a(context, 64), b(context, 64);
     std::vector<char> sent(64, 7), got(64, 1);
     copy_to_host(context, got.data(), a.data(), 64);
@@ -28,8 +27,7 @@ TEST(DeviceMemoryTest, CopiesThereAndBackOnEveryDeviceThatIsAlwaysThere) {
 
 TEST(DeviceMemoryDeathTest, TheHostMayNotTouchASimulatedDevice) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  Context context;
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.device = {DeviceKind::kSimulated, 0}});
   DeviceMemory memory(context, 64);
   volatile std::byte* data = memory.data();
   EXPECT_DEATH({ data[0] = std::byte(1); }, "");
@@ -38,9 +36,7 @@ TEST(DeviceMemoryDeathTest, TheHostMayNotTouchASimulatedDevice) {
 }
 
 TEST(DeviceMemoryTest, WithoutCudaThereIsNoCudaDevice) {
-  Context context;
-  EXPECT_THROW(use_device(context, {DeviceKind::kCuda, 99}), Error);
-  EXPECT_TRUE(context.device.is_cpu());
+  EXPECT_THROW(Context({.device = {DeviceKind::kCuda, 99}}), Error);
 }
 
 }  // namespace

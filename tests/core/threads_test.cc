@@ -8,13 +8,30 @@
 #include <thread>
 #include <vector>
 
+#include "core/process/sanitized.h"
+
 namespace cortado {
 namespace {
 
 using Range = std::pair<int64_t, int64_t>;
 
-std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) {
-  Context context(threads);
+/// On whichever threads loops may run.
+class ParallelRanges : public testing::TestWithParam<LoopThreads> {
+ protected:
+  ContextOptions options(int threads) const { return {.threads = threads, .loops = GetParam()}; }
+  std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) const;
+};
+
+/// ThreadSanitizer, which does not see how OpenMP's threads wait, lets it have one (CMakePresets.json).
+std::vector<LoopThreads> possible_threads() {
+  if (kThreadSanitized) return {LoopThreads::kAsSuits, LoopThreads::kOwn};
+  return {LoopThreads::kAsSuits, LoopThreads::kOwn, LoopThreads::kOpenMp};
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, ParallelRanges, testing::ValuesIn(possible_threads()));
+
+std::set<Range> ParallelRanges::ranges_of(int threads, int64_t n, int64_t at_least) const {
+  Context context(options(threads));
   std::mutex mutex;
   std::set<Range> ranges;
   parallel_ranges(context, n, at_least, [&](int64_t begin, int64_t end) {
@@ -24,7 +41,7 @@ std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) {
   return ranges;
 }
 
-TEST(ParallelRanges, CoverAllOnce) {
+TEST_P(ParallelRanges, CoverAllOnce) {
   for (const int threads : {1, 2, 3, 7})
     for (const int64_t n : {0, 1, 2, 7, 8, 1000}) {
       int64_t next = 0;
@@ -37,13 +54,13 @@ TEST(ParallelRanges, CoverAllOnce) {
     }
 }
 
-TEST(ParallelRanges, AreTheSameEachTime) {
+TEST_P(ParallelRanges, AreTheSameEachTime) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ranges_of(3, 1000, 10), ranges_of(3, 1000, 10));
   EXPECT_EQ(ranges_of(2, 16, 1),
             (std::set<Range>{{0, 2}, {2, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 12}, {12, 14}, {14, 16}}));
 }
 
-TEST(ParallelRanges, AreNotSmallerThanIsWorthAThread) {
+TEST_P(ParallelRanges, AreNotSmallerThanIsWorthAThread) {
   EXPECT_EQ(ranges_of(2, 99, 50), (std::set<Range>{{0, 99}}));
   EXPECT_EQ(ranges_of(2, 100, 50), (std::set<Range>{{0, 50}, {50, 100}}));
   for (const auto& [begin, end] : ranges_of(4, 4096, 100)) EXPECT_GE(end - begin, 100);
@@ -51,8 +68,8 @@ TEST(ParallelRanges, AreNotSmallerThanIsWorthAThread) {
 
 /// One thread is held up in its first range until all others are done: were ranges dealt out for good, this would not
 /// end.
-TEST(ParallelRanges, DoNotWaitForAThreadThatIsHeldUp) {
-  Context context(2);
+TEST_P(ParallelRanges, DoNotWaitForAThreadThatIsHeldUp) {
+  Context context(options(2));
   constexpr int kRanges = 8;
   for (int i = 0; i < 50; ++i) {
     std::atomic<int> done = 0;
@@ -66,8 +83,8 @@ TEST(ParallelRanges, DoNotWaitForAThreadThatIsHeldUp) {
   }
 }
 
-TEST(ParallelRanges, WithinARangeAreOneInTheSameThread) {
-  Context context(2);
+TEST_P(ParallelRanges, WithinARangeAreOneInTheSameThread) {
+  Context context(options(2));
   std::atomic<int> sum = 0;
   parallel_ranges(context, 8, 1, [&](int64_t begin, int64_t end) {
     const std::thread::id caller = std::this_thread::get_id();

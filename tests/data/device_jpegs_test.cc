@@ -57,8 +57,7 @@ struct Epoch {
 };
 
 Epoch epoch_of(const PipelineOptions& options, DecodeOn where, int batches = kRecords / kBatch) {
-  Context context(2);
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.threads = 2, .device = {DeviceKind::kSimulated, 0}});
   JpegDecoding& decoding = context.handle<JpegDecoding>();
   decoding.wanted = where;
   DataPipeline pipeline(options);
@@ -201,8 +200,7 @@ TEST_F(DeviceJpegs, FailAgainWhenTheyAreReadAgain) {
   for (size_t i = file.find("\xFF\xDA") + 40; i < file.size() - 2; ++i) file[i] = '\xFE';
   records[key_of(10)] = make_encoded_datum(file, 0);
   write_with_library(folder_ / "db", records);
-  Context context(1);
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.device = {DeviceKind::kSimulated, 0}});
   context.handle<JpegDecoding>().wanted = DecodeOn::kGpu;
   DataPipeline pipeline(options_for(folder_ / "db", kCrop));
   const Shape shape = pipeline.data_shape();

@@ -40,8 +40,7 @@ inline PipelineOptions pipeline_of(const std::string& text, const ReadOptions& r
 }
 
 inline std::vector<LayerBatch> layer_batches(const std::string& text, int n, const ReadOptions& read = {}) {
-  Context context(2);
-  use_device(context, {read.device, 0});
+  Context context({.threads = 2, .device = {read.device, 0}});
   DataPipeline pipeline(pipeline_of(text, read));
   if (read.from > 0) pipeline.seek(read.from);
   const Shape shape = pipeline.data_shape(), label_shape = pipeline.label_shape();

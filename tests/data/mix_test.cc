@@ -91,8 +91,7 @@ TEST(Mix, IsTheSameOnADeviceInItsOwnLayoutAndType) {
     return (sample * area + pixel) * kChannels + c;
   };
   for (size_t i = 0; i < x.size(); ++i) sent[last(i)] = Half(x[i]);
-  Context context;
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.device = {DeviceKind::kSimulated, 0}});
   DeviceMemory there(context, sent.size() * 2), label(context, 16), share(context, n * kClasses * 4),
       draw(context, sizeof(MixParams) * 2);
   copy_to_device(context, there.data(), sent.data(), sent.size() * 2);

@@ -46,8 +46,7 @@ struct Batch {
 template <typename T>
 std::vector<Batch> batches_of(const PipelineOptions& options, int n, DeviceKind kind, DType dtype, Layout layout,
                               uint64_t from = 0) {
-  Context context(2);
-  use_device(context, {kind, 0});
+  Context context({.threads = 2, .device = {kind, 0}});
   DataPipeline pipeline(options);
   const Shape shape = pipeline.data_shape(), label_shape = pipeline.label_shape();
   DeviceMemory y(context, size_t(shape.count()) * sizeof(T)), labels(context, size_t(label_shape.count()) * 4);

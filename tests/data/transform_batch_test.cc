@@ -46,8 +46,7 @@ DeviceMemory sent(Context& context, const std::vector<T>& values) {
 /// The batch by a device, in row-major order.
 template <typename T>
 std::vector<float> on_device(const Batch& given, DeviceKind kind, DType dtype, Layout layout, int threads = 1) {
-  Context context(threads);
-  use_device(context, {kind, 0});
+  Context context({.threads = threads, .device = {kind, 0}});
   const DeviceMemory bytes = sent(context, given.bytes), samples = sent(context, given.samples),
                      params = sent(context, given.params), mean = sent(context, mean_floats(given.plan));
   DeviceMemory y(context, size_t(given.shape.count()) * sizeof(T));

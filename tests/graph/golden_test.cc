@@ -36,7 +36,10 @@ struct Head {
 };
 
 std::string text_after(const std::string& net, const std::string& name, const Head& head) {
-  Context context(1);
+  const bool on_device = !head.precision.empty() && head.precision != "8bits";
+  ContextOptions place;
+  if (on_device) place = {.device = {DeviceKind::kSimulated, 0}, .precision = precision_named(head.precision)};
+  Context context(place);
   graph::BuildOptions options;
   options.state.set_phase(head.phase == "TRAIN" ? caffe::TRAIN : caffe::TEST);
   options.backward = head.phase == "TRAIN";
@@ -45,11 +48,7 @@ std::string text_after(const std::string& net, const std::string& name, const He
   options.only_kept = !head.only.empty() && head.only != "-";
   if (options.only_kept) options.keep = {head.only};
   options.eight_bits = head.precision == "8bits";
-  if (!head.precision.empty() && !options.eight_bits) {
-    use_device(context, {DeviceKind::kSimulated, 0});
-    context.precision = precision_named(head.precision);
-    options = graph::options_for(options, context);
-  }
+  if (on_device) options = graph::options_for(options, context);
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(net, name)), options);
   if (head.pass == "build") return graph::to_text(graph);
   const bool whole = head.pass == "plan";

@@ -66,8 +66,7 @@ TEST(PlaceMemory, on_a_device_scratch_begins_where_its_libraries_want_a_workspac
     layer { name: "bn2" type: "BatchNorm" bottom: "conv" top: "bn2" }
     layer { name: "ip" type: "InnerProduct" bottom: "bn2" top: "ip" inner_product_param { num_output: 7 } }
     layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" })";
-  Context context(1);
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.device = {DeviceKind::kSimulated, 0}});
   BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
   Graph graph = build(std::make_shared<NetFile>(read_net_from_text(kNet, "net")), options_for(options, context));

@@ -49,13 +49,12 @@ graph::BuildOptions options_of(const Mode& mode) {
 
 /// The plan of the net in the file; make_plan() and run_passes() throw where it is not sound.
 graph::Plan plan_of(const std::string& path, const Mode& mode) {
-  Context context(1);
+  const bool on_device = !mode.precision.empty();
+  ContextOptions place;
+  if (on_device) place = {.device = {DeviceKind::kSimulated, 0}, .precision = precision_named(mode.precision)};
+  Context context(place);
   graph::BuildOptions options = options_of(mode);
-  if (!mode.precision.empty()) {
-    use_device(context, {DeviceKind::kSimulated, 0});
-    context.precision = precision_named(mode.precision);
-    options = graph::options_for(options, context);
-  }
+  if (on_device) options = graph::options_for(options, context);
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net(path)), options);
   graph::run_passes(graph);
   return graph::make_plan(std::move(graph), context);

@@ -93,9 +93,10 @@ bool MadeLayer::takes_over(const caffe::LayerParameter& follower, const std::vec
 
 LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& options, const Arrays& w,
                    const std::string& follower)
-    : made_(text, follower, shapes_of(x), options.phase), options_(options), context_(options.threads, options.seed) {
+    : made_(text, follower, shapes_of(x), options.phase),
+      options_(options),
+      context_({.threads = options.threads, .seed = options.seed, .device = options.device}) {
   use_threads(options.threads);
-  use_device(context_, options.device);
   context_.pass = options.pass;
   const TypeRule rule = made_.layer->storage({}).type;
   for (size_t i = 0; i < x.size(); ++i)

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,7 +39,6 @@ class Fake : public ConvKernel {
 class ConvTrial : public ::testing::Test {
  protected:
   ConvTrial() {
-    use_device(context_, {DeviceKind::kSimulated, 0});
     const ConvAxis axis{6, 3, 1, 1};
     request_.shape = {.n = 1, .c = 8, .k = 8, .h = axis, .w = axis};
   }
@@ -56,20 +56,21 @@ class ConvTrial : public ::testing::Test {
   std::string taken(std::vector<ConvCandidate> fakes) {
     fakes.push_back(plain_conv_candidate());
     ::testing::internal::CaptureStderr();
-    const auto kernel = choose_conv_kernel(fakes, request_, ConvDirection::kForward, context_);
+    const auto kernel = choose_conv_kernel(fakes, request_, ConvDirection::kForward, *context_);
     log_ = ::testing::internal::GetCapturedStderr();
     return kernel->name();
   }
   bool logs(const std::string& text) const { return log_.find(text) != std::string::npos; }
   const KernelCache::Entry& recorded() { return cache().recorded().begin()->second; }
-  KernelCache& cache() { return context_.handle<KernelCache>(); }
+  KernelCache& cache() { return context_->handle<KernelCache>(); }
   void measure(double seconds) {
     cache().set_budget(seconds);
     cache().begin_plan();
     cache().add_budget(1);
   }
 
-  Context context_{1};
+  const ContextOptions place_ = {.device = {DeviceKind::kSimulated, 0}};
+  std::optional<Context> context_{place_};
   ConvRequest request_;
   std::map<std::string, int> runs_;
   std::string log_;
@@ -116,10 +117,8 @@ TEST_F(ConvTrial, IsHeldWhereKernelsAreMeasured) {
 TEST_F(ConvTrial, IsHeldForWhatWasChosenBefore) {
   taken({candidate("broken", 1e-12)});
   const std::string problem = cache().recorded().begin()->first;
-  Context later(1);
-  use_device(later, context_.device);
-  later.handle<KernelCache>().load({{problem, {"broken", "cache", 0.5}}});
-  std::swap(context_, later);
+  context_.emplace(place_);
+  cache().load({{problem, {"broken", "cache", 0.5}}});
   EXPECT_EQ(taken({candidate("broken", 1e-12, 0), candidate("good", 2e-12)}), "good");
   EXPECT_TRUE(logs("broken is not taken")) << log_;
   EXPECT_EQ(recorded().candidate, "good");

@@ -30,13 +30,12 @@ constexpr const char* kH100 = R"({"cudaDeviceId": 0, "deviceName": "NVIDIA H100 
   "regsPerBlock": 65536, "reservedSharedMemoryPerBlock": 1024, "smClockRateKHz": 1980000, "supportCoopLaunch": 1,
   "totalGlobalMem": 85017493504, "warpSize": 32})";
 
-Context h100(Precision precision) {
-  Context context(1);
-  context.device = {DeviceKind::kCuda, 0};
-  context.precision = precision;
-  context.handle<CudaOptions>().described_gpu = kH100;
-  return context;
-}
+struct H100 : Context {
+  explicit H100(Precision precision)
+      : Context({.device = {DeviceKind::kCuda, 0}, .precision = precision, .runs = false}) {
+    handle<CudaOptions>().described_gpu = kH100;
+  }
+};
 
 struct Case {
   int64_t channels, size, filters, kernel, stride = 1, groups = 1;
@@ -75,7 +74,7 @@ std::vector<ConvCandidate> engines_of(const ConvRequest& request, ConvDirection 
 
 /// The first engine that need not be compiled; a test's failure where there is none.
 std::unique_ptr<ConvKernel> planned(const ConvRequest& request, ConvDirection direction, Precision precision) {
-  Context context = h100(precision);
+  H100 context(precision);
   std::string why;
   for (const ConvCandidate& engine : engines_of(request, direction, context))
     if (!engine.compiles)
@@ -160,7 +159,7 @@ TEST(CudnnPlans, SumsWithoutAnEngineComeBehindTheConvolution) {
 TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
   const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
   for (const ConvDirection direction : kDirections) {
-    Context context = h100(Precision::kFp16), fast = h100(Precision::kFp16);
+    H100 context(Precision::kFp16), fast(Precision::kFp16);
     fast.handle<CudaOptions>().fast = true;  // more engines, so that places in the ranking are others
     const auto ranked = engines_of(request, direction, context), more = engines_of(request, direction, fast);
     for (size_t i = 0; i < ranked.size(); ++i)
@@ -173,7 +172,7 @@ TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
 
 /// The kernel that is taken where the cache says `before`, and how it was chosen.
 std::pair<std::string, std::string> chosen(const ConvRequest& request, const std::string& before) {
-  Context first = h100(Precision::kFp16), second = h100(Precision::kFp16);
+  H100 first(Precision::kFp16), second(Precision::kFp16);
   choose_conv_kernel(device_conv_candidates(), request, ConvDirection::kForward, first);
   const std::string problem = first.handle<KernelCache>().recorded().begin()->first;
   second.handle<KernelCache>().load({{problem, {before, "cache", 0}}});
@@ -185,7 +184,7 @@ std::pair<std::string, std::string> chosen(const ConvRequest& request, const std
 
 TEST(CudnnEngines, AreTakenByTheNamesThatACacheHolds) {
   const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
-  Context context = h100(Precision::kFp16);
+  H100 context(Precision::kFp16);
   const auto ranked = engines_of(request, ConvDirection::kForward, context);
   ASSERT_GT(ranked.size(), 3u);
   const std::string third = ranked[2].name;
@@ -208,7 +207,7 @@ TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
         for (const bool relu : {false, true}) {
           if (!sum && !relu) continue;
           const ConvRequest request{.shape = shape_of(c, dtype, Layout::kChannelsLast), .post = relu_if(relu, sum)};
-          Context context = h100(precision);
+          H100 context(precision);
           const auto engines = engines_of(request, ConvDirection::kForward, context);
           SCOPED_TRACE(describe(request, ConvDirection::kForward) + " in " + name_of(precision));
           const auto fused = std::find_if(engines.begin(), engines.end(), is_fused);
@@ -221,7 +220,7 @@ TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
 TEST_F(CudnnFusions, SumsForANormalisationAreInAnEngineOfBf16ThatIsCompiled) {
   for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {
     const ConvRequest request{.shape = shape_of(c, DType::kBF16, Layout::kChannelsLast), .sums = true};
-    Context context = h100(Precision::kBf16);
+    H100 context(Precision::kBf16);
     const auto engines = engines_of(request, ConvDirection::kForward, context);
     EXPECT_TRUE(std::any_of(engines.begin(), engines.end(), is_fused)) << describe(request, ConvDirection::kForward);
     EXPECT_FALSE(std::all_of(engines.begin(), engines.end(), is_fused)) << "and one apart";
@@ -252,7 +251,7 @@ constexpr Offer kOffers[] = {
 };
 
 Ranked ranked(cudnn::Fusion fusion, const Case& c, const std::pair<Precision, DType>& precision) {
-  Context context = h100(precision.first);
+  H100 context(precision.first);
   const cudnn::EngineLimits limits{.tensor_cores_on_floats = precision.first == Precision::kTf32,
                                    .floats = precision.second == DType::kF32,
                                    .fallback = false};

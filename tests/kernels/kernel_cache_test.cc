@@ -47,8 +47,7 @@ TEST(KernelCache, AreMeasuredWithinABound) {
 }
 
 TEST(KernelCache, AreBenchmarkedInADevicesMemory) {
-  Context context(2);
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.threads = 2, .device = {DeviceKind::kSimulated, 0}});
   ConvRequest request = some_request();
   request.shape.x_layout = request.shape.y_layout = Layout::kChannelsLast;
   request.shape.n = 1;
@@ -63,8 +62,7 @@ TEST(KernelCache, AreBenchmarkedInADevicesMemory) {
 }
 
 TEST(KernelCache, OfDevicesNameTheDevice) {
-  Context context(2);
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.threads = 2, .device = {DeviceKind::kSimulated, 0}});
   ConvRequest request = some_request();
   request.shape.x_layout = request.shape.y_layout = Layout::kPlain;
   plan_conv(request, context);

@@ -31,9 +31,7 @@ inline Values random_values(int64_t n, uint64_t key) {
 
 /// Contexts of every kind of device that is always there.
 inline Context context_on(DeviceKind kind, int threads = 2) {
-  Context context(threads);
-  use_device(context, {kind, 0});
-  return context;
+  return Context({.threads = threads, .device = {kind, 0}});
 }
 
 /// Makes kernels as on a CPU that oneDNN generates no code for: those by OpenBLAS are taken there alone.

@@ -304,8 +304,7 @@ struct Spoiler : GradientReader {
 void expect_right_lines(graph::BuildOptions options, int threads, Device device = {}) {
   options.state.set_phase(caffe::TRAIN);
   options.fuse = false;
-  Context context(threads);
-  use_device(context, device);
+  Context context({.threads = threads, .device = device});
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options, context);
   RandomStream random(5);
   std::vector<float> data(size_t(kN * kIn * kH * kW));

@@ -204,8 +204,7 @@ TEST(FilterNet, FusesToTheSameBits) {
 TEST(FilterNet, IsTheSameOnDevices) {
   std::vector<double> losses;
   for (const Device place : {Device(), Device{DeviceKind::kSimulated, 0}}) {
-    Context context(2);
-    use_device(context, place);
+    Context context({.threads = 2, .device = place});
     const auto net = make(filtered(), context);
     EXPECT_FALSE(net->stages_all_host_work());
     Batch batch(5);

@@ -35,10 +35,8 @@ std::vector<Device> devices() {
 }
 
 struct OnDevice {
-  OnDevice(const Device& device, Precision precision) : context(2) {
-    context.precision = precision;
-    use_device(context, device);
-  }
+  OnDevice(const Device& device, Precision precision)
+      : context({.threads = 2, .device = device, .precision = precision}) {}
   Context context;
 };
 
@@ -169,7 +167,7 @@ TEST(FrozenDevice, ThreadsOfAPredictorGetTheBitsOfOne) {
   };
   for (const Device& device : devices())
     for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
-      const PredictorOptions options{.threads = 1, .device = device, .precision = precision};
+      const PredictorOptions options{.context = {.threads = 1, .device = device, .precision = precision}};
       Predictor alone(file, {weights}, options), shared(file, {weights}, options);
       std::vector<std::vector<float>> expected;
       for (uint64_t seed = 0; seed < 6; ++seed) expected.push_back(alone.predict(request(seed)).at("out").values);

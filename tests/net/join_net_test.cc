@@ -78,9 +78,7 @@ std::string net_without_relus() { return std::regex_replace(kNet, std::regex("la
 /// Two passes, the second one's gradients added to the first's where `options` say that several make an update.
 Pass run(const graph::BuildOptions& options, Precision precision = Precision::kFp32, Device device = {},
          Precision of_weights = Precision::kFp32, const std::string& text = kNet) {
-  Context context(2);
-  context.precision = precision;
-  use_device(context, device);
+  Context context({.threads = 2, .device = device, .precision = precision});
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
   if (of_weights != Precision::kFp32) round_weights(*net, of_weights);
   RandomStream random(5);

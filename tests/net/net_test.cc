@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <string>
+#include <thread>
 
 #include "core/rng.h"
 #include "graph/passes/passes.h"
@@ -133,6 +135,36 @@ TEST(Net, accumulating_twice_doubles_every_gradient) {
     const std::vector<float> twice = plain_gradient(*net, net->params()[k]);
     for (size_t i = 0; i < twice.size(); ++i) ASSERT_NEAR(twice[i], 2 * once[k][i], 1e-5 + 1e-4 * std::fabs(twice[i]));
   }
+}
+
+/// Three passes of a training net with something random in it: losses, then all gradients.
+std::vector<double> passes_on(Context& context) {
+  std::string text = kBlock;
+  text.insert(text.find("layer { name: \"fc\""), R"(layer { name: "few" type: "Dropout" bottom: "cat" top: "cat" } )");
+  const auto net = make(text.c_str(), context, true);
+  set_inputs(*net);
+  std::vector<double> seen;
+  for (; context.pass < 3; ++context.pass) {
+    net->forward();
+    net->backward();
+    seen.push_back(net->loss());
+  }
+  for (const Param& param : net->params())
+    for (const float slope : plain_gradient(*net, param)) seen.push_back(double(slope));
+  return seen;
+}
+
+TEST(Net, contexts_of_the_same_options_give_the_same_bits_at_the_same_time) {
+  const ContextOptions options = {.threads = 2, .seed = 11};
+  Context a(options), b(options), other({.threads = 2, .seed = 12});
+  std::vector<double> of_a, of_b;
+  {
+    const std::jthread beside([&] { of_b = passes_on(b); });
+    of_a = passes_on(a);
+  }
+  EXPECT_EQ(of_a, of_b);
+  EXPECT_NE(of_a[0], of_a[1]) << "something is random";
+  EXPECT_NE(of_a, passes_on(other)) << "and keyed by the seed";
 }
 
 TEST(Net, weights_survive_the_way_through_a_file_bit_for_bit) {

@@ -73,9 +73,7 @@ std::map<std::string, Values> everything(const ObservedNet& net) {
 
 class Observed : public testing::TestWithParam<const char*> {
  protected:
-  Observed() {
-    context_.threads = 2;
-    use_device(context_, device_named(GetParam()));
+  Observed() : context_({.threads = 2, .device = device_named(GetParam())}) {
     net_ = make(context_);
     observed_ = std::make_unique<ObservedNet>(*net_);
     set_inputs(*observed_);

@@ -66,7 +66,7 @@ class PredictorTest : public testing::Test {
 };
 
 TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
-  Predictor alone(file_, weights_, {.threads = 2}), shared(file_, weights_, {.threads = 2});
+  Predictor alone(file_, weights_, {.context = {.threads = 2}}), shared(file_, weights_, {.context = {.threads = 2}});
   std::vector<std::vector<float>> expected;
   for (uint64_t seed = 0; seed < 8; ++seed)
     expected.push_back(alone.predict(request(1 + int64_t(seed % 3), seed)).at("prob").values);
@@ -99,7 +99,7 @@ TEST_F(PredictorTest, rows_of_a_batch_are_what_they_are_alone) {
 }
 
 TEST_F(PredictorTest, more_shapes_than_are_kept_still_work) {
-  Predictor predictor(file_, weights_, {.threads = 1});
+  Predictor predictor(file_, weights_, {.context = {.threads = 1}});
   const std::vector<float> first = predictor.predict(request(1, 7)).at("prob").values;
   for (int64_t batch = 2; batch < 30; ++batch)
     EXPECT_EQ(predictor.predict(request(batch, 7)).at("prob").shape, (Shape{batch, 3}));
@@ -107,13 +107,14 @@ TEST_F(PredictorTest, more_shapes_than_are_kept_still_work) {
 }
 
 TEST_F(PredictorTest, what_is_prepared_is_no_other_net) {
-  Predictor predictor(file_, weights_, {.threads = 1}), other(file_, weights_, {.threads = 1});
+  Predictor predictor(file_, weights_, {.context = {.threads = 1}}),
+      other(file_, weights_, {.context = {.threads = 1}});
   for (int64_t batch = 1; batch <= 12; ++batch)
     predictor.prepare({{"data", {batch, 16, 6, 6}}, {"other", {batch, 3}}}, 2);
   for (int64_t batch = 1; batch <= 12; ++batch)
     EXPECT_EQ(predictor.predict(request(batch, 7)).at("prob").values,
               other.predict(request(batch, 7)).at("prob").values);
-  Predictor one(file_, weights_, {.threads = 2});
+  Predictor one(file_, weights_, {.context = {.threads = 2}});
   one.prepare({{"data", {3, 16, 6, 6}}, {"other", {3, 3}}}, 1, 1);
   EXPECT_EQ(one.predict(request(3, 7)).at("prob").values, other.predict(request(3, 7)).at("prob").values)
       << "by one thread, as it was told";
@@ -153,7 +154,7 @@ std::shared_ptr<const NetFile> net_for(int64_t batch, int64_t height, int64_t wi
 
 TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
   const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "any_extents")};
-  Predictor predictor(net_for(1, 8, 8), weights, {.threads = 2});
+  Predictor predictor(net_for(1, 8, 8), weights, {.context = {.threads = 2}});
   std::vector<std::pair<Array, std::vector<float>>> expected;
   for (const Shape& shape : std::vector<Shape>{{1, 3, 8, 8},
                                                {1, 3, 20, 12},
@@ -166,7 +167,7 @@ TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
                                                {1, 3, 41, 40},
                                                {1, 3, 42, 40},
                                                {1, 3, 43, 40}}) {
-    Predictor written(net_for(shape[0], shape[2], shape[3]), weights, {.threads = 2});
+    Predictor written(net_for(shape[0], shape[2], shape[3]), weights, {.context = {.threads = 2}});
     const Array data = drawn(shape, uint64_t(shape.count()));
     expected.emplace_back(data, written.predict({{"data", data}}).at("prob").values);
     EXPECT_EQ(predictor.predict({{"data", data}}).at("prob").values, expected.back().second) << shape.str();

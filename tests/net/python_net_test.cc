@@ -43,8 +43,7 @@ TEST(PythonNet, WeightsBehindTheHostsPartHaveTheirGradientsOnDevices) {
   SKIP_WITHOUT_PYTHON();
   ASSERT_TRUE(path_is_set);
   const std::string mix = "bottom: 'x' bottom: 'x' top: 'y' python_param { module: 'tested_layers' layer: 'Mix' }";
-  Context cpu, device;
-  use_device(device, {DeviceKind::kSimulated, 0});
+  Context cpu, device({.device = {DeviceKind::kSimulated, 0}});
   const auto on_cpu = net_of(mix, cpu), on_device = net_of(mix, device);
   EXPECT_FALSE(on_device->stages_all_host_work()) << "its backward is the host's";
   for (Net* net : {on_cpu.get(), on_device.get()}) {
@@ -66,8 +65,7 @@ TEST(PythonNet, LayersBehindRowsThatVaryRunOnThose) {
   SKIP_WITHOUT_PYTHON();
   ASSERT_TRUE(path_is_set);
   for (const Device& place : {Device(), Device{DeviceKind::kSimulated, 0}}) {
-    Context context;
-    use_device(context, place);
+    Context context({.device = place});
     const auto net = net_of("bottom: 'x' top: 'y' python_param { module: 'tested_layers' layer: 'Fewer' }", context);
     for (int pass = 0; pass < 2; ++pass) {
       net->forward();

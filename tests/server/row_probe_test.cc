@@ -11,7 +11,7 @@ namespace {
 bool may_join(const std::string& layers) {
   const std::string input = "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 } } }\n";
   Predictor predictor(TrainedModel{std::make_shared<NetFile>(read_net_from_text(input + layers, "net.prototxt")), {}},
-                      {.threads = 1, .batch = 1});
+                      {.context = {.threads = 1}, .batch = 1});
   return computes_rows_alone(predictor);
 }
 

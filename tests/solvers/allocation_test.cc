@@ -87,15 +87,15 @@ TEST(Allocation, NoneInAnIterationOfAnyKernel) {
         tiny_solver(folder, std::string(options) + " max_iter: 100 base_lr: 0.0001", kAllKernels), {}, context);
     solver.step(3);
     const uint64_t taken = Arena::taken_bytes();
-    const int64_t primitives = kernels::onednn_primitives_made();
+    const int64_t primitives = kernels::onednn_primitives_made(context);
     EXPECT_GT(primitives, 0);
     EXPECT_EQ(allocations_in([&] { solver.step(10); }), 0) << options;
     EXPECT_EQ(Arena::taken_bytes(), taken) << options;
-    EXPECT_EQ(kernels::onednn_primitives_made(), primitives) << options;
+    EXPECT_EQ(kernels::onednn_primitives_made(context), primitives) << options;
     std::printf(
         "per step: %.1f allocations of ours, %.1f bytes of tensors, %.1f primitives; oneDNN allocates %.1f times\n",
         double(allocations) / 10, double(Arena::taken_bytes() - taken) / 10,
-        double(kernels::onednn_primitives_made() - primitives) / 10, double(of_library) / 10);
+        double(kernels::onednn_primitives_made(context) - primitives) / 10, double(of_library) / 10);
   }
 }
 

@@ -26,10 +26,7 @@ struct Run {
 };
 
 void train_as(ranks::Engine* engine, SolverFile file, const Run& run) {
-  Context context(1);
-  context.captures = run.captures;
-  context.precision = run.precision;
-  use_device(context, device_of_tests());
+  Context context({.device = device_of_tests(), .precision = run.precision, .captures = run.captures});
   SolverOptions options;
   options.snapshot = run.snapshot;
   options.engine = engine;

@@ -21,10 +21,7 @@ std::vector<Device> devices() {
 /// Trains on `device` to the end, or until `stop_at` iterations are done.
 Outcome train_on(const Device& device, Precision precision, SolverFile file, const std::string& snapshot = {},
                  int64_t stop_at = -1, bool captures = true) {
-  Context context(1);
-  context.captures = captures;
-  context.precision = precision;
-  use_device(context, device);
+  Context context({.device = device, .precision = precision, .captures = captures});
   SolverOptions options;
   options.snapshot = snapshot;
   Solver solver = make_solver(std::move(file), options, context);
@@ -207,9 +204,7 @@ TEST(DeviceTraining, ClipsGradientsWhoseSquaresAFloatCannotHold) {
 
 TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
   for (const Device& device : devices()) {
-    Context context(1);
-    context.precision = Precision::kFp16;
-    use_device(context, device);
+    Context context({.device = device, .precision = Precision::kFp16});
     Folder folder;
     const SolverFile file = tiny_solver(folder);
     graph::BuildOptions options;
@@ -262,9 +257,7 @@ size_t expect_copies(Net& net) {
 
 template <typename T>
 void check_copies(const Device& device, Precision precision) {
-  Context context(1);
-  context.precision = precision;
-  use_device(context, device);
+  Context context({.device = device, .precision = precision});
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kFilters, "net")), options, context);

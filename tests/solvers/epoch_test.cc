@@ -28,8 +28,7 @@ std::string net_of(const std::string& dataset, int test_batch, const std::string
 /// The scores of two tests in a row after three iterations, and the loss.
 std::vector<double> scores_of(const Folder& folder, const std::string& options, const std::string& net,
                               const Device& device = {}) {
-  Context context(1);
-  use_device(context, device);
+  Context context({.device = device});
   Solver solver =
       make_solver(tiny_solver(folder, "test_interval: 100 test_initialization: false " + options, net), {}, context);
   solver.step(3);

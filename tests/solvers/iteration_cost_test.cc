@@ -21,9 +21,7 @@ constexpr const char* kNet = R"(
     layer { name: "loss" type: "EuclideanLoss" bottom: "norm" bottom: "label" top: "loss" })";
 
 IterationCost cost_of(Precision precision) {
-  Context context(1);
-  context.precision = precision;
-  use_device(context, {DeviceKind::kSimulated, 0});
+  Context context({.device = {DeviceKind::kSimulated, 0}, .precision = precision});
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
   const auto file = std::make_shared<const NetFile>(read_net_from_text(kNet, "net"));

@@ -52,10 +52,7 @@ std::vector<float> weights_of(Net& net) {
 /// `looks`: at each iteration at once.
 Trained run_on(const Device& device, Precision precision, bool captures, bool looks, const Folder& folder,
                const std::string& options, const std::string& net = kNet) {
-  Context context(1);
-  context.captures = captures;
-  context.precision = precision;
-  use_device(context, device);
+  Context context({.device = device, .precision = precision, .captures = captures});
   Trained run;
   const auto lines = logged([&] {
     Solver solver = make_solver(tiny_solver(folder, options, net), {}, context);

@@ -23,8 +23,7 @@ std::vector<double> weights_in(const std::string& path) {
 
 /// Trains on `device`; the average of all weights that the solver had, by the formula.
 std::vector<double> train_and_average(SolverFile file, const Device& device, double most) {
-  Context context(2);
-  use_device(context, device);
+  Context context({.threads = 2, .device = device});
   Solver solver = make_solver(std::move(file), {}, context);
   std::vector<double> average = weights_of(solver.net().to_proto());
   while (solver.iter() < solver.progress().max_iter && solver.step(1)) {

@@ -71,10 +71,10 @@ class DataBenchReader {
 }  // namespace
 
 int run_data_bench(const Arguments& arguments) {
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   choose_decoder(arguments, context);
-  heed_skip_bad(arguments);
-  const data::PipelineOptions options = pipeline_options_of(arguments);
+  data::PipelineOptions options = pipeline_options_of(arguments);
+  options.skip_bad = skip_bad_of(arguments);
   data::DataPipeline pipeline(options);
   DataBenchReader reader(pipeline, context);
   const double seconds = arguments.number("seconds");

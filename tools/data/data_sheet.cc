@@ -175,8 +175,9 @@ int run_data_sheet(const Arguments& arguments) {
   if (!ending.empty() && ending != ".png")
     throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
   check_may_replace(arguments, output);
-  Context context = make_context(arguments);
-  use_device(context, Device());
+  ContextOptions on_host = context_options(arguments);
+  on_host.device = {};
+  CommandContext context(arguments, on_host);
   const data::PipelineOptions options = pipeline_options_of(arguments);
   std::vector<std::string> names;
   if (arguments.has("labels")) names = data::read_labels(arguments.text("labels"));

@@ -7,7 +7,6 @@
 #include "core/files/file.h"
 #include "core/text/text.h"
 #include "data/inspect/class_names.h"
-#include "data/pipeline/bad_records.h"
 #include "layers/registry.h"
 #include "layers/roles.h"
 #include "tools/output/terminal.h"
@@ -85,7 +84,7 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
       pipeline->source().visit_labels(kDatasetWarningsLooks,
                                       [&](const data::Record&, int32_t label) { stretches.add(label); });
     } catch (const Error&) {  // what came before the bad record tells enough
-      if (data::bad_records_passed_over() == 0) throw;
+      if (graph.options.skip_bad == 0) throw;
     }
     if (!stretches.sorted()) continue;
     const std::string options = find_layer_type(node.type)->options;

@@ -109,7 +109,7 @@ void extract(std::vector<Feature>& features, Net& net, int64_t batches) {
 }
 
 int run_features(const Arguments& arguments) {
-  Context context = make_context(arguments, device_of(arguments.operands()));
+  CommandContext context(arguments, device_of(arguments.operands()));
   choose_decoder(arguments, context);
   std::vector<Feature> features = named_features(arguments);
   const std::unique_ptr<Net> net = open_feature_net(arguments, features, context);

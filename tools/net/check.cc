@@ -239,7 +239,7 @@ void show_warnings(const std::vector<Mistake>& warnings) {
 }
 
 int run_check(const Arguments& arguments) {
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   Checker checker(arguments, context);
   const std::vector<std::string>& files = arguments.operands();
   const bool json = arguments.on("json");

@@ -35,12 +35,9 @@ std::unique_ptr<Net> make_frozen_tail(const std::shared_ptr<const NetFile>& file
 }
 
 PredictorOptions predictor_options(const Arguments& arguments) {
-  const Context context = make_context(arguments);
   PredictorOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  options.threads = context.threads;
-  options.device = context.device;
-  options.precision = context.precision;
+  options.context = context_options(arguments);
   return options;
 }
 

@@ -93,7 +93,7 @@ int run_plan(const Arguments& arguments) {
   if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
   if (by_ranks) return plan_ranks(arguments);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   const graph::BuildOptions options = graph::options_for(build_options(arguments), context);
   const std::string after = arguments.text("after");
   if (arguments.on("passes")) {

@@ -252,7 +252,7 @@ void print_ranks_json(const Training& training, const Answer& answer) {
 }
 
 int plan_as(const RankRole& role, const Arguments& arguments) {
-  Context context = make_context(arguments, {.processes = role.processes_here});
+  CommandContext context(arguments, DeviceDefaults{.processes = role.processes_here});
   Training training =
       open_training(arguments, role.engine ? role.engine->ranks() : int(arguments.integer("ranks")), context);
   PassTimes times = measure_passes(*training.net);

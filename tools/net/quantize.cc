@@ -255,7 +255,7 @@ void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Q
 int run_quantize(const Arguments& arguments) {
   const auto [net_path, weights_path] = output_paths(arguments);
   const RangeRule rule = rule_of(arguments);
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
   if (context.precision != Precision::kFp32) throw usage_error("scales are those of floats: leave out --precision");
   const auto model = open_net(arguments.text("model"), overrides_of(arguments));

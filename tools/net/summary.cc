@@ -166,7 +166,7 @@ int run_summary(const Arguments& arguments) {
   Summary summary{.graph = graph_with_shapes(file, options), .training = options.backward};
   for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
   if (all_shapes_known(summary.graph)) {
-    Context context = make_context(arguments);
+    CommandContext context(arguments);
     summary.memory = plan_memory(file, options, context);
     if (arguments.has("budget")) find_batch(arguments, file, options, context, summary);
   } else if (arguments.has("budget")) {

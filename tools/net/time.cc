@@ -80,7 +80,7 @@ void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
 }
 
 int run_time(const Arguments& arguments) {
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   choose_decoder(arguments, context);
   std::optional<Measuring> measuring;
   if (arguments.on("tune"))

@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
-#include "data/pipeline/bad_records.h"
 #include "data/pipeline/jpeg_decoding.h"
 
 namespace cortado::tools {
@@ -314,6 +313,6 @@ Flag skip_bad_flag() {
           .most = 1000000000};
 }
 
-void heed_skip_bad(const Arguments& arguments) { data::pass_over_bad_records(arguments.integer("skip-bad")); }
+int64_t skip_bad_of(const Arguments& arguments) { return arguments.integer("skip-bad"); }
 
 }  // namespace cortado::tools

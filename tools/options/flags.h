@@ -94,8 +94,6 @@ Flag decode_flag();  ///< --decode, for commands that read data
 void choose_decoder(const Arguments& arguments, Context& context);
 
 Flag skip_bad_flag();  ///< --skip-bad, for commands that read datasets
-
-/// To be called before any net or pipeline is made.
-void heed_skip_bad(const Arguments& arguments);
+int64_t skip_bad_of(const Arguments& arguments);
 
 }  // namespace cortado::tools

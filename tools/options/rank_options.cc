@@ -1,5 +1,7 @@
 #include "tools/options/rank_options.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
@@ -117,8 +119,9 @@ int run_ranks(const Arguments& arguments) {
 int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work) {
   const std::optional<ranks::Place> place = ranks::place_from_environment();
   if (!place) return work({});
-  const std::unique_ptr<ranks::Engine> engine =
-      ranks::open_engine(*place, {.name = arguments.text("engine"), .stall_seconds = arguments.number("stall-limit")});
+  const std::unique_ptr<ranks::Engine> engine = ranks::open_engine(
+      *place,
+      {.name = arguments.text("engine"), .stall_seconds = arguments.number("stall-limit"), .end_process = ::_exit});
   if (engine->rank() != 0) set_log_level(Severity::kError);
   try {
     const int code = work({engine.get(), place->launcher, place->local_ranks, place->local_rank});

@@ -1,10 +1,11 @@
 #include "tools/options/run_options.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <optional>
+#include <string_view>
 
-#include "core/device/device_memory.h"
 #include "core/log.h"
 #include "core/threads/threads.h"
 #include "kernels/cpu_level.h"
@@ -110,16 +111,23 @@ std::optional<Refusal> refusal_by_cpu(Precision precision, bool emulates) {
                  "fp32 is the fastest here; --emulate runs bf16 all the same, slower"};
 }
 
-Precision choose_precision(const Arguments& arguments, Precision wish, const Context& context) {
+Precision choose_precision(const Arguments& arguments, Precision wish, const Device& device) {
   const bool ordered = arguments.has("precision");
   const Precision precision = ordered ? precision_named(arguments.text("precision")) : wish;
-  if (!context.shares_host_memory()) return precision;
+  if (!device.is_cpu()) return precision;
   const std::optional<Refusal> refusal = refusal_by_cpu(precision, arguments.on("emulate"));
   if (!refusal) return precision;
   const std::string name = name_of(precision);
   if (ordered) throw usage_error("--precision=" + name + ": " + refusal->why, refusal->hint);
   log_warning() << "precision " << name << ": " << refusal->why << ": running in fp32";
   return Precision::kFp32;
+}
+
+/// CORTADO_POOL: for looking for mistakes, and for slowness.
+LoopThreads loops_asked_for() {
+  const char* pool = std::getenv("CORTADO_POOL");
+  if (!pool) return LoopThreads::kAsSuits;
+  return std::string_view(pool) == "openmp" ? LoopThreads::kOpenMp : LoopThreads::kOwn;
 }
 
 }  // namespace
@@ -251,17 +259,23 @@ Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults)
   return defaults.gpu ? preferred_gpu(defaults.said, defaults.gpu_index) : Device{};
 }
 
-Context make_context(const Arguments& arguments, const DeviceDefaults& defaults) {
-  const Device device = choose_device(arguments, defaults);
-  const int threads = arguments.has("threads") ? int(arguments.integer("threads"))
-                                               : std::max(1, default_threads() / defaults.processes);
+ContextOptions context_options(const Arguments& arguments, const DeviceDefaults& defaults) {
+  ContextOptions options;
+  options.device = choose_device(arguments, defaults);
+  options.threads = arguments.has("threads") ? int(arguments.integer("threads"))
+                                             : std::max(1, default_threads() / defaults.processes);
+  options.captures = !arguments.on("eager");
+  options.precision = choose_precision(arguments, defaults.precision, options.device);
+  options.loops = loops_asked_for();
+  return options;
+}
+
+CommandContext::CommandContext(const Arguments& arguments, const DeviceDefaults& defaults)
+    : CommandContext(arguments, context_options(arguments, defaults)) {}
+
+CommandContext::CommandContext(const Arguments& arguments, const ContextOptions& options) : Context(options) {
   use_threads(threads);
-  Context context(threads);
-  context.captures = !arguments.on("eager");
-  use_device(context, device);
-  context.precision = choose_precision(arguments, defaults.precision, context);
-  remember_choices(arguments, context);
-  return context;
+  remember_choices(arguments, *this);
 }
 
 int data_threads_of(const Arguments& arguments) {

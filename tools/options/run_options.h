@@ -44,10 +44,17 @@ int devices_listed(const Arguments& arguments);
 /// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices where one process is to run.
 Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
 
-/// A context on the chosen device, in the precision and with the threads asked for, and the choices of kernels that the
-/// cache file holds; also sets the vendor libraries' pool. On the CPU 16-bit values are refused as an order, and as
-/// a default become fp32 with a warning.
-Context make_context(const Arguments& arguments, const DeviceDefaults& defaults = {});
+/// The chosen device, and the precision and the threads asked for. On the CPU 16-bit values are refused as an order,
+/// and as a default become fp32 with a warning.
+ContextOptions context_options(const Arguments& arguments, const DeviceDefaults& defaults = {});
+
+/// A context of such options, with the choices of kernels that the cache file holds. It also tells the vendor libraries
+/// the number of threads.
+class CommandContext : public Context {
+ public:
+  explicit CommandContext(const Arguments& arguments, const DeviceDefaults& defaults = {});
+  CommandContext(const Arguments& arguments, const ContextOptions& options);
+};
 
 /// --data-threads; 0 where it is not given.
 int data_threads_of(const Arguments& arguments);

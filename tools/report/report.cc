@@ -102,8 +102,7 @@ std::string weights_of(const caffe::SolverParameter& solver) {
   return newest.path;
 }
 
-Json layer_times(const SolverFile& file, Context& context) {
-  SolverOptions options;
+Json layer_times(const SolverFile& file, const SolverOptions& options, Context& context) {
   SolverNetReader reader(file, options, context);
   const SolverNetFile wanted = reader.train();
   const std::unique_ptr<Net> net = make_net(wanted.file, wanted.options, context);
@@ -121,7 +120,7 @@ Json attempted(const char* what, Json& notes, const std::function<Json()>& compu
   }
 }
 
-void add_computed(const runs::RunPaths& paths, Context& context, Json& report) {
+void add_computed(const runs::RunPaths& paths, Context& context, int64_t skip_bad, Json& report) {
   Json& notes = report["notes"];
   std::optional<SolverFile> file;
   attempted("the solver", notes, [&] {
@@ -130,18 +129,19 @@ void add_computed(const runs::RunPaths& paths, Context& context, Json& report) {
   });
   if (!file) return;
   const std::string weights = weights_of(file->solver);
+  SolverOptions options;
+  options.skip_bad = skip_bad;
   report["test"] = attempted("the test", notes, [&]() -> Json {
-    const SolverOptions options;
     SolverNetReader reader(*file, options, context);
     if (weights.empty() || reader.test_count() == 0) return {};
-    return test_results(reader.test(0).file, weights, context);
+    return test_results(reader.test(0).file, weights, skip_bad, context);
   });
-  report["times"] = attempted("the times of layers", notes, [&] { return layer_times(*file, context); });
+  report["times"] = attempted("the times of layers", notes, [&] { return layer_times(*file, options, context); });
 }
 
 }  // namespace
 
-Json report_of(const std::string& folder, Context* context) {
+Json report_of(const std::string& folder, Context* context, int64_t skip_bad) {
   const runs::RunPaths paths(folder);
   const runs::RunSummary run = runs::read_run(folder);
   const std::vector<runs::MetricRow> rows = runs::read_metrics(paths.metrics);
@@ -155,12 +155,12 @@ Json report_of(const std::string& folder, Context* context) {
                  {"previous", previous_of(run.path)},
                  {"test", Json()},
                  {"times", Json()}};
-  if (context) add_computed(paths, *context, report);
+  if (context) add_computed(paths, *context, skip_bad, report);
   return report;
 }
 
-void write_report(const std::string& run, Context* context) {
-  write_file_atomically(runs::RunPaths(run).report, report_page(report_of(run, context)));
+void write_report(const std::string& run, Context* context, int64_t skip_bad) {
+  write_file_atomically(runs::RunPaths(run).report, report_page(report_of(run, context, skip_bad)));
 }
 
 namespace {
@@ -300,8 +300,9 @@ std::unique_ptr<Watched> make_watched_tail(const std::shared_ptr<const NetFile>&
 
 }  // namespace
 
-Json test_results(std::shared_ptr<const NetFile> file, const std::string& weights, Context& context) {
+Json test_results(std::shared_ptr<const NetFile> file, const std::string& weights, int64_t skip_bad, Context& context) {
   graph::BuildOptions options;
+  options.skip_bad = skip_bad;
   options.state.set_phase(caffe::TEST);
   const JudgedBlobs judged = find_judged(file->net, options.state);
   const DetectorBlobs detector = find_detector(file->net, options.state);

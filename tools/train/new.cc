@@ -36,7 +36,7 @@ double expected_seconds(const Arguments& arguments, const Project& project) {
   constexpr double kTrial = 1;
   if (project.flops > kMuch) return 0;
   set_log_level(Severity::kWarning);
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   const Speed speed = measure_speed(read_solver(project.solver_path()), {}, kTrial, context);
   return double(project.images) / speed.images_per_second;
 }

@@ -14,7 +14,7 @@ namespace {
 
 int run_report(const Arguments& arguments) {
   set_log_level(Severity::kWarning);
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   for (const std::string& run : arguments.operands()) {
     Context* const computes = arguments.on("light") ? nullptr : &context;
     if (arguments.on("json")) {

@@ -113,12 +113,12 @@ void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& 
 int run_test(const Arguments& arguments) {
   if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Forms forms = forms_of(arguments);
-  Context context = make_context(arguments);
+  CommandContext context(arguments);
   choose_decoder(arguments, context);
-  heed_skip_bad(arguments);
   graph::BuildOptions options;
   options.state = state_of(arguments, caffe::TEST);
   options.data_threads = data_threads_of(arguments);
+  options.skip_bad = skip_bad_of(arguments);
   const auto file = open_net(arguments.text("model"), overrides_of(arguments));
   std::vector<Tested> nets;
   nets.push_back(

@@ -37,6 +37,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.weights = arguments.texts("weights");
   options.snapshot = arguments.text("snapshot");
   options.data_threads = data_threads_of(arguments);
+  options.skip_bad = skip_bad_of(arguments);
   options.recompute = arguments.on("recompute");
   options.freeze = arguments.texts("freeze");
   options.overrides = overrides_of(arguments);
@@ -88,14 +89,13 @@ void apply_train_flags(const Arguments& arguments, const SolverOptions& options,
   if (arguments.has("snapshot-every")) solver.set_snapshot_every(arguments.text("snapshot-every"));
 }
 
-Context context_for(const Arguments& arguments, const SolverFile& file, const RankRole& role) {
-  const caffe::SolverParameter& solver = file.solver;
-  return make_context(arguments, {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
-                                  .gpu_index = solver.device_id(),
-                                  .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
-                                  .precision = precision_named(solver.precision()),
-                                  .processes = role.processes_here,
-                                  .local_rank = role.local_rank});
+DeviceDefaults defaults_of(const caffe::SolverParameter& solver, const RankRole& role) {
+  return {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
+          .gpu_index = solver.device_id(),
+          .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
+          .precision = precision_named(solver.precision()),
+          .processes = role.processes_here,
+          .local_rank = role.local_rank};
 }
 
 Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
@@ -146,9 +146,9 @@ int train_first(const RankRole& role, const Arguments& arguments, Solver& solver
 
 int build_and_train(const RankRole& role, const Arguments& arguments, SolverFile file, const SolverOptions& options,
                     Requests& requests, TrainingRun* run) {
-  Context context = context_for(arguments, file, role);
+  CommandContext context(arguments, defaults_of(file.solver, role));
   choose_decoder(arguments, context);
-  heed_skip_bad(arguments);
+  if (arguments.on("verbose")) context.handle<data::RestartNotices>().all = true;
   Solver solver = build_solver(arguments, std::move(file), options, context);
   if (!role.is_first()) return run_quietly(solver, requests);
   return train_first(role, arguments, solver, requests, run);
@@ -194,7 +194,6 @@ int run_train(const Arguments& given) {
   if (starts_ranks(arguments)) return run_ranks(arguments);
   // On a terminal the progress line replaces the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
-  if (arguments.on("verbose")) data::log_every_restart();
   return run_as_rank(arguments, [&](const RankRole& role) {
     return train_as(role, arguments, std::move(file), resumed ? &*resumed : nullptr);
   });

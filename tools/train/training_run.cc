@@ -9,7 +9,9 @@
 #include "core/log.h"
 #include "core/process/random_id.h"
 #include "core/process/unix_seconds.h"
+#include "data/pipeline/pipeline.h"
 #include "solvers/snapshot_files.h"
+#include "tools/options/flags.h"
 #include "tools/options/run_options.h"
 #include "tools/program/companion.h"
 #include "tools/report/report.h"
@@ -188,8 +190,9 @@ void TrainingRun::watch(Solver& solver) {
 
 void TrainingRun::report() {
   try {
-    Context context = make_context(arguments_);
-    write_report(paths_.folder, &context);
+    CommandContext context(arguments_);
+    context.handle<data::RestartNotices>().given = true;  // or not worth a line: the training is over
+    write_report(paths_.folder, &context, skip_bad_of(arguments_));
     log_info() << "Report: " << paths_.report;
   } catch (const Error& error) {
     log_warning() << "no report is written: " << error.mistakes()[0].message;

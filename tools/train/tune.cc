@@ -56,10 +56,10 @@ int64_t free_memory() {
   return pages > 0 && size > 0 ? pages / 5 * 4 * size : int64_t(1) << 30;
 }
 
-Context context_for_trials(const Arguments& arguments, const SolverFile& file) {
-  return make_context(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
-                                  .gpu_index = file.solver.device_id(),
-                                  .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
+ContextOptions options_for_trials(const Arguments& arguments, const SolverFile& file) {
+  return context_options(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
+                                     .gpu_index = file.solver.device_id(),
+                                     .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
 }
 
 void find_training_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
@@ -90,9 +90,9 @@ void try_threads(const Arguments& arguments, const SolverFile& file, const Solve
   for (int round = 0; round < kRounds; ++round) {  // other work on the machine comes and goes
     for (Speed& speed : tuning.speeds) {
       say("trying " + count_of(speed.threads, "thread", "threads"));
-      Context context = context_for_trials(arguments, file);
-      context.threads = speed.threads;
-      use_threads(speed.threads);
+      ContextOptions place = options_for_trials(arguments, file);
+      place.threads = speed.threads;
+      CommandContext context(arguments, place);
       const Speed now = measure_speed(file, options, kSeconds, context);
       if (now.images_per_second > speed.images_per_second) speed = now;
     }
@@ -177,7 +177,7 @@ SweepOptions sweep_options(const Arguments& arguments) {
 Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOptions& options) {
   Tuning tuning;
   tuning.old_rate = file.solver.base_lr();
-  Context context = context_for_trials(arguments, file);
+  CommandContext context(arguments, options_for_trials(arguments, file));
   say("raising the rate");
   tuning.sweep = sweep_rates(file, options, sweep_options(arguments), context);
   tuning.rate = find_rate(tuning.sweep);

@@ -20,7 +20,7 @@ namespace cortado::cuda {
 
 namespace {
 
-cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t>(context.stream); }
+cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t>(context.stream()); }
 
 }  // namespace
 

@@ -90,11 +90,6 @@ void copy(Context& context, void* to, const void* from, size_t bytes, cuda::Way 
       context, [=] { std::memmove(to, from, bytes); }, Traffic{moved, moved});
 }
 
-/// What gives the stream back with the context, and with all its copies.
-struct HeldStream {
-  std::shared_ptr<void> stream;
-};
-
 }  // namespace
 
 void copy_to_device(Context& context, void* to, const void* host, size_t bytes) {
@@ -127,13 +122,6 @@ void synchronize(Context& context) {
   forbid_in_recording(context, "the host waits");
   ++context.handle<HostWaits>().full;
   if (context.device.is_cuda()) cuda::synchronize(context);
-}
-
-void use_device(Context& context, Device device) {
-  std::shared_ptr<void>& stream = context.handle<HeldStream>().stream;
-  stream = device.is_cuda() ? cuda::make_stream(device.index) : nullptr;
-  context.stream = stream.get();
-  context.device = device;
 }
 
 void enter(const Context& context) {

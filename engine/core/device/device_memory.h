@@ -84,9 +84,6 @@ void put_on_device(Context& context, uint64_t* to, uint64_t value);
 /// Waits for all work of the context. Throws Error(kDevice) when some of it failed.
 void synchronize(Context& context);
 
-/// Makes `context` run on `device`: checks that it is there and makes a stream. Throws Error(kDevice).
-void use_device(Context& context, Device device);
-
 /// Makes the calling thread one that works for `context`, which another thread may have made. Throws Error(kDevice).
 void enter(const Context& context);
 

@@ -11,7 +11,7 @@
 
 namespace cortado {
 
-inline cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t>(context.stream); }
+inline cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t>(context.stream()); }
 
 constexpr int kThreads = 256;
 

@@ -1,18 +1,26 @@
 #pragma once
 
+#ifdef __has_feature  // clang's
+#define CORTADO_HAS_FEATURE(name) __has_feature(name)
+#else
+#define CORTADO_HAS_FEATURE(name) 0
+#endif
+
 namespace cortado {
 
-/// A sanitizer looks at this program: it maps more memory than any limit allows.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool kSanitized = true;
+#if defined(__SANITIZE_THREAD__) || CORTADO_HAS_FEATURE(thread_sanitizer)
+inline constexpr bool kThreadSanitized = true;
 #else
-inline constexpr bool kSanitized = false;
+inline constexpr bool kThreadSanitized = false;
 #endif
+
+/// A sanitizer looks at this program: it maps more memory than any limit allows.
+#if defined(__SANITIZE_ADDRESS__) || CORTADO_HAS_FEATURE(address_sanitizer)
+inline constexpr bool kSanitized = true;
 #else
-inline constexpr bool kSanitized = false;
+inline constexpr bool kSanitized = kThreadSanitized;
 #endif
 
 }  // namespace cortado
+
+#undef CORTADO_HAS_FEATURE

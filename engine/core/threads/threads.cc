@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <string_view>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/isa_level.h"
+#include "core/process/sanitized.h"
 #include "core/threads/held_up.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/work_stealing.h"
@@ -27,30 +26,20 @@ WorkStealingRange& pieces_of_caller() {
   return pieces;
 }
 
-enum class Pool { kOwn, kOpenMp, kWhicheverSuits };
-
 /// With AVX-512 most of the arithmetic is oneDNN's, which uses OpenMP's threads; two pools would take turns on the same
-/// CPUs. But OpenMP waits for threads that other processes hold up. CORTADO_POOL=openmp or own decides otherwise.
-Pool pool() {
-  static const Pool chosen = [] {
-    const char* pool = std::getenv("CORTADO_POOL");
-    if (pool) return std::string_view(pool) == "openmp" ? Pool::kOpenMp : Pool::kOwn;
-    return kCompiledIsa >= IsaLevel::kV4 ? Pool::kWhicheverSuits : Pool::kOwn;
-  }();
-  return chosen;
-}
-
-/// Whether this loop runs on OpenMP's threads. Which ones it runs on changes no bit.
-bool uses_openmp(int threads) {
-  if (pool() != Pool::kWhicheverSuits) return pool() == Pool::kOpenMp;
+/// CPUs. But OpenMP waits for threads that other processes hold up, and ThreadSanitizer does not see how its threads
+/// wait.
+bool uses_openmp(LoopThreads wanted, int threads) {
+  if (wanted != LoopThreads::kAsSuits) return wanted == LoopThreads::kOpenMp;
+  if (kThreadSanitized || kCompiledIsa < IsaLevel::kV4) return false;
   static thread_local HeldUp caller;
   ThreadPool::shared().reserve(threads);  // a loop allocates nothing, should its pool change
   return !caller.now();
 }
 
 /// work(worker) by up to `threads` threads, 0 always among them.
-void by_threads(int threads, FunctionRef<void(int worker)> work) {
-  if (!uses_openmp(threads)) return ThreadPool::shared().run(threads, work);
+void by_threads(LoopThreads wanted, int threads, FunctionRef<void(int worker)> work) {
+  if (!uses_openmp(wanted, threads)) return ThreadPool::shared().run(threads, work);
 #pragma omp parallel num_threads(threads)
   work(omp_get_thread_num());
 }
@@ -68,7 +57,7 @@ void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<
   WorkStealingRange& pieces = pieces_of_caller();
   pieces.reserve(threads);
   pieces.deal(ranges);
-  by_threads(int(threads), [&](int worker) {
+  by_threads(context.loops, int(threads), [&](int worker) {
     for (int64_t k; (k = pieces.next(worker)) >= 0;) body(n * k / ranges, n * (k + 1) / ranges);
   });
 }

@@ -152,12 +152,12 @@ void Product::run(Context& context, const void* a, const void* b, void* c, float
   const auto is_aligned = [](const void* operand) { return reinterpret_cast<uintptr_t>(operand) % kAligned == 0; };
   const Algorithm& chosen = is_aligned(a) && is_aligned(b) && is_aligned(c) ? aligned_ : anywhere_;
   const auto result = static_cast<cublasLtMatrixLayout_t>(description_.result.get());
-  check(
-      cublasLtMatmul(context.handle<Handle>().get(), operation, &after_.alpha, b,
-                     static_cast<cublasLtMatrixLayout_t>(description_.first.get()), a,
-                     static_cast<cublasLtMatrixLayout_t>(description_.second.get()), &beta, c, result, c, result,
-                     &chosen.algorithm, workspace, size_t(chosen.workspace), static_cast<cudaStream_t>(context.stream)),
-      "cublasLtMatmul");
+  check(cublasLtMatmul(context.handle<Handle>().get(), operation, &after_.alpha, b,
+                       static_cast<cublasLtMatrixLayout_t>(description_.first.get()), a,
+                       static_cast<cublasLtMatrixLayout_t>(description_.second.get()), &beta, c, result, c, result,
+                       &chosen.algorithm, workspace, size_t(chosen.workspace),
+                       static_cast<cudaStream_t>(context.stream())),
+        "cublasLtMatmul");
 }
 
 }  // namespace cortado::kernels::cublaslt

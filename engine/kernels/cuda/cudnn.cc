@@ -21,7 +21,7 @@ class Handle {
 
 cudnnHandle_t handle(Context& context) {
   const cudnnHandle_t handle = context.handle<Handle>().get();
-  check(cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream)), "cudnnSetStream");
+  check(cudnnSetStream(handle, static_cast<cudaStream_t>(context.stream())), "cudnnSetStream");
   return handle;
 }
 

@@ -127,7 +127,7 @@ class JpegDecoder::Library {
       check(f_.DecodeBatchedInitialize(handle_, turn.state, int(chosen.size()), kCpuThreads, kInterleavedBgr),
             "nvjpegDecodeBatchedInitialize");
     const Status status =
-        f_.DecodeBatched(handle_, turn.state, files_.data(), sizes_.data(), images_.data(), context.stream);
+        f_.DecodeBatched(handle_, turn.state, files_.data(), sizes_.data(), images_.data(), context.stream());
     if (!may_be_the_files_fault(status)) check(status, "nvjpegDecodeBatched");
     turn.images = status == kSuccess ? chosen.size() : 0;  // a state that failed is made ready anew
     return status == kSuccess;

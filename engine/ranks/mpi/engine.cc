@@ -36,6 +36,7 @@ MPI_Comm world = MPI_COMM_NULL;
 UnderWay under_way;
 std::string library_name;
 CortadoEngine engine{};
+void (*end_process)(int exit_code) = nullptr;
 
 void tell(CortadoEngineText why, const std::string& text) { why.take(why.user, text.data(), text.size()); }
 
@@ -128,15 +129,21 @@ int test(unsigned char* awaited, size_t* moved, CortadoEngineText why) {
   return good(outcome, why) ? kCortadoEngineMoving : kCortadoEngineFailed;
 }
 
-/// MPI_Abort may end the process by exit(), where it meets handlers that take this for a mishap: the first of them is
-/// this one.
-[[noreturn]] void abort_all(int exit_code) {
+/// MPI tells other ranks of a failure by MPI_Abort alone, which ends this process as well: only where the program has
+/// asked for that. It may do so by exit(), where it meets handlers that take this for a mishap: the first of them is
+/// the one set here.
+int abort_all(int exit_code, CortadoEngineText why) {
+  if (!end_process) {
+    tell(why, "the other ranks do not hear that this one has failed: MPI tells them by ending this process");
+    return kCortadoEngineFailed;
+  }
   static int code = 0;
   code = exit_code;
-  std::atexit([] { ::_exit(code); });
+  std::atexit([] { end_process(code); });
   std::fflush(nullptr);
   MPI_Abort(MPI_COMM_WORLD, exit_code);
-  ::_exit(exit_code);
+  end_process(exit_code);
+  return kCortadoEngineDone;
 }
 
 /// Before MPICH's end, when all ranks have met: nobody calls MPI for a while. UCX, by which it speaks, closes one
@@ -149,7 +156,7 @@ void let_all_end_their_calls() {
 }
 
 int leave(int exit_code, CortadoEngineText why) {
-  if (exit_code != 0) abort_all(exit_code);
+  if (exit_code != 0) return abort_all(exit_code, why);
   let_all_end_their_calls();
   return good(MPI_Finalize(), why) ? kCortadoEngineDone : kCortadoEngineFailed;
 }
@@ -169,7 +176,8 @@ bool start_library(CortadoEngineText why) {
 
 }  // namespace
 
-const CortadoEngine* cortado_engine(const CortadoEngineStart*, CortadoEngineText why) {
+const CortadoEngine* cortado_engine(const CortadoEngineStart* options, CortadoEngineText why) {
+  end_process = options->end_process;
   advise();
   if (!start_library(why)) return nullptr;
   char words[MPI_MAX_LIBRARY_VERSION_STRING] = "";

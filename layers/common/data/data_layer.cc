@@ -11,6 +11,7 @@ data::PipelineOptions options_of(const LayerOptions& options) {
   data::DataOptions data;
   data.phase = options.phase;
   data.data_threads = options.data_threads;
+  data.skip_bad = options.skip_bad;
   data.seed = options.seed;
   data.share = options.share;
   return make_pipeline_options(options.config, data, options.open_data);

@@ -144,7 +144,7 @@ Json classes_of(const LookedAt& net, const Arguments& arguments, const std::opti
 }
 
 int run_look(const Arguments& arguments) {
-  Context context = tools::make_context(arguments);
+  tools::CommandContext context(arguments);
   LookedAt net(arguments, context);
   Json answer = {{"blobs", net.blobs()}, {"filters", net.filters()}};
   if (!arguments.text("image").empty()) {

@@ -175,7 +175,7 @@ int run(Engine& engine, const std::string& action) {
 int run_rank(const std::string& engine_name, const std::string& action) {
   const char* stall = std::getenv("PROBE_STALL");
   const Place place = place_from_environment().value_or(Place{});
-  const std::unique_ptr<Engine> engine = open_engine(place, {engine_name, stall ? std::atof(stall) : 300});
+  const std::unique_ptr<Engine> engine = open_engine(place, {engine_name, stall ? std::atof(stall) : 300, ::_exit});
   try {
     return run(*engine, action);
   } catch (const Error& error) {

@@ -139,7 +139,7 @@ class OneDnn : public ConvKernel {
     return {};
   }
 
-  void stage(const Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
+  void stage(Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
              Staged::Way w_way) {
     const bool rounds = problem_.rounds_weights() && !request_.frozen;
     stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : rounds ? problem_.w_trained() : w;
@@ -161,7 +161,7 @@ class OneDnn : public ConvKernel {
 
   /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
   template <typename PrimitiveDesc>
-  void finish(const Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
+  void finish(Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
     pad_ = scratch_.add(size_of(pd.scratchpad_desc()));
     arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
@@ -187,7 +187,7 @@ class OneDnnForward final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
-  bool prepare(const Library& lib, std::string& why) {
+  bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
     if (request_.post.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, p.w_any, [&](const Desc& w) {
@@ -249,7 +249,7 @@ class OneDnnForward final : public OneDnn {
     clip(context, request_.post.activation, problem_.shape.dtype, y, y_values_);
   }
 
-  void make_apart(const Library& lib) {
+  void make_apart(Library& lib) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(describe(before_clip(request_.post)));
     const auto pd = describe_forward(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
@@ -270,7 +270,7 @@ class OneDnnBackwardData final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
-  bool prepare(const Library& lib, std::string& why) {
+  bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
     const auto pd = first_fast<BackwardData::primitive_desc>(why, p.w_any, [&](const Desc& w) {
       const BackwardData::desc desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
@@ -296,7 +296,7 @@ class OneDnnBackwardWeights final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
-  bool prepare(const Library& lib, std::string& why) {
+  bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
     if (overruns()) return why = "would write past its workspace", false;
     const auto pd = first_fast<BackwardWeights::primitive_desc>(why, p.dw_any, [&](const Desc& w) {
@@ -367,7 +367,7 @@ bool applies(const Problem& p, Variant variant, std::string& why) {
 }
 
 template <typename Kernel>
-std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, const Library& lib,
+std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, Library& lib,
                                         std::string& why) {
   auto kernel = std::make_unique<Kernel>(request, problem);
   if (!kernel->prepare(lib, why)) return nullptr;
@@ -381,7 +381,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
     if (too_large(request.shape)) return why = "too large", nullptr;
     const Problem problem(request.shape, kVariant);
     if (!applies(problem, kVariant, why)) return nullptr;
-    const Library& lib = library(context);
+    Library& lib = library(context);
     switch (direction) {
       case ConvDirection::kForward:
         return make_kernel<OneDnnForward>(request, problem, lib, why);

@@ -101,7 +101,7 @@ class OneDnn final : public InnerProduct {
     int64_t pad = 0;  ///< where the primitive's own scratchpad lies
   };
 
-  bool prepare_forward(const Library& lib, std::string& why) {
+  bool prepare_forward(Library& lib, std::string& why) {
     constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
     dnnl::primitive_attr attributes = user_scratchpad();
     attributes.set_post_ops(describe(before_clip(r_.post)));
@@ -114,7 +114,7 @@ class OneDnn final : public InnerProduct {
                   {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y_}}, DNNL_ARG_BIAS, why);
   }
 
-  bool prepare_data(const Library& lib, std::string& why) {
+  bool prepare_data(Library& lib, std::string& why) {
     const BackwardData::primitive_desc pd(BackwardData::desc(x_, w_any_, y_), user_scratchpad(), lib.engine,
                                           forward_pd_);
     const Desc w = pd.weights_desc();
@@ -124,7 +124,7 @@ class OneDnn final : public InnerProduct {
   }
 
   /// dx is what forward makes of dy with w^T.
-  bool prepare_turned(const Library& lib, std::string& why) {
+  bool prepare_turned(Library& lib, std::string& why) {
     const auto desc = Forward::desc(dnnl::prop_kind::forward_inference, y_, any_desc({r_.inputs, r_.outputs}), x_);
     const Forward::primitive_desc pd(desc, user_scratchpad(), lib.engine);
     const Desc w = pd.weights_desc();
@@ -135,7 +135,7 @@ class OneDnn final : public InnerProduct {
     return finish(lib, data_, pd, Forward(pd), {{DNNL_ARG_SRC, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, x_}}, 0, why);
   }
 
-  bool prepare_weights(const Library& lib, std::string& why) {
+  bool prepare_weights(Library& lib, std::string& why) {
     if (has_many_rows()) return stage_gradients(lib, Desc({r_.outputs, r_.inputs}, kF32, Tag::io)), true;
     const auto desc = r_.bias ? BackwardWeights::desc(x_, w_any_, bias_, y_) : BackwardWeights::desc(x_, w_any_, y_);
     const BackwardWeights::primitive_desc pd(desc, user_scratchpad(), lib.engine, forward_pd_);
@@ -148,7 +148,7 @@ class OneDnn final : public InnerProduct {
   bool has_many_rows() const { return r_.rows >= kManyRows; }
 
   /// `inside`: as the gradient of w is computed.
-  void stage_gradients(const Library& lib, const Desc& inside) {
+  void stage_gradients(Library& lib, const Desc& inside) {
     weights_.w = Staged(lib, stored_, inside, Staged::Way::kOut, weights_.scratch);
     if (!r_.adds) return;
     own_dw_ = weights_.scratch.add(size_of(stored_));
@@ -157,7 +157,7 @@ class OneDnn final : public InnerProduct {
 
   /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
   template <typename PrimitiveDesc>
-  bool finish(const Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
+  bool finish(Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument, std::string& why) {
     if (is_reference(impl_of(pd))) return why = "only " + impl_of(pd), false;
     d.pad = d.scratch.add(size_of(pd.scratchpad_desc()));

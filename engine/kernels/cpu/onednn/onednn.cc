@@ -1,6 +1,5 @@
 #include "kernels/cpu/onednn/onednn.h"
 
-#include <atomic>
 #include <cstring>
 
 #include "core/error.h"
@@ -11,13 +10,7 @@
 
 namespace cortado::kernels {
 
-namespace {
-
-std::atomic<int64_t> primitives_made{0};
-
-}  // namespace
-
-int64_t onednn_primitives_made() { return primitives_made; }
+int64_t onednn_primitives_made(Context& context) { return context.handle<onednn::Library>().primitives_made; }
 
 }  // namespace cortado::kernels
 
@@ -46,8 +39,8 @@ dnnl::memory::data_type data_type(DType dtype) {
 
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
           const dnnl::primitive_attr& attributes) {
-  ++primitives_made;
   Library& lib = library(context);
+  ++lib.primitives_made;
   dnnl::memory a(from, lib.engine, const_cast<void*>(source)), b(to, lib.engine, target);
   dnnl::reorder(dnnl::reorder::primitive_desc(a, b, attributes)).execute(lib.stream, a, b);
   lib.stream.wait();
@@ -197,10 +190,9 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   return storage->stored;
 }
 
-Primitive::Primitive(const Library& library, dnnl::primitive primitive,
-                     const std::vector<std::pair<int, Desc>>& arguments)
+Primitive::Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments)
     : primitive_(std::move(primitive)), bound_(arguments.size(), nullptr) {
-  ++primitives_made;
+  ++library.primitives_made;
   for (const auto& [name, desc] : arguments) {
     memories_.push_back(dnnl::memory(desc, library.engine, DNNL_MEMORY_NONE));
     arguments_.push_back({name, memories_.back().get()});
@@ -219,7 +211,7 @@ void Primitive::run(Library& library, std::initializer_list<const void*> pointer
   if (status != dnnl_success) throw_internal("oneDNN failed to run a primitive");
 }
 
-Reorder::Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale) {
+Reorder::Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale) {
   dnnl::primitive_attr attributes = user_scratchpad();
   if (scale != 1) attributes.set_output_scales(0, {scale});
   const dnnl::reorder::primitive_desc pd(library.engine, from, library.engine, to, attributes);
@@ -232,7 +224,7 @@ void Reorder::run(Library& library, const void* from, void* to, void* scratch) {
   primitive_.run(library, {from, to, scratch_part(scratch, offset_)});
 }
 
-Staged::Staged(const Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch) {
+Staged::Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch) {
   if (outside == inside) return;
   offset_ = scratch.add(int64_t(inside.get_size()));
   reorder_ = way == Way::kIn ? Reorder(library, outside, inside, scratch) : Reorder(library, inside, outside, scratch);

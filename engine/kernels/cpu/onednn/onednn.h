@@ -30,6 +30,7 @@ using Desc = dnnl::memory::desc;
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
+  int64_t primitives_made = 0;
 };
 
 /// The handles of `context`; makes its thread count the one that oneDNN sees in this thread. Call before making
@@ -94,7 +95,7 @@ class Primitive {
  public:
   Primitive() = default;
   /// `arguments` are (DNNL_ARG_..., descriptor); run() takes the pointers in the same order.
-  Primitive(const Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments);
+  Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments);
 
   explicit operator bool() const { return bool(primitive_); }
   /// Runs and waits. A pointer is null only for an argument of zero bytes. Throws an internal error if oneDNN fails.
@@ -111,7 +112,7 @@ class Primitive {
 class Reorder {
  public:
   Reorder() = default;
-  Reorder(const Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale = 1);
+  Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale = 1);
   explicit operator bool() const { return bool(primitive_); }
   /// `scratch` is the block that the layout given to the constructor describes.
   void run(Library& library, const void* from, void* to, void* scratch);
@@ -129,7 +130,7 @@ class Staged {
   enum class Way { kIn, kOut };
 
   Staged() = default;
-  Staged(const Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch);
+  Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch);
   bool copies() const { return bool(reorder_); }
   /// For inputs: copies in; gives what the primitive reads.
   const void* load(Library& library, const void* outside, void* scratch);

@@ -92,7 +92,7 @@ class OneDnn final : public ConvKernel {
       w_scales_.push_back(std::min(scale, kMostScale) * room);
       unit_.push_back(request.x.scale * w_scales_.back());
     }
-    const Library& lib = library(context);
+    Library& lib = library(context);
     const Forward::primitive_desc pd = describe_forward(lib);
     const Desc x = pd.src_desc(), w = pd.weights_desc(), y = pd.dst_desc(), pad = pd.scratchpad_desc();
     stored_ = w;

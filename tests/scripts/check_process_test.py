@@ -1,0 +1,42 @@
+"""scripts/dev/check_process.py sees what code below the programs may not do, and takes nothing else for it."""
+import pathlib, sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / 'scripts'))
+import check_process
+
+MAY_NOT = [
+    '  exit(3);', '  ::_exit(code);', '  std::abort();', '  std::quick_exit(0);', '  if (bad) std::terminate();',
+    '  ::raise(SIGTERM);',
+    '  const char* value = std::getenv("CORTADO_POOL");', '  ::setenv(name, value, 1);',
+    'int count;', 'std::atomic<int64_t> passed_over{0};', 'static bool chosen = false;', 'std::map<int, int> known;',
+    'thread_local std::string last;', 'inline std::mutex guard;', 'std::atomic<bool> logged{false}, always{false};',
+    'void (*hook)(int code) = nullptr;', 'constinit int level = 0;',
+    '  static int made = 0;', '  static std::set<std::string> taken;', '  inline static std::mutex guard;',
+    '  static inline int calls;', '  thread_local std::vector<float> row;',
+]
+MAY = [
+    '  context.exit(3);', '  // exit(3) would end it', 'void exit_code(int code);', 'constexpr int kMost = 3;',
+    'const std::string name = "a";', '  static const bool suits = look();', '  static constexpr int kSlots = 32;',
+    'int count();', 'using Row = std::vector<float>;', 'struct Net;',
+    '  int count = 0;', '  static void begin(int from);',
+    'extern template class Net<float>;',
+    'enum class Kind : int;', '  return std::getline(file, line);',
+]
+
+
+@pytest.mark.parametrize('line', MAY_NOT)
+def test_what_may_not_be_is_seen(line):
+    found = list(check_process.faults('net/some.cc', ['', line]))
+    assert len(found) == 1 and found[0].startswith('net/some.cc:2: ')
+
+
+@pytest.mark.parametrize('line', MAY)
+def test_other_lines_are_not_minded(line):
+    assert list(check_process.faults('net/some.cc', [line])) == []
+
+
+def test_exceptions_are_of_their_file_and_rule():
+    assert list(check_process.faults('engine/core/arena.cc', ['std::atomic<uint64_t> taken{0};'])) == []
+    assert list(check_process.faults('engine/core/arena.cc', ['  ::_exit(1);'])) != []
