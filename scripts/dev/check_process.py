@@ -13,8 +13,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = ['core', 'proto', 'hdf5', 'leveldb', 'kernels', 'data', 'layers', 'graph', 'net', 'solvers', 'ranks', 'runs',
-           'onnx', 'python', 'http', 'library', 'pymodule']
+FOLDERS = ['engine', 'proto', 'formats', 'data', 'layers', 'solvers', 'tools/runs', 'serving/http', 'bindings']
 
 ONE_A_PROCESS = 'a library that a process has once, behind a C interface'
 REGISTRY = 'filled before main(), read afterwards'
@@ -25,8 +24,8 @@ LAUNCHER = 'what started this process tells it so'
 ENDS = {
     'engine/core/cpu/lesser_cpu.cc': 'runs before main(), in programs alone: nothing can be thrown or returned',
     'engine/ranks/child_process.cc': 'between fork and exec, where the process is a copy',
-    'engine/ranks/launch.cc': 'stops, and goes on, with the ranks that it has started: the work of a program that launches',
-    'engine/ranks/mpi/engine.cc': 'MPI_Abort is how MPI tells other ranks, and is asked for (EngineOptions::end_process)',
+    'engine/ranks/launch.cc': 'stops, and goes on, with the ranks that it started: the work of a program that launches',
+    'engine/ranks/mpi/engine.cc': 'MPI_Abort is how MPI tells other ranks, and is asked for: end_process',
 }
 ENVIRONMENT = {
     'engine/core/log.cc': "GLOG_minloglevel, as glog reads it, where the process's log is not a program's",
@@ -42,7 +41,7 @@ ENVIRONMENT = {
 STATE = {
     'engine/core/arena.cc': 'counts the bytes taken, for tests',
     'engine/core/device/cuda_runtime.cc': 'streams that no context has',
-    'engine/core/files/leftovers.cc': 'folders that were listed: a cache',
+    'engine/core/files/made_folders.cc': 'folders that were listed: a cache',
     'engine/core/log.cc': "the process's log (docs/architecture.md)",
     'engine/core/files/mapped_file.cc': "SIGBUS's handler and the maps that it knows (docs/architecture.md)",
     'engine/core/device/simulated_device.cc': 'the blocks of a device',

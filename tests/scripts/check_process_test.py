@@ -3,7 +3,7 @@ import pathlib, sys
 
 import pytest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / 'scripts'))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / 'scripts' / 'dev'))
 import check_process
 
 MAY_NOT = [
