@@ -43,6 +43,18 @@ bool reads_records(const std::string& type) {
   return found && found->pipeline;
 }
 
+bool reads_options(const std::string& type, const std::string& options) {
+  const LayerType* found = find_layer_type(type);
+  return found && found->options == options;
+}
+
+LayerFamily family_of(const LayerType& type) {
+  if (type.loss) return LayerFamily::kLoss;
+  if (type.kind == LayerKind::kData || type.kind == LayerKind::kInput) return LayerFamily::kData;
+  if (type.kind == LayerKind::kScore) return LayerFamily::kScore;
+  return type.family;
+}
+
 const LossRole* find_loss_role(const std::string& type) {
   const LayerType* found = find_layer_type(type);
   return found && found->loss ? &*found->loss : nullptr;

@@ -32,6 +32,21 @@ enum class LayerKind : uint8_t {
   kInternal,  ///< passes make it; no file may
 };
 
+/// Layers that do alike: pictures of nets give each family a colour.
+enum class LayerFamily : uint8_t {
+  kData,
+  kConvolution,
+  kDense,
+  kRecurrent,
+  kPooling,
+  kNorm,
+  kActivation,
+  kCombine,
+  kLoss,
+  kScore,
+  kOther
+};
+
 /// What is known of a type without making one.
 struct LayerType {
   std::string name;              ///< as prototxt spells it
@@ -41,6 +56,8 @@ struct LayerType {
   int min_tops, max_tops;        ///< tops
   std::unique_ptr<Layer> (*make)(const LayerOptions& options);  ///< throws FieldError
   LayerKind kind = LayerKind::kComputing;
+  LayerFamily family = LayerFamily::kOther;  ///< family_of() is told by `loss` and `kind` where those say it
+  bool stacks = false;             ///< keeps the shape: pictures stack it onto the layer that makes what it reads
   std::string alias_of = {};       ///< the type in whose file this one stands; "" for most
   bool needs_whole_batch = false;  ///< it normalises over an iteration's whole batch, so that shards cannot divide it
   bool loss_by_weight = false;     ///< a layer is a loss if the file gives it a loss_weight
@@ -55,6 +72,7 @@ struct LayerType {
   /// Of layers that read samples record by record; null for others.
   data::PipelineOptions (*pipeline)(const caffe::LayerParameter& layer, const data::DataOptions& options,
                                     bool read_files) = nullptr;
+  bool brings_objects = false;  ///< y[1], where there is one, is the objects in the images (common/ground_truth.h)
   /// The shapes that the options give to what is set from outside; null where that is not done.
   std::vector<Shape> (*input_shapes)(const caffe::LayerParameter& layer) = nullptr;
 };
@@ -63,6 +81,9 @@ struct LayerType {
 const LayerType* find_layer_type(const std::string& name);
 LayerKind kind_of(const std::string& type);   ///< kComputing where the type is not known
 bool reads_records(const std::string& type);  ///< whether it has a pipeline
+/// Whether `options`, a field of LayerParameter, is what layers of the type are told by.
+bool reads_options(const std::string& type, const std::string& options);
+LayerFamily family_of(const LayerType& type);
 /// Null where the type is no loss, or unknown.
 const LossRole* find_loss_role(const std::string& type);
 std::vector<const LayerType*> all_layer_types();  ///< that files may have, sorted by name

@@ -13,6 +13,7 @@ packages=(
   build-essential cmake ninja-build ccache pkgconf
   protobuf-compiler libprotobuf-dev libgoogle-glog-dev libgflags-dev nlohmann-json3-dev libpugixml-dev
   liblmdb-dev zlib1g-dev libjpeg62-turbo-dev libpng-dev libdnnl-dev libgomp1
+  libarchive-dev libpango1.0-dev fonts-dejavu-core
   python3 dataset-fashion-mnist
 )
 # Elsewhere oneDNN has no matrix products of its own (docs/cpu.md).

@@ -142,8 +142,9 @@ struct FolderOptions : ImageOptions {
 };
 ConvertReport convert_folder(const FolderOptions& options);
 
-/// Shards of WebDataset: tar archives with KEY.jpg (.png, ...) and KEY.cls, a whole number or a name. Where they are
-/// names, they are numbered and written as `folder` does. Images keep the shards' order unless `shuffle`.
+/// Shards of WebDataset: archives (data/archive/archive.h) with KEY.jpg (.png, ...) and KEY.cls, a whole number or a
+/// name. Where they are names, they are numbered and written as `folder` does. Images keep the shards' order unless
+/// `shuffle`.
 struct TarOptions : ImageOptions {
   std::vector<std::string> shards;
 };

@@ -9,7 +9,6 @@
 #include "core/text/text.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
-#include "data/formats/tar.h"
 #include "data/image/color.h"
 #include "data/image/image.h"
 #include "data/sources/image_source.h"
@@ -36,9 +35,9 @@ class ImageToDatum {
 
   /// Throws SampleError or Error(kIo). Afterwards shape() is the sample's.
   std::string make(const ImageEntry& entry) {
-    if (entry.size > kMaxImageFileBytes) throw SampleError(kImageFileTooLarge);
-    const std::string content = entry.size < 0 ? read_file(entry.file, kMaxImageFileBytes)
-                                               : read_tar_member(entry.file, entry.offset, entry.size);
+    if (entry.archived && entry.archived->member.size > kMaxImageFileBytes) throw SampleError(kImageFileTooLarge);
+    const std::string content = entry.archived ? entry.archived->archives->read(entry.file, entry.archived->member)
+                                               : read_file(entry.file, kMaxImageFileBytes);
     const std::string datum = options_.encoded ? encoded(entry, content) : raw(entry, content);
     return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;
   }
@@ -75,7 +74,7 @@ class ImageToDatum {
 
   /// The file as it is where nothing has to change; it is decoded all the same, to know that it can be.
   std::string encoded(const ImageEntry& entry, const std::string& content) {
-    const std::string extension = extension_of(entry.file);
+    const std::string extension = extension_of(entry.archived ? entry.archived->member.name : entry.file);
     const std::string type = options_.encode_type.empty() ? extension : options_.encode_type;
     if (type.empty())
       throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
@@ -134,7 +133,7 @@ class Judge {
 std::string key_of(size_t place, const ImageEntry& entry) { return number_key(int64_t(place), 8) + "_" + entry.name; }
 
 void reject(DatasetBuilder& builder, const FoundImages& found, const ImageEntry& entry, const std::string& wrong) {
-  if (entry.size >= 0) return builder.reject(entry.file, 0, wrong, entry.name);
+  if (entry.archived) return builder.reject(entry.file, 0, wrong, entry.name);
   if (entry.line == 0) return builder.reject(entry.file, 0, wrong);
   builder.reject(found.list, entry.line, wrong, entry.file);
 }

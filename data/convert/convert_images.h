@@ -1,9 +1,11 @@
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "data/archive/archive.h"
 #include "data/convert/convert.h"
 #include "data/convert/dataset_builder.h"
 #include "data/formats/annotations.h"
@@ -11,15 +13,21 @@
 
 namespace cortado::data {
 
+/// An image in an archive.
+struct ArchivedImage {
+  std::shared_ptr<const Archives> archives;
+  ArchiveMember member;
+};
+
 /// One image that is to become a record.
 struct ImageEntry {
   std::string file;  ///< where it is
   std::string name;  ///< as it appears in the key and in the report
   int32_t label = 0;
-  int64_t line = 0;               ///< in a list file; 0: none
-  int64_t offset = 0, size = -1;  ///< of the image within `file`, an archive; size -1: it is the whole file
-  bool tests = false;             ///< it goes to the test set, where there are two
-  bool annotated = false;         ///< its record is an AnnotatedDatum with
+  int64_t line = 0;                                    ///< in a list file; 0: none
+  std::shared_ptr<const ArchivedImage> archived = {};  ///< null: the image is the whole of `file`
+  bool tests = false;                                  ///< it goes to the test set, where there are two
+  bool annotated = false;                              ///< its record is an AnnotatedDatum with
   std::vector<Object> objects = {};
   ImageExtent annotated_extent = {};  ///< of the image, as its annotation says; 0x0: it does not say
 };

@@ -1,12 +1,12 @@
-// Shards of WebDataset: tar archives in which files of one name before the first dot of their last part are a sample,
+// Shards of WebDataset: archives in which files of one name before the first dot of their last part are a sample,
 // KEY.jpg its image and KEY.cls its class.
 #include <map>
+#include <optional>
 
 #include "core/error.h"
 #include "core/files/file.h"
 #include "data/convert/class_folders.h"
 #include "data/convert/convert_images.h"
-#include "data/formats/tar.h"
 #include "data/formats/text.h"
 
 namespace cortado::data {
@@ -27,16 +27,16 @@ std::string trimmed(std::string text) {
   return printable(without_bom(text));
 }
 
-struct TarSample {
-  TarMember image, label;
-  bool has_image = false, has_label = false;
+struct ArchivedSample {
+  std::optional<ArchiveMember> image, label;
 };
 
 /// Samples of one shard; `names` keeps their order.
-void collect(const std::string& shard, FoundImages& found, std::vector<std::string>& labels) {
-  std::map<std::string, TarSample> samples;
+void collect(const std::string& shard, const std::shared_ptr<Archives>& archives, FoundImages& found,
+             std::vector<std::string>& labels) {
+  std::map<std::string, ArchivedSample> samples;
   std::vector<std::string> order;
-  for (const TarMember& member : read_tar(shard)) {
+  for (const ArchiveMember& member : archives->list(shard)) {
     const size_t folder = member.name.rfind('/') + 1, dot = member.name.find('.', folder);
     if (is_no_sample(member.name.substr(folder)) || dot == std::string::npos) {
       ++found.skipped;
@@ -47,22 +47,20 @@ void collect(const std::string& shard, FoundImages& found, std::vector<std::stri
     if (fresh) order.push_back(key);
     if (is_image(ending)) at->second.image = member;
     if (ending == "cls") at->second.label = member;
-    at->second.has_image = at->second.has_image || is_image(ending);
-    at->second.has_label = at->second.has_label || ending == "cls";
   }
   for (const std::string& key : order) {
-    const TarSample& sample = samples.at(key);
-    if (!sample.has_image || !sample.has_label || sample.label.size > kMostOfLabel) {
-      found.bad_lines.push_back({shard, 0,
-                                 "sample '" + printable(key) + "' has no " +
-                                     (sample.has_image ? "class (.cls)" : "image (.jpg, .png, ...)")});
+    const ArchivedSample& sample = samples.at(key);
+    if (!sample.image || !sample.label || sample.label->size > kMostOfLabel) {
+      found.bad_lines.push_back(
+          {shard, 0,
+           "sample '" + printable(key) + "' has no " + (sample.image ? "class (.cls)" : "image (.jpg, .png, ...)")});
       continue;
     }
-    labels.push_back(trimmed(read_tar_member(shard, sample.label.offset, sample.label.size)));
-    found.entries.push_back({.file = shard,
-                             .name = printable(sample.image.name),
-                             .offset = sample.image.offset,
-                             .size = sample.image.size});
+    labels.push_back(trimmed(archives->read(shard, *sample.label)));
+    found.entries.push_back(
+        {.file = shard,
+         .name = printable(sample.image->name),
+         .archived = std::make_shared<const ArchivedImage>(ArchivedImage{archives, *sample.image})});
   }
 }
 
@@ -72,7 +70,8 @@ ConvertReport convert_tar(const TarOptions& options) {
   check_image_options(options);
   FoundImages found;
   std::vector<std::string> labels;
-  for (const std::string& shard : options.shards) collect(shard, found, labels);
+  const auto archives = std::make_shared<Archives>();
+  for (const std::string& shard : options.shards) collect(shard, archives, found, labels);
   const std::vector<int32_t> numbers = class_numbers(labels, found.classes);
   for (size_t i = 0; i < numbers.size(); ++i) found.entries[i].label = numbers[i];
   return convert_images(std::move(found), options);

@@ -1,46 +1,37 @@
 #include "data/image/image_module.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
-#include "core/files/file.h"
-#include "core/process/program_path.h"
+#include "core/companion_library.h"
 #include "data/image/opencv/module.h"
 
 namespace cortado::data {
 
 namespace {
 
-struct Module {
-  decltype(&cortado_opencv_decode) decode = nullptr;
-  decltype(&cortado_opencv_encode) encode = nullptr;
-  std::string why_not;
-};
-
-Module load_module() {
+CompanionLibrary load_library() {
   // OpenCV reads its limit on the size of images when it is loaded; it is 2^30 pixels otherwise.
   ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), 0);
-  Module module;
-  const std::string path = companion_path("libcortado_opencv.so");
-  void* const library = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    module.why_not = path.empty() ? "libcortado_opencv.so is not beside the program" : ::dlerror();
-    return module;
-  }
-  module.decode = reinterpret_cast<decltype(module.decode)>(::dlsym(library, "cortado_opencv_decode"));
-  module.encode = reinterpret_cast<decltype(module.encode)>(::dlsym(library, "cortado_opencv_encode"));
-  if (module.decode == nullptr || module.encode == nullptr)
-    module.why_not = "libcortado_opencv.so is of another version";
-  return module;
+  return CompanionLibrary("libcortado_opencv.so");
 }
 
+struct Module {
+  Module() {
+    library.find("cortado_opencv_decode", decode);
+    library.find("cortado_opencv_encode", encode);
+  }
+
+  CompanionLibrary library = load_library();
+  decltype(&cortado_opencv_decode) decode = nullptr;
+  decltype(&cortado_opencv_encode) encode = nullptr;
+};
+
 const Module& loaded_module() {
-  static const Module module = load_module();
-  if (!module.why_not.empty())
-    throw SampleError(
-        "neither JPEG nor PNG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " + module.why_not,
-        "install libopencv-dev and build again, or turn the images into JPEG");
+  static const Module module;
+  if (!module.library.why_not().empty())
+    throw SampleError("neither JPEG nor PNG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " +
+                          module.library.why_not(),
+                      "install libopencv-dev and build again, or turn the images into JPEG");
   return module;
 }
 

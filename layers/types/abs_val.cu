@@ -16,7 +16,7 @@ struct AbsVal {
   CORTADO_HD static float gradient(float dy, float x) { return x > 0 ? dy : x < 0 ? -dy : 0; }
 };
 
-const RegisterLayer register_abs_val(function_type<AbsVal>("AbsVal", "the absolute value"));
+const RegisterLayer register_abs_val(function_type<AbsVal>("AbsVal", "the absolute value", "", LayerFamily::kOther));
 
 }  // namespace
 

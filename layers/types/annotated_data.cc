@@ -85,6 +85,7 @@ const RegisterLayer register_annotated_data({
     .make = make_layer<AnnotatedDataLayer>,
     .kind = LayerKind::kData,
     .pipeline = data::make_annotated_options,
+    .brings_objects = true,
 });
 
 }  // namespace

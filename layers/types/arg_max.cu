@@ -120,6 +120,7 @@ const RegisterLayer register_arg_max({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ArgMaxLayer>,
+    .family = LayerFamily::kScore,
 });
 
 }  // namespace

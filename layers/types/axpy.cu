@@ -98,6 +98,7 @@ const RegisterLayer register_axpy({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<AxpyLayer>,
+    .family = LayerFamily::kCombine,
 });
 
 }  // namespace

@@ -145,6 +145,8 @@ const RegisterLayer register_batch_norm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<BatchNormLayer>,
+    .family = LayerFamily::kNorm,
+    .stacks = true,
     .hold_statistics = hold_averages,
     .fillers_choose_weights = true,
     .advice = advice_on_blobs,

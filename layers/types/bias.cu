@@ -90,6 +90,8 @@ const RegisterLayer register_bias({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<BiasLayer>,
+    .family = LayerFamily::kNorm,
+    .stacks = true,
 });
 
 }  // namespace

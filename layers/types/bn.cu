@@ -184,6 +184,7 @@ LayerType bn_type(const char* name, const char* help, bool whole_batch) {
       .min_tops = 1,
       .max_tops = 1,
       .make = make_layer<BnLayer>,
+      .stacks = true,
       .alias_of = whole_batch ? "BN" : "",
       .needs_whole_batch = whole_batch,
       .hold_statistics = hold_statistics,

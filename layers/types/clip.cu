@@ -62,7 +62,8 @@ class ClipLayer : public ElementwiseLayer {
   float min_, max_;
 };
 
-const RegisterLayer register_clip(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param"));
+const RegisterLayer register_clip(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param",
+                                                              LayerFamily::kOther));
 
 }  // namespace
 

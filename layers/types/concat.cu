@@ -75,6 +75,7 @@ const RegisterLayer register_concat({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ConcatLayer>,
+    .family = LayerFamily::kCombine,
 });
 
 }  // namespace

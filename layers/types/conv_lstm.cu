@@ -304,6 +304,7 @@ const RegisterLayer register_conv_lstm({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_layer<ConvLstmLayer>,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

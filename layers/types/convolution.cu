@@ -248,6 +248,7 @@ const RegisterLayer register_convolution({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<ConvolutionLayer>,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

@@ -16,6 +16,7 @@ const RegisterLayer register_convolution3d({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_volume_convolution,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

@@ -173,6 +173,7 @@ const RegisterLayer register_deconvolution({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<DeconvolutionLayer>,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

@@ -15,6 +15,7 @@ const RegisterLayer register_deconvolution3d({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_volume_deconvolution,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

@@ -26,7 +26,8 @@ inline LayerType depthwise_type(const std::string& name, const std::string& help
           .max_bottoms = -1,
           .min_tops = 1,
           .max_tops = -1,
-          .make = make_depthwise_convolution};
+          .make = make_depthwise_convolution,
+          .family = LayerFamily::kConvolution};
 }
 
 }  // namespace cortado

@@ -197,6 +197,7 @@ const RegisterLayer register_detection_output({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DetectionOutputLayer>,
+    .family = LayerFamily::kScore,
 });
 
 }  // namespace

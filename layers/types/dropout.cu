@@ -103,6 +103,8 @@ const RegisterLayer register_dropout({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DropoutLayer>,
+    .family = LayerFamily::kActivation,
+    .stacks = true,
 });
 
 }  // namespace

@@ -246,6 +246,7 @@ const RegisterLayer register_eltwise({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<EltwiseLayer>,
+    .family = LayerFamily::kCombine,
 });
 
 }  // namespace

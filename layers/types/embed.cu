@@ -126,6 +126,7 @@ const RegisterLayer register_embed({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<EmbedLayer>,
+    .family = LayerFamily::kDense,
 });
 
 }  // namespace

@@ -66,7 +66,7 @@ class ExpLayer : public ElementwiseLayer {
 };
 
 const RegisterLayer register_exp(elementwise_type<ExpLayer>("Exp", "a base to the power of shift + scale x",
-                                                            "exp_param"));
+                                                            "exp_param", LayerFamily::kOther));
 
 }  // namespace
 

@@ -213,6 +213,7 @@ const RegisterLayer register_group_norm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_group_norm_layer,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

@@ -107,6 +107,7 @@ const RegisterLayer register_im2col({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<Im2colLayer>,
+    .family = LayerFamily::kConvolution,
 });
 
 }  // namespace

@@ -164,6 +164,7 @@ const RegisterLayer register_inner_product({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<InnerProductLayer>,
+    .family = LayerFamily::kDense,
 });
 
 }  // namespace

@@ -21,6 +21,7 @@ const RegisterLayer register_instance_norm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_instance_norm,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

@@ -232,6 +232,7 @@ const RegisterLayer register_interp({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<InterpLayer>,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

@@ -157,6 +157,7 @@ const RegisterLayer register_layer_norm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<LayerNormLayer>,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

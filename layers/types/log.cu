@@ -63,7 +63,7 @@ class LogLayer : public ElementwiseLayer {
 };
 
 const RegisterLayer register_log(elementwise_type<LogLayer>("Log", "the logarithm of shift + scale x to a base",
-                                                            "log_param"));
+                                                            "log_param", LayerFamily::kOther));
 
 }  // namespace
 

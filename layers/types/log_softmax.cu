@@ -98,6 +98,7 @@ const RegisterLayer register_log_softmax({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<LogSoftmaxLayer>,
+    .family = LayerFamily::kScore,
 });
 
 }  // namespace

@@ -76,6 +76,7 @@ const RegisterLayer register_lrn({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<LrnLayer>,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

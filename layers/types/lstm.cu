@@ -154,6 +154,7 @@ const RegisterLayer register_lstm({
     .min_tops = 1,
     .max_tops = 3,
     .make = make_layer<LstmLayer>,
+    .family = LayerFamily::kRecurrent,
 });
 
 const RegisterLayer register_small_lstm({

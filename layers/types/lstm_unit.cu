@@ -94,6 +94,7 @@ const RegisterLayer register_lstm_unit({
     .min_tops = 2,
     .max_tops = 2,
     .make = make_layer<LstmUnitLayer>,
+    .family = LayerFamily::kRecurrent,
 });
 
 }  // namespace

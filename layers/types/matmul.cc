@@ -142,6 +142,7 @@ const RegisterLayer register_matmul({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<MatMulLayer>,
+    .family = LayerFamily::kDense,
 });
 
 }  // namespace

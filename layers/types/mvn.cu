@@ -126,6 +126,7 @@ const RegisterLayer register_mvn({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<MvnLayer>,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

@@ -168,6 +168,7 @@ const RegisterLayer register_normalize({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<NormalizeLayer>,
+    .family = LayerFamily::kNorm,
 });
 
 }  // namespace

@@ -142,6 +142,7 @@ const RegisterLayer register_pooling({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_pooling,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

@@ -53,6 +53,7 @@ const RegisterLayer register_pooling3d({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_pooling3d,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

@@ -42,6 +42,7 @@ const RegisterLayer register_pooling_nd({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_pooling_nd,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

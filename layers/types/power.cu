@@ -81,8 +81,8 @@ class PowerLayer : public ElementwiseLayer {
   float power_, scale_, shift_;
 };
 
-const RegisterLayer register_power(elementwise_type<PowerLayer>("Power", "(shift + scale x) to a power",
-                                                                "power_param"));
+const RegisterLayer register_power(elementwise_type<PowerLayer>("Power", "(shift + scale x) to a power", "power_param",
+                                                                LayerFamily::kOther));
 
 }  // namespace
 

@@ -101,6 +101,8 @@ const RegisterLayer register_prelu({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<PreluLayer>,
+    .family = LayerFamily::kActivation,
+    .stacks = true,
 });
 
 }  // namespace

@@ -133,6 +133,7 @@ const RegisterLayer register_psroi_pooling({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<PsRoiPoolingLayer>,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

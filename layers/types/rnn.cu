@@ -107,6 +107,7 @@ const RegisterLayer register_rnn({
     .min_tops = 1,
     .max_tops = 2,
     .make = make_layer<RnnLayer>,
+    .family = LayerFamily::kRecurrent,
 });
 
 }  // namespace

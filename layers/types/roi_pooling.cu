@@ -161,6 +161,7 @@ const RegisterLayer register_roi_pooling({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<RoiPoolingLayer>,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

@@ -154,6 +154,8 @@ const RegisterLayer register_scale({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<ScaleLayer>,
+    .family = LayerFamily::kNorm,
+    .stacks = true,
 });
 
 }  // namespace

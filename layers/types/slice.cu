@@ -104,6 +104,7 @@ const RegisterLayer register_slice({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<SliceLayer>,
+    .family = LayerFamily::kCombine,
 });
 
 }  // namespace

@@ -64,6 +64,7 @@ const RegisterLayer register_softmax(
         .min_tops = 1,
         .max_tops = 1,
         .make = make_layer<SoftmaxLayer>,
+        .family = LayerFamily::kScore,
     },
     "VoxelSoftmax", "Softmax of the places of volumes, as C3D calls it");
 

@@ -100,6 +100,8 @@ const RegisterLayer register_spatial_dropout({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SpatialDropoutLayer>,
+    .family = LayerFamily::kActivation,
+    .stacks = true,
 });
 
 }  // namespace

@@ -117,6 +117,7 @@ const RegisterLayer register_split({
     .min_tops = 1,
     .max_tops = -1,
     .make = make_layer<SplitLayer>,
+    .family = LayerFamily::kCombine,
 });
 
 }  // namespace

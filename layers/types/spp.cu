@@ -159,6 +159,7 @@ const RegisterLayer register_spp({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SppLayer>,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

@@ -34,7 +34,7 @@ class ThresholdLayer : public ElementwiseLayer {
 };
 
 const RegisterLayer register_threshold(elementwise_type<ThresholdLayer>("Threshold", "1 above a threshold, else 0",
-                                                                        "threshold_param"));
+                                                                        "threshold_param", LayerFamily::kOther));
 
 }  // namespace
 

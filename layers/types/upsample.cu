@@ -118,6 +118,7 @@ const RegisterLayer register_upsample({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_upsample,
+    .family = LayerFamily::kPooling,
 });
 
 }  // namespace

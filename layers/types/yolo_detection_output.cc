@@ -49,6 +49,7 @@ const RegisterLayer register_yolo_detection_output({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<YoloDetectionOutputLayer>,
+    .family = LayerFamily::kScore,
 });
 
 }  // namespace

@@ -70,6 +70,7 @@ const RegisterLayer register_yolov3_detection_output({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<Yolov3DetectionOutputLayer>,
+    .family = LayerFamily::kScore,
 });
 
 }  // namespace

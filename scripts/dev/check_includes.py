@@ -20,7 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs/architecture.md'
 INNER_RANKS = {
-    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
+    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'archive': 2, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
              'convert': 5, 'curate': 6},
     'layers': {'common': 1, 'types': 2},
     'core': {'text': 1, 'files': 2, 'process': 3, 'cpu': 4, 'device': 5, 'threads': 6, 'loops': 7},
@@ -48,6 +48,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'(grpc|grpcpp)/': ['server/grpc'],
     r'prometheus/': ['server/metrics'],
     r'openssl/': ['http'],
+    r'archive(_entry)?\.h': ['data/archive/libarchive'],
     r'pugixml': ['data'],
     r'hdf5': ['hdf5'],
     r'leveldb/': ['leveldb'],
@@ -57,6 +58,7 @@ WRAPPED = {  # what an #include <...> begins with: the folders that may say it
     r'mpi\.h': ['ranks/mpi'],
     r'gloo/': ['ranks/gloo'],
     r'nccl\.h': ['ranks/nccl'],
+    r'(cairo|pango)': ['tools/canvas/cairo'],
     r'zlib': ['core', 'data', 'tools'],
 }
 

@@ -1,6 +1,6 @@
 """`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide
 face, and a PNG shows what the SVG says."""
-import json, os, random, re, struct, zlib
+import json, os, random, re, shutil, struct, zlib
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -200,12 +200,21 @@ def test_png_shows_what_the_svg_says(run, folder, name, flags):
 
 def test_letters_differ(run, folder):
     images = []
-    for letter in 'az':
+    for letter in 'azéč猫':
         (folder / 'name.prototxt').write_text('layer { name: "relu%s" type: "DummyData" top: "a" '
                                               'dummy_data_param { shape { dim: 1 } } }' % letter)
         run('draw', 'name.prototxt', 'name.png', '--force')
         images.append((folder / 'name.png').read_bytes())
-    assert images[0] != images[1]
+    assert len(set(images)) == 5
+
+
+def test_without_the_module_the_error_names_the_packages(cortado, run, folder):
+    shutil.copy(cortado, 'alone')
+    (folder / 'net.prototxt').write_text('layer { name: "a" type: "Input" top: "a" }')
+    told = run('draw', 'net.prototxt', 'net.png', program='./alone', code=5).stderr
+    assert 'libcortado_canvas.so' in told and 'libpangocairo' in told and 'fonts-dejavu-core' in told
+    assert not (folder / 'net.png').exists()
+    run('draw', 'net.prototxt', 'net.svg', program='./alone')
 
 
 def test_unknown_layers_and_formats(run, folder):

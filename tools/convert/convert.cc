@@ -309,7 +309,7 @@ Command convert_command() {
             "a fifth of each class for testing: photos_lmdb/train_lmdb, test_lmdb and labels.txt"},
            {"cortado convert csv train.csv -o train_lmdb", "rows of path and label, or of label and pixels"},
            {"cortado convert tar shard-000.tar shard-001.tar -o train_lmdb --encoded",
-            "WebDataset's shards: KEY.jpg and KEY.cls"},
+            "WebDataset's shards, .tar, .tar.gz, .tar.xz, .tar.zst or .zip: KEY.jpg and KEY.cls"},
            {"cortado convert cifar data_batch_1.bin data_batch_2.bin -o train_lmdb", "CIFAR's binary batches"},
            {"cortado convert leveldb ilsvrc12_train_leveldb train_lmdb", "a database of Caffe's other backend"},
            {"cortado convert weights nv.caffemodel bvlc.caffemodel --net=train_val.prototxt",

@@ -13,7 +13,7 @@
 #include "core/tensor.h"
 #include "data/formats/labels.h"
 #include "data/image/png.h"
-#include "tools/canvas.h"
+#include "tools/canvas/canvas.h"
 #include "tools/data/data_command.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -23,9 +23,8 @@ namespace cortado::tools {
 namespace {
 
 constexpr int kGap = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight = 14;
-constexpr double kLetters = 11;  // their size
-
-using TextLines = std::vector<std::string>;
+constexpr uint8_t kBackground = 32;
+constexpr Font kLetters{11, false};
 
 /// Images and labels of some batches, on the host.
 struct Images {
@@ -80,29 +79,6 @@ std::string label_text(const Images& images, int64_t i, const std::vector<std::s
   return text;
 }
 
-size_t character_end(const std::string& text, size_t at) {
-  for (++at; at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;) ++at;
-  return at;
-}
-
-/// `text` in lines at most `width` wide, broken at blanks, and within words that are wider than a line.
-TextLines broken(const std::string& text, double width) {
-  TextLines lines;
-  for (size_t begin = 0; begin < text.size();) {
-    size_t end = begin, blank = begin;
-    while (end < text.size()) {
-      const size_t next = character_end(text, end);
-      if (end > begin && glyphs_width(text.substr(begin, next - begin), kLetters) > width) break;
-      if (text[end] == ' ') blank = end;
-      end = next;
-    }
-    if (end < text.size() && text[end] != ' ' && blank > begin) end = blank;
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + (end < text.size() && text[end] == ' ');
-  }
-  return lines;
-}
-
 /// Where images go: small ones are enlarged by a whole factor.
 struct Grid {
   Grid(const Shape& shape, int64_t count, int64_t wanted_columns, const std::vector<std::string>& texts)
@@ -111,7 +87,7 @@ struct Grid {
         image_height(int(shape[2]) * factor),
         cell_width(int(shape[3]) * factor + kGap) {
     for (const std::string& text : texts) {
-      labels.push_back(broken(text, cell_width - kGap));
+      labels.push_back(Canvas::broken(text, kLetters, cell_width - kGap));
       cell_height = std::max(cell_height, int(labels.back().size()) * kLineHeight);
     }
     cell_height += image_height + 2 * kGap;
@@ -123,7 +99,7 @@ struct Grid {
                         "a smaller --count, or another --columns");
   }
   int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;
-  std::vector<TextLines> labels;
+  std::vector<std::vector<std::string>> labels;  ///< in lines
 };
 
 void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan, int factor, int left, int top,
@@ -144,27 +120,30 @@ void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan
 
 void draw_boxes(const std::vector<data::Object>& objects, int left, int top, int width, int height, Canvas& canvas) {
   for (const data::Object& object : objects) {
-    const double x0 = left + object.box.x0 * width, x1 = left + object.box.x1 * width;
-    const double y0 = top + object.box.y0 * height, y1 = top + object.box.y1 * height;
-    canvas.stroke({{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}}, 1.2, {255, 220, 0});
+    const auto& box = object.box;
+    canvas.outline(
+        {{left + box.x0 * width, top + box.y0 * height}, (box.x1 - box.x0) * width, (box.y1 - box.y0) * height}, 1.2,
+        {255, 220, 0});
   }
 }
 
 data::Image drawn(const Images& images, const Grid& grid, const data::TransformPlan& plan) {
   data::Image sheet;
   sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
-  Canvas canvas(sheet, 1);
-  canvas.fill({32, 32, 32});
+  std::fill(sheet.pixels.begin(), sheet.pixels.end(), kBackground);
+  const auto left_of = [&](size_t i) { return int(i) % grid.columns * grid.cell_width + kGap; };
+  const auto top_of = [&](size_t i) { return int(i) / grid.columns * grid.cell_height + kGap; };
+  for (size_t i = 0; i < grid.labels.size(); ++i)
+    draw_image(images, int64_t(i), plan, grid.factor, left_of(i), top_of(i), sheet);
+  Canvas canvas(sheet);
   for (size_t i = 0; i < grid.labels.size(); ++i) {
-    const int left = int(i) % grid.columns * grid.cell_width + kGap;
-    const int top = int(i) / grid.columns * grid.cell_height + kGap;
-    draw_image(images, int64_t(i), plan, grid.factor, left, top, sheet);
+    const int left = left_of(i), top = top_of(i);
     draw_boxes(images.objects[i], left, top, int(images.shape[3]) * grid.factor, grid.image_height, canvas);
     double baseline = top + grid.image_height;
     for (const std::string& line : grid.labels[i])
-      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, 1.1, 0, {255, 255, 255});
+      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, grid.cell_width - kGap, {255, 255, 255});
   }
-  return sheet;
+  return canvas.image();
 }
 
 }  // namespace

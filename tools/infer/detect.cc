@@ -13,7 +13,7 @@
 #include "data/sources/prepare_image.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
-#include "tools/canvas.h"
+#include "tools/canvas/canvas.h"
 #include "tools/infer/detections.h"
 #include "tools/infer/image_input.h"
 #include "tools/net/frozen_net.h"
@@ -92,6 +92,21 @@ Color color_of(int label) {
   return kColors[size_t(label) % std::size(kColors)];
 }
 
+/// Dark letters on light colours, light ones on dark.
+Color ink_on(Color color) {
+  const bool light = 0.3 * color.red + 0.59 * color.green + 0.11 * color.blue > 140;
+  return light ? Color{0, 0, 0} : Color{255, 255, 255};
+}
+
+/// A label on a plate above the box, or at its upper edge where there is no room above.
+void draw_label(Canvas& canvas, Point corner, const std::string& text, double size, double most, Color color) {
+  const Font font{size, false};
+  const double pad = size / 4, height = 1.3 * size, top = std::max(corner.y - height, 0.0);
+  const double width = std::min(Canvas::width_of(text, font), most);
+  canvas.fill({{corner.x, top}, width + 2 * pad, height}, color);
+  canvas.text({corner.x + pad, top + size}, text, font, most, ink_on(color));
+}
+
 /// The image with its boxes, enlarged where it is so small that names would hide it.
 data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found, const Detector& detector) {
   constexpr int kLeastSide = 480;
@@ -101,18 +116,18 @@ data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found
   const int factor = std::max(1, kLeastSide / std::max(image.height, image.width));
   data::resize_bilinear(image, image.height * factor, image.width * factor, larger);
   const double line = std::max(2.0, std::min(larger.height, larger.width) / 200.0), letters = 7 * line;
-  Canvas canvas(larger, 1);
+  Canvas canvas(larger);
   for (auto one = found.rbegin(); one != found.rend(); ++one) {
     const double x0 = one->box.x0 * larger.width, y0 = one->box.y0 * larger.height;
     const double x1 = one->box.x1 * larger.width, y1 = one->box.y1 * larger.height;
     const Color color = color_of(one->label);
-    canvas.stroke({{x0, y0}, {x1, y0}, {x1, y1}, {x0, y1}, {x0, y0}}, line, color);
+    canvas.outline({{x0, y0}, x1 - x0, y1 - y0}, line, color);
     const std::string name = detector.name_of(one->label);
-    canvas.text({x0 + line, std::max(y0 - line, letters)},
-                (name.empty() ? std::to_string(one->label) : name) + " " + number_text("%.2f", one->score), letters,
-                line / 1.5, 0, color);
+    draw_label(canvas, {x0 - line / 2, y0},
+               (name.empty() ? std::to_string(one->label) : name) + " " + number_text("%.2f", one->score), letters,
+               larger.width, color);
   }
-  return larger;
+  return canvas.image();
 }
 
 /// What is told of one image.
@@ -165,7 +180,10 @@ void check_pictures(const Arguments& arguments, const std::string& folder, const
 int run_detect(const Arguments& arguments) {
   const std::vector<std::string> images = image_files(arguments.operands());
   const std::string folder = arguments.text("output-folder");
-  if (!folder.empty()) check_pictures(arguments, folder, images);
+  if (!folder.empty()) {
+    check_pictures(arguments, folder, images);
+    Canvas::require();
+  }
   Detector detector(arguments);
   if (!folder.empty()) std::filesystem::create_directories(folder);
   DetectReport report(arguments.on("json"));

@@ -2,7 +2,6 @@
 // types that this program does not have can be looked at too; the graph adds what it knows where there is one.
 #include "tools/picture/blocks.h"
 
-#include <array>
 #include <map>
 #include <set>
 
@@ -51,12 +50,19 @@ Layers connect(const NetFile& file, const caffe::NetState& state) {
   return out;
 }
 
-bool element_wise(const std::string& type) {
-  static const std::set<std::string> types = {"BatchNorm",      "BN",    "SyncBN", "Scale", "Bias",   "Dropout",
-                                              "SpatialDropout", "Power", "Exp",    "Log",   "AbsVal", "Clip",
-                                              "Threshold"};
-  const LayerKind kind = kind_of(type);
-  return types.contains(type) || kind == LayerKind::kActivation;
+/// What the type is drawn as: itself, or where it is not known here, the known one whose name is the longest part of
+/// its own, as BatchNorm's is of MKLBatchNorm. Null: like none.
+const LayerType* drawn_type(const std::string& name) {
+  const LayerType* like = find_layer_type(name);
+  if (like) return like;
+  for (const LayerType* type : all_layer_types())
+    if (name.find(type->name) != std::string::npos && (!like || type->name.size() > like->name.size())) like = type;
+  return like;
+}
+
+bool may_stack(const std::string& name) {
+  const LayerType* type = find_layer_type(name);
+  return type ? type->stacks : drawn_family(name) == LayerFamily::kActivation;
 }
 
 /// Whether layer `at` is stacked onto the one that makes what it reads.
@@ -65,8 +71,8 @@ bool stacks(const Layers& layers, size_t at) {
   const Flow& flow = layers.flows[size_t(layers.x[at][0])];
   if (flow.readers.size() != 1 || layers.y[size_t(flow.producer)].size() != 1) return false;
   const bool in_place = flow.name == layers.flows[size_t(layers.y[at][0])].name;
-  const bool of_data = kind_of(layers.config[size_t(flow.producer)]->type()) == LayerKind::kData;
-  return in_place || (!of_data && element_wise(layers.config[at]->type()));
+  const bool of_data = drawn_family(layers.config[size_t(flow.producer)]->type()) == LayerFamily::kData;
+  return in_place || (!of_data && may_stack(layers.config[at]->type()));
 }
 
 /// Shapes, parameters and operations, layer by layer in the same order.
@@ -100,35 +106,9 @@ void add_edges(const Layers& layers, const std::vector<int>& block_of, NetPictur
 
 }  // namespace
 
-LayerKind kind_of(const std::string& type) {
-  struct Rule {
-    const char* part;
-    LayerKind kind;
-  };
-  // The first part that occurs in the type's name decides.
-  static constexpr std::array kRules = {
-      Rule{"Loss", LayerKind::kLoss},          Rule{"Data", LayerKind::kData},
-      Rule{"Input", LayerKind::kData},         Rule{"Conv", LayerKind::kConvolution},
-      Rule{"Deconv", LayerKind::kConvolution}, Rule{"Im2col", LayerKind::kConvolution},
-      Rule{"InnerProduct", LayerKind::kDense}, Rule{"Embed", LayerKind::kDense},
-      Rule{"MatMul", LayerKind::kDense},       Rule{"LSTM", LayerKind::kRecurrent},
-      Rule{"RNN", LayerKind::kRecurrent},      Rule{"Recurrent", LayerKind::kRecurrent},
-      Rule{"Pooling", LayerKind::kPooling},    Rule{"SPP", LayerKind::kPooling},
-      Rule{"Interp", LayerKind::kPooling},     Rule{"Upsample", LayerKind::kPooling},
-      Rule{"Norm", LayerKind::kNorm},          Rule{"LRN", LayerKind::kNorm},
-      Rule{"MVN", LayerKind::kNorm},           Rule{"Scale", LayerKind::kNorm},
-      Rule{"Bias", LayerKind::kNorm},          Rule{"LU", LayerKind::kActivation},
-      Rule{"Sigmoid", LayerKind::kActivation}, Rule{"TanH", LayerKind::kActivation},
-      Rule{"BNLL", LayerKind::kActivation},    Rule{"wish", LayerKind::kActivation},
-      Rule{"Mish", LayerKind::kActivation},    Rule{"Dropout", LayerKind::kActivation},
-      Rule{"Eltwise", LayerKind::kCombine},    Rule{"Concat", LayerKind::kCombine},
-      Rule{"Axpy", LayerKind::kCombine},       Rule{"Slice", LayerKind::kCombine},
-      Rule{"Split", LayerKind::kCombine},      Rule{"Accuracy", LayerKind::kScore},
-      Rule{"Softmax", LayerKind::kScore},      Rule{"ArgMax", LayerKind::kScore},
-      Rule{"Detection", LayerKind::kScore}};
-  for (const Rule& rule : kRules)
-    if (type.find(rule.part) != std::string::npos) return rule.kind;
-  return LayerKind::kOther;
+LayerFamily drawn_family(const std::string& name) {
+  if (const LayerType* type = drawn_type(name)) return family_of(*type);
+  return name.ends_with("Loss") ? LayerFamily::kLoss : LayerFamily::kOther;
 }
 
 NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool full,

@@ -7,23 +7,9 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "layers/registry.h"
 
 namespace cortado::tools {
-
-/// What a layer is for; decides its colour.
-enum class LayerKind {
-  kData,
-  kConvolution,
-  kDense,
-  kRecurrent,
-  kPooling,
-  kNorm,
-  kActivation,
-  kCombine,
-  kLoss,
-  kScore,
-  kOther
-};
 
 struct PictureBlob {
   std::string name;
@@ -54,7 +40,8 @@ struct NetPicture {
   int64_t params = 0, flops = 0;
 };
 
-LayerKind kind_of(const std::string& type);
+/// Of a type that may not be known here: that of a known one which its name holds, as MKLBatchNorm's is BatchNorm's.
+LayerFamily drawn_family(const std::string& name);
 
 /// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which no other layer reads, and
 /// computes in place or element by element, is stacked onto the layer that makes it. `shapes` is the same net's graph

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "layers/registry.h"
 #include "tools/output/terminal.h"
 
 namespace cortado::tools {
@@ -86,9 +87,10 @@ std::string caption_of(const caffe::LayerParameter& layer) {
   if (layer.has_embed_param())
     options =
         std::to_string(layer.embed_param().input_dim()) + " to " + std::to_string(layer.embed_param().num_output());
-  if (layer.type() == "Eltwise") options = eltwise(layer.eltwise_param());
-  if (layer.type() == "LRN") options = "over " + std::to_string(layer.lrn_param().local_size());
-  if (layer.type() == "Dropout") options = number_text("%g", double(layer.dropout_param().dropout_ratio()));
+  if (reads_options(layer.type(), "eltwise_param")) options = eltwise(layer.eltwise_param());
+  if (reads_options(layer.type(), "lrn_param")) options = "over " + std::to_string(layer.lrn_param().local_size());
+  if (reads_options(layer.type(), "dropout_param"))
+    options = number_text("%g", double(layer.dropout_param().dropout_ratio()));
   if (layer.has_accuracy_param() && layer.accuracy_param().top_k() > 1)
     options = "top " + std::to_string(layer.accuracy_param().top_k());
   return layer.type() + (options.empty() ? "" : " " + options);

@@ -39,7 +39,7 @@ std::string to_dot(const NetPicture& picture, bool across) {
                     "  edge [color=\"#8b95a5\", fontname=\"Helvetica\", fontsize=9];\n";
   for (size_t i = 0; i < picture.blocks.size(); ++i) {
     const Block& block = picture.blocks[i];
-    const KindStyle& style = style_of(kind_of(block.layers[0]->type()));
+    const FamilyStyle& style = style_of(drawn_family(block.layers[0]->type()));
     out += "  n" + std::to_string(i) + " [label=" +
            label({block.layers[0]->name(), caption_of(*block.layers[0]), stacked_text(block), facts_of(block)}) +
            ", fillcolor=\"" + style.fill + "\", color=\"" + style.line +

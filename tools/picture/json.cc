@@ -25,7 +25,7 @@ std::string to_json(const NetPicture& picture) {
     for (const caffe::LayerParameter* layer : block.layers)
       layers.push_back({{"name", layer->name()}, {"type", layer->type()}, {"caption", caption_of(*layer)}});
     for (const PictureBlob& top : block.tops) tops.push_back(blob_json(top));
-    json["blocks"].push_back({{"kind", style_of(kind_of(block.layers[0]->type())).id},
+    json["blocks"].push_back({{"kind", style_of(drawn_family(block.layers[0]->type())).id},
                               {"layers", layers},
                               {"tops", tops},
                               {"params", block.params},

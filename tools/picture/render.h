@@ -19,12 +19,12 @@ std::string to_dot(const NetPicture& picture, bool across);
 /// Blocks and edges for programs.
 std::string to_json(const NetPicture& picture);
 
-/// A kind's name as the legend has it, and its colours ("#rrggbb") on light pages and on dark ones.
-struct KindStyle {
+/// A family's name as the legend has it, and its colours ("#rrggbb") on light pages and on dark ones.
+struct FamilyStyle {
   const char *name, *id;
   const char *fill, *line, *dark_fill, *dark_line;
 };
-const KindStyle& style_of(LayerKind kind);
+const FamilyStyle& style_of(LayerFamily family);
 
 /// Of what is no layer: "#rrggbb" on light pages and on dark ones.
 struct Ink {

@@ -87,7 +87,7 @@ class SceneMaker {
     const std::vector<int> ranks = ranks_of(nodes.size(), links_);
     for (size_t i = 0; i < links_.size(); ++i) {
       const Link& link = links_[i];
-      if (kind_of(picture_.blocks[size_t(link.from)].layers[0]->type()) != LayerKind::kData) continue;
+      if (drawn_family(picture_.blocks[size_t(link.from)].layers[0]->type()) != LayerFamily::kData) continue;
       if (ranks[size_t(link.to)] - ranks[size_t(link.from)] < kFar) continue;
       const std::string text = fitted(picture_.blobs[size_t(link.port)].name, 140, kFacts);
       marks_.push_back({int(i), text, text_room(text, kFacts) + 18});
@@ -103,24 +103,24 @@ class SceneMaker {
     nodes = std::move(all);
   }
 
-  /// Title, headline and the kinds that occur, in rows of `width`.
+  /// Title, headline and the families that occur, in rows of `width`.
   void add_legend(double width) {
     SceneGroup& legend = scene_.legend;
     add_text(legend, TextKind::kTitle, kMargin, kMargin + 16, scene_.title);
     add_text(legend, TextKind::kHeadline, kMargin, kMargin + 37,
              fitted(headline_of(picture_), width, style_of(TextKind::kHeadline).size));
-    std::set<LayerKind> kinds;
+    std::set<LayerFamily> families;
     for (const Block& block : picture_.blocks)
-      for (const caffe::LayerParameter* layer : block.layers) kinds.insert(kind_of(layer->type()));
+      for (const caffe::LayerParameter* layer : block.layers) families.insert(drawn_family(layer->type()));
     double x = kMargin, y = kMargin + 52;
-    for (const LayerKind kind : kinds) {
-      const char* name = style_of(kind).name;
+    for (const LayerFamily family : families) {
+      const char* name = style_of(family).name;
       const double step = text_room(name, style_of(TextKind::kKey).size) + 36;
       if (x > kMargin && x + step - 18 > kMargin + width) {
         x = kMargin;
         y += 20;
       }
-      legend.boxes.push_back({kind, x, y, 13, 13, 3.5, true});
+      legend.boxes.push_back({family, x, y, 13, 13, 3.5, true});
       add_text(legend, TextKind::kKey, x + 18, y + 10.3, name);
       x += step;
     }
@@ -155,7 +155,7 @@ class SceneMaker {
     SceneGroup& group = scene_.groups.emplace_back();
     group.about = {about_blob(picture_.blobs[size_t(edge.blob)]),
                    "made by " + picture_.blocks[size_t(edge.from)].layers[0]->name()};
-    group.boxes.push_back({LayerKind::kData, centre.x - mark.width / 2, centre.y - kMarkHeight / 2, mark.width,
+    group.boxes.push_back({LayerFamily::kData, centre.x - mark.width / 2, centre.y - kMarkHeight / 2, mark.width,
                            kMarkHeight, kMarkHeight / 2, true});
     add_text(group, TextKind::kFacts, centre.x, centre.y + 3.6, mark.text);
   }
@@ -166,11 +166,11 @@ class SceneMaker {
     const double x = centre.x - box.width / 2, y = centre.y - box.height / 2;
     SceneGroup& group = scene_.groups.emplace_back();
     group.about = about_block(picture_.blocks[index]);
-    group.boxes.push_back({box.kind, x, y, box.width, box.height, 8, false});
+    group.boxes.push_back({box.family, x, y, box.width, box.height, 8, false});
     add_text(group, TextKind::kName, centre.x, y + box.name_y, box.name);
     add_text(group, TextKind::kCaption, centre.x, y + box.caption_y, box.caption);
     for (const Chip& chip : box.chips) {
-      group.boxes.push_back({chip.kind, x + chip.x, y + chip.y, chip.width, kChipHeight, 4, true});
+      group.boxes.push_back({chip.family, x + chip.x, y + chip.y, chip.width, kChipHeight, 4, true});
       add_text(group, TextKind::kChip, x + chip.x + chip.width / 2, y + chip.y + 11, chip.text);
     }
     add_text(group, TextKind::kFacts, centre.x, y + box.facts_y, box.facts);

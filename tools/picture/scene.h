@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "tools/canvas/canvas.h"
 #include "tools/picture/blocks.h"
-#include "tools/stroke_font.h"
 
 namespace cortado::tools {
 
@@ -28,7 +28,7 @@ struct SceneText {
 };
 
 struct SceneBox {
-  LayerKind kind;
+  LayerFamily family;
   double x, y, width, height, radius;
   bool small;  ///< a chip or mark, with a thinner line
 };

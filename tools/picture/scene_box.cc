@@ -38,7 +38,7 @@ double place_chips(std::vector<Chip>& chips, double top, double room, double wid
 Box make_box(const Block& block) {
   Box box;
   const caffe::LayerParameter& first = *block.layers[0];
-  box.kind = kind_of(first.type());
+  box.family = drawn_family(first.type());
   box.name = fitted(first.name(), kMaxText, kName, true);
   box.caption = fitted(caption_of(first), kMaxText, kBody);
   box.facts = fitted(facts_of(block), kMaxText + 60, kFacts);
@@ -47,7 +47,7 @@ Box make_box(const Block& block) {
   double row = 0;
   for (size_t i = 1; i < block.layers.size(); ++i) {
     const std::string text = fitted(block.layers[i]->type(), kMaxText - 12, kChip);
-    box.chips.push_back({text, kind_of(block.layers[i]->type()), 0, 0, text_room(text, kChip) + 12});
+    box.chips.push_back({text, drawn_family(block.layers[i]->type()), 0, 0, text_room(text, kChip) + 12});
     row += (i > 1 ? kChipGap : 0) + box.chips.back().width;
     widest = std::max(widest, std::min(row, kMaxText));
   }

@@ -13,14 +13,14 @@ constexpr double kName = 13, kBody = 11, kFacts = 10, kChip = 9.5, kChipHeight =
 /// A layer that is stacked on the block's first. Places are from the box's upper left corner.
 struct Chip {
   std::string text;
-  LayerKind kind;
+  LayerFamily family;
   double x = 0, y = 0, width = 0;
 };
 
 /// What a block shows, and where within it; y of text is its baseline.
 struct Box {
   std::string name, caption, facts;
-  LayerKind kind = LayerKind::kOther;
+  LayerFamily family = LayerFamily::kOther;
   std::vector<Chip> chips;
   double width = 0, height = 0;
   double name_y = 0, caption_y = 0, facts_y = 0;

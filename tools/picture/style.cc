@@ -6,19 +6,20 @@
 
 namespace cortado::tools {
 
-const KindStyle& style_of(LayerKind kind) {
-  static constexpr KindStyle kStyles[] = {{"data", "data", "#e8eaed", "#7d848c", "#2c3035", "#9aa1a9"},
-                                          {"convolution", "convolution", "#dbe8fd", "#3f74c6", "#1c2f4f", "#7aa7f0"},
-                                          {"dense", "dense", "#e6dffb", "#6d54c0", "#2c2450", "#a893f2"},
-                                          {"recurrent", "recurrent", "#d8f1fa", "#1c87ad", "#123a4a", "#63bfe0"},
-                                          {"pooling, resizing", "pooling", "#d6f1e9", "#1f8f78", "#123d34", "#5cc7b0"},
-                                          {"normalisation", "norm", "#fcf0d0", "#a97c0a", "#403311", "#dcb24a"},
-                                          {"activation", "activation", "#fde5d6", "#c9652b", "#472a18", "#ef9d6c"},
-                                          {"joining, splitting", "combine", "#e5f3d6", "#5d8f22", "#293c14", "#9ccb63"},
-                                          {"loss", "loss", "#fcdcdc", "#c23b3b", "#4a1c1e", "#f08585"},
-                                          {"score", "score", "#fae0f0", "#b03a84", "#451d36", "#e78bc2"},
-                                          {"other", "other", "#f1f1f1", "#9a9a9a", "#303030", "#a8a8a8"}};
-  return kStyles[size_t(kind)];
+const FamilyStyle& style_of(LayerFamily family) {
+  static constexpr FamilyStyle kStyles[] = {
+      {"data", "data", "#e8eaed", "#7d848c", "#2c3035", "#9aa1a9"},
+      {"convolution", "convolution", "#dbe8fd", "#3f74c6", "#1c2f4f", "#7aa7f0"},
+      {"dense", "dense", "#e6dffb", "#6d54c0", "#2c2450", "#a893f2"},
+      {"recurrent", "recurrent", "#d8f1fa", "#1c87ad", "#123a4a", "#63bfe0"},
+      {"pooling, resizing", "pooling", "#d6f1e9", "#1f8f78", "#123d34", "#5cc7b0"},
+      {"normalisation", "norm", "#fcf0d0", "#a97c0a", "#403311", "#dcb24a"},
+      {"activation", "activation", "#fde5d6", "#c9652b", "#472a18", "#ef9d6c"},
+      {"joining, splitting", "combine", "#e5f3d6", "#5d8f22", "#293c14", "#9ccb63"},
+      {"loss", "loss", "#fcdcdc", "#c23b3b", "#4a1c1e", "#f08585"},
+      {"score", "score", "#fae0f0", "#b03a84", "#451d36", "#e78bc2"},
+      {"other", "other", "#f1f1f1", "#9a9a9a", "#303030", "#a8a8a8"}};
+  return kStyles[size_t(family)];
 }
 
 const TextStyle& style_of(TextKind kind) {

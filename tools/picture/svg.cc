@@ -25,8 +25,8 @@ std::string pair(const Point& at) { return number(at.x) + "," + number(at.y); }
 
 std::string colours(bool dark) {
   std::string out;
-  for (int kind = 0; kind <= int(LayerKind::kOther); ++kind) {
-    const KindStyle& style = style_of(LayerKind(kind));
+  for (int family = 0; family <= int(LayerFamily::kOther); ++family) {
+    const FamilyStyle& style = style_of(LayerFamily(family));
     out += std::string(".") + style.id + "{fill:" + (dark ? style.dark_fill : style.fill) +
            ";stroke:" + (dark ? style.dark_line : style.line) + "}\n";
   }
@@ -64,7 +64,7 @@ std::string svg_text(const SceneText& text) {
 }
 
 std::string box_of(const SceneBox& box) {
-  return std::string("<rect class=\"") + (box.small ? "tag " : "box ") + style_of(box.kind).id + "\" x=\"" +
+  return std::string("<rect class=\"") + (box.small ? "tag " : "box ") + style_of(box.family).id + "\" x=\"" +
          number(box.x) + "\" y=\"" + number(box.y) + "\" width=\"" + number(box.width) + "\" height=\"" +
          number(box.height) + "\" rx=\"" + number(box.radius) + "\"/>\n";
 }

@@ -1,6 +1,7 @@
 #include "tools/report/detected_images.h"
 
 #include "graph/graph.h"
+#include "layers/registry.h"
 #include "layers/type_names.h"
 
 namespace cortado::tools {
@@ -27,7 +28,8 @@ DetectorBlobs find_detector(const caffe::NetParameter& net, const caffe::NetStat
   const caffe::LayerParameter* reader = nullptr;
   for (const caffe::LayerParameter& layer : net.layer()) {
     if (!graph::selected(layer, state)) continue;
-    if (layer.type() == "AnnotatedData" && layer.top_size() == 2) reader = &layer;
+    const LayerType* type = find_layer_type(layer.type());
+    if (type && type->brings_objects && layer.top_size() == 2) reader = &layer;
     if (layer.type() == type_names::kDetectionOutput && layer.top_size() == 1) blobs.detections = layer.top(0);
   }
   if (!reader || blobs.detections.empty()) return {};

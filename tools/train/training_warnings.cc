@@ -38,8 +38,8 @@ bool has_mean(const caffe::TransformationParameter& transform) {
 bool normalised_behind(const graph::Graph& graph, const graph::Node& node) {
   const graph::Value& images = graph.value(node.y[0]);
   return std::any_of(images.readers.begin(), images.readers.end(), [&](const graph::Reader& reader) {
-    const std::string& type = graph.nodes[size_t(reader.node)].type;
-    return type != "Convolution" && type != "InnerProduct";
+    const LayerFamily family = family_of(*find_layer_type(graph.nodes[size_t(reader.node)].type));
+    return family != LayerFamily::kConvolution && family != LayerFamily::kDense;
   });
 }
 
@@ -98,7 +98,7 @@ std::vector<Mistake> stored_statistics_warnings(const SolverFile& solver, const 
   std::vector<Mistake> warnings;
   if (solver.solver.weights_size() > 0) return warnings;
   for (const graph::Node& node : train.nodes) {
-    if (node.type != "BatchNorm" || node.sources.empty()) continue;
+    if (!reads_options(node.type, "batch_norm_param") || node.sources.empty()) continue;
     const caffe::BatchNormParameter& options = train.layers[size_t(node.sources[0])].config->batch_norm_param();
     if (!options.has_use_global_stats() || !options.use_global_stats()) continue;
     warnings.push_back(warning(train.place(node, "batch_norm_param.use_global_stats"),

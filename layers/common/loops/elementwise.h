@@ -48,7 +48,8 @@ class ElementwiseLayer : public Layer {
 
 /// What is registered of such a layer: one bottom, one top.
 template <typename L>
-LayerType elementwise_type(const std::string& name, const std::string& help, const std::string& options = "") {
+LayerType elementwise_type(const std::string& name, const std::string& help, const std::string& options = "",
+                           LayerFamily family = LayerFamily::kActivation) {
   return {.name = name,
           .help = help,
           .options = options,
@@ -56,7 +57,9 @@ LayerType elementwise_type(const std::string& name, const std::string& help, con
           .max_bottoms = 1,
           .min_tops = 1,
           .max_tops = 1,
-          .make = make_layer<L>};
+          .make = make_layer<L>,
+          .family = family,
+          .stacks = true};
 }
 
 }  // namespace cortado

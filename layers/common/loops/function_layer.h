@@ -67,8 +67,9 @@ class FunctionLayer : public ElementwiseLayer {
 
 /// What is registered of such a layer. `options`: a field of LayerParameter that is accepted and says nothing.
 template <typename Function>
-LayerType function_type(const std::string& name, const std::string& help, const std::string& options = "") {
-  return elementwise_type<FunctionLayer<Function>>(name, help, options);
+LayerType function_type(const std::string& name, const std::string& help, const std::string& options = "",
+                        LayerFamily family = LayerFamily::kActivation) {
+  return elementwise_type<FunctionLayer<Function>>(name, help, options, family);
 }
 
 }  // namespace

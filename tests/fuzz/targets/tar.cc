@@ -1,14 +1,16 @@
-// An archive, and the lines of tables.
-#include "data/formats/tar.h"
-
+// Archives of every kind, and the lines of tables.
+#include "data/archive/archive.h"
 #include "data/convert/csv.h"
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {
   const std::string path = FuzzedFile(input).path();
   expect_answer([&] {
-    for (const data::TarMember& member : data::read_tar(path))
-      data::read_tar_member(path, member.offset, std::min<int64_t>(member.size, 1000));
+    data::Archives archives;
+    for (data::ArchiveMember& member : archives.list(path)) {
+      member.size = std::min<int64_t>(member.size, 1000);
+      archives.read(path, member);
+    }
   });
   std::string wrong;
   data::csv_cells(input, data::csv_separator(input), wrong);
