@@ -31,19 +31,13 @@ bool leaves_folder(const std::string& name) {
 
 /// A file without a name, in the folder for such.
 Descriptor nameless_file() {
-  const auto refuse = [](const std::string& folder, const std::string& why) {
-    throw file_error(ExitCode::kIo, folder, "a packed archive cannot be unpacked here: " + why,
-                     "TMPDIR names another folder");
-  };
-  std::filesystem::path folder;
-  try {
-    folder = std::filesystem::temp_directory_path();
-  } catch (const std::filesystem::filesystem_error& error) {
-    refuse(error.path1(), error.code().message());
-  }
-  std::string path = folder / "cortado-XXXXXX";
+  const char* given = std::getenv("TMPDIR");  // the standard library does not say which folder it failed to find
+  const std::string folder = given && *given ? given : "/tmp";
+  std::string path = folder + "/cortado-XXXXXX";
   Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
-  if (!file.ok()) refuse(folder, why_not_opened(errno));
+  if (!file.ok())
+    throw file_error(ExitCode::kIo, folder, "a packed archive cannot be unpacked here: " + why_not_opened(errno),
+                     "TMPDIR names another folder");
   ::unlink(path.c_str());
   return file;
 }

@@ -30,6 +30,7 @@ ENDS = {
 ENVIRONMENT = {
     'engine/core/log.cc': "GLOG_minloglevel, as glog reads it, where the process's log is not a program's",
     'engine/core/cpu/restart.cc': 'called by programs alone, first thing in main()',
+    'data/archive/archive.cc': 'TMPDIR, the folder of temporary files',
     'data/image/image_module.cc': 'OpenCV reads its limits when it is loaded, there alone',
     'engine/kernels/cpu/gemm_openblas.cc': 'OpenBLAS makes its threads when it is loaded, by its environment alone',
     'engine/ranks/gloo/engine.cc': LAUNCHER,
