@@ -147,6 +147,14 @@ function(cortado_alone)
   endforeach()
 endfunction()
 
+# cortado_module(NAME SOURCE...): libNAME.so, which the program loads when something wants it, beside itself; so that
+# the program does not link the large libraries that it brings along. Link those afterwards.
+function(cortado_module name)
+  add_library(${name} SHARED ${ARGN})
+  target_compile_options(${name} PRIVATE ${CORTADO_WARNINGS} ${CORTADO_HARDENING})
+  target_include_directories(${name} PRIVATE ${CORTADO_INCLUDES})
+endfunction()
+
 # cortado_target(NAME): include paths, flags, unity sources and, for .cu files, the compiler that this build uses for
 # them. They do arithmetic: they are optimised fully, whatever the rest of the target is.
 function(cortado_target name)

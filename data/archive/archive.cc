@@ -173,11 +173,9 @@ std::string Archives::read(const std::string& path, const ArchiveMember& member)
   std::string content(size_t(member.size), '\0'), why;
   const Descriptor archive = member.packed ? Descriptor() : open_regular_file(path, why);
   const int file = member.packed ? unpacked_.fd() : archive.fd();
-  for (size_t done = 0; done < content.size() && why.empty();) {
-    const ssize_t got = ::pread(file, content.data() + done, content.size() - done, member.offset + int64_t(done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) why = got < 0 ? std::strerror(errno) : "it is shorter than it was";
-    done += size_t(std::max<ssize_t>(got, 0));
+  if (why.empty()) {
+    const int64_t got = read_at(file, content.data(), content.size(), member.offset);
+    if (got < int64_t(content.size())) why = got < 0 ? std::strerror(errno) : "it is shorter than it was";
   }
   if (!why.empty()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
   return content;

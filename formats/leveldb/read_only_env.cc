@@ -51,15 +51,9 @@ class FileOnDisk : public ReadFile {
   using ReadFile::Read;
 
   Status Read(uint64_t offset, size_t n, Slice* bytes, char* scratch) const override {
-    size_t have = 0;
-    while (have < n) {
-      const ssize_t got = ::pread(file_.fd(), scratch + have, n - have, off_t(offset + have));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) return Status::IOError(path_, std::strerror(errno));
-      if (got == 0) break;
-      have += size_t(got);
-    }
-    *bytes = Slice(scratch, have);
+    const int64_t have = read_at(file_.fd(), scratch, n, int64_t(offset));
+    if (have < 0) return Status::IOError(path_, std::strerror(errno));
+    *bytes = Slice(scratch, size_t(have));
     return {};
   }
 

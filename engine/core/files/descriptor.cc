@@ -28,6 +28,18 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) ::close(fd_);
 }
 
+int64_t read_at(int fd, void* to, size_t bytes, int64_t offset) {
+  size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(fd, static_cast<char*>(to) + done, bytes - done, off_t(offset) + off_t(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return -1;
+    if (got == 0) break;
+    done += size_t(got);
+  }
+  return int64_t(done);
+}
+
 bool is_named(int fd, const std::string& path) {
   struct stat open, named;
   return ::fstat(fd, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -26,6 +28,10 @@ class Descriptor {
  private:
   int fd_ = -1;
 };
+
+/// Reads `bytes` from `offset` on, over interruptions. Returns how many there were before the file's end; -1 on an
+/// error, with errno.
+int64_t read_at(int fd, void* to, size_t bytes, int64_t offset);
 
 /// Whether `path` names that open file still: it may have been removed, or replaced by another, meanwhile.
 bool is_named(int fd, const std::string& path);
