@@ -18,7 +18,7 @@
 #include "net/net.h"
 #include "proto/weights/weights_file.h"
 #include "solvers/device_training.h"
-#include "solvers/schedule.h"
+#include "solvers/iteration_plan.h"
 #include "solvers/weight_update.h"
 
 namespace cortado::bench {
@@ -67,19 +67,20 @@ class Trainer {
     auto& choices = context_.handle<kernels::KernelCache>();
     choices.set_budget(kernels::KernelCache::default_budget(context_));
     if (!settings.choices.empty()) choices.load(kernels::read_kernel_cache(settings.choices, kernels::machine_name()));
-    config_.set_type("SGD");
-    config_.set_momentum(0.9f);
-    config_.set_weight_decay(0.0005f);
-    rates_ = fixed_rates(config_, rate);
+    rates_ = {.rate = rate, .momentum = 0.9F, .weight_decay = 0.0005F};
+    caffe::SolverParameter config;
+    config.set_type("SGD");
+    config.set_momentum(rates_.momentum);
+    plan_ = iteration_plan_of(config);
     graph::BuildOptions options;
     options.state.set_phase(caffe::TRAIN);
-    options.transient_gradients = updates_within_backward(config_, context_);
+    options.transient_gradients = plan_.updates_within_backward(context_);
     options.recompute = settings.recompute;
     net_ = make_net(std::make_shared<NetFile>(read_net(net)), options, context_);
     if (!settings.weights.empty()) net_->load_weights(read_weights(settings.weights), settings.weights);
     for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
-    update_.emplace(config_, *net_);
-    if (!context_.device.is_cpu()) device_.emplace(config_, update_->rule(), *net_, update_->entries());
+    update_.emplace(plan_, *net_);
+    if (!context_.device.is_cpu()) device_.emplace(plan_, *net_, update_->entries());
   }
 
   Net& net() { return *net_; }
@@ -114,7 +115,7 @@ class Trainer {
  private:
   Context context_;
   StepRates rates_;
-  caffe::SolverParameter config_;
+  IterationPlan plan_;
   std::unique_ptr<Net> net_;
   std::optional<WeightUpdate> update_;
   std::optional<DeviceTraining> device_;

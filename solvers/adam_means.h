@@ -6,14 +6,21 @@
 
 #include <cmath>
 
+#include "solvers/field_checks.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
 
 struct AdamMeans {
+  static constexpr int kHistories = 2;
   float beta1, beta2, delta;
   explicit AdamMeans(const caffe::SolverParameter& config)
-      : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {}
+      : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {
+    check_delta(config);
+    check_mean_momentum(config);
+    check_fraction("momentum2", config.momentum2());
+    check_no_layer_rates(config);
+  }
 
   /// The direction of what histories 0 and 1 hold.
   CORTADO_HD float direction(const WeightStep& on, int64_t i) const {
@@ -29,16 +36,9 @@ struct AdamMeans {
     return direction(on, i);
   }
 
-  static void check(const caffe::SolverParameter& config) {
-    check_delta(config);
-    check_mean_momentum(config);
-    check_fraction("momentum2", config.momentum2());
-    check_no_layer_rates(config);
-  }
-
-  static Correction correction(const caffe::SolverParameter& config, int64_t iter) {
-    const double t = double(iter + 1), beta1 = config.momentum(), beta2 = config.momentum2();
-    return {.mean = float(1 / (1 - std::pow(beta1, t))), .square = float(1 / (1 - std::pow(beta2, t)))};
+  Correction correction(int64_t iter) const {
+    const double t = double(iter + 1);
+    return {.mean = float(1 / (1 - std::pow(double(beta1), t))), .square = float(1 / (1 - std::pow(double(beta2), t)))};
   }
 };
 

@@ -5,9 +5,8 @@
 #include "core/process/unix_seconds.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/run_conditions.h"
+#include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
-#include "solvers/snapshot_hdf5.h"
-#include "solvers/snapshot_pruning.h"
 
 namespace cortado {
 
@@ -18,8 +17,8 @@ constexpr int64_t kOtherParts = 500'000;  ///< of a state besides its histories:
 
 }  // namespace
 
-Checkpointer::Checkpointer(TrainState& state, Evaluation& evaluation, Observers& observers)
-    : state_(state), evaluation_(evaluation), observers_(observers), run_(random_id()) {}
+Checkpointer::Checkpointer(TrainState& state, Iteration& iteration, Evaluation& evaluation, Observers& observers)
+    : state_(state), iteration_(iteration), evaluation_(evaluation), observers_(observers), run_(random_id()) {}
 
 void Checkpointer::begin(RunStart start) {
   lock_ = std::move(start.lock);
@@ -27,7 +26,7 @@ void Checkpointer::begin(RunStart start) {
   started_from_ = std::move(start.weights);
   if (start.snapshot) restore(*start.snapshot);
   state_.progress.start_iter = iter();
-  if (state_.share.is_first() && writes_snapshots(config())) {
+  if (state_.share.is_first() && plan().any()) {
     check_parts();
     check_space();
   }
@@ -39,8 +38,10 @@ void Checkpointer::begin(RunStart start) {
 void Checkpointer::restore(const Snapshot& snapshot) {
   log_info() << "Restoring previous solver status from " << snapshot.state_path;
   state_.load(snapshot);
+  iteration_.load_histories(snapshot.state, snapshot.state_path);
+  if (snapshot.exact()) iteration_.load(snapshot.state.training());
   resumed_from_ = snapshot.state_path;
-  if (snapshot.state_path == snapshot_paths(config(), iter()).state) newest_ = iter();
+  if (snapshot.state_path == plan().paths(iter()).state) state_.newest_snapshot = iter();
   if (state_.average) restore_average(snapshot);
   if (snapshot.exact()) {
     const caffe::TrainingState& training = snapshot.state.training();
@@ -74,12 +75,13 @@ caffe::SolverState Checkpointer::state_message() {
   save_conditions(state_.net, training);
   evaluation_.save(training);
   state_.save(message);
-  if (state_.local) state_.local->save_histories(training);
+  iteration_.save(training);
+  iteration_.save_histories(training);
   return message;
 }
 
 void Checkpointer::write() {
-  gather_history();
+  iteration_.gather_histories();
   if (!state_.share.is_first()) return;
   take_lock();
   write_gathered();
@@ -87,42 +89,35 @@ void Checkpointer::write() {
 
 /// What the first rank knows: whether there is one of this iteration.
 bool Checkpointer::agrees_to_write() {
-  uint64_t wanted = newest_ != iter();
+  uint64_t wanted = state_.newest_snapshot != iter();
   if (ranks::Engine* engine = state_.share.engine)
     engine->broadcast(reinterpret_cast<std::byte*>(&wanted), sizeof wanted, 0);
   return wanted != 0;
 }
 
-void Checkpointer::gather_history() {
-  if (state_.local) return state_.local->gather_histories();
-  if (!state_.update.is_sliced()) return;
-  state_.update.gather(*state_.share.engine, slices_of_ranks(state_.net, state_.share.ranks()), 0);
-}
-
 void Checkpointer::write_gathered() {
-  const SnapshotPaths paths = snapshot_paths(config(), iter());
+  const SnapshotPaths paths = plan().paths(iter());
   WeightAverage* average = state_.average ? &*state_.average : nullptr;
   if (average) {
     const ShownAverage shown(average, true);
     write_average(paths, state_.net);
   }
   const ShownAverage hidden(average, false);
-  write_snapshot(paths, state_.net, config().snapshot_diff(), state_.update, state_message());
-  state_.update.drop_whole();
-  if (state_.local) state_.local->drop_histories();
-  newest_ = iter();
+  write_snapshot(paths, state_.net, plan().diffs, state_.update, state_message());
+  iteration_.drop_histories();
+  state_.newest_snapshot = iter();
   observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
 }
 
 void Checkpointer::take_lock() {
   if (lock_) return;
-  lock_ = std::make_unique<SnapshotLock>(config().snapshot_prefix(), holder_);
+  lock_ = std::make_unique<SnapshotLock>(plan().prefix, holder_);
   set_others_aside();
 }
 
 void Checkpointer::try_write() {
   const bool wanted = agrees_to_write();
-  if (wanted) gather_history();
+  if (wanted) iteration_.gather_histories();
   if (!state_.share.is_first()) return;
   try {
     take_lock();
@@ -132,7 +127,8 @@ void Checkpointer::try_write() {
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;
     failure_ = error;
-    const std::string kept = newest_ >= 0 ? "; that of iteration " + std::to_string(newest_) + " is kept" : "";
+    const std::string kept =
+        state_.newest_snapshot >= 0 ? "; that of iteration " + std::to_string(state_.newest_snapshot) + " is kept" : "";
     log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message
                 << kept;
     warn("training continues without this snapshot; the next one is tried when it is due");
@@ -143,10 +139,10 @@ void Checkpointer::try_write() {
 /// before it stays the best.
 void Checkpointer::keep_what_is_wanted() {
   const int64_t best = evaluation_.best_iter();
-  if (best >= 0) link_best(config(), best);
-  if (config().keep_last() <= 0 || newest_ < 0) return;
-  if (prune_snapshots({config().snapshot_prefix(), run_, config().keep_last(), {best}}) < 0)
-    warn("the snapshot of iteration " + std::to_string(newest_) +
+  if (best >= 0) link_best(plan(), best);
+  if (plan().keep_last <= 0 || state_.newest_snapshot < 0) return;
+  if (prune_snapshots({plan().prefix, run_, plan().keep_last, {best}}) < 0)
+    warn("the snapshot of iteration " + std::to_string(state_.newest_snapshot) +
          " cannot be read back whole: older ones are kept, whatever keep_last says");
 }
 
@@ -155,7 +151,7 @@ void Checkpointer::keep_what_is_wanted() {
 void Checkpointer::set_others_aside() {
   const Progress& progress = state_.progress;
   if (progress.start_iter >= progress.max_iter) return;
-  const std::string& prefix = config().snapshot_prefix();
+  const std::string& prefix = plan().prefix;
   const int64_t start = resumed_from_.empty() ? -1 : progress.start_iter;
   const SetAside aside = set_later_snapshots_aside(prefix, start, started_from_);
   if (aside.folder.empty()) return;
@@ -167,9 +163,8 @@ void Checkpointer::set_others_aside() {
 
 /// What cannot be read back must not be found out when it is needed.
 void Checkpointer::check_parts() {
-  if (config().snapshot_format() == caffe::SolverParameter::HDF5) return;
-  const int64_t shards = state_.local ? state_.share.shards : 1,
-                parts = kPartsOfABlob * int64_t(state_.update.history_blobs()) * shards;
+  if (plan().hdf5) return;
+  const int64_t shards = shards_with_history(), parts = kPartsOfABlob * int64_t(state_.update.history_blobs()) * shards;
   if (parts + kOtherParts > kMostStateParts)
     throw Error(ExitCode::kSnapshot,
                 "a snapshot would have " + std::to_string(parts) + " parts, for " + std::to_string(shards) +
@@ -179,18 +174,18 @@ void Checkpointer::check_parts() {
 
 void Checkpointer::check_space() {
   const int64_t average = state_.average ? state_.average->bytes() : 0;
-  const int64_t velocity = state_.local ? state_.net.plan().learned_bytes() : 0,
-                histories = state_.update.history_bytes() * (state_.local ? state_.share.shards : 1);
+  const int64_t velocity = shards_with_history() > 1 ? state_.net.plan().learned_bytes() : 0,
+                histories = state_.update.history_bytes() * shards_with_history();
   const int64_t size = state_.net.plan().weight_bytes() + histories + velocity + 2 * average,
-                room = free_bytes(config().snapshot_prefix());
-  const SnapshotPaths paths = snapshot_paths(config(), 0);
+                room = free_bytes(plan().prefix);
+  const SnapshotPaths paths = plan().paths(0);
   if (paths.hdf5) check_hdf5_snapshot(paths.weights, state_.net);
   if (!paths.hdf5 && size >= int64_t(1) << 31)
     throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold",
                 "snapshot_format: HDF5 has no such limit");
   if (room >= 0 && room < 2 * size)
     warn("a snapshot takes " + std::to_string(size >> 20) + " MiB, and only " + std::to_string(room >> 20) +
-         " MiB are free at " + config().snapshot_prefix());
+         " MiB are free at " + plan().prefix);
 }
 
 }  // namespace cortado

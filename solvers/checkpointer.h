@@ -10,7 +10,8 @@
 
 #include "core/error.h"
 #include "solvers/evaluation.h"
-#include "solvers/observers.h"
+#include "solvers/iteration.h"
+#include "solvers/observer.h"
 #include "solvers/run_start.h"
 #include "solvers/train_state.h"
 
@@ -19,7 +20,7 @@ namespace cortado {
 class Checkpointer {
  public:
   /// References outlive this.
-  Checkpointer(TrainState& state, Evaluation& evaluation, Observers& observers);
+  Checkpointer(TrainState& state, Iteration& iteration, Evaluation& evaluation, Observers& observers);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
@@ -35,20 +36,19 @@ class Checkpointer {
   /// disk refuses is reported and kept as failure() until a later one is written.
   void try_write();
 
-  /// The iteration of the newest snapshot that is whole; -1: none yet.
-  int64_t newest() const { return newest_; }
   const std::optional<Error>& failure() const { return failure_; }
   const std::string& resumed_from() const { return resumed_from_; }  ///< path of the state, or ""
   /// The identity of the training: that of the snapshot, or a new one.
   const std::string& run() const { return run_; }
 
  private:
-  const caffe::SolverParameter& config() const { return state_.config; }
+  const SnapshotPlan& plan() const { return state_.config.snapshots; }
   int64_t iter() const { return state_.progress.iter; }
+  /// With local_steps each shard has a history of its own.
+  int64_t shards_with_history() const { return state_.config.iteration.local_steps > 1 ? state_.share.shards : 1; }
   void warn(const std::string& text) { observers_.warn(state_.progress, text); }
   caffe::SolverState state_message();
   bool agrees_to_write();
-  void gather_history();
   void write_gathered();
   void take_lock();
   void keep_what_is_wanted();
@@ -59,13 +59,13 @@ class Checkpointer {
   void set_others_aside();
 
   TrainState& state_;
+  Iteration& iteration_;
   Evaluation& evaluation_;
   Observers& observers_;
   std::unique_ptr<SnapshotLock> lock_;  ///< null until the first snapshot, where the start had none
   SnapshotLock::Holder holder_ = SnapshotLock::Holder::kTraining;
   std::vector<std::string> started_from_;  ///< files of weights
   std::string run_, resumed_from_;
-  int64_t newest_ = -1;
   std::optional<Error> failure_;
 };
 

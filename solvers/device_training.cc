@@ -2,9 +2,9 @@
 
 namespace cortado {
 
-DeviceTraining::DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                               const std::vector<WeightStep>& entries, const RankShare& share)
-    : config_(config), net_(net), update_(config, rule, net, entries) {
+DeviceTraining::DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries,
+                               const RankShare& share)
+    : plan_(plan), net_(net), update_(plan, net, entries) {
   net.scale_losses(update_.loss_scale());
   if (share.shards > 1) shards_.emplace(net, share, update_);
 }
@@ -31,9 +31,9 @@ void DeviceTraining::begin(int64_t iter) {
 
 /// `reader` is told of the last pass's gradients.
 void DeviceTraining::run_shard(uint64_t first_pass, bool verbose, GradientReader* reader) {
-  for (int k = 0; k < config_.iter_size(); ++k) {
+  for (int k = 0; k < plan_.iter_size; ++k) {
     stage(first_pass + uint64_t(k));
-    if (reader && k + 1 == config_.iter_size())
+    if (reader && k + 1 == plan_.iter_size)
       pass(k, reader);
     else if (verbose || !net_.stages_all_host_work())
       pass(k);
@@ -45,7 +45,7 @@ void DeviceTraining::run_shard(uint64_t first_pass, bool verbose, GradientReader
 void DeviceTraining::run_shards(uint64_t first_pass, bool verbose, int requests) {
   for (int64_t index = 0; index < shards_->count(); ++index) {
     shards_->begin_shard(index);
-    run_shard(first_pass + uint64_t(shards_->number(index) * config_.iter_size()), verbose, shards_->reader(index));
+    run_shard(first_pass + uint64_t(shards_->number(index) * plan_.iter_size), verbose, shards_->reader(index));
     shards_->end_shard(index);
   }
   shards_->end_iteration(requests, slot(latest_));
@@ -53,7 +53,7 @@ void DeviceTraining::run_shards(uint64_t first_pass, bool verbose, int requests)
 
 void DeviceTraining::run_passes(int64_t iter, bool verbose, int requests) {
   begin(iter);
-  const uint64_t first_pass = uint64_t(iter) * uint64_t(passes_per_iteration(config_));
+  const uint64_t first_pass = uint64_t(iter) * uint64_t(plan_.passes());
   if (shards_)
     run_shards(first_pass, verbose, requests);
   else

@@ -21,8 +21,8 @@ namespace cortado {
 class DeviceTraining {
  public:
   /// As DeviceUpdate.
-  DeviceTraining(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                 const std::vector<WeightStep>& entries, const RankShare& share = {});
+  DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries,
+                 const RankShare& share = {});
 
   /// As DeviceShards. Nothing where an iteration has one shard.
   void connect(const std::string& engine);
@@ -57,14 +57,14 @@ class DeviceTraining {
   using Positions = std::vector<std::pair<std::string, uint64_t>>;
 
   static int slot(int64_t iter) { return int(iter % 2); }
-  bool is_one_graph() const { return passes_per_iteration(config_) == 1 && net_.stages_all_host_work(); }
+  bool is_one_graph() const { return plan_.passes() == 1 && net_.stages_all_host_work(); }
   void begin(int64_t iter);
   void stage(uint64_t number);
   void pass(int k, GradientReader* reader = nullptr);
   void run_shard(uint64_t first_pass, bool verbose, GradientReader* reader);
   void run_shards(uint64_t first_pass, bool verbose, int requests);
 
-  const caffe::SolverParameter& config_;
+  const IterationPlan& plan_;
   Net& net_;
   DeviceUpdate update_;
   std::optional<DeviceShards> shards_;  ///< where an iteration has several

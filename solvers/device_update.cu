@@ -2,7 +2,6 @@
 
 #include "core/loops/reduce_pieces.h"
 #include "solvers/device_update.h"
-#include "solvers/rank_share.h"
 
 namespace cortado {
 
@@ -103,10 +102,9 @@ struct Control {
 
 }  // namespace
 
-DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-                           const std::vector<WeightStep>& entries)
-    : config_(config),
-      rule_(rule),
+DeviceUpdate::DeviceUpdate(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries)
+    : plan_(plan),
+      rule_(*plan.rule),
       net_(net),
       context_(net.context()),
       scales_(context_.precision == Precision::kFp16),
@@ -119,8 +117,6 @@ DeviceUpdate::DeviceUpdate(const caffe::SolverParameter& config, const UpdateRul
   first.loss_scale = scales_ ? kFirstLossScale : 1;
   write(first);
 }
-
-namespace {}  // namespace
 
 void DeviceUpdate::make_tables(const std::vector<WeightStep>& entries) {
   std::vector<Piece> pieces;
@@ -162,12 +158,12 @@ void DeviceUpdate::make_copies() {
 }
 
 void DeviceUpdate::begin(int64_t iter, const StepRates& rates) {
-  const IterationStep input{.rates = rates, .correction = rule_.correction(config_, iter), .iter = iter};
+  const IterationStep input{.rates = rates, .correction = rule_.correction(iter), .iter = iter};
   for_each(context_, 1, PutInput{reinterpret_cast<IterationStep*>(input_.data()), input});
 }
 
 void DeviceUpdate::add_loss(const float* loss, bool first) {
-  for_each(context_, 1, AddLoss{state(), loss, 1.0f / float(config_.iter_size()), first});
+  for_each(context_, 1, AddLoss{state(), loss, 1.0f / float(plan_.iter_size), first});
 }
 
 const SumOfSquares* DeviceUpdate::sum_squares() {
@@ -182,11 +178,11 @@ void DeviceUpdate::apply() {
   const Control control{.state = state(),
                         .input = reinterpret_cast<const IterationStep*>(input_.data()),
                         .squares = sum_squares(),
-                        .share = 1.0f / float(passes_per_iteration(config_)),
-                        .most = config_.clip_gradients(),
+                        .share = 1.0f / float(plan_.passes()),
+                        .most = plan_.clip_gradients,
                         .scales = scales_};
   for_each(context_, 1, control);
-  rule_.update_all(context_, config_, table_, &state()->step);
+  rule_.update_all(context_, table_, &state()->step);
 }
 
 StepState DeviceUpdate::seen(int slot) {

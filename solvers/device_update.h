@@ -19,7 +19,7 @@
 #include "core/device/device_memory.h"
 #include "core/device/late_copy.h"
 #include "net/net.h"
-#include "solvers/update_rule.h"
+#include "solvers/iteration_plan.h"
 
 namespace cortado {
 
@@ -45,8 +45,7 @@ struct SumOfSquares;
 class DeviceUpdate {
  public:
   /// `entries` per param, as IterationStep::of() takes them (WeightUpdate::entries()); all references outlive this.
-  DeviceUpdate(const caffe::SolverParameter& config, const UpdateRule& rule, Net& net,
-               const std::vector<WeightStep>& entries);
+  DeviceUpdate(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries);
 
   /// Tells the device what the next apply() is to be. Not to be recorded.
   void begin(int64_t iter, const StepRates& rates);
@@ -73,7 +72,7 @@ class DeviceUpdate {
   void make_copies();
   const SumOfSquares* sum_squares();
 
-  const caffe::SolverParameter& config_;
+  const IterationPlan& plan_;
   const UpdateRule& rule_;
   Net& net_;
   Context& context_;

@@ -2,7 +2,7 @@
 
 #include "core/files/file.h"
 #include "core/log.h"
-#include "solvers/layer_states.h"
+#include "solvers/run_conditions.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {
@@ -20,31 +20,24 @@ Evaluation::Evaluation(SolverNets& nets, TrainState& state, Observers& observers
 }
 
 void Evaluation::make_testers(SolverNets& nets) {
-  const ApVersion version = ap_version_of(config().ap_version());
+  const ApVersion version = plan().ap_version;
   const TestShare share =
       dealt_out_ ? TestShare{state_.share.engine->rank(), state_.share.engine->ranks()} : TestShare{};
   for (size_t i = 0; i < nets.tests.size(); ++i) {
-    if (config().test_epoch())
+    if (plan().by_epoch)
       testers_.emplace_back(*nets.tests[i], nets.tails[i].get(), int(i), nets.test_records[i], version, share);
     else
-      testers_.emplace_back(*nets.tests[i], int(i), config().test_iter(int(i)), version, share);
+      testers_.emplace_back(*nets.tests[i], int(i), plan().batches[i], version, share);
   }
 }
 
 void Evaluation::find_metrics(const SolverNets& nets) {
   std::vector<const std::vector<NetOutput>*> outputs;
   for (const auto& test : nets.tests) outputs.push_back(&test->outputs());
-  if (!config().plateau_metric().empty())
-    plateau_metric_ = find_metric(outputs, config().plateau_metric(), "plateau_metric");
-  if (config().has_early_stop())
-    early_stop_.emplace(config().early_stop(),
-                        find_metric(outputs, config().early_stop().metric(), "early_stop.metric"));
-  if (config().has_keep_best()) kept_best_.emplace(find_metric(outputs, config().keep_best(), "keep_best"));
-}
-
-bool Evaluation::is_due(int64_t iter) const {
-  return config().test_interval() > 0 && iter % config().test_interval() == 0 &&
-         (iter > 0 || config().test_initialization());
+  if (!plan().plateau_metric.empty()) plateau_metric_ = find_metric(outputs, plan().plateau_metric, "plateau_metric");
+  if (plan().early_stop)
+    early_stop_.emplace(*plan().early_stop, find_metric(outputs, plan().early_stop->metric(), "early_stop.metric"));
+  if (plan().keep_best) kept_best_.emplace(find_metric(outputs, *plan().keep_best, "keep_best"));
 }
 
 void Evaluation::begin() {
@@ -78,9 +71,8 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
     log_info() << "Test interrupted.";
     return false;
   }
-  if (config().test_compute_loss()) log_info() << "Test loss: " << Shown{tester.loss()};
-  if (config().show_per_class_result())
-    log_average_precisions(tester.detections(), ap_version_of(config().ap_version()));
+  if (plan().logs_loss) log_info() << "Test loss: " << Shown{tester.loss()};
+  if (plan().logs_classes) log_average_precisions(tester.detections(), plan().ap_version);
   log_scores("Test", tester.scores());
   tester.say_once_what_differs();
   keep_best(index);
@@ -121,7 +113,7 @@ void Evaluation::log_best() const {
   if (!early_stop_) return;
   for (const BestTestScore& best : best_) {
     if (best.name != early_stop_->metric().name) continue;
-    const SnapshotPaths paths = snapshot_paths(config(), best.iter);
+    const SnapshotPaths paths = state_.config.snapshots.paths(best.iter);
     const std::string& weights = state_.average ? paths.average : paths.weights;
     log_info() << "The best " << best.name << " is " << Shown{best.value} << ", after " << best.iter << " iterations"
                << (file_exists(weights) ? ": " + weights : "");

@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "solvers/early_stop.h"
-#include "solvers/kept_best.h"
-#include "solvers/observers.h"
+#include "solvers/observer.h"
 #include "solvers/solver_nets.h"
 #include "solvers/tester.h"
 #include "solvers/train_state.h"
@@ -32,7 +31,7 @@ class Evaluation {
   Evaluation& operator=(const Evaluation&) = delete;
 
   /// Whether tests are to run once so many iterations are done.
-  bool is_due(int64_t iter) const;
+  bool is_due(int64_t iter) const { return plan().is_due(iter); }
   /// Runs all test nets. False: `calls` ended it. Until begin() a snapshot is then, and where early_stop ends the run,
   /// of the moment before the first of these tests, which a resumed run does again.
   bool run(const TestCalls& calls);
@@ -58,7 +57,7 @@ class Evaluation {
   bool run_one(size_t index, const TestCalls& calls);
   void keep_best(size_t index);
   void use_score(size_t index, const TestCalls& calls);
-  const caffe::SolverParameter& config() const { return state_.config; }
+  const TestPlan& plan() const { return state_.config.tests; }
 
   TrainState& state_;
   Observers& observers_;

@@ -1,5 +1,5 @@
 #include "core/loops/reduce_pieces.h"
-#include "solvers/gradient_norm.h"
+#include "solvers/update_rule.h"
 
 namespace cortado {
 

@@ -45,6 +45,7 @@ struct LayerRate {
 
 template <typename Rule>
 struct WithLayerRate {
+  static constexpr int kHistories = Rule::kHistories;
   Rule rule;
   LayerRate layer;
   explicit WithLayerRate(const caffe::SolverParameter& config) : rule(config), layer(config) {}
@@ -53,20 +54,11 @@ struct WithLayerRate {
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const { rule(on, i); }
 };
 
-inline bool has_layer_rates(const caffe::SolverParameter& config) { return config.larc() || config.local_lr_auto(); }
-
 /// A rule that runs with layer rates where the solver wants them. History 0 is its velocity.
 template <typename Rule>
-UpdateRule rule_with_layer_rates(const RuleWords& words) {
-  UpdateRule rule = rule_of<Rule>(words);
-  rule.update = [](Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch) {
-    (has_layer_rates(config) ? update_one<WithLayerRate<Rule>> : update_one<Rule>)(context, config, on, scratch);
-  };
-  rule.update_all = [](Context& context, const caffe::SolverParameter& config, const WeightTable& on,
-                       const IterationStep* step) {
-    (has_layer_rates(config) ? update_table<WithLayerRate<Rule>> : update_table<Rule>)(context, config, on, step);
-  };
-  return rule;
+std::shared_ptr<const UpdateRule> make_rule_with_layer_rates(const caffe::SolverParameter& config) {
+  if (config.larc() || config.local_lr_auto()) return make_rule<WithLayerRate<Rule>>(config);
+  return make_rule<Rule>(config);
 }
 
 }  // namespace cortado

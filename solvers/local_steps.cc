@@ -29,21 +29,33 @@ std::vector<int64_t> offsets_of(const std::vector<std::span<float>>& places) {
 
 }  // namespace
 
-LocalSteps::LocalSteps(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& first)
-    : config_(config),
-      net_(net),
-      share_(share),
-      updates_({&first}),
-      places_(weight_places(net)),
+LocalSteps::LocalSteps(TrainState& state, Observers& observers)
+    : Iteration(state, observers),
+      plan_(state.config.iteration),
+      updates_({&state.update}),
+      places_(weight_places(net_)),
       offsets_(offsets_of(places_)),
       begin_(size_t(offsets_.back())),
       change_(begin_.size()),
-      velocity_(size_t(offsets_[net.params().size()])),
-      sums_(net.context(), offsets_.back(), share.range),
-      list_(net) {
-  for (int64_t index = 1; index < share.range.count; ++index)
-    updates_.push_back(more_.emplace_back(std::make_unique<WeightUpdate>(config, net)).get());
-  if (share.engine) exchange_.emplace(*share.engine, share.shards);
+      velocity_(size_t(offsets_[net_.params().size()])),
+      sums_(net_.context(), offsets_.back(), state.share.range),
+      list_(net_) {
+  for (int64_t index = 1; index < state.share.range.count; ++index)
+    updates_.push_back(more_.emplace_back(std::make_unique<WeightUpdate>(plan_, net_)).get());
+  if (state.share.engine) exchange_.emplace(*state.share.engine, state.share.shards);
+}
+
+/// As with gradients of shards; but each shard's weights have learned by the time that the losses are looked at.
+void LocalSteps::run(int asked, bool /*looked_at*/) {
+  const bool display = displays();
+  const ShardOutcome outcome = run_shards(state_.next_rates(iter()), asked, display);
+  requests_ |= outcome.requests;
+  require_finite(outcome.loss);
+  state_.take_loss(outcome.loss);
+  finish();
+  if (display) log_display();
+  add_to_average();
+  complete();
 }
 
 void LocalSteps::copy_out(std::vector<float>& to) const {
@@ -55,36 +67,36 @@ void LocalSteps::copy_in(const std::vector<float>& from) {
     std::copy_n(from.data() + offsets_[i], places_[i].size(), places_[i].data());
 }
 
-ShardOutcome LocalSteps::run(int64_t iter, uint64_t first_pass, const StepRates& rates, int requests, bool verbose) {
+/// All passes and updates of this rank's shards. The net has the last shard's weights then.
+ShardOutcome LocalSteps::run_shards(const StepRates& rates, int asked, bool verbose) {
   copy_out(begin_);
   std::vector<double> losses;
-  for (int64_t index = 0; index < share_.range.count; ++index) {
+  for (int64_t index = 0; index < state_.share.range.count; ++index) {
     if (index > 0) copy_in(begin_);
-    losses.push_back(run_shard(index, first_pass, iter, rates, verbose && index == 0));
+    losses.push_back(run_shard(index, rates, verbose && index == 0));
     copy_out(change_);
     for (size_t i = 0; i < change_.size(); ++i) change_[i] -= begin_[i];
     sums_.add(net_.context(), index, change_.data());
   }
-  return gather_outcome(share_, losses, requests);
+  return gather_outcome(state_.share, losses, asked);
 }
 
 /// The mean loss of its passes. From weights that are no numbers there is nothing to go on from.
-double LocalSteps::run_shard(int64_t index, uint64_t first_pass, int64_t iter, const StepRates& rates, bool verbose) {
-  const int64_t steps = config_.local_steps();
-  const uint64_t first = first_pass + uint64_t((share_.range.first + index) * passes_of_shard(config_));
+double LocalSteps::run_shard(int64_t index, const StepRates& rates, bool verbose) {
+  const int64_t steps = plan_.local_steps, first = (state_.share.range.first + index) * plan_.passes_of_shard();
   double loss = 0;
   for (int64_t h = 0; h < steps && std::isfinite(loss); ++h)
-    loss += run_step(*updates_[size_t(index)], first + uint64_t(h * config_.iter_size()), iter * steps + h, rates,
-                     verbose && h == 0);
-  return loss / double(passes_of_shard(config_));
+    loss +=
+        run_step(*updates_[size_t(index)], first + h * plan_.iter_size, iter() * steps + h, rates, verbose && h == 0);
+  return loss / double(plan_.passes_of_shard());
 }
 
 /// The sum of the losses of iter_size passes, by whose mean gradient the weights are updated, unless it is no number.
-double LocalSteps::run_step(WeightUpdate& update, uint64_t first_pass, int64_t number, const StepRates& rates,
+double LocalSteps::run_step(WeightUpdate& update, int64_t first_pass, int64_t number, const StepRates& rates,
                             bool verbose) {
   double loss = 0;
-  for (int k = 0; k < config_.iter_size(); ++k) {
-    net_.context().pass = first_pass + uint64_t(k);
+  for (int k = 0; k < plan_.iter_size; ++k) {
+    net_.context().pass = state_.pass(first_pass + k);
     net_.forward();
     loss += net_.loss();
     if (!std::isfinite(loss)) return loss;
@@ -105,9 +117,10 @@ void LocalSteps::sum_up() {
   exchange_->wait();
 }
 
+/// The step of the weights that all have in common.
 void LocalSteps::finish() {
   sum_up();
-  const float rate = config_.outer_lr(), momentum = config_.outer_momentum(), shards = float(share_.shards);
+  const float rate = plan_.outer_lr, momentum = plan_.outer_momentum, shards = float(state_.share.shards);
   const int64_t learned = int64_t(velocity_.size());
   parallel_ranges(net_.context(), int64_t(change_.size()), kWorthAThread, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -127,37 +140,37 @@ void LocalSteps::finish() {
 /// Of each rank's shards, one behind the other, in bytes.
 std::vector<size_t> LocalSteps::history_places() const {
   std::vector<size_t> at = {0};
-  for (int rank = 0; rank < share_.ranks(); ++rank)
-    at.push_back(at.back() + size_t(ranks::range_of(rank, share_.ranks(), share_.shards).count) * history_bytes());
+  for (int rank = 0; rank < state_.share.ranks(); ++rank)
+    at.push_back(at.back() +
+                 size_t(ranks::range_of(rank, state_.share.ranks(), state_.share.shards).count) * history_bytes());
   return at;
 }
 
 void LocalSteps::gather_histories() {
-  if (!share_.engine) return;
+  if (!state_.share.engine) return;
   std::vector<std::byte> own;
   for (WeightUpdate* update : updates_) {
     const std::span<std::byte> history = update->history_memory();
     own.insert(own.end(), history.begin(), history.end());
   }
-  std::vector<size_t> send_at(size_t(share_.ranks()) + 1, own.size()), receive_at(send_at.size(), 0);
+  std::vector<size_t> send_at(size_t(state_.share.ranks()) + 1, own.size()), receive_at(send_at.size(), 0);
   send_at[kFirstRank] = 0;
-  if (share_.is_first()) {
+  if (state_.share.is_first()) {
     receive_at = history_places();
     all_histories_.resize(receive_at.back());
   }
-  share_.engine->all_to_all(own.data(), send_at, all_histories_.data(), receive_at);
+  state_.share.engine->all_to_all(own.data(), send_at, all_histories_.data(), receive_at);
 }
 
-void LocalSteps::scatter_histories() {
-  if (!share_.engine) return;
+void LocalSteps::share_histories() {
   std::vector<std::byte> own(updates_.size() * history_bytes());
-  std::vector<size_t> receive_at(size_t(share_.ranks()) + 1, own.size()), send_at(receive_at.size(), 0);
+  std::vector<size_t> receive_at(size_t(state_.share.ranks()) + 1, own.size()), send_at(receive_at.size(), 0);
   receive_at[kFirstRank] = 0;
-  if (share_.is_first()) {
+  if (state_.share.is_first()) {
     send_at = history_places();
     all_histories_.resize(send_at.back());
   }
-  share_.engine->all_to_all(all_histories_.data(), send_at, own.data(), receive_at);
+  state_.share.engine->all_to_all(all_histories_.data(), send_at, own.data(), receive_at);
   drop_histories();
   for (size_t i = 0; i < updates_.size(); ++i)
     std::memcpy(updates_[i]->history_memory().data(), own.data() + i * history_bytes(), history_bytes());
@@ -165,7 +178,7 @@ void LocalSteps::scatter_histories() {
 
 /// By the first rank. A process alone has all shards' where they are.
 std::span<std::byte> LocalSteps::history_of(int64_t shard) {
-  if (!share_.engine) return updates_[size_t(shard)]->history_memory();
+  if (!state_.share.engine) return updates_[size_t(shard)]->history_memory();
   return {all_histories_.data() + size_t(shard) * history_bytes(), history_bytes()};
 }
 
@@ -185,19 +198,19 @@ void LocalSteps::load(const caffe::TrainingState& training) {
 }
 
 void LocalSteps::save_histories(caffe::TrainingState& training) {
-  WeightUpdate one(config_, net_);
-  for (int64_t shard = 1; shard < share_.shards; ++shard) {
+  WeightUpdate one(plan_, net_);
+  for (int64_t shard = 1; shard < state_.share.shards; ++shard) {
     std::memcpy(one.history_memory().data(), history_of(shard).data(), history_bytes());
     for (size_t blob = 0; blob < one.history_blobs(); ++blob) one.save(blob, *training.add_shard_history());
   }
 }
 
 void LocalSteps::load_histories(const caffe::SolverState& state, const std::string& path) {
-  WeightUpdate one(config_, net_);
+  WeightUpdate one(plan_, net_);
   const auto& others = state.training().shard_history();
   const int64_t blobs = int64_t(one.history_blobs()), known = blobs > 0 ? 1 + others.size() / blobs : 1;
-  if (share_.engine) all_histories_.resize(size_t(share_.shards) * history_bytes());
-  for (int64_t shard = 0; shard < share_.shards; ++shard) {
+  if (state_.share.engine) all_histories_.resize(size_t(state_.share.shards) * history_bytes());
+  for (int64_t shard = 0; shard < state_.share.shards; ++shard) {
     const int64_t from = shard % known;
     google::protobuf::RepeatedPtrField<caffe::BlobProto> history = state.history();
     for (int64_t k = 0; from > 0 && k < blobs; ++k) *history.Mutable(int(k)) = others.Get(int((from - 1) * blobs + k));

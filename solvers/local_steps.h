@@ -13,57 +13,43 @@
 #include <string>
 #include <vector>
 
-#include "net/net.h"
 #include "ranks/shard_exchange.h"
 #include "ranks/shard_sums.h"
-#include "solvers/shard_outcome.h"
-#include "solvers/weight_list.h"
-#include "solvers/weight_update.h"
+#include "solvers/iteration.h"
 
 namespace cortado {
 
-class LocalSteps {
+class LocalSteps : public Iteration {
  public:
-  /// The net computes in the host's memory and was built for config.shards; `first` is of it, and this rank's first
-  /// shard's. All references outlive this.
-  LocalSteps(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& first);
+  LocalSteps(TrainState& state, Observers& observers);
 
-  /// All passes and updates of this rank's shards; the first pass of all shards has the number `first_pass`. The net
-  /// has the last shard's weights then. `requests`: this rank's. `verbose` as in WeightUpdate::apply().
-  ShardOutcome run(int64_t iter, uint64_t first_pass, const StepRates& rates, int requests, bool verbose);
-  /// The step of the weights that all have in common.
-  void finish();
+  /// The velocity v. Of a training without local steps there is none: it begins at zero.
+  void save(caffe::TrainingState& training) override;
+  void load(const caffe::TrainingState& training) override;
 
-  /// Collective: the first rank has the histories of all shards afterwards, until drop_histories(); and the way back
-  /// for histories that it has loaded or, where it has not, begun with.
-  void gather_histories();
-  void scatter_histories();
-  void drop_histories() { all_histories_ = {}; }
-
-  /// The velocity v.
-  void save(caffe::TrainingState& training);
-  /// Of a training without local steps there is none: it begins at zero.
-  void load(const caffe::TrainingState& training);
-  /// By the first rank, of gathered histories: those of all shards but the first, which a state has where Caffe's do.
-  void save_histories(caffe::TrainingState& training);
-  /// By the first rank, to be scattered. Where the state knows fewer shards the others begin as those. Throws
-  /// Error(kSnapshot) naming `path` where sizes do not fit.
-  void load_histories(const caffe::SolverState& state, const std::string& path);
+  void gather_histories() override;
+  void share_histories() override;
+  void drop_histories() override { all_histories_ = {}; }
+  /// Those of all shards but the first, which a state has where Caffe's do. Where the state knows fewer shards the
+  /// others begin as those.
+  void save_histories(caffe::TrainingState& training) override;
+  void load_histories(const caffe::SolverState& state, const std::string& path) override;
 
  private:
-  double run_shard(int64_t index, uint64_t first_pass, int64_t iter, const StepRates& rates, bool verbose);
-  double run_step(WeightUpdate& update, uint64_t first_pass, int64_t number, const StepRates& rates, bool verbose);
+  void run(int asked, bool looked_at) override;
+  ShardOutcome run_shards(const StepRates& rates, int asked, bool verbose);
+  double run_shard(int64_t index, const StepRates& rates, bool verbose);
+  double run_step(WeightUpdate& update, int64_t first_pass, int64_t number, const StepRates& rates, bool verbose);
   void copy_out(std::vector<float>& to) const;
   void copy_in(const std::vector<float>& from);
   void sum_up();
+  void finish();
   float* velocity_of(size_t blob);
   std::span<std::byte> history_of(int64_t shard);
   size_t history_bytes() const { return updates_[0]->history_memory().size(); }
   std::vector<size_t> history_places() const;
 
-  const caffe::SolverParameter& config_;
-  Net& net_;
-  const RankShare share_;
+  const IterationPlan& plan_;
   std::vector<std::unique_ptr<WeightUpdate>> more_;  ///< of this rank's other shards
   std::vector<WeightUpdate*> updates_;               ///< of its shards
   std::vector<std::span<float>> places_;             ///< what learns, then what layers keep

@@ -4,42 +4,95 @@
 #include <cmath>
 #include <numbers>
 
-#include "core/error.h"
 #include "core/text/text.h"
+#include "solvers/field_checks.h"
 
 namespace cortado {
 
 namespace {
 
 using Config = caffe::SolverParameter;
+using Rate = std::function<double(int64_t iter, int step)>;
 
-double fixed(const Config& config, int64_t, int) { return config.base_lr(); }
+std::string indexed(const char* field, int index) { return std::string(field) + "[" + std::to_string(index) + "]"; }
 
-double step(const Config& config, int64_t, int step) {
-  return config.base_lr() * std::pow(double(config.gamma()), step);
+Rate fixed(const Config& config) {
+  return [base = double(config.base_lr())](int64_t, int) { return base; };
 }
 
-double exponential(const Config& config, int64_t iter, int) {
-  return config.base_lr() * std::pow(double(config.gamma()), double(iter));
+Rate by_steps(const Config& config) {
+  return [base = config.base_lr(), gamma = double(config.gamma())](int64_t, int step) {
+    return base * std::pow(gamma, step);
+  };
 }
 
-double inverse(const Config& config, int64_t iter, int) {
-  return config.base_lr() * std::pow(1 + double(config.gamma()) * double(iter), -double(config.power()));
+Rate step(const Config& config) {
+  refuse_if(config.stepsize() <= 0, "stepsize",
+            "stepsize is " + std::to_string(config.stepsize()) + ": it must be positive");
+  return by_steps(config);
 }
 
-double polynomial(const Config& config, int64_t iter, int) {
-  const double left = std::max(0.0, 1 - double(iter) / config.max_iter()), least = config.min_lr();
-  return least + (config.base_lr() - least) * std::pow(left, double(config.power()));
+Rate multistep(const Config& config) {
+  for (int i = 1; i < config.stepvalue_size(); ++i)
+    refuse_if(config.stepvalue(i) < config.stepvalue(i - 1), indexed("stepvalue", i), "stepvalues must rise");
+  return by_steps(config);
 }
 
-double sigmoid(const Config& config, int64_t iter, int) {
-  return config.base_lr() / (1 + std::exp(-double(config.gamma()) * (double(iter) - config.stepsize())));
+Rate plateau(const Config& config) {
+  for (int i = 0; i < config.plateau_winsize_size(); ++i)
+    refuse_if(config.plateau_winsize(i) <= 0, indexed("plateau_winsize", i),
+              "plateau_winsize counts iterations: it must be positive");
+  refuse_if(config.plateau_min_delta() < 0, "plateau_min_delta", "plateau_min_delta must not be negative");
+  return by_steps(config);
 }
 
-double multifixed(const Config& config, int64_t iter, int) {
-  int stage = 0;
-  while (stage + 1 < config.stageiter_size() && iter > config.stageiter(stage)) ++stage;
-  return config.stagelr(stage);
+Rate exponential(const Config& config) {
+  return [base = config.base_lr(), gamma = double(config.gamma())](int64_t iter, int) {
+    return base * std::pow(gamma, double(iter));
+  };
+}
+
+Rate inverse(const Config& config) {
+  return [base = config.base_lr(), gamma = double(config.gamma()), power = double(config.power())](int64_t iter, int) {
+    return base * std::pow(1 + gamma * double(iter), -power);
+  };
+}
+
+void check_min_lr(const Config& config) {
+  refuse_if(config.min_lr() > config.base_lr(), "min_lr",
+            "min_lr is above base_lr, and the rate goes from the one to the other");
+}
+
+Rate polynomial(const Config& config) {
+  check_min_lr(config);
+  return [base = config.base_lr(), least = double(config.min_lr()), power = double(config.power()),
+          end = config.max_iter()](int64_t iter, int) {
+    return least + (base - least) * std::pow(std::max(0.0, 1 - double(iter) / end), power);
+  };
+}
+
+Rate sigmoid(const Config& config) {
+  return [base = config.base_lr(), gamma = double(config.gamma()), middle = config.stepsize()](int64_t iter, int) {
+    return base / (1 + std::exp(-gamma * (double(iter) - middle)));
+  };
+}
+
+Rate multifixed(const Config& config) {
+  const std::vector<float> rates(config.stagelr().begin(), config.stagelr().end());
+  const std::vector<int64_t> ends(config.stageiter().begin(), config.stageiter().end());
+  refuse_if(rates.size() != ends.size(),
+            rates.size() > ends.size() ? indexed("stagelr", int(ends.size())) : indexed("stageiter", int(rates.size())),
+            std::to_string(rates.size()) + " stagelr for " + std::to_string(ends.size()) + " stageiter",
+            "each stage takes one of both");
+  for (int i = 0; i < int(rates.size()); ++i) {
+    refuse_if(config.stagelr(i) < 0, indexed("stagelr", i), "stagelr must not be negative");
+    refuse_if(i > 0 && config.stageiter(i) < config.stageiter(i - 1), indexed("stageiter", i), "stageiters must rise");
+  }
+  return [rates, ends](int64_t iter, int) {
+    size_t stage = 0;
+    while (stage + 1 < ends.size() && iter > ends[stage]) ++stage;
+    return double(rates[stage]);
+  };
 }
 
 /// From `first` at share 0 to `last` at share 1, along half a cosine.
@@ -61,115 +114,66 @@ double share_of_cycle(double t, double length, double longer) {
 }
 
 int warm_iterations(const Config& config) { return std::max(config.warmup_iter(), config.rampup_interval()); }
+const char* warm_field(const Config& config) { return config.warmup_iter() > 0 ? "warmup_iter" : "rampup_interval"; }
 
-double cosine(const Config& config, int64_t iter, int) {
-  const int warm = warm_iterations(config);
-  const double t = std::max(0.0, double(iter - warm));
-  const double share = config.cosine_cycle() > 0 ? share_of_cycle(t, config.cosine_cycle(), config.cosine_cycle_mult())
-                                                 : t / (config.max_iter() - warm);
-  return half_cosine(config.base_lr(), config.min_lr(), share);
+Rate cosine(const Config& config) {
+  check_min_lr(config);
+  const int warm = warm_iterations(config), end = config.max_iter();
+  const double cycle = config.cosine_cycle(), longer = config.cosine_cycle_mult();
+  refuse_if(cycle < 0, "cosine_cycle", "cosine_cycle counts iterations: it must not be negative");
+  refuse_if(longer < 1, "cosine_cycle_mult", "cosine_cycle_mult must be at least 1: cycles do not get shorter");
+  refuse_if(config.has_cosine_cycle_mult() && cycle == 0, "cosine_cycle_mult", "cosine_cycle_mult without cosine_cycle",
+            "how long is the first cycle?");
+  refuse_if(cycle == 0 && warm >= end && end > 0, warm_field(config),
+            "the warm-up is as long as the training, and nothing is left for the cosine");
+  return [base = config.base_lr(), least = config.min_lr(), warm, end, cycle, longer](int64_t iter, int) {
+    const double t = std::max(0.0, double(iter - warm));
+    return half_cosine(base, least, cycle > 0 ? share_of_cycle(t, cycle, longer) : t / (end - warm));
+  };
 }
 
-double onecycle(const Config& config, int64_t iter, int) {
+Rate onecycle(const Config& config) {
+  refuse_if(warm_iterations(config) > 0, warm_field(config), "lr_policy \"onecycle\" brings its own warm-up",
+            "onecycle_warmup and onecycle_div shape it");
+  refuse_if(!(config.onecycle_warmup() >= 0 && config.onecycle_warmup() < 1), "onecycle_warmup",
+            "onecycle_warmup is a share of max_iter: it must be at least 0 and less than 1");
+  refuse_if(config.onecycle_div() < 1, "onecycle_div", "onecycle_div must be at least 1");
+  refuse_if(config.onecycle_final_div() < 1, "onecycle_final_div", "onecycle_final_div must be at least 1");
   const double last = config.max_iter() - 1, top = double(config.onecycle_warmup()) * config.max_iter() - 1;
-  const double first_rate = double(config.base_lr()) / config.onecycle_div();
-  if (double(iter) <= top && top > 0) return half_cosine(first_rate, config.base_lr(), double(iter) / top);
-  const double begin = std::max(top, 0.0);
-  return half_cosine(config.base_lr(), first_rate / config.onecycle_final_div(),
-                     last > begin ? (double(iter) - begin) / (last - begin) : 1);
+  const double base = config.base_lr(), first = base / config.onecycle_div(),
+               least = first / config.onecycle_final_div();
+  return [=](int64_t iter, int) {
+    if (double(iter) <= top && top > 0) return half_cosine(first, base, double(iter) / top);
+    const double begin = std::max(top, 0.0);
+    return half_cosine(base, least, last > begin ? (double(iter) - begin) / (last - begin) : 1);
+  };
 }
 
-void check_step(const Config& config) {
-  if (config.stepsize() <= 0)
-    throw FieldError("stepsize", "stepsize is " + std::to_string(config.stepsize()) + ": it must be positive");
-}
+struct NamedPolicy {
+  const char* name;
+  std::vector<const char*> needs;         ///< fields without which it says nothing
+  Rate (*rate_of)(const Config& config);  ///< throws FieldError
+  Steps steps = Steps::kNone;
+};
 
-void check_multistep(const Config& config) {
-  for (int i = 1; i < config.stepvalue_size(); ++i)
-    if (config.stepvalue(i) < config.stepvalue(i - 1))
-      throw FieldError("stepvalue[" + std::to_string(i) + "]", "stepvalues must rise");
-}
-
-void check_poly(const Config& config) {
-  if (config.min_lr() > config.base_lr())
-    throw FieldError("min_lr", "min_lr is above base_lr, and the rate goes from the one to the other");
-}
-
-void check_plateau(const Config& config) {
-  for (int i = 0; i < config.plateau_winsize_size(); ++i)
-    if (config.plateau_winsize(i) <= 0)
-      throw FieldError("plateau_winsize[" + std::to_string(i) + "]",
-                       "plateau_winsize counts iterations: it must be positive");
-  if (config.plateau_min_delta() < 0) throw FieldError("plateau_min_delta", "plateau_min_delta must not be negative");
-}
-
-void check_multifixed(const Config& config) {
-  const int rates = config.stagelr_size(), ends = config.stageiter_size();
-  if (rates != ends)
-    throw FieldError(
-        rates > ends ? "stagelr[" + std::to_string(ends) + "]" : "stageiter[" + std::to_string(rates) + "]",
-        std::to_string(rates) + " stagelr for " + std::to_string(ends) + " stageiter", "each stage takes one of both");
-  for (int i = 0; i < rates; ++i) {
-    if (config.stagelr(i) < 0) throw FieldError("stagelr[" + std::to_string(i) + "]", "stagelr must not be negative");
-    if (i > 0 && config.stageiter(i) < config.stageiter(i - 1))
-      throw FieldError("stageiter[" + std::to_string(i) + "]", "stageiters must rise");
-  }
-}
-
-void check_cosine(const Config& config) {
-  check_poly(config);
-  if (config.cosine_cycle() < 0)
-    throw FieldError("cosine_cycle", "cosine_cycle counts iterations: it must not be negative");
-  if (config.cosine_cycle_mult() < 1)
-    throw FieldError("cosine_cycle_mult", "cosine_cycle_mult must be at least 1: cycles do not get shorter");
-  if (config.has_cosine_cycle_mult() && config.cosine_cycle() == 0)
-    throw FieldError("cosine_cycle_mult", "cosine_cycle_mult without cosine_cycle", "how long is the first cycle?");
-  if (config.cosine_cycle() == 0 && config.has_max_iter() && warm_iterations(config) >= config.max_iter() &&
-      config.max_iter() > 0)
-    throw FieldError(config.warmup_iter() > 0 ? "warmup_iter" : "rampup_interval",
-                     "the warm-up is as long as the training, and nothing is left for the cosine");
-}
-
-void check_onecycle(const Config& config) {
-  if (warm_iterations(config) > 0)
-    throw FieldError(config.warmup_iter() > 0 ? "warmup_iter" : "rampup_interval",
-                     "lr_policy \"onecycle\" brings its own warm-up", "onecycle_warmup and onecycle_div shape it");
-  if (!(config.onecycle_warmup() >= 0 && config.onecycle_warmup() < 1))
-    throw FieldError("onecycle_warmup",
-                     "onecycle_warmup is a share of max_iter: it must be at least 0 and less than 1");
-  if (config.onecycle_div() < 1) throw FieldError("onecycle_div", "onecycle_div must be at least 1");
-  if (config.onecycle_final_div() < 1) throw FieldError("onecycle_final_div", "onecycle_final_div must be at least 1");
-}
-
-const std::vector<LrPolicy>& policies() {
-  static const std::vector<LrPolicy> list = {
+const std::vector<NamedPolicy>& policies() {
+  static const std::vector<NamedPolicy> list = {
       {"fixed", {"base_lr"}, fixed},
-      {"step", {"base_lr", "gamma", "stepsize"}, step, check_step},
+      {"step", {"base_lr", "gamma", "stepsize"}, step, Steps::kStepsizes},
       {"exp", {"base_lr", "gamma"}, exponential},
       {"inv", {"base_lr", "gamma", "power"}, inverse},
-      {"multistep", {"base_lr", "gamma"}, step, check_multistep},
-      {"poly", {"base_lr", "power", "max_iter"}, polynomial, check_poly},
+      {"multistep", {"base_lr", "gamma"}, multistep, Steps::kStepvalues},
+      {"poly", {"base_lr", "power", "max_iter"}, polynomial},
       {"sigmoid", {"base_lr", "gamma"}, sigmoid},
-      {"plateau", {"base_lr", "gamma", "plateau_winsize"}, step, check_plateau},
-      {"multifixed", {"stagelr", "stageiter"}, multifixed, check_multifixed},
-      {"cosine", {"base_lr", "max_iter"}, cosine, check_cosine},
-      {"onecycle", {"base_lr", "max_iter"}, onecycle, check_onecycle},
+      {"plateau", {"base_lr", "gamma", "plateau_winsize"}, plateau, Steps::kDrops},
+      {"multifixed", {"stagelr", "stageiter"}, multifixed},
+      {"cosine", {"base_lr", "max_iter"}, cosine},
+      {"onecycle", {"base_lr", "max_iter"}, onecycle},
   };
   return list;
 }
 
-std::string list_of_policies() { return "one of " + list_text(all_lr_policies()); }
-
-const LrPolicy& find_policy(const Config& config) {
-  if (config.lr_policy().empty()) throw FieldError("lr_policy", "there is no lr_policy", list_of_policies());
-  for (const LrPolicy& policy : policies())
-    if (config.lr_policy() == policy.name) return policy;
-  const std::string guess = did_you_mean(config.lr_policy(), all_lr_policies());
-  throw FieldError("lr_policy", "unknown lr_policy '" + config.lr_policy() + "'",
-                   guess.empty() ? list_of_policies() : guess);
-}
-
-bool is_policy_option_set(const Config& config, const std::string& name) {
+bool is_set(const Config& config, const std::string& name) {
   if (name == "max_iter" && config.max_epoch() > 0) return true;
   const auto* field = config.GetDescriptor()->FindFieldByName(name);
   const auto* reflection = config.GetReflection();
@@ -181,28 +185,32 @@ void check_strays(const Config& config) {
   for (const char* owner : {"cosine", "onecycle", "plateau"})
     for (const char* option : {"cosine_cycle", "cosine_cycle_mult", "onecycle_warmup", "onecycle_div",
                                "onecycle_final_div", "plateau_metric", "plateau_min_delta"})
-      if (std::string(option).starts_with(std::string(owner) + "_") && config.lr_policy() != owner &&
-          is_policy_option_set(config, option))
-        throw FieldError(option, std::string(option) + " belongs to lr_policy \"" + owner + "\", and this one is \"" +
-                                     config.lr_policy() + "\"");
+      refuse_if(std::string(option).starts_with(std::string(owner) + "_") && config.lr_policy() != owner &&
+                    is_set(config, option),
+                option,
+                std::string(option) + " belongs to lr_policy \"" + owner + "\", and this one is \"" +
+                    config.lr_policy() + "\"");
 }
 
 }  // namespace
 
 std::vector<std::string> all_lr_policies() {
   std::vector<std::string> names;
-  for (const LrPolicy& policy : policies()) names.push_back(policy.name);
+  for (const NamedPolicy& policy : policies()) names.push_back(policy.name);
   return names;
 }
 
-const LrPolicy& checked_lr_policy(const Config& config) {
-  const LrPolicy& policy = find_policy(config);
-  for (const char* name : policy.needs)
-    if (!is_policy_option_set(config, name))
-      throw FieldError("lr_policy", std::string("lr_policy \"") + policy.name + "\" needs " + name);
-  if (policy.check) policy.check(config);
+LrPolicy lr_policy_of(const Config& config) {
+  const std::string list = "one of " + list_text(all_lr_policies()), &name = config.lr_policy();
+  refuse_if(name.empty(), "lr_policy", "there is no lr_policy", list);
+  check_known("lr_policy", name, all_lr_policies(), list);
+  const NamedPolicy& policy =
+      *std::find_if(policies().begin(), policies().end(), [&](const NamedPolicy& known) { return name == known.name; });
+  for (const char* field : policy.needs)
+    refuse_if(!is_set(config, field), "lr_policy", "lr_policy \"" + name + "\" needs " + field);
+  LrPolicy made{policy.rate_of(config), policy.steps};
   check_strays(config);
-  return policy;
+  return made;
 }
 
 }  // namespace cortado

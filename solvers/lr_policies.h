@@ -8,13 +8,14 @@
 //   multistep  base * gamma^(number of stepvalues passed)
 //   poly       min + (base - min) * (1 - iter / max_iter)^power
 //   sigmoid    base / (1 + e^(-gamma * (iter - stepsize)))
-//   plateau    base * gamma^(number of drops), see solvers/plateau.h
+//   plateau    base * gamma^(number of drops), see solvers/schedule.h
 //   multifixed stagelr[k] up to and with iteration stageiter[k]; the last one stays
 //   cosine     min + (base - min) / 2 * (1 + cos(pi * t / length)), t counted from the end of the warm-up
 //   onecycle   from base / div up to base, then down to base / div / final_div, along half cosines
 // Surprises: sigmoid rises where gamma is positive, as in Caffe. Poly past max_iter is min_lr here and NaN in Caffe.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,15 +23,16 @@
 
 namespace cortado {
 
+/// What a policy counts from iteration to iteration (LearningRate::current_step()).
+enum class Steps { kNone, kStepsizes, kStepvalues, kDrops };
+
 struct LrPolicy {
-  const char* name;
-  std::vector<const char*> needs;  ///< fields without which it says nothing
-  double (*rate)(const caffe::SolverParameter& config, int64_t iter, int step);
-  void (*check)(const caffe::SolverParameter& config) = nullptr;  ///< throws FieldError; null: nothing more to check
+  std::function<double(int64_t iter, int step)> rate;
+  Steps steps = Steps::kNone;
 };
 
 /// The policy that lr_policy names. Throws FieldError where there is none, or where options are missing or impossible.
-const LrPolicy& checked_lr_policy(const caffe::SolverParameter& config);
+LrPolicy lr_policy_of(const caffe::SolverParameter& config);
 std::vector<std::string> all_lr_policies();
 
 }  // namespace cortado

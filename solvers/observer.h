@@ -1,12 +1,22 @@
 #pragma once
 
-// What a run reports to its observers: a progress line, a file of metrics, a test.
+// What a run tells those outside, a progress line, a file of metrics, a test; and what they may ask of it.
 
+#include <atomic>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/log.h"
+
 namespace cortado {
+
+/// Requests from outside to a run: bits, set by fetch_or, also in a signal handler. The run reads and clears them after
+/// each iteration and before each batch of a test.
+enum Request : int { kRequestNothing = 0, kRequestStop = 1, kRequestSnapshot = 2 };
+using Requests = std::atomic<int>;
+static_assert(Requests::is_always_lock_free);
 
 /// Where training stands. Times are in seconds of iterations alone, without tests and snapshots.
 struct Progress {
@@ -64,6 +74,40 @@ class TrainObserver {
   virtual void on_warning(const Progress&, const std::string& /*text*/) {}
   virtual void on_diverged(const Progress&, const std::string& /*text*/) {}
   virtual void on_end(const Progress&, Outcome) {}
+};
+
+/// The observers of a run: each is told of every event, in the order in which they were added.
+class Observers {
+ public:
+  /// `warnings`: those logged before this was made.
+  explicit Observers(std::vector<std::string> warnings = {}) : early_warnings_(std::move(warnings)) {}
+
+  /// `observer` outlives this.
+  void add(TrainObserver* observer) { list_.push_back(observer); }
+
+  /// Calls `event` with each observer.
+  template <typename Event>
+  void tell(const Event& event) const {
+    for (TrainObserver* observer : list_) event(*observer);
+  }
+
+  /// Logs a warning and tells it. Where there is no observer yet, it is kept for tell_early_warnings().
+  void warn(const Progress& progress, const std::string& text) {
+    log_warning() << text;
+    if (list_.empty()) early_warnings_.push_back(text);
+    tell([&](TrainObserver& observer) { observer.on_warning(progress, text); });
+  }
+
+  /// Tells the warnings that no observer has seen, once.
+  void tell_early_warnings(const Progress& progress) {
+    for (const std::string& text : early_warnings_)
+      tell([&](TrainObserver& observer) { observer.on_warning(progress, text); });
+    early_warnings_.clear();
+  }
+
+ private:
+  std::vector<TrainObserver*> list_;
+  std::vector<std::string> early_warnings_;
 };
 
 }  // namespace cortado

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "data/batch_share.h"
 #include "net/net.h"
-#include "proto/cortado.pb.h"
 #include "ranks/engine.h"
 #include "ranks/shard_tree.h"
 #include "ranks/slices.h"
+#include "solvers/iteration_plan.h"
 
 namespace cortado {
 
@@ -26,24 +27,9 @@ struct RankShare {
   bool is_first() const { return rank() == 0; }
 };
 
-/// Passes of one shard that make one iteration.
-inline int64_t passes_of_shard(const caffe::SolverParameter& config) {
-  return int64_t(config.iter_size()) * config.local_steps();
-}
-
-/// Passes that make one iteration: batches of all shards.
-inline int64_t passes_per_iteration(const caffe::SolverParameter& config) {
-  return passes_of_shard(config) * std::max(1, config.shards());
-}
-
-/// Passes whose gradients are added up for one update: of all shards, or with local_steps of one.
-inline int64_t passes_per_update(const caffe::SolverParameter& config) {
-  return config.local_steps() > 1 ? config.iter_size() : passes_per_iteration(config);
-}
-
-/// `engine`, which may be null, has no more ranks than config.shards.
-inline RankShare share_of(const caffe::SolverParameter& config, ranks::Engine* engine) {
-  const int64_t shards = std::max(1, config.shards());
+/// `engine`, which may be null, has no more ranks than there are shards.
+inline RankShare share_of(const IterationPlan& plan, ranks::Engine* engine) {
+  const int64_t shards = std::max(1, plan.shards);
   if (!engine) return {nullptr, shards, {0, shards}};
   return {engine, shards, ranks::range_of(engine->rank(), engine->ranks(), shards)};
 }
@@ -82,9 +68,19 @@ class CompleteParts {
 std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks);
 
 /// The batches that a rank reads.
-inline data::BatchShare batches_of(const caffe::SolverParameter& config, const RankShare& share) {
-  const int64_t passes = passes_of_shard(config);
+inline data::BatchShare batches_of(const IterationPlan& plan, const RankShare& share) {
+  const int64_t passes = plan.passes_of_shard();
   return {share.range.first * passes, share.range.count * passes, share.shards * passes};
 }
+
+/// What all ranks agree on after an iteration's passes.
+struct ShardOutcome {
+  double loss = 0;   ///< mean over all passes
+  int requests = 0;  ///< Request flags of all ranks together
+};
+
+/// Collective: from the mean loss of each of this rank's shards and its own requests. The losses of all shards are
+/// added in their order.
+ShardOutcome gather_outcome(const RankShare& share, const std::vector<double>& losses, int requests);
 
 }  // namespace cortado

@@ -7,7 +7,7 @@
 #include "core/files/crc.h"
 #include "core/log.h"
 #include "core/threads/threads.h"
-#include "solvers/check.h"
+#include "solvers/field_checks.h"
 #include "solvers/rank_message.h"
 #include "solvers/run_conditions.h"
 
@@ -22,18 +22,6 @@ uint64_t digest_of(Context& context, std::span<const std::byte> memory) {
   return crc_of({reinterpret_cast<const char*>(view.data()), memory.size()});
 }
 
-void share_history(ranks::Engine& engine, TrainState& state) {
-  if (state.local) return state.local->scatter_histories();
-  WeightUpdate& update = state.update;
-  if (update.is_sliced()) {
-    if (engine.rank() == kFirstRank && update.history_memory().empty()) update.make_whole();
-    update.scatter(engine, slices_of_ranks(state.net, engine.ranks()), kFirstRank);
-    update.drop_whole();
-    return;
-  }
-  broadcast_floats(engine, state.net.context(), update.history_memory());
-}
-
 }  // namespace
 
 void check_shards(int ranks, int64_t shards) {
@@ -43,37 +31,32 @@ void check_shards(int ranks, int64_t shards) {
                 "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
 }
 
-void check_shards_of_local_steps(const caffe::SolverParameter& solver, int64_t shards, const Context& context) {
-  if (solver.local_steps() <= 1) return;
-  const std::string text = "local_steps: " + std::to_string(solver.local_steps());
-  if (shards <= 1)
-    throw FieldError("local_steps", text + " of one shard, whose changes meet no others'",
-                     "shards: 4, or --ranks=4; or no local_steps");
-  if (!context.shares_host_memory())
-    throw FieldError("local_steps", text + ": iterations of local steps run on the CPU alone",
-                     "shards without local_steps exchange gradients");
-}
-
-void settle_shards(SolverFile& file, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
+void settle_shards(SolverConfig& config, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
                    const Context& context) {
-  caffe::SolverParameter& solver = file.solver;
-  const int ranks = engine ? engine->ranks() : 1;
+  const int ranks = engine ? engine->ranks() : 1, given = config.iteration.shards, steps = config.iteration.local_steps;
   const int before = snapshot ? std::max(1, snapshot->shards()) : 0;
-  const int shards = solver.shards() > 0 ? solver.shards() : before > 0 ? before : ranks;
+  const int shards = given > 0 ? given : before > 0 ? before : ranks;
   if (before > 0 && shards != before)
     log_warning() << "shards: " << shards << ", but the snapshot's training had " << before
                   << ": its iterations had other batches";
   check_shards(ranks, shards);
-  at_its_field(file, [&] { check_shards_of_local_steps(solver, shards, context); });
-  if (shards > 1) solver.set_shards(shards);
+  config.at_its_field([&] {
+    const std::string text = "local_steps: " + std::to_string(steps);
+    refuse_if(steps > 1 && shards <= 1, "local_steps", text + " of one shard, whose changes meet no others'",
+              "shards: 4, or --ranks=4; or no local_steps");
+    refuse_if(steps > 1 && !context.shares_host_memory(), "local_steps",
+              text + ": iterations of local steps run on the CPU alone",
+              "shards without local_steps exchange gradients");
+  });
+  if (shards > 1) config.set_shards(shards);
 }
 
-void scale_rate(caffe::SolverParameter& solver, const std::string& how) {
-  if (how == "none" || solver.shards() <= 1) return;
-  const double factor = how == "sqrt" ? std::sqrt(double(solver.shards())) : double(solver.shards());
-  const float before = solver.base_lr();
-  solver.set_base_lr(float(before * factor));
-  log_info() << "base_lr: " << before << " becomes " << solver.base_lr() << " (--scale-lr=" << how << ")";
+void scale_rate(SolverConfig& config, const std::string& how) {
+  const double shards = config.iteration.shards, factor = how == "sqrt" ? std::sqrt(shards) : shards;
+  if (how == "none" || shards <= 1) return;
+  const float before = config.base_lr(), rate = float(before * factor);
+  config.set_base_lr(rate);
+  log_info() << "base_lr: " << before << " becomes " << rate << " (--scale-lr=" << how << ")";
 }
 
 void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards) {
@@ -84,10 +67,10 @@ void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards) {
   broadcast_message(engine, conditions);
 }
 
-void await_conditions(ranks::Engine& engine, SolverFile& file, Context& context) {
+void await_conditions(ranks::Engine& engine, SolverConfig& config, Context& context) {
   caffe::TrainingState conditions;
   broadcast_message(engine, conditions);
-  file.solver.set_shards(conditions.shards());
+  config.set_shards(conditions.shards());
   context.seed = conditions.seed();
   context.threads = conditions.threads();
   use_threads(context.threads);
@@ -97,15 +80,19 @@ void await_conditions(ranks::Engine& engine, SolverFile& file, Context& context)
   take_kernels(conditions, context);
 }
 
-void share_state(ranks::Engine& engine, TrainState& state) {
+void share_state(ranks::Engine& engine, TrainState& state, Iteration& iteration) {
   caffe::SolverState head;
-  if (engine.rank() == kFirstRank) state.save(head);
+  if (engine.rank() == kFirstRank) {
+    state.save(head);
+    iteration.save(*head.mutable_training());
+  }
   broadcast_message(engine, head);
   broadcast_floats(engine, state.net.context(), state.net.weight_memory());
-  share_history(engine, state);
+  iteration.share_histories();
   if (engine.rank() == kFirstRank) return;
   state.net.weights_changed();
   state.load_head(head);
+  iteration.load(head.training());
   if (state.average) state.average->load(head.training(), "the first rank's state");
   state.progress.start_iter = state.progress.iter;
 }

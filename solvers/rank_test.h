@@ -1,16 +1,26 @@
 #pragma once
 
 // A test among ranks, which the first one leads: the others run the batches that are dealt out to them, or wait, hear
-// before every batch that it goes on, and at the end what follows from its scores.
+// before every batch that it goes on, and at the end what follows from its scores. Where batches are dealt out, number
+// b of each test net is rank b % ranks', and scores are added up by the first one in the order of batches, so that they
+// have the bits of one process alone.
 
 #include <functional>
 
 #include "solvers/evaluation.h"
-#include "solvers/requests.h"
+#include "solvers/observer.h"
 #include "solvers/tester.h"
 #include "solvers/train_state.h"
 
 namespace cortado {
+
+/// Why the batches of this test net, built or not, have to come to one process one after the other: a layer that
+/// remembers them (layers/roles.h); "" where they need not.
+std::string why_not_dealt_out(const graph::Graph& test);
+
+/// Collective, where tests are dealt out: all ranks get the first one's weights of layers that only test nets have, and
+/// where its tests stand.
+void share_tests(ranks::Engine& engine, SolverNets& nets, Evaluation& evaluation);
 
 class RankTest : public TestRounds {
  public:

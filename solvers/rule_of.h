@@ -2,14 +2,18 @@
 
 // Makes an UpdateRule of a rule's arithmetic, for the rules' .cu files. `Rule` is a small struct of the rule's
 // constants:
-//   explicit Rule(const caffe::SolverParameter&);
+//   static constexpr int kHistories;
+//   explicit Rule(const caffe::SolverParameter&);   // throws FieldError for options that it cannot work with
 //   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const;   // updates on.w[i] and on.history[.][i]
 // One whose rate depends on whole weights also has
 //   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const;   // of element i; may write on.history[.][i]
 //   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per
 //   weight
+// One that corrects its means has
+//   Correction correction(int64_t iter) const;   // after `iter` updates
 
 #include "core/loops/reduce_pieces.h"
+#include "solvers/field_checks.h"
 #include "solvers/update_rule.h"
 
 namespace cortado {
@@ -18,6 +22,11 @@ template <typename Rule>
 concept LayerWise = requires(const Rule& rule, const WeightStep& on, const WeightSums& total) {
   rule.sums(on, int64_t(0));
   rule.rate(on, total);
+};
+
+template <typename Rule>
+concept CorrectsMeans = requires(const Rule& rule) {
+  rule.correction(int64_t(0));
 };
 
 /// The sums of one weight's elements.
@@ -102,50 +111,45 @@ struct UpdateTable {
 };
 
 template <typename Rule>
-void update_one(Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch) {
-  const Rule rule(config);
-  WeightStep step = on;
-  if constexpr (LayerWise<Rule>) {
-    const int64_t pieces = pieces_of(on.count);
-    reduce_pieces(context, PiecesOfOne{on.count}, pieces, SumItself<Rule>{{rule, on, false}}, scratch);
-    WeightSums total{};
-    for (int64_t k = 0; k < pieces; ++k) total += scratch[k];
-    step.rate = rule.rate(on, total);
+class RuleOf : public UpdateRule {
+ public:
+  explicit RuleOf(const caffe::SolverParameter& config)
+      : UpdateRule(config.type(), Rule::kHistories, LayerWise<Rule>), rule_(config) {}
+
+  Correction correction(int64_t iter) const override {
+    if constexpr (CorrectsMeans<Rule>)
+      return rule_.correction(iter);
+    else
+      return {};
   }
-  for_each(context, on.count, UpdateOne<Rule>{rule, step});
-}
 
-template <typename Rule>
-void update_table(Context& context, const caffe::SolverParameter& config, const WeightTable& on,
-                  const IterationStep* step) {
-  const Rule rule(config);
-  if constexpr (LayerWise<Rule>) {
-    reduce_pieces(context, ListedPieces{on.pieces}, on.count, SumTable<Rule>{rule, on, step}, on.sums);
-    for_each(context, on.weight_count, RateTable<Rule>{rule, on, step});
+  void update(Context& context, const WeightStep& on, WeightSums* scratch) const override {
+    WeightStep step = on;
+    if constexpr (LayerWise<Rule>) {
+      const int64_t pieces = pieces_of(on.count);
+      reduce_pieces(context, PiecesOfOne{on.count}, pieces, SumItself<Rule>{{rule_, on, false}}, scratch);
+      WeightSums total{};
+      for (int64_t k = 0; k < pieces; ++k) total += scratch[k];
+      step.rate = rule_.rate(on, total);
+    }
+    for_each(context, on.count, UpdateOne<Rule>{rule_, step});
   }
-  for_each_piece(context, on.pieces, on.count, UpdateTable<Rule>{rule, on, step, LayerWise<Rule>});
-}
 
-inline Correction no_correction(const caffe::SolverParameter&, int64_t) { return {}; }
+  void update_all(Context& context, const WeightTable& on, const IterationStep* step) const override {
+    if constexpr (LayerWise<Rule>) {
+      reduce_pieces(context, ListedPieces{on.pieces}, on.count, SumTable<Rule>{rule_, on, step}, on.sums);
+      for_each(context, on.weight_count, RateTable<Rule>{rule_, on, step});
+    }
+    for_each_piece(context, on.pieces, on.count, UpdateTable<Rule>{rule_, on, step, LayerWise<Rule>});
+  }
 
-/// What a rule's file says of itself.
-struct RuleWords {
-  std::string name, help;
-  int histories;
-  void (*check)(const caffe::SolverParameter& config);
-  Correction (*correction)(const caffe::SolverParameter& config, int64_t iter) = no_correction;
+ private:
+  const Rule rule_;
 };
 
 template <typename Rule>
-UpdateRule rule_of(const RuleWords& words) {
-  return {.name = words.name,
-          .help = words.help,
-          .histories = words.histories,
-          .layer_wise = LayerWise<Rule>,
-          .check = words.check,
-          .correction = words.correction,
-          .update = update_one<Rule>,
-          .update_all = update_table<Rule>};
+std::shared_ptr<const UpdateRule> make_rule(const caffe::SolverParameter& config) {
+  return std::make_shared<RuleOf<Rule>>(config);
 }
 
 }  // namespace cortado

@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "solvers/check.h"
 #include "solvers/rank_start.h"
 #include "solvers/run_conditions.h"
 
@@ -17,9 +16,9 @@ void warn(RunStart& start, const std::string& text) {
   start.warnings.push_back(text);
 }
 
-void choose_seed(const caffe::SolverParameter& config, Context& context, RunStart& start) {
-  const bool exact = start.snapshot && start.snapshot->exact(), given = config.random_seed() >= 0;
-  context.seed = given ? uint64_t(config.random_seed()) : std::random_device()();
+void choose_seed(int64_t wanted, Context& context, RunStart& start) {
+  const bool exact = start.snapshot && start.snapshot->exact(), given = wanted >= 0;
+  context.seed = given ? uint64_t(wanted) : std::random_device()();
   if (!given && !exact) log_info() << "No random_seed is given: taking " << context.seed;
   if (!exact) return;
   const uint64_t before = start.snapshot->state.training().seed();
@@ -30,41 +29,36 @@ void choose_seed(const caffe::SolverParameter& config, Context& context, RunStar
 
 }  // namespace
 
-bool writes_snapshots(const caffe::SolverParameter& config) {
-  return config.snapshot() > 0 || config.snapshot_after_train() || config.has_keep_best() ||
-         config.has_snapshot_every();
-}
-
-RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context) {
-  const caffe::SolverParameter& config = file.solver;
+RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context& context) {
+  const SnapshotPlan& snapshots = config.snapshots;
   RunStart start;
   start.device_engine = options.device_engine;
   if (options.engine && options.engine->rank() > 0) {
-    await_conditions(*options.engine, file, context);
-    scale_rate(file.solver, options.scale_lr);
-    start.share = share_of(config, options.engine);
+    await_conditions(*options.engine, config, context);
+    scale_rate(config, options.scale_lr);
+    start.share = share_of(config.iteration, options.engine);
     return start;
   }
-  log_info() << "Initializing solver from parameters: \n" << config.DebugString();
+  log_info() << "Initializing solver from parameters: \n" << config.file.solver.DebugString();
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
-  for (const Mistake& warning : solver_warnings(file))
+  for (const Mistake& warning : solver_warnings(config.file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
                     (warning.hint.empty() ? "" : "; " + warning.hint));
   start.prefix_holder = options.shares_prefix ? SnapshotLock::Holder::kProcess : SnapshotLock::Holder::kTraining;
-  if (writes_snapshots(config) && options.shares_prefix)
-    require_place_for_snapshots(config.snapshot_prefix());
-  else if (writes_snapshots(config))
-    start.lock = std::make_unique<SnapshotLock>(config.snapshot_prefix());
-  if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, config.snapshot_prefix());
-  choose_seed(config, context, start);
+  if (snapshots.any() && options.shares_prefix)
+    require_place_for_snapshots(snapshots.prefix);
+  else if (snapshots.any())
+    start.lock = std::make_unique<SnapshotLock>(snapshots.prefix);
+  if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, snapshots.prefix);
+  choose_seed(config.seed(), context, start);
   if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
-  if (!start.snapshot) start.weights = starting_weights(file, options);
-  settle_shards(file, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
+  if (!start.snapshot) start.weights = starting_weights(config.file, options);
+  settle_shards(config, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
                 options.engine, context);
-  scale_rate(file.solver, options.scale_lr);
-  start.share = share_of(config, options.engine);
+  scale_rate(config, options.scale_lr);
+  start.share = share_of(config.iteration, options.engine);
   return start;
 }
 

@@ -26,12 +26,9 @@ struct RunStart {
   std::string device_engine;  ///< SolverOptions::device_engine
 };
 
-/// Whether a run writes snapshots that nothing asks for while it runs.
-bool writes_snapshots(const caffe::SolverParameter& config);
-
-/// Finds what a solver that is valid (require_valid()) resumes or starts from. Sets context.seed: the solver's
-/// random_seed, or that of the snapshot, or one picked and logged; the kernels of the snapshot; and solver.shards. Of
-/// several ranks all but the first are told by it, once it has its nets. Throws Error for every mistake.
-RunStart prepare_run(SolverFile& file, const SolverOptions& options, Context& context);
+/// Finds what a solver resumes or starts from. Sets context.seed: the solver's
+/// random_seed, or that of the snapshot, or one picked and logged; the kernels of the snapshot; and the solver's
+/// shards. Of several ranks all but the first are told by it, once it has its nets. Throws Error for every mistake.
+RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

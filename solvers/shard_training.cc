@@ -2,36 +2,47 @@
 
 namespace cortado {
 
-ShardTraining::ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share,
-                             WeightUpdate& update)
-    : passes_(config.iter_size()),
-      net_(net),
-      update_(update),
-      share_(share),
-      gradients_(net.gradient_memory()),
-      kept_(net, share),
-      gradient_sums_(net.context(), int64_t(gradients_.size()), share.range),
-      completed_(net) {
-  if (share.engine) exchange_.emplace(*share.engine, share.shards);
+ShardTraining::ShardTraining(TrainState& state, Observers& observers)
+    : Iteration(state, observers),
+      passes_(state.config.iteration.iter_size),
+      gradients_(net_.gradient_memory()),
+      kept_(net_, state.share),
+      gradient_sums_(net_.context(), int64_t(gradients_.size()), state.share.range),
+      completed_(net_) {
+  if (state.share.engine) exchange_.emplace(*state.share.engine, state.share.shards);
 }
 
-ShardOutcome ShardTraining::forward(uint64_t first_pass, int requests) {
+/// The loss is looked at when all ranks have that of all shards, so that all of them go on or none does.
+void ShardTraining::run(int asked, bool /*looked_at*/) {
+  const bool display = displays();
+  const ShardOutcome outcome = forward(asked);
+  requests_ |= outcome.requests;
+  require_finite(outcome.loss);
+  state_.take_loss(outcome.loss);
+  backward_and_apply(state_.next_rates(iter()), display);
+  if (display) log_display();
+  add_to_average();
+  complete();
+}
+
+/// All passes but the last one's backward.
+ShardOutcome ShardTraining::forward(int asked) {
   std::vector<double> losses;
-  for (shard_ = 0; shard_ < share_.range.count; ++shard_) {
-    losses.push_back(forward_shard(shard_, first_pass));
+  for (shard_ = 0; shard_ < state_.share.range.count; ++shard_) {
+    losses.push_back(forward_shard(shard_));
     if (is_last(shard_)) break;
     net_.backward(passes_ > 1, this);
   }
-  return gather_outcome(share_, losses, requests);
+  return gather_outcome(state_.share, losses, asked);
 }
 
 /// All of a shard's passes but the last one's backward; their mean loss.
-double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
+double ShardTraining::forward_shard(int64_t index) {
   kept_.begin_shard(index);
   completed_.begin();
   double loss = 0;
   for (int64_t k = 0; k < passes_; ++k) {
-    net_.context().pass = first_pass + uint64_t((share_.range.first + index) * passes_ + k);
+    net_.context().pass = state_.pass((state_.share.range.first + index) * passes_ + k);
     net_.forward();
     loss += net_.loss();
     if (k + 1 < passes_) net_.backward(k > 0);
@@ -40,13 +51,14 @@ double ShardTraining::forward_shard(int64_t index, uint64_t first_pass) {
   return loss / double(passes_);
 }
 
-void ShardTraining::backward_and_apply(int64_t iter, const StepRates& rates, bool verbose) {
-  iter_ = iter;
+/// Where ranks have slices of the weights each is updated as soon as its gradients are summed up, while backward goes
+/// on.
+void ShardTraining::backward_and_apply(const StepRates& rates, bool verbose) {
   rates_ = rates;
   net_.backward(passes_ > 1, this);
   if (!exchange_) gradient_sums_.finish(net_.context(), gradients_.data());
   finish_kept();
-  if (!update_.is_sliced()) update_.apply(iter, rates, verbose);
+  if (!state_.update.is_sliced()) state_.update.apply(iter(), rates, verbose);
 }
 
 void ShardTraining::on_complete(size_t param) {
@@ -57,17 +69,17 @@ void ShardTraining::on_complete(size_t param) {
 void ShardTraining::add_part(const ranks::FloatRange& part) {
   gradient_sums_.add(net_.context(), shard_, gradients_.data(), part.begin, part.end);
   if (exchange_ && is_last(shard_))
-    exchange_->start(gradient_sums_, gradients_.data(), part, update_.is_sliced() ? this : nullptr);
+    exchange_->start(gradient_sums_, gradients_.data(), part, state_.update.is_sliced() ? this : nullptr);
 }
 
 /// By the exchange's thread. Backward is done with the weights of complete gradients.
 void ShardTraining::on_sum(const ranks::FloatRange& slice) {
-  update_.apply_to_slice(slice, slice_context_, iter_, rates_);
+  state_.update.apply_to_slice(slice, slice_context_, iter(), rates_);
 }
 
 void ShardTraining::on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) {
-  update_.take_weights({part.begin, slice.begin});
-  update_.take_weights({slice.end, part.end});
+  state_.update.take_weights({part.begin, slice.begin});
+  state_.update.take_weights({slice.end, part.end});
 }
 
 /// Waits for the gradients, too.

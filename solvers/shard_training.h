@@ -5,34 +5,24 @@
 // solvers/device_shards.h has the others.
 
 #include <optional>
-#include <vector>
 
-#include "net/net.h"
 #include "ranks/shard_exchange.h"
 #include "ranks/shard_sums.h"
+#include "solvers/iteration.h"
 #include "solvers/kept_over_shards.h"
-#include "solvers/rank_share.h"
-#include "solvers/shard_outcome.h"
-#include "solvers/weight_update.h"
 
 namespace cortado {
 
-class ShardTraining : private GradientReader, private ranks::SliceWork {
+class ShardTraining : public Iteration, private GradientReader, private ranks::SliceWork {
  public:
-  /// The net computes in the host's memory and was built for config.shards; `update` is of it. All references outlive
-  /// this.
-  ShardTraining(const caffe::SolverParameter& config, Net& net, const RankShare& share, WeightUpdate& update);
-
-  /// All passes of one iteration but the last one's backward; the first of all shards has the number `first_pass`.
-  /// `requests`: this rank's.
-  ShardOutcome forward(uint64_t first_pass, int requests);
-  /// The rest of them, and the update. Where ranks have slices of the weights each is updated as soon as its gradients
-  /// are summed up, while backward goes on. `verbose` as in WeightUpdate::apply().
-  void backward_and_apply(int64_t iter, const StepRates& rates, bool verbose);
+  ShardTraining(TrainState& state, Observers& observers);
 
  private:
-  bool is_last(int64_t index) const { return index + 1 == share_.range.count; }
-  double forward_shard(int64_t index, uint64_t first_pass);
+  void run(int asked, bool looked_at) override;
+  ShardOutcome forward(int asked);
+  void backward_and_apply(const StepRates& rates, bool verbose);
+  bool is_last(int64_t index) const { return index + 1 == state_.share.range.count; }
+  double forward_shard(int64_t index);
   void on_complete(size_t param) override;
   void on_sum(const ranks::FloatRange& slice) override;
   void on_gathered(const ranks::FloatRange& part, const ranks::FloatRange& slice) override;
@@ -40,16 +30,12 @@ class ShardTraining : private GradientReader, private ranks::SliceWork {
   void finish_kept();
 
   const int64_t passes_;  ///< of a shard: iter_size
-  Net& net_;
-  WeightUpdate& update_;
-  const RankShare share_;
   std::span<float> gradients_;
   KeptOverShards kept_;
   ranks::ShardSums gradient_sums_;
   std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
 
   Context slice_context_{1};  ///< of updates by the exchange's thread
-  int64_t iter_ = 0;
   StepRates rates_;
 
   int64_t shard_ = 0;        ///< of the range

@@ -1,12 +1,12 @@
 #include "solvers/snapshot.h"
 
 #include <cmath>
+#include <cstdlib>
 
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
 #include "proto/weights/solver_state_file.h"
-#include "solvers/snapshot_hdf5.h"
 
 namespace cortado {
 
@@ -67,20 +67,33 @@ SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5)
   return {stem + ".caffemodel" + end, stem + ".solverstate" + end, stem + "_ema.caffemodel" + end, hdf5};
 }
 
-SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter) {
-  return snapshot_paths(config.snapshot_prefix(), iter, config.snapshot_format() == caffe::SolverParameter::HDF5);
+SnapshotPlan snapshot_plan_of(const caffe::SolverParameter& config) {
+  return {.prefix = config.snapshot_prefix(),
+          .hdf5 = config.snapshot_format() == caffe::SolverParameter::HDF5,
+          .diffs = config.snapshot_diff(),
+          .at_end = config.snapshot_after_train(),
+          .keeps_best = config.has_keep_best(),
+          .averages = config.ema_decay() > 0,
+          .interval = config.snapshot(),
+          .every = config.snapshot_every(),
+          .keep_last = config.keep_last()};
 }
 
-std::string best_weights_path(const caffe::SolverParameter& config) {
-  const bool hdf5 = config.snapshot_format() == caffe::SolverParameter::HDF5;
-  return config.snapshot_prefix() + "_best.caffemodel" + (hdf5 ? ".h5" : "");
-}
-
-std::string longest_snapshot_path(const caffe::SolverParameter& config) {
+std::string SnapshotPlan::longest_path(int64_t last) const {
   constexpr int32_t kMostProcess = 1 << 22;  // and temporary_beside() puts the process's number behind a name
-  const SnapshotPaths paths = snapshot_paths(config, config.has_max_iter() ? config.max_iter() : INT32_MAX);
-  const std::string& longest = config.ema_decay() > 0 ? paths.average : paths.state;
-  return longest + ".tmp." + std::to_string(kMostProcess) + (paths.hdf5 ? ".99999" : "");
+  const std::string longest = averages ? paths(last).average : paths(last).state;
+  return longest + ".tmp." + std::to_string(kMostProcess) + (hdf5 ? ".99999" : "");
+}
+
+double seconds_of_interval(const std::string& text) {
+  constexpr double kLongest = 365.0 * 24 * 3600;
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double seconds = number * (unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0);
+  if (seconds > 0 && seconds <= kLongest) return seconds;
+  throw FieldError("snapshot_every", "snapshot_every is '" + text + "', which is no time",
+                   "a number and s, m or h: snapshot_every: \"10m\"");
 }
 
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,

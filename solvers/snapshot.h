@@ -26,13 +26,31 @@ struct SnapshotPaths {
   bool hdf5 = false;
 };
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5 = false);
-/// As the solver's snapshot_format and snapshot_prefix say.
-SnapshotPaths snapshot_paths(const caffe::SolverParameter& config, int64_t iter);
-/// PREFIX_best.caffemodel, with ".h5" behind it where snapshots are HDF5 files: of the snapshot that keep_best keeps.
-std::string best_weights_path(const caffe::SolverParameter& config);
 
-/// The longest path that this training's snapshots may need, of what is written before it takes its name.
-std::string longest_snapshot_path(const caffe::SolverParameter& config);
+/// What a solver says of its snapshots.
+struct SnapshotPlan {
+  std::string prefix;
+  bool hdf5 = false;
+  bool diffs = false, at_end = true, keeps_best = false;
+  bool averages = false;  ///< beside the weights there is their average
+  int interval = 0;       ///< iterations; 0: none
+  std::string every;      ///< snapshot_every; "": none
+  int keep_last = 0;      ///< 0: all
+
+  /// Whether a run writes some that nothing asks for while it runs.
+  bool any() const { return interval > 0 || at_end || keeps_best || !every.empty(); }
+  bool is_due(int64_t iter) const { return interval > 0 && iter % interval == 0; }
+  SnapshotPaths paths(int64_t iter) const { return snapshot_paths(prefix, iter, hdf5); }
+  /// PREFIX_best.caffemodel, with ".h5" behind it where snapshots are HDF5 files: of the one that keep_best keeps.
+  std::string best_weights() const { return prefix + "_best.caffemodel" + (hdf5 ? ".h5" : ""); }
+  /// The longest path that is needed up to iteration `last`, of what is written before it takes its name.
+  std::string longest_path(int64_t last) const;
+};
+SnapshotPlan snapshot_plan_of(const caffe::SolverParameter& config);
+
+/// The seconds that snapshot_every names: "90s", "10m", "1.5h". Throws FieldError about it for anything else, and for
+/// what is not above 0.
+double seconds_of_interval(const std::string& text);
 
 /// Writes both files, one blob at a time: the weights of `net`, then `head` (all of the state but the history, which is
 /// `update`'s), filling in learned_net and the digests. Throws Error(kIo); an older pair of this name is then still
@@ -43,6 +61,17 @@ void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const
 
 /// Writes the weights that the net has now, as they are to be used, to paths.average. Throws as write_snapshot().
 void write_average(const SnapshotPaths& paths, Net& net);
+
+// As HDF5 files (snapshot_format: HDF5), laid out as BVLC Caffe's.
+
+/// Throws Error(kSnapshot) where layers' names do not fit into one HDF5 file, before hours went into the training.
+void check_hdf5_snapshot(const std::string& path, const Net& net);
+
+/// Writes the weights, a layer at a time; the digest of the file's bytes. Throws like write_snapshot().
+std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs);
+
+/// Writes the state with the history of `update`.
+void write_state_hdf5(const std::string& path, const WeightUpdate& update, caffe::SolverState head);
 
 /// Throws Error(kDiverged) where a blob of the layer holds what is no number.
 void check_finite(const caffe::LayerParameter& layer);

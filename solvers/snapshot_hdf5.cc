@@ -1,5 +1,3 @@
-#include "solvers/snapshot_hdf5.h"
-
 #include "core/log.h"
 #include "formats/hdf5_file.h"
 #include "proto/weights/solver_state_hdf5.h"

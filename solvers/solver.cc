@@ -1,24 +1,23 @@
 #include "solvers/solver.h"
 
 #include "core/log.h"
-#include "solvers/check.h"
-#include "solvers/lr_policies.h"
 #include "solvers/rank_start.h"
-#include "solvers/test_share.h"
+#include "solvers/rank_test.h"
 
 namespace cortado {
 
 namespace {
 
-/// `file` with the max_iter that max_epoch comes to.
-SolverFile with_max_iter(SolverFile file, const Net& train) {
-  if (file.solver.max_epoch() <= 0) return file;
-  at_its_field(file, [&] {
-    file.solver.set_max_iter(max_iter_of_epochs(file.solver, train));
-    log_info() << "max_epoch: " << file.solver.max_epoch() << " takes max_iter: " << file.solver.max_iter();
-    checked_lr_policy(file.solver);
+/// `config` with the max_iter that max_epoch comes to.
+SolverConfig with_max_iter(SolverConfig config, const Net& train) {
+  const int64_t epochs = config.max_epoch();
+  if (epochs <= 0) return config;
+  config.at_its_field([&] {
+    const int iterations = max_iter_of_epochs(epochs, config.iteration, train);
+    log_info() << "max_epoch: " << epochs << " takes max_iter: " << iterations;
+    config.set_max_iter(iterations);
   });
-  return file;
+  return config;
 }
 
 SolverNets with_weights(SolverNets nets, const RunStart& start, Observers& observers) {
@@ -30,28 +29,29 @@ SolverNets with_weights(SolverNets nets, const RunStart& start, Observers& obser
 
 }  // namespace
 
-Solver::Solver(SolverFile file, RunStart start, SolverNets nets)
-    : file_(with_max_iter(std::move(file), *nets.train)),
+Solver::Solver(SolverConfig config, RunStart start, SolverNets nets)
+    : config_(with_max_iter(std::move(config), *nets.train)),
       observers_(std::move(start.warnings)),
       nets_(with_weights(std::move(nets), start, observers_)),
-      state_(file_.solver, *nets_.train, start.share),
-      evaluation_(at_its_field(file_, [&] { return Evaluation(nets_, state_, observers_); })),
-      checkpoints_(state_, evaluation_, observers_),
-      loop_(state_, evaluation_, checkpoints_, observers_) {
+      state_(config_, *nets_.train, start.share),
+      iteration_(make_iteration(state_, observers_)),
+      evaluation_(config_.at_its_field([&] { return Evaluation(nets_, state_, observers_); })),
+      checkpoints_(state_, *iteration_, evaluation_, observers_),
+      loop_(state_, *iteration_, evaluation_, checkpoints_, observers_) {
   ranks::Engine* engine = start.share.engine;
   if (engine && start.share.is_first()) tell_conditions(*engine, *nets_.train, start.share.shards);
-  if (engine && state_.device) state_.device->connect(start.device_engine);
+  if (engine) iteration_->connect(start.device_engine);
   checkpoints_.begin(std::move(start));
-  if (engine) share_state(*engine, state_);
+  if (engine) share_state(*engine, state_, *iteration_);
   if (nets_.dealt_out) share_tests(*engine, nets_, evaluation_);
   log_info() << "Solver scaffolding done.";
 }
 
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context) {
-  require_valid(file);
-  RunStart start = prepare_run(file, options, context);
-  SolverNets nets = make_solver_nets(file, options, context);
-  return Solver(std::move(file), std::move(start), std::move(nets));
+  SolverConfig config = parse_solver(std::move(file));
+  RunStart start = prepare_run(config, options, context);
+  SolverNets nets = make_solver_nets(config, options, context);
+  return Solver(std::move(config), std::move(start), std::move(nets));
 }
 
 }  // namespace cortado

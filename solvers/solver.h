@@ -9,8 +9,7 @@
 
 #include "solvers/checkpointer.h"
 #include "solvers/evaluation.h"
-#include "solvers/observers.h"
-#include "solvers/requests.h"
+#include "solvers/observer.h"
 #include "solvers/run_start.h"
 #include "solvers/solver_nets.h"
 #include "solvers/train_state.h"
@@ -20,10 +19,10 @@ namespace cortado {
 
 class Solver {
  public:
-  /// `file` is valid (require_valid()), `start` is prepare_run()'s and `nets` are those that `file` names, built
-  /// afterwards on one context, which outlives this. Loads weights or restores the snapshot. Throws Error for every
+  /// `start` is prepare_run()'s and `nets` are those that `config` names, built afterwards on one context, which
+  /// outlives this. Loads weights or restores the snapshot. Throws Error for every
   /// mistake.
-  Solver(SolverFile file, RunStart start, SolverNets nets);
+  Solver(SolverConfig config, RunStart start, SolverNets nets);
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
@@ -33,11 +32,11 @@ class Solver {
   Outcome run(Requests& requests) { return loop_.run(requests); }   ///< TrainingLoop::run()
   bool step(int64_t iterations) { return loop_.step(iterations); }  ///< TrainingLoop::step()
   bool step(int64_t iterations, Requests& requests) { return loop_.step(iterations, requests); }
-  void apply_update() { loop_.apply_update(); }  ///< TrainingLoop::apply_update()
-  void test() { loop_.test(); }                  ///< TrainingLoop::test()
-  void snapshot() { checkpoints_.write(); }      ///< Checkpointer::write()
+  void apply_update() { iteration_->apply_update(); }  ///< Iteration::apply_update()
+  void test() { loop_.test(); }                        ///< TrainingLoop::test()
+  void snapshot() { checkpoints_.write(); }            ///< Checkpointer::write()
 
-  const caffe::SolverParameter& config() const { return file_.solver; }
+  const SolverConfig& config() const { return config_; }
   const Progress& progress() const { return state_.progress; }
   int64_t iter() const { return state_.progress.iter; }
   const std::string& resumed_from() const { return checkpoints_.resumed_from(); }  ///< Checkpointer::resumed_from()
@@ -46,10 +45,11 @@ class Solver {
   std::vector<Tester>& testers() { return evaluation_.testers(); }
 
  private:
-  SolverFile file_;
+  SolverConfig config_;
   Observers observers_;
   SolverNets nets_;
   TrainState state_;
+  std::unique_ptr<Iteration> iteration_;
   Evaluation evaluation_;
   Checkpointer checkpoints_;
   TrainingLoop loop_;

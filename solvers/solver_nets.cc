@@ -9,11 +9,9 @@
 #include "graph/freeze.h"
 #include "layers/registry.h"
 #include "net/epoch.h"
-#include "solvers/check.h"
 #include "solvers/rank_share.h"
+#include "solvers/rank_test.h"
 #include "solvers/run_conditions.h"
-#include "solvers/test_share.h"
-#include "solvers/weight_update.h"
 
 namespace cortado {
 
@@ -53,7 +51,7 @@ struct SolverNetReader::Source {
 };
 
 SolverNetReader::Source SolverNetReader::source_of_train() const {
-  const caffe::SolverParameter& solver = file_.solver;
+  const caffe::SolverParameter& solver = config_.file.solver;
   if (solver.has_train_net_param()) return {.field = "train_net_param", .message = &solver.train_net_param()};
   if (solver.has_train_net()) return {.field = "train_net", .path = &solver.train_net()};
   if (solver.has_net_param()) return {.field = "net_param", .message = &solver.net_param()};
@@ -62,7 +60,7 @@ SolverNetReader::Source SolverNetReader::source_of_train() const {
 
 /// In Caffe's order, which gives the tests their numbers.
 std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
-  const caffe::SolverParameter& solver = file_.solver;
+  const caffe::SolverParameter& solver = config_.file.solver;
   std::vector<Source> sources;
   if (wanted_tests() == 0) return sources;
   for (int i = 0; i < solver.test_net_param_size(); ++i)
@@ -78,8 +76,6 @@ std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   return sources;
 }
 
-size_t SolverNetReader::wanted_tests() const { return size_t(count_test_nets(file_.solver)); }
-
 std::string path_in_solver(const SolverFile& file, const std::string& field, const std::string& path) {
   if (file_exists(path)) return path;
   const std::string beside = join_path(folder_of(file.positions.file()), path);
@@ -94,7 +90,7 @@ std::string path_in_solver(const SolverFile& file, const std::string& field, con
 }
 
 size_t SolverNetReader::test_count() {
-  return share_of(file_.solver, options_.engine).is_first() || deals_tests_out() ? wanted_tests() : 0;
+  return share_of(config_.iteration, options_.engine).is_first() || deals_tests_out() ? wanted_tests() : 0;
 }
 
 bool SolverNetReader::deals_tests_out() {
@@ -126,8 +122,8 @@ std::string SolverNetReader::test_source(size_t index) const { return sources_of
 std::shared_ptr<const NetFile> SolverNetReader::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net = source.path ? read_net_draft(path_in_solver(file_, source.field, *source.path))
-                            : NetFile{*source.message, file_.positions.below(source.field)};
+  NetFile net = source.path ? read_net_draft(path_in_solver(config_.file, source.field, *source.path))
+                            : NetFile{*source.message, config_.file.positions.below(source.field)};
   options_.overrides.apply(net);
   auto draft = std::make_shared<const NetFile>(std::move(net));
   graph::refuse_draft(draft);
@@ -147,17 +143,17 @@ graph::BuildOptions SolverNetReader::build_options() const {
 
 SolverNetFile SolverNetReader::train() {
   SolverNetFile net{read(source_of_train()), build_options()};
-  if (const int shards = file_.solver.shards(); options_.divide_batch && shards > 1)
+  if (const int shards = config_.iteration.shards; options_.divide_batch && shards > 1)
     net.file = with_divided_batch(net.file, shards);
   graph::BuildOptions& build = net.options;
   build.state.set_phase(caffe::TRAIN);
-  build.state.MergeFrom(file_.solver.train_state());
+  build.state.MergeFrom(config_.file.solver.train_state());
   build.state.MergeFrom(options_.state);
-  build.accumulates = file_.solver.iter_size() > 1 || options_.observed;
-  build.fuse = build.fuse && !file_.solver.debug_info();  // each layer of the file has its lines
-  build.transient_gradients = !options_.observed && updates_within_backward(file_.solver, context_);
+  build.accumulates = config_.iteration.iter_size > 1 || options_.observed;
+  build.fuse = build.fuse && !config_.debug_info;  // each layer of the file has its lines
+  build.transient_gradients = !options_.observed && config_.iteration.updates_within_backward(context_);
   build.recompute = options_.recompute;
-  build.share = batches_of(file_.solver, share_of(file_.solver, options_.engine));
+  build.share = batches_of(config_.iteration, share_of(config_.iteration, options_.engine));
   build.freeze = options_.freeze;
   return net;
 }
@@ -165,7 +161,8 @@ SolverNetFile SolverNetReader::train() {
 SolverNetFile SolverNetReader::whole_test(size_t index) {
   SolverNetFile net{read(sources_of_tests()[index]), build_options()};
   net.options.state.set_phase(caffe::TEST);
-  if (int(index) < file_.solver.test_state_size()) net.options.state.MergeFrom(file_.solver.test_state(int(index)));
+  if (const auto& states = config_.file.solver.test_state(); int(index) < states.size())
+    net.options.state.MergeFrom(states[int(index)]);
   net.options.backward = false;
   return net;
 }
@@ -188,8 +185,8 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
     if (const std::vector<std::string> alone = test.layers_without_weights(); !alone.empty())
       log_warning() << "The training net has no weights for " << layers_text(alone) << " of test net (#" << i
                     << "), which no training changes";
-    if (!reader.solver().solver.test_epoch()) continue;
-    const int64_t records = at_its_field(reader.solver(), [&] { return records_of(test.plan().graph, "test_epoch"); });
+    if (!reader.config().tests.by_epoch) continue;
+    const int64_t records = reader.config().at_its_field([&] { return records_of(test.plan().graph, "test_epoch"); });
     nets.test_records.push_back(records);
     nets.tails.push_back(make_tail(wanted, test, records, context));
   }
@@ -215,19 +212,18 @@ void check_whole_batches(const graph::Graph& graph, int64_t shards) {
 
 }  // namespace
 
-SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context) {
-  SolverNetReader reader(file, options, context);
+SolverNets make_solver_nets(const SolverConfig& config, const SolverOptions& options, Context& context) {
+  SolverNetReader reader(config, options, context);
   log_info() << "Creating training net from " << reader.train_source();
   const SolverNetFile wanted = reader.train();
   std::unique_ptr<Net> train = make_net(wanted.file, wanted.options, context);
-  check_whole_batches(train->plan().graph, share_of(file.solver, options.engine).shards);
+  check_whole_batches(train->plan().graph, share_of(config.iteration, options.engine).shards);
   return with_test_nets(std::move(train), reader, context);
 }
 
-int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train) {
-  const int64_t records = records_of(train.plan().graph, "max_epoch"),
-                step = train.batch_size() * passes_per_iteration(solver);
-  const int64_t iterations = (solver.max_epoch() * records + step - 1) / step;
+int max_iter_of_epochs(int64_t epochs, const IterationPlan& plan, const Net& train) {
+  const int64_t records = records_of(train.plan().graph, "max_epoch"), step = train.batch_size() * plan.passes();
+  const int64_t iterations = (epochs * records + step - 1) / step;
   if (iterations > std::numeric_limits<int>::max())
     throw FieldError("max_epoch", "so many epochs take " + std::to_string(iterations) + " iterations");
   return int(iterations);

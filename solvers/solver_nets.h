@@ -8,8 +8,8 @@
 
 #include "net/net.h"
 #include "proto/files/override.h"
-#include "proto/files/read_text.h"
 #include "ranks/engine.h"
+#include "solvers/config.h"
 
 namespace cortado {
 
@@ -59,11 +59,11 @@ struct SolverNetFile {
 /// up in the current folder, then beside the solver. All references outlive this.
 class SolverNetReader {
  public:
-  SolverNetReader(const SolverFile& file, const SolverOptions& options, const Context& context)
-      : file_(file), options_(options), context_(context) {}
-  SolverNetReader(const SolverFile&, const SolverOptions&&, const Context&) = delete;  ///< they are not copied
+  SolverNetReader(const SolverConfig& config, const SolverOptions& options, const Context& context)
+      : config_(config), options_(options), context_(context) {}
+  SolverNetReader(const SolverConfig&, const SolverOptions&&, const Context&) = delete;  ///< they are not copied
 
-  const SolverFile& solver() const { return file_; }
+  const SolverConfig& config() const { return config_; }
   /// Test nets of this rank: all of them, or none of a rank other than the first where it tests alone.
   size_t test_count();
   /// Whether several ranks share the batches of tests. Decided by all test nets together; why not is logged once.
@@ -80,14 +80,14 @@ class SolverNetReader {
  private:
   struct Source;
   Source source_of_train() const;
-  size_t wanted_tests() const;
+  size_t wanted_tests() const { return size_t(config_.tests.nets); }
   std::vector<Source> sources_of_tests() const;
   SolverNetFile whole_test(size_t index);
   std::string why_first_tests_alone();
   std::shared_ptr<const NetFile> read(const Source& source);
   graph::BuildOptions build_options() const;
 
-  const SolverFile& file_;
+  const SolverConfig& config_;
   const SolverOptions& options_;
   const Context& context_;
   std::optional<bool> deals_tests_out_;
@@ -98,10 +98,10 @@ class SolverNetReader {
 SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, Context& context);
 
 /// Reads and builds all nets that a checked solver names. Throws what reading and building nets throw.
-SolverNets make_solver_nets(const SolverFile& file, const SolverOptions& options, Context& context);
+SolverNets make_solver_nets(const SolverConfig& config, const SolverOptions& options, Context& context);
 
-/// The iterations that max_epoch passes over the training net's data take. Throws FieldError.
-int max_iter_of_epochs(const caffe::SolverParameter& solver, const Net& train);
+/// The iterations that so many passes over the training net's data take. Throws FieldError.
+int max_iter_of_epochs(int64_t epochs, const IterationPlan& plan, const Net& train);
 
 /// Loads weight files into the training net, and into test nets for the layers that only they have.
 void load_starting_weights(const std::vector<std::string>& files, SolverNets& nets);

@@ -7,33 +7,30 @@
 #include <string>
 
 #include "net/net.h"
-#include "solvers/device_training.h"
-#include "solvers/local_steps.h"
+#include "solvers/config.h"
 #include "solvers/loss_window.h"
 #include "solvers/observer.h"
-#include "solvers/schedule.h"
-#include "solvers/shard_training.h"
-#include "solvers/snapshot.h"
+#include "solvers/rank_share.h"
 #include "solvers/weight_average.h"
 #include "solvers/weight_update.h"
 
 namespace cortado {
 
 struct TrainState {
-  /// Takes memory on the net's device. `config` was checked, and says max_iter; both references outlive this, and so
-  /// does the engine.
-  TrainState(const caffe::SolverParameter& config, Net& net, const RankShare& share);
+  /// Takes memory on the net's device. `config` says max_iter; both references outlive this, and so does the engine.
+  TrainState(const SolverConfig& config, Net& net, const RankShare& share);
   TrainState(const TrainState&) = delete;
   TrainState& operator=(const TrainState&) = delete;
 
   /// The number of the forward pass of this iteration's k-th batch, which keys the draws of layers.
-  uint64_t pass(int k) const { return uint64_t(progress.iter) * uint64_t(passes_per_iteration(config)) + uint64_t(k); }
+  uint64_t pass(int64_t k) const { return uint64_t(progress.iter) * uint64_t(config.iteration.passes()) + uint64_t(k); }
   /// The loss of this iteration; once for each.
   void take_loss(double loss);
   /// The rates of an iteration; once for each, in order, after take_loss() where a rate depends on the loss.
   StepRates next_rates(int64_t iter);
 
-  /// All but the history, which write_snapshot() takes from `update` blob by blob.
+  /// All but the history, which write_snapshot() takes from `update` blob by blob, and what its iterations keep
+  /// (Iteration::save()).
   void save(caffe::SolverState& state);
   /// Weights, history and what Caffe's states know; then, of a snapshot that is exact(), the rest but the average.
   /// Throws Error(kSnapshot) where something does not fit.
@@ -41,7 +38,7 @@ struct TrainState {
   /// What save() gave of a training like this one, or the part of it that Caffe's states have.
   void load_head(const caffe::SolverState& state);
 
-  const caffe::SolverParameter& config;
+  const SolverConfig& config;
   Net& net;
   const RankShare share;
   Progress progress;
@@ -49,9 +46,7 @@ struct TrainState {
   LossWindow window;
   WeightUpdate update;
   std::optional<WeightAverage> average;  ///< with ema_decay
-  std::optional<DeviceTraining> device;  ///< where the net does not run on the CPU
-  std::optional<ShardTraining> shards;   ///< on the CPU, where iterations have more than one
-  std::optional<LocalSteps> local;       ///< with local_steps, in place of `shards`
+  int64_t newest_snapshot = -1;          ///< its iteration; -1: none is whole yet
 
  private:
   void save_training(caffe::TrainingState& training);

@@ -2,59 +2,55 @@
 
 #include <map>
 
-#include "core/error.h"
+#include "core/text/text.h"
+#include "solvers/field_checks.h"
 
 namespace cortado {
 
 namespace {
 
-std::map<std::string, UpdateRule>& rules() {
-  static std::map<std::string, UpdateRule> map;
+std::map<std::string, RegisterUpdateRule::Make>& rules() {
+  static std::map<std::string, RegisterUpdateRule::Make> map;
   return map;
 }
 
 }  // namespace
 
-RegisterUpdateRule::RegisterUpdateRule(UpdateRule rule) { rules().emplace(rule.name, rule); }
+RegisterUpdateRule::RegisterUpdateRule(const std::string& name, Make make) { rules().emplace(name, make); }
 
-const UpdateRule* find_update_rule(const std::string& name) {
-  const auto found = rules().find(name);
-  return found == rules().end() ? nullptr : &found->second;
+std::shared_ptr<const UpdateRule> make_update_rule(const caffe::SolverParameter& config) {
+  const std::vector<std::string> names = all_update_rules();
+  check_known("type", config.type(), names, "one of " + list_text(names), "solver type");
+  return rules().at(config.type())(config);
 }
 
-std::vector<const UpdateRule*> all_update_rules() {
-  std::vector<const UpdateRule*> list;
-  for (const auto& [name, rule] : rules()) list.push_back(&rule);
-  return list;
+std::vector<std::string> all_update_rules() {
+  std::vector<std::string> names;
+  for (const auto& [name, make] : rules()) names.push_back(name);
+  return names;
 }
 
 void check_no_momentum(const caffe::SolverParameter& config) {
-  if (config.momentum() == 0) return;
-  throw FieldError("momentum", config.type() + " has no momentum",
-                   "leave momentum out, or choose SGD, Nesterov or Adam");
+  refuse_if(config.momentum() != 0, "momentum", config.type() + " has no momentum",
+            "leave momentum out, or choose SGD, Nesterov or Adam");
 }
 
 void check_mean_momentum(const caffe::SolverParameter& config) {
   check_fraction("momentum", config.momentum());
-  if (config.momentum_policy() == "fixed") return;
-  throw FieldError("momentum_policy", config.type() + " corrects its means for a momentum that stays as it is",
-                   "SGD, Nesterov, SAG and LARS take a momentum_policy");
+  refuse_if(config.momentum_policy() != "fixed", "momentum_policy",
+            config.type() + " corrects its means for a momentum that stays as it is",
+            "SGD, Nesterov, SAG and LARS take a momentum_policy");
 }
 
 void check_no_layer_rates(const caffe::SolverParameter& config) {
-  if (!config.larc() && !config.local_lr_auto()) return;
-  throw FieldError(config.larc() ? "larc" : "local_lr_auto", config.type() + " has no rates of each layer's own",
-                   "they go with SGD, Nesterov and SAG; LARS and LAMB bring theirs");
+  refuse_if(config.larc() || config.local_lr_auto(), config.larc() ? "larc" : "local_lr_auto",
+            config.type() + " has no rates of each layer's own",
+            "they go with SGD, Nesterov and SAG; LARS and LAMB bring theirs");
 }
 
 void check_delta(const caffe::SolverParameter& config) {
-  if (config.delta() > 0) return;
-  throw FieldError("delta", config.type() + " divides by it: delta must be positive", "the default is 1e-8");
-}
-
-void check_fraction(const char* field, float value) {
-  if (value >= 0 && value < 1) return;
-  throw FieldError(field, std::string(field) + " is a fraction to keep: it must be at least 0 and less than 1");
+  refuse_if(!(config.delta() > 0), "delta", config.type() + " divides by it: delta must be positive",
+            "the default is 1e-8");
 }
 
 }  // namespace cortado

@@ -6,6 +6,7 @@
 // go over each weight once more before.
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -119,29 +120,38 @@ struct WeightTable {
   int64_t copied = 0;                    ///< bytes in all copies
 };
 
-struct UpdateRule {
-  std::string name;  ///< as `type` spells it
-  std::string help;  ///< one line
-  int histories;     ///< how many floats it keeps for each weight, all zero at first
-  bool layer_wise;   ///< the rate depends on whole weights; else an element's update depends on nothing beside it
-  /// Throws FieldError for options that the rule cannot work with.
-  void (*check)(const caffe::SolverParameter& config);
+/// A rule with the options of one training.
+class UpdateRule {
+ public:
+  UpdateRule(const std::string& name, int histories, bool layer_wise)
+      : name(name), histories(histories), layer_wise(layer_wise) {}
+  virtual ~UpdateRule() = default;
+
+  const std::string name;  ///< as `type` spells it
+  const int histories;     ///< how many floats it keeps for each weight, all zero at first
+  const bool layer_wise;   ///< the rate depends on whole weights; else an element's update depends on nothing beside it
+
   /// After `iter` updates.
-  Correction (*correction)(const caffe::SolverParameter& config, int64_t iter);
+  virtual Correction correction(int64_t iter) const = 0;
   /// One weight on the CPU. `scratch`: sum_of_squares_scratch(on.count) of them.
-  void (*update)(Context& context, const caffe::SolverParameter& config, const WeightStep& on, WeightSums* scratch);
+  virtual void update(Context& context, const WeightStep& on, WeightSums* scratch) const = 0;
   /// All weights of a table; `step` lies in the device's memory.
-  void (*update_all)(Context& context, const caffe::SolverParameter& config, const WeightTable& on,
-                     const IterationStep* step);
+  virtual void update_all(Context& context, const WeightTable& on, const IterationStep* step) const = 0;
 };
 
-/// The rule, or null.
-const UpdateRule* find_update_rule(const std::string& name);
-std::vector<const UpdateRule*> all_update_rules();  ///< sorted by name
+/// How many floats of scratch a weight of `count` elements wants for sums over its pieces.
+int64_t sum_of_squares_scratch(int64_t count);
+/// The sum of x[i]^2: partial sums in double over pieces of a fixed size, so the result does not depend on threads.
+double sum_of_squares(Context& context, const float* x, int64_t count, float* scratch);
 
-/// Put one at namespace scope in the rule's file (solvers/rule_of.h).
+/// The rule that `type` names. Throws FieldError where there is none, or for options that it cannot work with.
+std::shared_ptr<const UpdateRule> make_update_rule(const caffe::SolverParameter& config);
+std::vector<std::string> all_update_rules();  ///< sorted
+
+/// Put one at namespace scope in the rule's file (solvers/rule_of.h). `make` throws FieldError.
 struct RegisterUpdateRule {
-  explicit RegisterUpdateRule(UpdateRule rule);
+  using Make = std::shared_ptr<const UpdateRule> (*)(const caffe::SolverParameter& config);
+  RegisterUpdateRule(const std::string& name, Make make);
 };
 
 /// For rules without a velocity: throws FieldError unless momentum is 0.
@@ -150,8 +160,6 @@ void check_no_momentum(const caffe::SolverParameter& config);
 void check_mean_momentum(const caffe::SolverParameter& config);
 /// For rules that divide by a running mean: throws FieldError unless delta > 0, because 0 / 0 would spread.
 void check_delta(const caffe::SolverParameter& config);
-/// Throws FieldError unless 0 <= value < 1.
-void check_fraction(const char* field, float value);
 /// For rules that do not know them: throws FieldError where larc or local_lr_auto is on.
 void check_no_layer_rates(const caffe::SolverParameter& config);
 

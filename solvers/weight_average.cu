@@ -42,7 +42,8 @@ const Piece* pieces_in(const DeviceMemory& memory) { return reinterpret_cast<con
 
 }  // namespace
 
-WeightAverage::WeightAverage(const caffe::SolverParameter& config, Net& net) : config_(config), net_(net), list_(net) {
+WeightAverage::WeightAverage(double decay, bool warms_up, Net& net)
+    : decay_(decay), warms_up_(warms_up), net_(net), list_(net) {
   size_t bytes = 0;
   for (const Param& param : net.params()) bytes += whole_lines(param.count * kFloatBytes);
   arena_ = DeviceMemory(net.context(), bytes);
@@ -67,8 +68,8 @@ void WeightAverage::reset() {
 }
 
 void WeightAverage::add() {
-  const double n = double(updates_++), most = (1 + n) / (10 + n), decay = config_.ema_decay();
-  const Average average{table_in(table_), float(config_.ema_warmup() ? std::min(decay, most) : decay)};
+  const double n = double(updates_++), most = (1 + n) / (10 + n);
+  const Average average{table_in(table_), float(warms_up_ ? std::min(decay_, most) : decay_)};
   for_each_piece(net_.context(), pieces_in(pieces_), piece_count_, average);
 }
 

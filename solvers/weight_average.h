@@ -20,8 +20,8 @@ struct AveragedWeight {
 
 class WeightAverage {
  public:
-  /// Begins with the weights as they are. Both references outlive this.
-  WeightAverage(const caffe::SolverParameter& config, Net& net);
+  /// Begins with the weights as they are. `net` outlives this.
+  WeightAverage(double decay, bool warms_up, Net& net);
 
   /// The average becomes the weights as they are.
   void reset();
@@ -38,7 +38,8 @@ class WeightAverage {
   void load(const caffe::TrainingState& training, const std::string& path);
 
  private:
-  const caffe::SolverParameter& config_;
+  const double decay_;
+  const bool warms_up_;
   Net& net_;
   WeightList list_;
   std::vector<AveragedWeight> weights_;  ///< per param

@@ -5,8 +5,6 @@
 
 #include "core/error.h"
 #include "core/log.h"
-#include "solvers/gradient_norm.h"
-#include "solvers/rank_share.h"
 
 namespace cortado {
 
@@ -36,19 +34,8 @@ void for_each_part(Net& net, const std::vector<ranks::FloatRange>& slices, const
 
 }  // namespace
 
-bool updates_within_backward(const caffe::SolverParameter& config, const Context& context) {
-  return context.shares_host_memory() && config.iter_size() == 1 && config.clip_gradients() < 0 &&
-         !config.snapshot_diff() && config.shards() <= 1;
-}
-
-bool updates_by_slices(const caffe::SolverParameter& config, const Context& context) {
-  return context.shares_host_memory() && !find_update_rule(config.type())->layer_wise && !config.larc() &&
-         !config.local_lr_auto() && config.clip_gradients() < 0 && !config.snapshot_diff() && config.local_steps() <= 1;
-}
-
-WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,
-                           std::optional<std::vector<ranks::FloatRange>> slices)
-    : config_(config), rule_(*find_update_rule(config.type())), net_(net), is_sliced_(slices.has_value()), list_(net) {
+WeightUpdate::WeightUpdate(const IterationPlan& plan, Net& net, std::optional<std::vector<ranks::FloatRange>> slices)
+    : plan_(plan), rule_(*plan.rule), net_(net), is_sliced_(slices.has_value()), list_(net) {
   for (const Param& param : net.params()) {
     places_.push_back(whole_bytes_ / kFloatBytes);
     whole_bytes_ += int64_t(whole_lines(param.count * kFloatBytes)) * rule_.histories;
@@ -66,13 +53,12 @@ WeightUpdate::WeightUpdate(const caffe::SolverParameter& config, Net& net,
 
 void WeightUpdate::make_entries() {
   arena_ = DeviceMemory(net_.context(), size_t(whole_bytes_));
-  if (config_.larc() && config_.larc_turbo())
-    memory_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
+  if (plan_.rule_remembers) memory_ = DeviceMemory(net_.context(), net_.params().size() * sizeof(float));
   std::byte* at = arena_.data();
   float* memory = reinterpret_cast<float*>(memory_.data());
   for (const Param& param : net_.params()) {
     WeightStep entry{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
-    (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
+    (plan_.l1 ? entry.l1 : entry.l2) = param.decay_mult;
     for (int k = 0; k < rule_.histories; ++k, at += whole_lines(param.count * kFloatBytes))
       entry.history[k] = reinterpret_cast<float*>(at);
     if (memory) entry.memory = memory + entries_.size();
@@ -88,7 +74,7 @@ void WeightUpdate::make_sliced_entries(const std::vector<ranks::FloatRange>& sli
   for_each_part(net_, slices, [&](size_t p, int64_t from, int64_t count) {
     const Param& param = net_.params()[p];
     WeightStep entry{.w = param.w + from, .dw = param.dw + from, .count = count, .rate = param.lr_mult};
-    (config_.regularization_type() == "L1" ? entry.l1 : entry.l2) = param.decay_mult;
+    (plan_.l1 ? entry.l1 : entry.l2) = param.decay_mult;
     for (int k = 0; k < rule_.histories; ++k, at += count) entry.history[k] = at;
     entries_.push_back(entry);
   });
@@ -97,11 +83,11 @@ void WeightUpdate::make_sliced_entries(const std::vector<ranks::FloatRange>& sli
 void WeightUpdate::apply_to_slice(const ranks::FloatRange& slice, Context& context, int64_t iter,
                                   const StepRates& rates) {
   const float* const base = net_.gradient_memory().data();
-  const IterationStep step = step_of(iter, rates, 1 / float(passes_per_update(config_)));
+  const IterationStep step = step_of(iter, rates, 1 / float(plan_.passes_per_update()));
   const auto first = std::lower_bound(entries_.begin(), entries_.end(), base + slice.begin,
                                       [](const WeightStep& entry, const float* at) { return entry.dw < at; });
   for (auto entry = first; entry != entries_.end() && entry->dw < base + slice.end; ++entry) {
-    rule_.update(context, config_, step.of(*entry), nullptr);
+    rule_.update(context, step.of(*entry), nullptr);
     std::copy_n(entry->w, entry->count, const_cast<float*>(entry->dw));
   }
 }
@@ -177,7 +163,7 @@ float WeightUpdate::clip_factor(bool verbose) {
   double sum = 0;
   for (const Param& param : net_.params())
     sum += sum_of_squares(net_.context(), param.dw, param.count, scratch_.data());
-  const double norm = std::sqrt(sum), most = config_.clip_gradients();
+  const double norm = std::sqrt(sum), most = plan_.clip_gradients;
   if (!(norm > most)) return 1;
   if (verbose)
     log_info() << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << most << ") by scale factor "
@@ -186,12 +172,12 @@ float WeightUpdate::clip_factor(bool verbose) {
 }
 
 IterationStep WeightUpdate::step_of(int64_t iter, const StepRates& rates, float scale) const {
-  return {.rates = rates, .correction = rule_.correction(config_, iter), .iter = iter, .gradient_scale = scale};
+  return {.rates = rates, .correction = rule_.correction(iter), .iter = iter, .gradient_scale = scale};
 }
 
 void WeightUpdate::apply(int64_t iter, const StepRates& rates, bool verbose) {
-  const float clip = config_.clip_gradients() >= 0 ? clip_factor(verbose) : 1;
-  const IterationStep step = step_of(iter, rates, clip / float(passes_per_update(config_)));
+  const float clip = plan_.clip_gradients >= 0 ? clip_factor(verbose) : 1;
+  const IterationStep step = step_of(iter, rates, clip / float(plan_.passes_per_update()));
   for (size_t p = 0; p < entries_.size(); ++p) apply_to(p, step);
 }
 
@@ -212,7 +198,7 @@ void WeightUpdate::backward_and_apply(int64_t iter, const StepRates& rates, Grad
 }
 
 void WeightUpdate::apply_to(size_t param, const IterationStep& step) {
-  rule_.update(net_.context(), config_, step.of(entries_[param]), sums_.data());
+  rule_.update(net_.context(), step.of(entries_[param]), sums_.data());
 }
 
 float* WeightUpdate::history_of(size_t blob) const {
@@ -230,7 +216,7 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
   const size_t wanted = history_blobs();
   if (size_t(blobs.size()) != wanted)
     throw Error(ExitCode::kSnapshot,
-                path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + config_.type() +
+                path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + plan_.rule->name +
                     " on this net has " + std::to_string(wanted),
                 "was it written by a solver of another type, or for another net?");
   if (is_sliced_ && !whole_.data()) make_whole();

@@ -12,33 +12,22 @@
 #include "net/net.h"
 #include "ranks/engine.h"
 #include "ranks/slices.h"
-#include "solvers/update_rule.h"
+#include "solvers/iteration_plan.h"
 #include "solvers/weight_list.h"
 
 namespace cortado {
 
-/// Whether a solver updates each weight within backward, as soon as its gradient is complete, so that gradients need no
-/// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
-bool updates_within_backward(const caffe::SolverParameter& config, const Context& context);
-
-/// Whether ranks update slices of the weights, each with the history of its own alone. The update of an element depends
-/// on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients afterwards, and no
-/// shard makes updates by itself. A device wants to know first whether all gradients are finite.
-bool updates_by_slices(const caffe::SolverParameter& config, const Context& context);
-
 class WeightUpdate {
  public:
-  /// Takes memory for the history, which is zero. `config` names a known rule that accepts it; both references outlive
-  /// this. With `slices` a rank has the history of these parts of net.gradient_memory() alone, and updates no others;
-  /// updates_by_slices() holds then.
-  WeightUpdate(const caffe::SolverParameter& config, Net& net,
-               std::optional<std::vector<ranks::FloatRange>> slices = {});
+  /// Takes memory for the history, which is zero. Both references outlive this. With `slices` a rank has the history of
+  /// these parts of net.gradient_memory() alone, and updates no others; plan.updates_by_slices() holds then.
+  WeightUpdate(const IterationPlan& plan, Net& net, std::optional<std::vector<ranks::FloatRange>> slices = {});
 
   /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
   void apply(int64_t iter, const StepRates& rates, bool verbose = false);
 
   /// The net's backward() and the update in one; the bits of the one after the other. No gradients are clipped, so
-  /// updates_within_backward() must hold. `reader`, if any, is told of each param before its update.
+  /// plan.updates_within_backward() must hold. `reader`, if any, is told of each param before its update.
   void backward_and_apply(int64_t iter, const StepRates& rates, GradientReader* reader = nullptr);
 
   bool is_sliced() const { return is_sliced_; }
@@ -47,7 +36,6 @@ class WeightUpdate {
   /// Copies weights to the net that lie where the gradients of `range` were.
   void take_weights(const ranks::FloatRange& range);
 
-  const UpdateRule& rule() const { return rule_; }
   /// Per param of the net, or per part of one within a slice, as IterationStep::of() takes them; what they point to is
   /// in the memory of the net's device.
   const std::vector<WeightStep>& entries() const { return entries_; }
@@ -87,7 +75,7 @@ class WeightUpdate {
   void visit_history(const std::vector<ranks::FloatRange>& slices, const Use& use) const;
   float* history_of(size_t blob) const;
 
-  const caffe::SolverParameter& config_;
+  const IterationPlan& plan_;
   const UpdateRule& rule_;
   Net& net_;
   const bool is_sliced_;

@@ -6,7 +6,7 @@
 #include "core/device/device_memory.h"
 #include "core/error.h"
 #include "core/threads/threads.h"
-#include "solvers/check.h"
+#include "solvers/config.h"
 
 using namespace cortado;
 using namespace cortado::library;

@@ -9,7 +9,7 @@
 #include "core/device.h"
 #include "core/text/text.h"
 #include "layers/common/data/python_object.h"
-#include "solvers/snapshot_hdf5.h"
+#include "solvers/snapshot.h"
 
 namespace py = pybind11;
 using namespace py::literals;

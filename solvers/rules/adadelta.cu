@@ -12,8 +12,13 @@ namespace cortado {
 namespace {
 
 struct AdaDelta {
+  static constexpr int kHistories = 2;
   float momentum, delta;
-  explicit AdaDelta(const caffe::SolverParameter& config) : momentum(config.momentum()), delta(config.delta()) {}
+  explicit AdaDelta(const caffe::SolverParameter& config) : momentum(config.momentum()), delta(config.delta()) {
+    check_delta(config);
+    check_mean_momentum(config);
+    check_no_layer_rates(config);
+  }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     float *a = on.history[0], *b = on.history[1];
     const float g = on.gradient(i), mean = momentum * a[i] + (1 - momentum) * (g * g);
@@ -24,18 +29,7 @@ struct AdaDelta {
   }
 };
 
-void check_adadelta(const caffe::SolverParameter& config) {
-  check_delta(config);
-  check_mean_momentum(config);
-  check_no_layer_rates(config);
-}
-
-const RegisterUpdateRule register_adadelta(rule_of<AdaDelta>({
-    .name = "AdaDelta",
-    .help = "steps in the weights' own units, from running means of gradients and steps",
-    .histories = 2,
-    .check = check_adadelta,
-}));
+const RegisterUpdateRule register_adadelta("AdaDelta", make_rule<AdaDelta>);
 
 }  // namespace
 

@@ -9,8 +9,13 @@ namespace cortado {
 namespace {
 
 struct AdaGrad {
+  static constexpr int kHistories = 1;
   float delta;
-  explicit AdaGrad(const caffe::SolverParameter& config) : delta(config.delta()) {}
+  explicit AdaGrad(const caffe::SolverParameter& config) : delta(config.delta()) {
+    check_no_momentum(config);
+    check_no_layer_rates(config);
+    check_delta(config);
+  }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float g = on.gradient(i), sum = on.history[0][i] + g * g;
     on.history[0][i] = sum;
@@ -18,18 +23,7 @@ struct AdaGrad {
   }
 };
 
-void check_adagrad(const caffe::SolverParameter& config) {
-  check_no_momentum(config);
-  check_no_layer_rates(config);
-  check_delta(config);
-}
-
-const RegisterUpdateRule register_adagrad(rule_of<AdaGrad>({
-    .name = "AdaGrad",
-    .help = "each weight's rate falls with the gradients it has seen",
-    .histories = 1,
-    .check = check_adagrad,
-}));
+const RegisterUpdateRule register_adagrad("AdaGrad", make_rule<AdaGrad>);
 
 }  // namespace
 

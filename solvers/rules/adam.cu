@@ -13,9 +13,19 @@ namespace cortado {
 namespace {
 
 struct Adam {
+  static constexpr int kHistories = 2;
   float beta1, beta2, delta;
   explicit Adam(const caffe::SolverParameter& config)
-      : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {}
+      : beta1(config.momentum()), beta2(config.momentum2()), delta(config.delta()) {
+    check_delta(config);
+    check_mean_momentum(config);
+    check_no_layer_rates(config);
+    check_fraction("momentum2", config.momentum2());
+  }
+  Correction correction(int64_t iter) const {
+    const double t = double(iter + 1), b1 = beta1, b2 = beta2;
+    return {.rate = std::sqrt(1 - std::pow(b2, t)) / (1 - std::pow(b1, t))};
+  }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     float *m = on.history[0], *v = on.history[1];
     const float g = on.gradient(i);
@@ -26,25 +36,7 @@ struct Adam {
   }
 };
 
-void check_adam(const caffe::SolverParameter& config) {
-  check_delta(config);
-  check_mean_momentum(config);
-  check_no_layer_rates(config);
-  check_fraction("momentum2", config.momentum2());
-}
-
-Correction correction(const caffe::SolverParameter& config, int64_t iter) {
-  const double t = double(iter + 1), beta1 = config.momentum(), beta2 = config.momentum2();
-  return {.rate = std::sqrt(1 - std::pow(beta2, t)) / (1 - std::pow(beta1, t))};
-}
-
-const RegisterUpdateRule register_adam(rule_of<Adam>({
-    .name = "Adam",
-    .help = "momentum divided by a running mean of the gradients' size",
-    .histories = 2,
-    .check = check_adam,
-    .correction = correction,
-}));
+const RegisterUpdateRule register_adam("Adam", make_rule<Adam>);
 
 }  // namespace
 

@@ -13,22 +13,15 @@ namespace cortado {
 
 namespace {
 
-struct AdamW {
-  AdamMeans means;
-  explicit AdamW(const caffe::SolverParameter& config) : means(config) {}
+struct AdamW : AdamMeans {
+  using AdamMeans::AdamMeans;
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
-    const float direction = means.next(on, i), decay = on.decay(i);
+    const float direction = next(on, i), decay = on.decay(i);
     on.w[i] -= on.rate * (direction + decay);
   }
 };
 
-const RegisterUpdateRule register_adamw(rule_of<AdamW>({
-    .name = "AdamW",
-    .help = "Adam with weight decay of its own, apart from the gradient",
-    .histories = 2,
-    .check = AdamMeans::check,
-    .correction = AdamMeans::correction,
-}));
+const RegisterUpdateRule register_adamw("AdamW", make_rule<AdamW>);
 
 }  // namespace
 

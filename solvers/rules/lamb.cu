@@ -12,11 +12,10 @@ namespace cortado {
 
 namespace {
 
-struct Lamb {
-  AdamMeans means;
-  explicit Lamb(const caffe::SolverParameter& config) : means(config) {}
+struct Lamb : AdamMeans {
+  using AdamMeans::AdamMeans;
   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const {
-    const double w = on.w[i], u = means.next(on, i) + on.decay(i);
+    const double w = on.w[i], u = next(on, i) + on.decay(i);
     return {{w * w, u * u, 0, 0}};
   }
   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const {
@@ -24,18 +23,12 @@ struct Lamb {
     return w > 0 && u > 0 ? float(double(on.rate) * w / u) : on.rate;
   }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
-    const float u = means.direction(on, i) + on.decay(i);
+    const float u = direction(on, i) + on.decay(i);
     on.w[i] -= on.rate * u;
   }
 };
 
-const RegisterUpdateRule register_lamb(rule_of<Lamb>({
-    .name = "LAMB",
-    .help = "AdamW's step as long as each weight's norm says: for large batches",
-    .histories = 2,
-    .check = AdamMeans::check,
-    .correction = AdamMeans::correction,
-}));
+const RegisterUpdateRule register_lamb("LAMB", make_rule<Lamb>);
 
 }  // namespace
 

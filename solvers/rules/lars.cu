@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#include "core/error.h"
 #include "solvers/rule_of.h"
 
 namespace cortado {
@@ -13,8 +12,12 @@ namespace cortado {
 namespace {
 
 struct Lars {
+  static constexpr int kHistories = 1;
   float eta;
-  explicit Lars(const caffe::SolverParameter& config) : eta(config.larc_eta()) {}
+  explicit Lars(const caffe::SolverParameter& config) : eta(config.larc_eta()) {
+    check_no_layer_rates(config);
+    refuse_if(config.larc_eta() <= 0, "larc_eta", "larc_eta must be positive", "the default is 0.001");
+  }
   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const {
     const double w = on.w[i], g = on.plain_gradient(i);
     return {{w * w, g * g, 0, 0}};
@@ -30,17 +33,7 @@ struct Lars {
   }
 };
 
-void check_lars(const caffe::SolverParameter& config) {
-  check_no_layer_rates(config);
-  if (config.larc_eta() <= 0) throw FieldError("larc_eta", "larc_eta must be positive", "the default is 0.001");
-}
-
-const RegisterUpdateRule register_lars(rule_of<Lars>({
-    .name = "LARS",
-    .help = "momentum with steps as long as each weight's norm says: for large batches",
-    .histories = 1,
-    .check = check_lars,
-}));
+const RegisterUpdateRule register_lars("LARS", make_rule<Lars>);
 
 }  // namespace
 

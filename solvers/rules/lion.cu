@@ -11,8 +11,13 @@ namespace cortado {
 namespace {
 
 struct Lion {
+  static constexpr int kHistories = 1;
   float beta1, beta2;
-  explicit Lion(const caffe::SolverParameter& config) : beta1(config.momentum()), beta2(config.momentum2()) {}
+  explicit Lion(const caffe::SolverParameter& config) : beta1(config.momentum()), beta2(config.momentum2()) {
+    check_mean_momentum(config);
+    check_fraction("momentum2", config.momentum2());
+    check_no_layer_rates(config);
+  }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float g = on.plain_gradient(i), m = on.history[0][i];
     const float direction = WeightStep::sign_of(beta1 * m + (1 - beta1) * g), decay = on.decay(i);
@@ -21,18 +26,7 @@ struct Lion {
   }
 };
 
-void check_lion(const caffe::SolverParameter& config) {
-  check_mean_momentum(config);
-  check_fraction("momentum2", config.momentum2());
-  check_no_layer_rates(config);
-}
-
-const RegisterUpdateRule register_lion(rule_of<Lion>({
-    .name = "Lion",
-    .help = "steps of one length along the sign of a running mean",
-    .histories = 1,
-    .check = check_lion,
-}));
+const RegisterUpdateRule register_lion("Lion", make_rule<Lion>);
 
 }  // namespace
 

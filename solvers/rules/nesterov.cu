@@ -10,6 +10,7 @@ namespace cortado {
 namespace {
 
 struct Nesterov {
+  static constexpr int kHistories = 1;
   explicit Nesterov(const caffe::SolverParameter&) {}
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float before = on.history[0][i], velocity = on.momentum * before + on.rate * on.gradient(i);
@@ -18,14 +19,7 @@ struct Nesterov {
   }
 };
 
-void check_nesterov(const caffe::SolverParameter&) {}
-
-const RegisterUpdateRule register_nesterov(rule_with_layer_rates<Nesterov>({
-    .name = "Nesterov",
-    .help = "momentum that looks one step ahead",
-    .histories = 1,
-    .check = check_nesterov,
-}));
+const RegisterUpdateRule register_nesterov("Nesterov", make_rule_with_layer_rates<Nesterov>);
 
 }  // namespace
 

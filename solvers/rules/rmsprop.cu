@@ -10,8 +10,14 @@ namespace cortado {
 namespace {
 
 struct RmsProp {
+  static constexpr int kHistories = 1;
   float decay, delta;
-  explicit RmsProp(const caffe::SolverParameter& config) : decay(config.rms_decay()), delta(config.delta()) {}
+  explicit RmsProp(const caffe::SolverParameter& config) : decay(config.rms_decay()), delta(config.delta()) {
+    check_no_momentum(config);
+    check_no_layer_rates(config);
+    check_delta(config);
+    check_fraction("rms_decay", config.rms_decay());
+  }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float g = on.gradient(i), mean = decay * on.history[0][i] + (1 - decay) * (g * g);
     on.history[0][i] = mean;
@@ -19,19 +25,7 @@ struct RmsProp {
   }
 };
 
-void check_rmsprop(const caffe::SolverParameter& config) {
-  check_no_momentum(config);
-  check_no_layer_rates(config);
-  check_delta(config);
-  check_fraction("rms_decay", config.rms_decay());
-}
-
-const RegisterUpdateRule register_rmsprop(rule_of<RmsProp>({
-    .name = "RMSProp",
-    .help = "gradients divided by a running mean of their size",
-    .histories = 1,
-    .check = check_rmsprop,
-}));
+const RegisterUpdateRule register_rmsprop("RMSProp", make_rule<RmsProp>);
 
 }  // namespace
 

@@ -9,7 +9,8 @@ namespace cortado {
 namespace {
 
 struct Sag {
-  explicit Sag(const caffe::SolverParameter&) {}
+  static constexpr int kHistories = 1;
+  explicit Sag(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float mean = on.momentum * on.history[0][i] + (1 - on.momentum) * on.gradient(i);
     on.history[0][i] = mean;
@@ -17,14 +18,7 @@ struct Sag {
   }
 };
 
-void check_sag(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
-
-const RegisterUpdateRule register_sag(rule_with_layer_rates<Sag>({
-    .name = "SAG",
-    .help = "gradient descent along a running mean of the gradients",
-    .histories = 1,
-    .check = check_sag,
-}));
+const RegisterUpdateRule register_sag("SAG", make_rule_with_layer_rates<Sag>);
 
 }  // namespace
 

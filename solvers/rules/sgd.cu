@@ -9,6 +9,7 @@ namespace cortado {
 namespace {
 
 struct Sgd {
+  static constexpr int kHistories = 1;
   explicit Sgd(const caffe::SolverParameter&) {}
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
     const float velocity = on.momentum * on.history[0][i] + on.rate * on.gradient(i);
@@ -17,14 +18,7 @@ struct Sgd {
   }
 };
 
-void check_sgd(const caffe::SolverParameter&) {}
-
-const RegisterUpdateRule register_sgd(rule_with_layer_rates<Sgd>({
-    .name = "SGD",
-    .help = "gradient descent with momentum",
-    .histories = 1,
-    .check = check_sgd,
-}));
+const RegisterUpdateRule register_sgd("SGD", make_rule_with_layer_rates<Sgd>);
 
 }  // namespace
 

@@ -107,7 +107,7 @@ TEST(EventWriter, WritesWhatTrainingTells) {
   {
     Context context(1);
     Solver solver = make_solver(tiny_solver(folder, "display: 6 test_iter: 1 test_interval: 6"), {}, context);
-    EventWriter writer(folder / "tb", "run", solver.config(), solver.net());
+    EventWriter writer(folder / "tb", "run", solver.config().file.solver, solver.net());
     LayerWatch watch(solver.net(), 6);
     writer.follow(watch);
     solver.add_observer(&writer);

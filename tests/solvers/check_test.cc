@@ -1,6 +1,6 @@
-#include "solvers/check.h"
-
 #include <gtest/gtest.h>
+
+#include "solvers/config.h"
 
 namespace cortado {
 namespace {
@@ -18,7 +18,7 @@ std::string good_but(const std::string& text) {
 
 std::vector<Mistake> mistakes_in(const std::string& text) {
   Mistakes mistakes;
-  check_solver(read_solver_from_text(text, "solver.prototxt"), mistakes);
+  parse_solver(read_solver_from_text(text, "solver.prototxt"), mistakes);
   return mistakes.list();
 }
 
@@ -126,7 +126,8 @@ TEST(CheckSolver, AcceptsWhatDoesNothing) {
     EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
   EXPECT_TRUE(mistakes_in("net: \"n\" base_lr: 1 lr_policy: \"fixed\" test_iter: 0").empty()) << "no test_interval";
   const auto nets = [](const std::string& text) {
-    return count_test_nets(read_solver_from_text(text, "solver.prototxt").solver);
+    Mistakes mistakes;  // there is no base_lr, among others
+    return parse_solver(read_solver_from_text(text, "solver.prototxt"), mistakes).tests.nets;
   };
   EXPECT_EQ(nets("net: \"n\" test_iter: 0 test_iter: 0 test_net: \"t\""), 0);
   EXPECT_EQ(nets("net: \"n\" test_iter: 0 test_iter: 3"), 2) << "the second keeps its number";

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "solvers/test_share.h"
+#include "solvers/rank_test.h"
 #include "tests/solvers/by_ranks.h"
 #include "tests/solvers/dataset.h"
 #include "tests/solvers/training.h"

@@ -212,13 +212,14 @@ TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
     const auto net =
         make_net(std::make_shared<NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}),
                  options, context);
-    WeightUpdate histories(file.solver, *net);
-    DeviceTraining training(file.solver, histories.rule(), *net, histories.entries());
+    const IterationPlan plan = iteration_plan_of(file.solver);
+    WeightUpdate histories(plan, *net);
+    DeviceTraining training(plan, *net, histories.entries());
     StepState state = training.state();
     EXPECT_EQ(state.loss_scale, kFirstLossScale);
     state.good_steps = kGoodSteps - 1;
     training.set_state(state);
-    state = training.iterate(0, fixed_rates(file.solver, 0.01f), false);
+    state = training.iterate(0, {.rate = 0.01F}, false);
     EXPECT_EQ(state.loss_scale, 2 * kFirstLossScale);
     EXPECT_EQ(state.good_steps, 0);
   }
@@ -263,8 +264,9 @@ void check_copies(const Device& device, Precision precision) {
   const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(kFilters, "net")), options, context);
   caffe::SolverParameter config;
   config.set_momentum(0.9f);
-  WeightUpdate histories(config, *net);
-  DeviceTraining training(config, histories.rule(), *net, histories.entries());
+  const IterationPlan plan = iteration_plan_of(config);
+  WeightUpdate histories(plan, *net);
+  DeviceTraining training(plan, *net, histories.entries());
   const auto first = on_host<float>(context, net->params()[0].w, net->params()[0].count);
   for (int64_t iter = 0; iter < 4; ++iter) {  // two ordinary ones, one that is recorded, one that is repeated
     training.iterate(iter, {.rate = 0.1f, .momentum = 0.9f, .weight_decay = 0}, false);

@@ -26,7 +26,7 @@ IterationCost cost_of(Precision precision) {
   options.state.set_phase(caffe::TRAIN);
   const auto file = std::make_shared<const NetFile>(read_net_from_text(kNet, "net"));
   const auto net = make_net(file, options, context);
-  return iteration_cost(caffe::SolverParameter(), *net);
+  return iteration_cost(iteration_plan_of({}), *net);
 }
 
 const StepCost& step(const IterationCost& cost, const std::string& call, const std::string& layer) {

@@ -4,9 +4,8 @@
 
 #include "core/error.h"
 #include "proto/weights/solver_state_file.h"
-#include "solvers/snapshot_clock.h"
+#include "solvers/snapshot.h"
 #include "solvers/snapshot_files.h"
-#include "solvers/snapshot_pruning.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {

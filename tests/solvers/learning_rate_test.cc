@@ -112,7 +112,7 @@ TEST(LearningRate, WarmsUp) {
   config.set_warmup_policy("poly");
   config.set_warmup_power(3);
   EXPECT_NEAR(at(4), first + (base - first) / 8, 1e-9);
-  config.clear_warmup_iter();
+  config = config_of("fixed");
   config.set_rampup_interval(10);
   config.set_rampup_lr(0.01f);
   EXPECT_NEAR(at(5), 0.01 + 0.01 / 4, 1e-9);

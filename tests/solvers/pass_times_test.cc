@@ -1,10 +1,9 @@
-#include "solvers/pass_times.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "proto/files/read_text.h"
+#include "solvers/iteration_cost.h"
 #include "solvers/rank_share.h"
 
 namespace cortado {

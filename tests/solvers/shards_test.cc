@@ -128,20 +128,20 @@ INSTANTIATE_TEST_SUITE_P(
 /// Each of three ranks has a third of the history, to a cache line for each part of the gradients.
 TEST(Shards, ShareTheHistoryAmongRanks) {
   Folder folder;
-  const SolverFile file = tiny_solver(folder, "type: \"Adam\" shards: 3 ");
+  const SolverConfig config = parse_solver(tiny_solver(folder, "type: \"Adam\" shards: 3 "));
   Context context(1);
-  SolverNets nets = make_solver_nets(file, {}, context);
-  const WeightUpdate whole(file.solver, *nets.train);
+  SolverNets nets = make_solver_nets(config, {}, context);
+  const WeightUpdate whole(config.iteration, *nets.train);
   int64_t sum = 0;
   for (const std::vector<ranks::FloatRange>& slices : slices_of_ranks(*nets.train, 3)) {
-    const WeightUpdate part(file.solver, *nets.train, slices);
+    const WeightUpdate part(config.iteration, *nets.train, slices);
     EXPECT_TRUE(part.is_sliced());
     EXPECT_LE(part.bytes(), whole.bytes() / 3 + 2 * 64);
     sum += part.bytes();
   }
   EXPECT_LE(sum, whole.bytes());
   for (const char* options : {"clip_gradients: 1 ", "larc: true ", "snapshot_diff: true ", "type: \"LAMB\" "})
-    EXPECT_FALSE(updates_by_slices(tiny_solver(folder, options).solver, context)) << options;
+    EXPECT_FALSE(parse_solver(tiny_solver(folder, options)).iteration.updates_by_slices(context)) << options;
 }
 
 /// What the first of two ranks says of a solver that it refuses, with this exit code.

@@ -9,7 +9,6 @@
 
 #include "core/error.h"
 #include "core/rng.h"
-#include "solvers/gradient_norm.h"
 #include "solvers/schedule.h"
 #include "tests/harness/places.h"
 
@@ -88,8 +87,9 @@ caffe::SolverParameter config_of(const std::string& type) {
 
 WeightStep step_of(const UpdateRule& rule, const caffe::SolverParameter& config, int64_t iter, float rate,
                    std::vector<float>& w, const std::vector<float>& dw, float* const (&history)[2]) {
-  IterationStep iteration{
-      .rates = fixed_rates(config, rate), .correction = rule.correction(config, iter), .iter = iter};
+  IterationStep iteration{.rates = {.rate = rate, .momentum = config.momentum(), .weight_decay = config.weight_decay()},
+                          .correction = rule.correction(iter),
+                          .iter = iter};
   return iteration.of(
       {.w = w.data(), .dw = dw.data(), .history = {history[0], history[1]}, .count = int64_t(w.size()), .rate = 1});
 }
@@ -133,7 +133,8 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
   SCOPED_TRACE(config.ShortDebugString() + " " + decay.name);
   constexpr int64_t kCount = 40007;
   Context context(threads);
-  const UpdateRule& rule = *find_update_rule(config.type());
+  const auto made = make_update_rule(config);
+  const UpdateRule& rule = *made;
   RandomStream random(7);
   std::vector<float> w(kCount), dw(kCount), h0(kCount), h1(kCount);
   for (float& v : w) v = random.below(50) == 0 ? 0 : float(random.normal());
@@ -145,7 +146,7 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
     const float rate = 0.05f / float(iter + 1);
     WeightStep step = step_of(rule, config, iter, rate, w, dw, history);
     step.gradient_scale = decay.scale, step.l2 = decay.l2, step.l1 = decay.l1;
-    rule.update(context, config, step, scratch_for(w).data());
+    rule.update(context, step, scratch_for(w).data());
     step_all(references, config, iter, step, rate, dw);
     for (int64_t i = 0; i < kCount; ++i) {
       const Reference& reference = references[size_t(i)];
@@ -161,8 +162,8 @@ const Decay kDecays[] = {
     {"plain", 0, 0, 1}, {"L2", 0.01f, 0, 1}, {"L1", 0, 0.02f, 1}, {"iter_size 4 and clipped", 0.01f, 0, 0.25f * 0.3f}};
 
 TEST(UpdateRule, FollowsItsFormula) {
-  for (const UpdateRule* rule : all_update_rules())
-    for (const Decay& decay : kDecays) compare(config_of(rule->name), decay, 2);
+  for (const std::string& name : all_update_rules())
+    for (const Decay& decay : kDecays) compare(config_of(name), decay, 2);
 }
 
 TEST(UpdateRule, TakesRatesOfEachLayersOwn) {
@@ -191,9 +192,10 @@ TEST(UpdateRule, LayerRatesReplaceTheMultiplier) {
     config.set_local_lr_auto(!larc);
     std::vector<float> w(3), dw = {1, 2, 3}, h0(3), h1(3);
     float* const history[] = {h0.data(), h1.data()};
-    WeightStep step = step_of(*find_update_rule("SGD"), config, 0, 0.5f, w, dw, history);
+    const auto rule = make_update_rule(config);
+    WeightStep step = step_of(*rule, config, 0, 0.5f, w, dw, history);
     step.rate *= 7;
-    find_update_rule("SGD")->update(context, config, step, scratch_for(w).data());
+    rule->update(context, step, scratch_for(w).data());
     EXPECT_EQ(w, (std::vector<float>{-0.5f, -1, -1.5f}));
   }
 }
@@ -205,6 +207,7 @@ TEST(UpdateRule, LarcTurboFollowsItsFormula) {
   config.set_larc(true);
   config.set_larc_turbo(true);
   config.set_larc_eta(0.3f);
+  const auto rule = make_update_rule(config);
   std::vector<float> w = {1, -2, 0.5f}, dw(3), h0(3), h1(3);
   float* const history[] = {h0.data(), h1.data()};
   float memory = 0;
@@ -212,9 +215,9 @@ TEST(UpdateRule, LarcTurboFollowsItsFormula) {
   double mean = 0;
   for (int64_t iter = 0; iter < 6; ++iter) {
     dw = {float(iter + 1), 0.5f, -1.0f / float(iter + 1)};
-    WeightStep step = step_of(*find_update_rule("SGD"), config, iter, 0.1f, w, dw, history);
+    WeightStep step = step_of(*rule, config, iter, 0.1f, w, dw, history);
     step.memory = &memory;
-    find_update_rule("SGD")->update(context, config, step, scratch_for(w).data());
+    rule->update(context, step, scratch_for(w).data());
     const std::vector<double> g(dw.begin(), dw.end());
     double rate = 0.1 * (1 - 0.9) * 0.3 * norm(x) / norm(g), dot = 0;
     for (int i = 0; i < 3; ++i) dot += g[size_t(i)] * h[size_t(i)];
@@ -237,11 +240,12 @@ TEST(UpdateRule, EveryFileRegistersOne) {
 }
 
 TEST(UpdateRule, ThreadsDoNotChangeBits) {
-  for (const UpdateRule* rule : all_update_rules()) {
+  for (const std::string& name : all_update_rules()) {
+    const caffe::SolverParameter config = config_of(name);
+    const auto rule = make_update_rule(config);
     std::vector<std::vector<float>> results;
     for (int threads : {1, 2, 3}) {
       Context context(threads);
-      const caffe::SolverParameter config = config_of(rule->name);
       RandomStream random(3);
       std::vector<float> w(50000), dw(w.size()), h0(w.size()), h1(w.size());
       for (float& v : w) v = float(random.normal());
@@ -250,34 +254,35 @@ TEST(UpdateRule, ThreadsDoNotChangeBits) {
         for (float& v : dw) v = float(random.normal());
         WeightStep step = step_of(*rule, config, iter, 0.1f, w, dw, history);
         step.l2 = 0.01f;
-        rule->update(context, config, step, scratch_for(w).data());
+        rule->update(context, step, scratch_for(w).data());
       }
       results.push_back(w);
     }
-    EXPECT_EQ(results[0], results[1]) << rule->name;
-    EXPECT_EQ(results[0], results[2]) << rule->name;
+    EXPECT_EQ(results[0], results[1]) << name;
+    EXPECT_EQ(results[0], results[2]) << name;
   }
 }
 
 /// Blocked storage has lanes that no weight uses; libraries rely on their being zero.
 TEST(UpdateRule, PaddingStaysZero) {
-  for (const UpdateRule* rule : all_update_rules()) {
+  for (const std::string& name : all_update_rules()) {
     Context context(1);
-    caffe::SolverParameter config = config_of(rule->name);
+    const caffe::SolverParameter config = config_of(name);
+    const auto rule = make_update_rule(config);
     std::vector<float> w(64), dw(64), h0(64), h1(64);
     float* const history[] = {h0.data(), h1.data()};
     for (int64_t iter = 0; iter < 3; ++iter) {
       WeightStep step = step_of(*rule, config, iter, 0.1f, w, dw, history);
       step.gradient_scale = 0.5f, step.l2 = 0.01f, step.l1 = 0.01f;
-      rule->update(context, config, step, scratch_for(w).data());
+      rule->update(context, step, scratch_for(w).data());
     }
-    for (float v : w) ASSERT_EQ(v, 0) << rule->name;
+    for (float v : w) ASSERT_EQ(v, 0) << name;
   }
 }
 
 std::string field_at_fault(const caffe::SolverParameter& config) {
   try {
-    find_update_rule(config.type())->check(config);
+    make_update_rule(config);
   } catch (const FieldError& error) {
     return error.field();
   }
@@ -285,7 +290,7 @@ std::string field_at_fault(const caffe::SolverParameter& config) {
 }
 
 TEST(UpdateRule, RefusesOptionsItCannotWorkWith) {
-  for (const UpdateRule* rule : all_update_rules()) EXPECT_EQ(field_at_fault(config_of(rule->name)), "") << rule->name;
+  for (const std::string& name : all_update_rules()) EXPECT_EQ(field_at_fault(config_of(name)), "") << name;
   for (const char* type : {"AdaGrad", "RMSProp"}) {
     caffe::SolverParameter config = config_of(type);
     config.set_momentum(0.9f);
@@ -314,7 +319,7 @@ TEST(UpdateRule, RefusesOptionsItCannotWorkWith) {
   config = config_of("LARS");
   config.set_larc_eta(0);
   EXPECT_EQ(field_at_fault(config), "larc_eta");
-  EXPECT_EQ(find_update_rule("sgd"), nullptr);
+  EXPECT_EQ(field_at_fault(config_of("sgd")), "type");
 }
 
 }  // namespace

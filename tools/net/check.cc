@@ -1,8 +1,6 @@
 // `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
 // training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
 // built as it would build them. A mistake of both phases is reported once, one of a single phase with its name.
-#include "solvers/check.h"
-
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -14,6 +12,7 @@
 #include "graph/phases.h"
 #include "graph/plan.h"
 #include "net/epoch.h"
+#include "solvers/config.h"
 #include "solvers/early_stop.h"
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
@@ -101,14 +100,16 @@ class Checker {
     overrides_.apply(file);
     Mistakes mistakes;
     for (const TextMistake& found : file.mistakes) mistakes.add(found.mistake);
-    if (mistakes.empty()) check_solver(file, mistakes);
-    if (!mistakes.empty()) finding.add(ExitCode::kNet, mistakes.list());
-    finding.warn(solver_warnings(file));
+    Mistakes values;  // what the text does not say rightly, has the default
+    const SolverConfig config = parse_solver(std::move(file), values);
+    if (const Mistakes& first = mistakes.empty() ? values : mistakes; !first.empty())
+      finding.add(ExitCode::kNet, first.list());
+    finding.warn(solver_warnings(config.file));
     SolverOptions options;
     options.state = state_;
     options.overrides = overrides_;
-    if (has_train_net(file.solver)) check_nets_of(file, options, finding);
-    if (open_data_) collect(finding, [&] { starting_weights(file, options); });
+    if (has_train_net(config.file.solver)) check_nets_of(config, options, finding);
+    if (open_data_) collect(finding, [&] { starting_weights(config.file, options); });
   }
 
   static bool has_train_net(const caffe::SolverParameter& solver) {
@@ -116,25 +117,25 @@ class Checker {
   }
 
   /// The net to train, then the test nets.
-  std::vector<SolverNetFile> nets_of(const SolverFile& file, const SolverOptions& options) const {
-    SolverNetReader reader(file, options, context_);
+  std::vector<SolverNetFile> nets_of(const SolverConfig& config, const SolverOptions& options) const {
+    SolverNetReader reader(config, options, context_);
     std::vector<SolverNetFile> nets = {reader.train()};
     for (size_t i = 0; i < reader.test_count(); ++i) nets.push_back(reader.test(i));
     return nets;
   }
 
-  void check_nets_of(const SolverFile& file, const SolverOptions& options, Finding& finding) {
+  void check_nets_of(const SolverConfig& config, const SolverOptions& options, Finding& finding) {
     collect(finding, [&] {
       std::vector<graph::Graph> tests;
       std::optional<graph::Graph> training;
-      for (const SolverNetFile& net : nets_of(file, options)) {
+      for (const SolverNetFile& net : nets_of(config, options)) {
         const caffe::NetState& state = net.options.state;
         const bool trains = state.phase() == caffe::TRAIN;
         finding.enter(state.phase());
         collect(finding, [&] {
-          graph::Graph graph = check_net(net.file, state, updates_within_backward(file.solver, context_), finding);
-          if (trains && open_data_ && file.solver.max_epoch() > 0)
-            at_solver(file, finding, [&] { records_of(graph, "max_epoch"); });
+          graph::Graph graph = check_net(net.file, state, config.iteration.updates_within_backward(context_), finding);
+          if (trains && open_data_ && config.file.solver.max_epoch() > 0)
+            at_its_field(config, finding, [&] { records_of(graph, "max_epoch"); });
           if (trains)
             training = std::move(graph);
           else
@@ -142,10 +143,10 @@ class Checker {
         });
       }
       finding.name_phases();
-      check_tests(file, tests, finding);
+      check_tests(config, tests, finding);
       for (const graph::Graph& test : tests)
         if (training && open_data_) collect(finding, [&] { check_names(*training, test, finding); });
-      if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(file, *training, tests, finding);
+      if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(config.file, *training, tests, finding);
     });
   }
 
@@ -161,33 +162,28 @@ class Checker {
     }
   }
 
-  /// Runs `check`, whose FieldErrors are about the solver.
   template <typename Check>
-  static void at_solver(const SolverFile& file, Finding& finding, const Check& check) {
-    try {
-      check();
-    } catch (const FieldError& error) {
-      finding.add(ExitCode::kNet, {mistake_at(file, error)});
-    }
+  static void at_its_field(const SolverConfig& config, Finding& finding, const Check& check) {
+    collect(finding, [&] { config.at_its_field(check); });
   }
 
   /// What the solver wants of its test nets: scores by name, records to count.
-  void check_tests(const SolverFile& file, const std::vector<graph::Graph>& tests, Finding& finding) const {
+  void check_tests(const SolverConfig& config, const std::vector<graph::Graph>& tests, Finding& finding) const {
     std::vector<std::vector<NetOutput>> outputs;
     std::vector<const std::vector<NetOutput>*> all;
     bool known = !tests.empty();
     for (const graph::Graph& test : tests) {
       known = known && all_shapes_known(test);
       outputs.push_back(outputs_of(test));
-      if (file.solver.test_epoch() && open_data_) at_solver(file, finding, [&] { records_of(test, "test_epoch"); });
+      if (config.tests.by_epoch && open_data_) at_its_field(config, finding, [&] { records_of(test, "test_epoch"); });
     }
     for (const auto& list : outputs) all.push_back(&list);
     if (!known) return;
     const auto find = [&](const std::string& name, const char* field) {
-      at_solver(file, finding, [&] { find_metric(all, name, field); });
+      at_its_field(config, finding, [&] { find_metric(all, name, field); });
     };
-    if (!file.solver.plateau_metric().empty()) find(file.solver.plateau_metric(), "plateau_metric");
-    if (file.solver.has_early_stop()) find(file.solver.early_stop().metric(), "early_stop.metric");
+    if (!config.tests.plateau_metric.empty()) find(config.tests.plateau_metric, "plateau_metric");
+    if (config.tests.early_stop) find(config.tests.early_stop->metric(), "early_stop.metric");
   }
 
   /// The graph after infer_shapes.

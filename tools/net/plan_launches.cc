@@ -7,9 +7,8 @@
 #include "core/error.h"
 #include "core/text/json.h"
 #include "ranks/launch.h"
-#include "solvers/check.h"
+#include "solvers/config.h"
 #include "solvers/iteration_cost.h"
-#include "solvers/pass_times.h"
 #include "solvers/rank_start.h"
 #include "solvers/solver_nets.h"
 #include "tools/options/kernel_choices.h"
@@ -99,7 +98,7 @@ bool wants_launches(const Arguments& arguments) {
 void show_launches(const Arguments& arguments, graph::Graph graph, Context& context) {
   const int64_t batch = batch_of(graph);
   Net net(graph::make_plan(std::move(graph), context), context);
-  const IterationCost cost = iteration_cost(caffe::SolverParameter(), net);
+  const IterationCost cost = iteration_cost(iteration_plan_of({}), net);
   if (arguments.on("json"))
     print_json(cost, batch);
   else
@@ -136,14 +135,14 @@ Training open_training(const Arguments& arguments, SolverFile file, int ranks, C
   options.overrides = overrides_of(arguments);
   options.recompute = arguments.on("recompute");
   options.overrides.apply(file);
-  require_valid(file);
-  const int64_t shards = file.solver.shards() > 0 ? file.solver.shards() : ranks;
+  SolverConfig config = parse_solver(std::move(file));
+  const int64_t shards = config.iteration.shards > 0 ? config.iteration.shards : ranks;
   check_shards(ranks, shards);
-  file.solver.set_shards(int(shards));
-  SolverNetFile net = SolverNetReader(file, options, context).train();
+  config.set_shards(int(shards));
+  SolverNetFile net = SolverNetReader(config, options, context).train();
   net.file = with_batch(std::move(net.file), arguments.integer("batch"));
-  return {make_net(net.file, net.options, context), ranks, shards, passes_of_shard(file.solver),
-          file.solver.local_steps() > 1};
+  return {make_net(net.file, net.options, context), ranks, shards, config.iteration.passes_of_shard(),
+          config.iteration.local_steps > 1};
 }
 
 /// Of a net, trained by as many shards as ranks.

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "solvers/requests.h"
+#include "solvers/observer.h"
 
 namespace cortado::tools {
 

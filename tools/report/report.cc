@@ -93,17 +93,17 @@ Json previous_of(const std::string& run) {
 }
 
 /// Those of keep_best, else the newest; "" where there are none.
-std::string weights_of(const caffe::SolverParameter& solver) {
-  const std::string best = best_weights_path(solver);
+std::string weights_of(const SnapshotPlan& snapshots) {
+  const std::string best = snapshots.best_weights();
   if (file_exists(best)) return best;
   SnapshotFile newest{-1, "", false};
-  for (const SnapshotFile& file : list_snapshot_files(solver.snapshot_prefix()))
+  for (const SnapshotFile& file : list_snapshot_files(snapshots.prefix))
     if (!file.is_state && file.iter > newest.iter) newest = file;
   return newest.path;
 }
 
-Json layer_times(const SolverFile& file, const SolverOptions& options, Context& context) {
-  SolverNetReader reader(file, options, context);
+Json layer_times(const SolverConfig& config, const SolverOptions& options, Context& context) {
+  SolverNetReader reader(config, options, context);
   const SolverNetFile wanted = reader.train();
   const std::unique_ptr<Net> net = make_net(wanted.file, wanted.options, context);
   const Roofline roof(context.threads);
@@ -122,21 +122,21 @@ Json attempted(const char* what, Json& notes, const std::function<Json()>& compu
 
 void add_computed(const runs::RunPaths& paths, Context& context, int64_t skip_bad, Json& report) {
   Json& notes = report["notes"];
-  std::optional<SolverFile> file;
+  std::optional<SolverConfig> config;
   attempted("the solver", notes, [&] {
-    file = runs::read_resolved(paths);
+    config = parse_solver(runs::read_resolved(paths));
     return Json();
   });
-  if (!file) return;
-  const std::string weights = weights_of(file->solver);
+  if (!config) return;
+  const std::string weights = weights_of(config->snapshots);
   SolverOptions options;
   options.skip_bad = skip_bad;
   report["test"] = attempted("the test", notes, [&]() -> Json {
-    SolverNetReader reader(*file, options, context);
+    SolverNetReader reader(*config, options, context);
     if (weights.empty() || reader.test_count() == 0) return {};
     return test_results(reader.test(0).file, weights, skip_bad, context);
   });
-  report["times"] = attempted("the times of layers", notes, [&] { return layer_times(*file, options, context); });
+  report["times"] = attempted("the times of layers", notes, [&] { return layer_times(*config, options, context); });
 }
 
 }  // namespace

@@ -81,9 +81,9 @@ void for_each_text(const Message& message, const std::function<void(const std::s
 
 }  // namespace
 
-void put_snapshots_in(const RunPaths& paths, SolverFile& file) {
-  const std::string name = file_name_of(file.solver.snapshot_prefix());
-  file.solver.set_snapshot_prefix(join_path(paths.snapshots, name.empty() ? "net" : name));
+std::string prefix_in(const RunPaths& paths, const std::string& prefix) {
+  const std::string name = file_name_of(prefix);
+  return join_path(paths.snapshots, name.empty() ? "net" : name);
 }
 
 void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverOptions& options) {
@@ -105,7 +105,7 @@ SolverFile read_resolved(const RunPaths& paths) {
   const std::vector<NetField> fields = net_fields(file.solver);
   for (size_t i = 0; i < fields.size(); ++i)
     set_net(file.solver, i, join_path(paths.folder, file_name_of(fields[i].path)));
-  put_snapshots_in(paths, file);
+  file.solver.set_snapshot_prefix(prefix_in(paths, file.solver.snapshot_prefix()));
   return file;
 }
 

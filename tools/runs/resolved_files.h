@@ -11,8 +11,8 @@
 
 namespace cortado::runs {
 
-/// The solver with its snapshots in the run's folder.
-void put_snapshots_in(const RunPaths& paths, SolverFile& file);
+/// Of snapshots in the run's folder, in place of a solver's.
+std::string prefix_in(const RunPaths& paths, const std::string& prefix);
 
 /// Writes solver.prototxt, with the weights that training starts from, and each net that it names beside it:
 /// net.prototxt, train_net.prototxt, test_net_0.prototxt.

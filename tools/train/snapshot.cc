@@ -16,7 +16,6 @@
 #include "core/text/json.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot_files.h"
-#include "solvers/snapshot_pruning.h"
 #include "tools/convert/weights_difference.h"
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"

@@ -8,7 +8,7 @@
 #include "core/files/file.h"
 #include "core/log.h"
 #include "data/pipeline/pipeline.h"
-#include "solvers/check.h"
+#include "solvers/config.h"
 #include "solvers/solver.h"
 #include "tools/data/dataset_warnings.h"
 #include "tools/options/flags.h"
@@ -45,12 +45,12 @@ SolverOptions solver_options(const Arguments& arguments) {
 }
 
 void say_shares(const RankRole& role, const Solver& solver, const Context& context) {
-  const int64_t shards = solver.config().shards();
+  const int64_t shards = solver.config().iteration.shards;
   if (shards <= 1) return;
   const std::string by = role.engine ? " by " + std::to_string(role.engine->ranks()) + " ranks (" +
                                            role.engine->name() + ", started by " + role.launcher + ")"
                                      : "";
-  const int steps = solver.config().local_steps();
+  const int steps = solver.config().iteration.local_steps;
   const std::string of = steps > 1 ? " of " + std::to_string(steps) + " local steps" : "";
   log_info() << "Each iteration is " << shards << " shards" << of << by << ", " << solver.progress().images_per_iter
              << " images; " << context.threads << (context.threads == 1 ? " thread" : " threads") << " for each";
@@ -62,16 +62,16 @@ std::string net_of(const caffe::SolverParameter& solver) {
 
 /// `named` "": a run is resumed, whose solver names nets as they are found.
 void suggest_next(const Solver& solver, const std::string& named) {
-  std::string net = net_of(solver.config());
+  std::string net = net_of(solver.config().file.solver);
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
   if (const std::string beside = join_path(folder_of(named), net); !file_exists(net) && file_exists(beside))
     net = beside;
   show_error("next: cortado test --model=" + net +
-             " --weights=" + snapshot_paths(solver.config(), solver.iter()).weights);
+             " --weights=" + solver.config().snapshots.paths(solver.iter()).weights);
 }
 
 void say_how_to_resume(const Arguments& arguments, const Solver& solver, const TrainingRun* run) {
-  const std::string state = snapshot_paths(solver.config(), solver.iter()).state;
+  const std::string state = solver.config().snapshots.paths(solver.iter()).state;
   const std::string text = "to resume: " + (run ? "cortado train --resume=" + quoted_for_shell(run->folder())
                                                 : resume_command(arguments, state));
   if (is_terminal(STDERR_FILENO))
@@ -98,12 +98,12 @@ DeviceDefaults defaults_of(const caffe::SolverParameter& solver, const RankRole&
           .local_rank = role.local_rank};
 }
 
-Solver build_solver(const Arguments& arguments, SolverFile file, const SolverOptions& options, Context& context) {
+Solver build_solver(const Arguments& arguments, SolverConfig config, const SolverOptions& options, Context& context) {
   const Measuring measuring(arguments, context);
   for (const std::string& text : options.overrides.texts()) log_info() << "Set by the command line: " << text;
-  RunStart start = prepare_run(file, options, context);
-  SolverNets nets = make_solver_nets(file, options, context);
-  return Solver(std::move(file), std::move(start), std::move(nets));
+  RunStart start = prepare_run(config, options, context);
+  SolverNets nets = make_solver_nets(config, options, context);
+  return Solver(std::move(config), std::move(start), std::move(nets));
 }
 
 /// Of a stopped training. Another rank may have been the one that was asked to stop.
@@ -119,7 +119,7 @@ int run_quietly(Solver& solver, Requests& requests) {
 }
 
 int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, TrainingRun* run) {
-  TrainView view(int(solver.config().average_loss()));
+  TrainView view(solver.config().average_loss);
   std::optional<runs::MetricsWriter> metrics;
   if (arguments.has("metrics")) metrics.emplace(arguments.text("metrics"));
   solver.add_observer(&view);
@@ -144,30 +144,30 @@ int train_first(const RankRole& role, const Arguments& arguments, Solver& solver
   return run_loop(arguments, solver, requests, run);
 }
 
-int build_and_train(const RankRole& role, const Arguments& arguments, SolverFile file, const SolverOptions& options,
+int build_and_train(const RankRole& role, const Arguments& arguments, SolverConfig config, const SolverOptions& options,
                     Requests& requests, TrainingRun* run) {
-  CommandContext context(arguments, defaults_of(file.solver, role));
+  CommandContext context(arguments, defaults_of(config.file.solver, role));
   choose_decoder(arguments, context);
   if (arguments.on("verbose")) context.handle<data::RestartNotices>().all = true;
-  Solver solver = build_solver(arguments, std::move(file), options, context);
+  Solver solver = build_solver(arguments, std::move(config), options, context);
   if (!role.is_first()) return run_quietly(solver, requests);
   return train_first(role, arguments, solver, requests, run);
 }
 
-int train_as(const RankRole& role, const Arguments& arguments, SolverFile file, const ResumedRun* resumed) {
+int train_as(const RankRole& role, const Arguments& arguments, SolverConfig config, const ResumedRun* resumed) {
   SolverOptions options = solver_options(arguments);
   options.engine = role.engine;
   options.scale_lr = arguments.text("scale-lr");
   options.device_engine = arguments.text("gpu-engine");
   options.divide_batch = arguments.on("divide-batch");
-  if (resumed) resumed->choose_start(file, options);
+  if (resumed) resumed->choose_start(config.snapshots.prefix, options);
   if (role.engine) stop_with_snapshot();  // others may be training already, and cannot without this one
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
   std::optional<TrainingRun> run;
-  if (role.is_first() && (resumed || arguments.has("run"))) run.emplace(arguments, resumed, file, options);
+  if (role.is_first() && (resumed || arguments.has("run"))) run.emplace(arguments, resumed, config, options);
   try {
-    const int code = build_and_train(role, arguments, std::move(file), options, requests, run ? &*run : nullptr);
+    const int code = build_and_train(role, arguments, std::move(config), options, requests, run ? &*run : nullptr);
     if (run && code == 0) run->report();
     return code;
   } catch (...) {
@@ -190,12 +190,12 @@ int run_train(const Arguments& given) {
   }
   SolverFile file = resumed ? resumed->solver() : open_solver(arguments.text("solver"));
   apply_train_flags(arguments, solver_options(arguments), file);
-  require_valid(file);
+  SolverConfig config = parse_solver(std::move(file));
   if (starts_ranks(arguments)) return run_ranks(arguments);
   // On a terminal the progress line replaces the log.
   if (is_terminal(STDERR_FILENO) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   return run_as_rank(arguments, [&](const RankRole& role) {
-    return train_as(role, arguments, std::move(file), resumed ? &*resumed : nullptr);
+    return train_as(role, arguments, std::move(config), resumed ? &*resumed : nullptr);
   });
 }
 

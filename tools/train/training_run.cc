@@ -134,13 +134,13 @@ void ResumedRun::enter_folder() const {
                 "paths of data begin there; \"folder\" in " + paths.record + " says so, and may be changed");
 }
 
-void ResumedRun::choose_start(const SolverFile& file, SolverOptions& options) const {
-  for (const auto& entry : list_snapshot_files(file.solver.snapshot_prefix()))
+void ResumedRun::choose_start(const std::string& prefix, SolverOptions& options) const {
+  for (const auto& entry : list_snapshot_files(prefix))
     if (entry.is_state) options.snapshot = "auto";
   if (options.snapshot.empty()) options.weights = record.weights;
 }
 
-TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file,
+TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverConfig& config,
                          const SolverOptions& options)
     : arguments_(arguments),
       options_(options),
@@ -151,8 +151,8 @@ TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, 
       log_(paths_),
       record_(resumed ? resumed->record : new_record(arguments, options)),
       reports_(paths_.folder) {
-  runs::put_snapshots_in(paths_, file);
-  file_ = file;
+  config.set_snapshot_prefix(runs::prefix_in(paths_, config.snapshots.prefix));
+  file_ = config.file;
 }
 
 /// The lock goes while it is held, so that nobody holds a file that has no name.
@@ -177,7 +177,7 @@ void TrainingRun::watch(Solver& solver) {
   write_files(solver);
   Net& net = solver.net();
   solver.add_observer(&*metrics_);
-  events_.emplace(paths_.tensorboard, paths_.folder, solver.config(), net);
+  events_.emplace(paths_.tensorboard, paths_.folder, solver.config().file.solver, net);
   solver.add_observer(&*events_);
   if (const int64_t every = looks_every(arguments_, solver.progress().max_iter); every > 0) {
     layers_.emplace(net, every);

@@ -35,7 +35,7 @@ struct ResumedRun {
   /// Goes to the folder that the run was begun in, where its paths begin. Throws Error(kIo).
   void enter_folder() const;
   /// The newest snapshot, or what the run began with where there is none.
-  void choose_start(const SolverFile& file, SolverOptions& options) const;
+  void choose_start(const std::string& prefix, SolverOptions& options) const;
 
  private:
   void add_flags(Arguments& arguments) const;
@@ -44,9 +44,10 @@ struct ResumedRun {
 /// Of the first rank.
 class TrainingRun {
  public:
-  /// Takes the folder, makes it unless `resumed`, and says in `file` where snapshots go. Nothing but log lines is
+  /// Takes the folder, makes it unless `resumed`, and says in `config` where snapshots go. Nothing but log lines is
   /// written before watch(): what is refused until then leaves no new run, and an old one as it was. Throws Error.
-  TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverFile& file, const SolverOptions& options);
+  TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverConfig& config,
+              const SolverOptions& options);
   ~TrainingRun();
 
   /// The training is built and begins: its files are written, and it is recorded and watched from now on.

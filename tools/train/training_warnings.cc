@@ -7,7 +7,7 @@
 #include "layers/registry.h"
 #include "layers/roles.h"
 #include "net/epoch.h"
-#include "solvers/check.h"
+#include "solvers/config.h"
 #include "tools/output/terminal.h"
 #include "tools/starter/starting_net.h"
 

@@ -12,7 +12,7 @@
 #include "core/log.h"
 #include "core/text/text.h"
 #include "core/threads/threads.h"
-#include "solvers/check.h"
+#include "solvers/config.h"
 #include "solvers/solver.h"
 #include "tools/net/net_memory.h"
 #include "tools/options/net_file.h"
@@ -63,7 +63,7 @@ ContextOptions options_for_trials(const Arguments& arguments, const SolverFile& 
 }
 
 void find_training_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
-  const SolverFile trial = for_trials(file);
+  const SolverConfig trial = parse_solver(for_trials(file));
   SolverNetReader reader(trial, options, context);
   const SolverNetFile net = reader.train();
   constexpr int64_t kMost = 1 << 14;
@@ -218,7 +218,7 @@ int run_tune(const Arguments& arguments) {
   options.data_threads = data_threads_of(arguments);
   options.overrides = overrides_of(arguments);
   options.overrides.apply(file);
-  require_valid(file);
+  parse_solver(file);
   const std::string output =
       arguments.has("output") ? arguments.text("output") : join_path(folder_of(path), "tuned.prototxt");
   check_output_name(output, "a solver", prototxt_endings());

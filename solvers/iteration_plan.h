@@ -1,0 +1,60 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+
+#include "solvers/update_rule.h"
+
+namespace cortado {
+
+/// What a solver says of one iteration: its passes, and how their gradients change the weights.
+struct IterationPlan {
+  std::shared_ptr<const UpdateRule> rule;
+  int iter_size = 1, local_steps = 1;
+  int shards = 0;                          ///< 0: not settled yet, as many as there are ranks
+  float outer_lr = 0, outer_momentum = 0;  ///< of local steps
+  float clip_gradients = -1;               ///< negative: no
+  bool l1 = false;                         ///< regularization_type
+  bool rule_remembers = false;             ///< the rule keeps one number for each param (larc_turbo)
+  bool writes_gradients = false;           ///< into snapshots (snapshot_diff)
+
+  /// Passes of one shard that make one iteration, and those of all shards.
+  int64_t passes_of_shard() const { return int64_t(iter_size) * local_steps; }
+  int64_t passes() const { return passes_of_shard() * std::max(1, shards); }
+  /// Passes whose gradients are added up for one update: of all shards, or with local_steps of one.
+  int64_t passes_per_update() const { return local_steps > 1 ? iter_size : passes(); }
+
+  /// Whether each weight is updated within backward, as soon as its gradient is complete, so that gradients need no
+  /// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
+  bool updates_within_backward(const Context& context) const {
+    return context.shares_host_memory() && iter_size == 1 && clip_gradients < 0 && !writes_gradients && shards <= 1;
+  }
+  /// Whether ranks update slices of the weights, each with the history of its own alone. The update of an element
+  /// depends on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients
+  /// afterwards, and no shard makes updates by itself. A device wants to know first whether all gradients are finite.
+  bool updates_by_slices(const Context& context) const {
+    return context.shares_host_memory() && !rule->layer_wise && clip_gradients < 0 && !writes_gradients &&
+           local_steps <= 1;
+  }
+};
+
+/// With `rule`, make_update_rule()'s of the same message.
+inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config, std::shared_ptr<const UpdateRule> rule) {
+  return {.rule = std::move(rule),
+          .iter_size = config.iter_size(),
+          .local_steps = config.local_steps(),
+          .shards = config.shards(),
+          .outer_lr = config.outer_lr(),
+          .outer_momentum = config.outer_momentum(),
+          .clip_gradients = config.clip_gradients(),
+          .l1 = config.regularization_type() == "L1",
+          .rule_remembers = config.larc() && config.larc_turbo(),
+          .writes_gradients = config.snapshot_diff()};
+}
+/// Throws FieldError as make_update_rule() does.
+inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config) {
+  return iteration_plan_of(config, make_update_rule(config));
+}
+
+}  // namespace cortado
