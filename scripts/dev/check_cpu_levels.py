@@ -1,0 +1,62 @@
+#!/usr/bin/python3
+"""Checks that the CPU's kernels compile for every x86-64 level: a build is for one, and hides what the others lack.
+
+    check_cpu_levels.py BUILD [LEVEL...]     levels: x86-64-v2, x86-64-v3, x86-64-v4 (default: the first two)
+
+Reads the compile commands of a Ninja build, and has the compiler check each file's syntax and types, without making
+code, for each level in place of the build's own. Prints the errors and exits 1 if there are any.
+"""
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+FOLDERS = '/engine/kernels/cpu/', '/engine/core/loops/'
+LEVELS = ['x86-64-v2', 'x86-64-v3']
+WITH_ARGUMENT = '-o', '-MT', '-MF'
+NOT_WANTED = '-c', '-MD'
+
+
+def commands(build):
+    """{file: (folder, the compiler's words)} of the C++ files in FOLDERS."""
+    database = json.loads(subprocess.run(['ninja', '-C', build, '-t', 'compdb'], check=True, stdout=subprocess.PIPE,
+                                         universal_newlines=True).stdout)
+    return {entry['file']: (entry['directory'], shlex.split(entry['command'])) for entry in database
+            if entry['file'].endswith('.cc') and any(folder in entry['file'] for folder in FOLDERS)}
+
+
+def for_level(words, level):
+    """The same command for `level`, checking alone."""
+    compiler = next(i for i, word in enumerate(words) if os.path.basename(word).startswith(('c++', 'g++', 'clang++')))
+    kept, previous = [], ''
+    for word in words[compiler:]:
+        if word not in WITH_ARGUMENT + NOT_WANTED and previous not in WITH_ARGUMENT:
+            kept.append('-march=' + level if word.startswith('-march=') else word)
+        previous = word
+    return kept + ['-O0', '-U_FORTIFY_SOURCE', '-fsyntax-only']
+
+
+def errors(task):
+    folder, words, level = task
+    done = subprocess.run(for_level(words, level), cwd=folder, stderr=subprocess.PIPE, universal_newlines=True)
+    return '%s:\n%s' % (level, done.stderr) if done.returncode else ''
+
+
+def main():
+    if platform.machine() != 'x86_64':
+        return 0
+    found = commands(sys.argv[1])
+    if not found:
+        sys.exit('check_cpu_levels: no compile commands of %s in %s' % (' or '.join(FOLDERS), sys.argv[1]))
+    tasks = [(*command, level) for level in sys.argv[2:] or LEVELS for command in found.values()]
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
+        faults = [text for text in threads.map(errors, tasks) if text]
+    print('\n'.join(faults))
+    print('%d files, %d faults' % (len(found), len(faults)))
+    return bool(faults)
+
+
+sys.exit(main())
