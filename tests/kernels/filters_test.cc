@@ -25,12 +25,13 @@ TEST(Filters, AreCopiedThereAndBack) {
         ASSERT_EQ(spec.bytes(), stored.bytes());
         fill_filters(context, spec, from.data(), copy.data());
         EXPECT_EQ(copy.values(), rounded(w, dtype));
-        for (const float times : {1.0f, 2.0f}) {
-          read_filters(context, spec, copy.data(), back.data(), times > 1);
-          Values expected = rounded(w, dtype);
-          for (float& v : expected) v *= times;
-          EXPECT_EQ(back.values(), expected);
-        }
+        for (const float factor : {1.0f, 4.0f})
+          for (const float times : {1.0f, 2.0f}) {
+            read_filters(context, spec, copy.data(), back.data(), times > 1, factor);
+            Values expected = rounded(w, dtype);
+            for (float& v : expected) v *= times * factor;
+            EXPECT_EQ(back.values(), expected);
+          }
       }
   }
 }

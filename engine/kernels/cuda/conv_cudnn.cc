@@ -37,11 +37,16 @@ bool has_more(const ConvRequest& request) { return request.bias || !request.post
 
 constexpr int64_t kAlignedFloats = 4;  ///< sums of squares begin behind as many sums: so that they are aligned
 
+/// cuDNN stores the gradient of 16-bit filters in their type. It is a sum over all places of all images, and past
+/// binary16's range long before the gradients of data are, so it is stored times this.
+float gradient_factor(DType dtype) { return dtype == DType::kF16 ? 1.0f / 256 : 1.0f; }
+
 /// What a convolution's graph is made of.
 struct Operation {
   explicit Operation(const ConvShape& s) {
     const bool last = s.x_layout == Layout::kChannelsLast;
     const cudnnDataType_t type = type_of(s.dtype);
+    dw_factor = gradient_factor(s.dtype);
     window = {{s.h.pad, s.w.pad}, {s.h.stride, s.w.stride}, {s.h.dilation, s.w.dilation}};
     x = tensor(kX, {s.n, s.c, s.h.in, s.w.in}, last, type);
     w = tensor(kW, {s.k, s.c / s.groups, s.h.kernel, s.w.kernel}, last, type);
@@ -51,7 +56,8 @@ struct Operation {
   Graph alone(ConvDirection direction) const {
     constexpr Graph::Conv kDirections[] = {Graph::Conv::kForward, Graph::Conv::kData, Graph::Conv::kWeights};
     Graph graph;
-    graph.convolve(kDirections[int(direction)], window, x, w, y);
+    graph.convolve(kDirections[int(direction)], window, x, w, y,
+                   direction == ConvDirection::kBackwardWeights ? dw_factor : 1);
     return graph;
   }
 
@@ -85,6 +91,7 @@ struct Operation {
 
   GraphWindow window;
   GraphTensor x, w, y;
+  float dw_factor;
 };
 
 EngineLimits limits_of(const ConvRequest& request, Context& context) {
@@ -231,7 +238,7 @@ class BackwardWeights final : public Cudnn {
     const bool direct = !filters_.differs() && !d.add_w;
     void* dw = direct ? static_cast<void*>(d.w) : scratch_part(scratch, filters_at_);
     run_plan(context, {kX, kW, kY}, {memory_of(io.x), dw, memory_of(io.dy)}, scratch);
-    if (!direct) read_filters(context, filters_, dw, d.w, d.add_w);
+    if (!direct) read_filters(context, filters_, dw, d.w, d.add_w, 1 / gradient_factor(request_.shape.dtype));
   }
 
  private:

@@ -72,7 +72,7 @@ const Descriptor& Graph::tensor(const GraphTensor& t) {
 }
 
 void Graph::convolve(Conv direction, const GraphWindow& window, const GraphTensor& x, const GraphTensor& w,
-                     const GraphTensor& y) {
+                     const GraphTensor& y, float factor) {
   const ConvNames names = names_of(direction);
   parts_.push_back(window_descriptor(window));
   Descriptor operation(names.operation);
@@ -80,7 +80,7 @@ void Graph::convolve(Conv direction, const GraphWindow& window, const GraphTenso
   operation.set(names.x, tensor(x));
   operation.set(names.w, tensor(w));
   operation.set(names.y, tensor(y));
-  operation.set(names.alpha, 1.0f);
+  operation.set(names.alpha, factor);
   operation.set(names.beta, 0.0f);
   operation.finalize();
   operations_.push_back(std::move(operation));

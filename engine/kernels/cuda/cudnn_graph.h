@@ -29,9 +29,10 @@ class Graph {
  public:
   enum class Conv { kForward, kData, kWeights };
 
-  /// y = x * w, dx = dy * w or dw = x * dy, summed in 32-bit floats. `x`, `w`, `y` may be their gradients.
+  /// y = factor * (x * w), or dx of dy * w, or dw of x * dy, computed in 32-bit floats and rounded when it is stored.
+  /// `x`, `w`, `y` may be their gradients.
   void convolve(Conv direction, const GraphWindow& window, const GraphTensor& x, const GraphTensor& w,
-                const GraphTensor& y);
+                const GraphTensor& y, float factor = 1);
   /// y = x + b, where b may be spread over y; y = activation(x).
   void add(const GraphTensor& x, const GraphTensor& b, const GraphTensor& y);
   void activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation);

@@ -33,12 +33,13 @@ struct ReadInOrder {
   const T* copy;
   float* dw;
   bool add;
+  float factor;
   Traffic traffic(int64_t n) const {
     return {n * int64_t(sizeof(T) + (add ? sizeof(float) : 0)), n * int64_t(sizeof(float))};
   }
   CORTADO_HD void operator()(int64_t i) const {
     const int64_t to = order.of(i);
-    dw[to] = float(copy[i]) + (add ? dw[to] : 0.0f);
+    dw[to] = factor * float(copy[i]) + (add ? dw[to] : 0.0f);
   }
 };
 
@@ -47,9 +48,10 @@ struct Read {
   const T* copy;
   float* dw;
   bool add;
+  float factor;
   using Arrays = ByPacks<In<&Read::copy>, Out<&Read::dw>>;
   bool by_packs() const { return !add; }
-  CORTADO_HD void operator()(int64_t i) const { dw[i] = float(copy[i]) + (add ? dw[i] : 0.0f); }
+  CORTADO_HD void operator()(int64_t i) const { dw[i] = factor * float(copy[i]) + (add ? dw[i] : 0.0f); }
 };
 
 template <typename T, typename Bias>
@@ -113,14 +115,14 @@ void fill_filters(Context& context, const FilterCopy& spec, const float* w, void
   });
 }
 
-void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add) {
+void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add, float factor) {
   with_float_type(spec.dtype, [&](auto type) {
     using T = decltype(type);
     const T* from = static_cast<const T*>(copy);
     if (spec.moves())
-      for_each(context, spec.count(), ReadInOrder<T>{{Divisor(spec.c), Divisor(spec.taps)}, from, dw, add});
+      for_each(context, spec.count(), ReadInOrder<T>{{Divisor(spec.c), Divisor(spec.taps)}, from, dw, add, factor});
     else
-      for_each(context, spec.count(), Read<T>{from, dw, add});
+      for_each(context, spec.count(), Read<T>{from, dw, add, factor});
   });
 }
 

@@ -28,8 +28,8 @@ struct FilterCopy {
 
 /// copy = w
 void fill_filters(Context& context, const FilterCopy& spec, const float* w, void* copy);
-/// dw = copy, or dw += copy
-void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add);
+/// dw = factor * copy, or dw += factor * copy
+void read_filters(Context& context, const FilterCopy& spec, const void* copy, float* dw, bool add, float factor = 1);
 
 /// What follows a convolution: y = activation(from + z + bias).
 struct ConvolutionEnd {
