@@ -98,6 +98,10 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
       context_({.threads = options.threads, .seed = options.seed, .device = options.device}) {
   use_threads(options.threads);
   context_.pass = options.pass;
+  if (!context_.shares_host_memory()) {
+    context_.device_pass = reinterpret_cast<uint64_t*>(memory(sizeof(uint64_t)).data());
+    put_on_device(context_, context_.device_pass, options.pass);
+  }
   const TypeRule rule = made_.layer->storage({}).type;
   for (size_t i = 0; i < x.size(); ++i)
     request_.x.push_back(

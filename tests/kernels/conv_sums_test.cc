@@ -66,7 +66,10 @@ TEST(ConvSums, AreOfTheResultsAsTheyAreStored) {
             if (candidate.name == "plain") {
               EXPECT_EQ(got.y, run(candidate, apart, x, context).y);
             }
-            expect_near(got.sums, sums_of(got.y, s.y().shape), candidate.name == "plain" ? 2e-5 : 1e-3, "sums");
+            // A library may sum before it rounds.
+            const double roundings = rounding(dtype) * std::sqrt(double(s.n * s.y().shape.count(2)));
+            expect_near(got.sums, sums_of(got.y, s.y().shape), candidate.name == "plain" ? 2e-5 : 1e-3 + roundings,
+                        "sums");
           }
 }
 

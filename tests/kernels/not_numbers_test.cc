@@ -37,12 +37,21 @@ size_t count_nan(const Values& values) {
   return size_t(std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
 }
 
-/// NaN where `bare` has it, and what the activation makes of the rest.
-void expect_activated(const Values& fused, const Values& bare, const Activation& activation) {
+/// NaN where `bare` has it, and what the activation makes of the rest. `spreads`: others may be NaN, too.
+void expect_activated(const Values& fused, const Values& bare, const Activation& activation, bool spreads = false) {
   ASSERT_EQ(fused.size(), bare.size());
-  for (size_t i = 0; i < bare.size(); ++i)
+  for (size_t i = 0; i < bare.size(); ++i) {
+    if (spreads && std::isnan(fused[i])) continue;
     ASSERT_EQ(std::isnan(fused[i]), std::isnan(activation(bare[i])))
         << name_of(activation) << "[" << i << "] of " << bare[i];
+  }
+}
+
+/// What is known to make no more NaN than the definition does. A library has other engines for what is fused: one that
+/// transforms tiles makes all of a tile NaN.
+const ConvCandidate& exact_on_devices() {
+  static const std::vector<ConvCandidate> all = device_conv_candidates();
+  return *std::find_if(all.begin(), all.end(), [](const ConvCandidate& c) { return c.name == "plain"; });
 }
 
 Activation activation_of(Activation::Kind kind) { return testing::activation_of(kind, 6); }
@@ -69,6 +78,7 @@ Values forward(const ConvCandidate& candidate, const ConvRequest& request, Harm 
 /// How many of the candidate's fused forms let every NaN through.
 int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceKind::kCpu) {
   int accepted = 0;
+  const bool on_cpu = kind == DeviceKind::kCpu;
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
     for (const Activation::Kind activation : kAllActivations)
       for (const bool sum : {false, true})
@@ -76,7 +86,7 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
           if (harm == Harm::kZ && !sum) continue;
           s.x_layout = s.y_layout = layout;
           ConvRequest request{.shape = s, .bias = true, .post = {.sum = sum}};
-          const Values bare = forward(candidate, request, harm, kind);
+          const Values bare = forward(on_cpu ? candidate : exact_on_devices(), request, harm, kind);
           request.post.activation = activation_of(activation);
           const Values fused = forward(candidate, request, harm, kind);
           if (bare.empty() || fused.empty()) continue;
@@ -85,7 +95,7 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
           if (harm != Harm::kOverflow) {
             EXPECT_GT(count_nan(bare), 0u);
           }
-          expect_activated(fused, bare, request.post.activation);
+          expect_activated(fused, bare, request.post.activation, !on_cpu);
           ++accepted;
         }
   return accepted;

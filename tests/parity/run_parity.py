@@ -22,12 +22,13 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 TOLERANCES = {  # precision: of a blob's change, of a change that is small beside the blob, of outputs
-    'fp32': (2e-3, 1e-3, 2e-3), 'tf32': (2e-2, 1e-3, 1e-2), 'fp16': (5e-2, 3e-2, 2e-2), 'bf16': (2e-1, 3e-2, 1e-1)}
+    'fp32': (2e-3, 1e-3, 2e-3), 'tf32': (5e-2, 1e-3, 1e-2), 'fp16': (5e-2, 3e-2, 2e-2), 'bf16': (2e-1, 3e-2, 1e-1)}
 BEYOND_FP16 = {  # cases whose results are not compared there
     'resblock': 'its first test divides by statistics that are still zero: more than 65504',
     'multinomial': 'gradients of 1 / p overflow until the scale of the loss fits, and those updates are left out'}
-SWITCHES = {  # what is allowed of a blob's change where rounded weights switch a ReLU of one of conv1's four filters
-    ('fp16', 'solver_adagrad'): 0.1, ('bf16', 'solver_sgd_plain'): 0.5}
+SWITCHES = {  # what is allowed of a blob's change where rounding switches a ReLU of one of conv1's four filters
+    ('fp16', 'solver_adagrad'): 0.1, ('bf16', 'solver_sgd_plain'): 0.5, ('tf32', 'solver_sgd_plain'): 0.15,
+    ('fp16', 'conv_dilated_nobias'): 0.12, ('fp16', 'prelu'): 0.07}
 ONE_SAMPLE = 0.13  # of an accuracy: rounding may move one of eight samples
 CASES = sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
 LATER = dict(line.split() for line in (HERE / 'later.txt').read_text().splitlines() if not line.startswith('#'))

@@ -179,8 +179,12 @@ std::unique_ptr<Plan> Engine::plan(std::string& why) const {
 std::vector<Engine> rank_engines(Context& context, const Graph& graph, const EngineLimits& limits) {
   const auto problem = std::make_shared<const Problem>(context, graph);
   std::vector<Engine> engines;
+  // An engine that was ranked with settings comes again without them, as a fallback. By its own settings engine 1
+  // rounds operands of weights' gradients to fewer bits than 32-bit floats have, on an H100, and says nothing of it.
   const auto is_new = [&](const Engine& engine) {
-    return std::none_of(engines.begin(), engines.end(), [&](const Engine& e) { return e.name() == engine.name(); });
+    return std::none_of(engines.begin(), engines.end(), [&](const Engine& e) {
+      return e.name() == engine.name() || e.name().starts_with(engine.name() + "k");
+    });
   };
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
     if (mode == CUDNN_HEUR_MODE_FALLBACK && !limits.fallback) break;
