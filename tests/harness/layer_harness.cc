@@ -213,8 +213,8 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
 }
 
 /// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands
-/// that are rounded alike, but for weights, which the kernels of CPUs and GPUs may round. The difference quotients are of no use
-/// here: rounding makes equal what was not.
+/// that are rounded alike, but for weights, which the kernels of CPUs and GPUs may round. The difference quotients are
+/// of no use here: rounding makes equal what was not.
 void check_rounded(const LayerCase& layer_case, const Arrays& w, const RunOptions& options, const RunOptions& floats) {
   const double of_type = options.dtype == DType::kF16 ? 0.003 : options.device.is_simulated() ? 0.02 : 0.03;
   const double tolerance = std::max(layer_case.tolerance, of_type);
