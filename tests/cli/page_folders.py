@@ -155,7 +155,7 @@ def gives_digits(folder, made):
         assert row.max() < 10 and (row[count:] == -1).all(), row
     assert cv2.imread(folder + '/data_sets/digits/sheet.png').shape[1] == 2 * 3 * 162
 
-MADE_FIRST = {'README': like_clone, 'from-caffe': old_project, 'from-pytorch': torch_weights,
+MADE_FIRST = {'tour': like_clone, 'from-caffe': old_project, 'from-pytorch': torch_weights,
               'own-images': photographs, 'detection': like_clone, 'reading': like_clone,
               'python-layers': empty_folder}
 CHECKED_AFTER = {'detection': draws_detections, 'from-pytorch': like_torch, 'own-images': good_classifier,

@@ -8,7 +8,7 @@ import pytest
 from tests.cli import page_folders
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {'README': None, 'docs/from-pytorch': None, 'docs/own-images': None, 'docs/detection': None,  # page: it needs
+PAGES = {'docs/tour': None, 'docs/from-pytorch': None, 'docs/own-images': None, 'docs/detection': None,  # page: needs
          'docs/from-caffe': 'cortado-leveldb', 'docs/reading': 'cortado-hdf5',
          'docs/python-layers': 'libcortado_python.so'}
 
