@@ -15,7 +15,7 @@
 
 #include "core/error.h"
 #include "core/round_up.h"
-#include "ranks/foretell.h"
+#include "ranks/estimate.h"
 #include "ranks/open_engine.h"
 #include "ranks/place.h"
 #include "ranks/shard_exchange.h"

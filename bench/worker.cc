@@ -90,7 +90,7 @@ int worker_main(int argc, char** argv, int count, const char* usage,
     return 2;
   }
   try {
-    restart_for_this_machine(argv);
+    reexec_for_cpu_level(argv);
     run(std::vector<std::string>(argv + 1, argv + argc));
     return 0;
   } catch (const std::exception& e) {

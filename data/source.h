@@ -79,7 +79,7 @@ class DataSource {
 
   /// Brings a record's bytes to memory, so that reading them afterwards does not wait, and checks them where the source
   /// has something to check them by; to be called before they are used. Throws SampleError.
-  virtual void bring_in(const Record& record) const { (void)record; }
+  virtual void prefetch(const Record& record) const { (void)record; }
   /// Throws Error(kData) when the dataset was cut off or changed under its readers. Cheap.
   virtual void check_unchanged() const {}
   /// The Error(kData) that names the dataset and the record.

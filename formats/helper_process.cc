@@ -18,7 +18,7 @@ namespace cortado {
 namespace {
 
 constexpr int kPatienceMilliseconds = 300'000;
-constexpr size_t kLongestComplaint = 2000;
+constexpr size_t kMaxComplaintLength = 2000;
 
 /// Bytes of the UTF-8 character that `text` begins with; 0: it begins with none.
 size_t character(std::string_view text) {
@@ -88,15 +88,15 @@ void HelperProcess::wait_for(int fd, short event) {
     if (n == 0)
       throw std::runtime_error("nothing came for " + std::to_string(kPatienceMilliseconds / 1000) + " seconds");
     if (n < 0) throw std::runtime_error(std::strerror(errno));
-    if (ready[1].revents != 0) hear_complaint();
+    if (ready[1].revents != 0) drain_stderr();
     if (ready[0].revents != 0) return;
   }
 }
 
-void HelperProcess::hear_complaint() {
+void HelperProcess::drain_stderr() {
   char text[512];
   const ssize_t n = ::read(complaint_.fd(), text, sizeof text);
-  if (n > 0) said_.append(text, std::min(size_t(n), kLongestComplaint - std::min(kLongestComplaint, said_.size())));
+  if (n > 0) said_.append(text, std::min(size_t(n), kMaxComplaintLength - std::min(kMaxComplaintLength, said_.size())));
   if (n == 0 || (n < 0 && errno != EINTR)) complaint_ = Descriptor();
 }
 

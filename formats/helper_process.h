@@ -33,7 +33,7 @@ class HelperProcess {
 
  private:
   void wait_for(int fd, short event);
-  void hear_complaint();
+  void drain_stderr();
   std::string verdict(const ProcessEnd& end, const std::string& doing) const;
 
   Descriptor in_, out_, complaint_;

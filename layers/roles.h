@@ -26,7 +26,7 @@ class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
   /// Whether this one does, by its options; known before infer().
-  virtual bool remembers_batches() const { return true; }
+  virtual bool is_stateful() const { return true; }
   /// The values that forward() leaves for the next pass besides weights, where the context computes; none if there are
   /// no such values. Known after prepare(). Snapshots hold them.
   virtual std::span<float> carried() { return {}; }
@@ -65,14 +65,14 @@ class RecordSource : public DataCursor {
 
 /// What y[k] of the latest forward() divides. `sums`, in the device's memory, are y[k].count() numerators and as many
 /// denominators behind them. Null: all of y[k] was divided by `fixed`; 0: it is no quotient whose parts add up.
-struct Quotient {
+struct Ratio {
   const float* sums = nullptr;
   double fixed = 0;
 };
 
 /// The classes of the rows that the latest forward() judged, in the device's memory: first the true class of each row,
 /// below 0 where the row does not count or its label is no class, then the class that its scores are best for.
-struct JudgedClasses {
+struct PredictedClasses {
   const float* classes = nullptr;  ///< 2 x rows; null: the layer knows of no classes, or note_classes() was not called
   int64_t rows = 0;
 };
@@ -82,15 +82,15 @@ class Scoring {
   virtual ~Scoring() = default;
 
   /// Of layers prepared without backward.
-  virtual Quotient quotient(size_t k) const = 0;
+  virtual Ratio quotient(size_t k) const = 0;
 
-  /// From now on forward() leaves judged_classes(). Takes memory. Called after prepare(). Returns the number of
+  /// From now on forward() leaves predictions(). Takes memory. Called after prepare(). Returns the number of
   /// classes; 0: the layer compares no scores with labels.
   virtual int64_t note_classes(Context& context) {
     (void)context;
     return 0;
   }
-  virtual JudgedClasses judged_classes() const { return {}; }
+  virtual PredictedClasses predictions() const { return {}; }
 
   /// Where y[0] lists judged detections, in the rows that layers/types/detection_evaluate.cc describes, the number of
   /// classes: its scores are average precisions over all rows of a test. Else 0.

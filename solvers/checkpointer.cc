@@ -31,8 +31,8 @@ void Checkpointer::begin(RunStart start) {
     check_space();
   }
   if (!lock_) return;
-  set_others_aside();
-  keep_what_is_wanted();
+  archive_stale_snapshots();
+  apply_retention();
 }
 
 void Checkpointer::restore(const Snapshot& snapshot) {
@@ -112,7 +112,7 @@ void Checkpointer::write_gathered() {
 void Checkpointer::take_lock() {
   if (lock_) return;
   lock_ = std::make_unique<SnapshotLock>(plan().prefix, holder_);
-  set_others_aside();
+  archive_stale_snapshots();
 }
 
 void Checkpointer::try_write() {
@@ -123,7 +123,7 @@ void Checkpointer::try_write() {
     take_lock();
     if (wanted) write_gathered();
     if (wanted) failure_.reset();
-    keep_what_is_wanted();
+    apply_retention();
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;
     failure_ = error;
@@ -137,7 +137,7 @@ void Checkpointer::try_write() {
 
 /// keep_best and keep_last. A best score may be of an iteration whose snapshot could not be written: then the one
 /// before it stays the best.
-void Checkpointer::keep_what_is_wanted() {
+void Checkpointer::apply_retention() {
   const int64_t best = evaluation_.best_iter();
   if (best >= 0) link_best(plan(), best);
   if (plan().keep_last <= 0 || state_.newest_snapshot < 0) return;
@@ -148,7 +148,7 @@ void Checkpointer::keep_what_is_wanted() {
 
 /// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite
 /// one snapshot after the other, and a resume would find a mixture of two.
-void Checkpointer::set_others_aside() {
+void Checkpointer::archive_stale_snapshots() {
   const Progress& progress = state_.progress;
   if (progress.start_iter >= progress.max_iter) return;
   const std::string& prefix = plan().prefix;
@@ -165,10 +165,10 @@ void Checkpointer::set_others_aside() {
 void Checkpointer::check_parts() {
   if (plan().hdf5) return;
   const int64_t shards = shards_with_history(), parts = kPartsOfABlob * int64_t(state_.update.history_blobs()) * shards;
-  if (parts + kOtherParts > kMostStateParts)
+  if (parts + kOtherParts > kMaxStateParts)
     throw Error(ExitCode::kSnapshot,
                 "a snapshot would have " + std::to_string(parts) + " parts, for " + std::to_string(shards) +
-                    " shards, and is read back with " + std::to_string(kMostStateParts - kOtherParts) + " at the most",
+                    " shards, and is read back with " + std::to_string(kMaxStateParts - kOtherParts) + " at the most",
                 shards > 1 ? "fewer shards, or snapshot_format: HDF5" : "snapshot_format: HDF5");
 }
 

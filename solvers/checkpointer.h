@@ -51,12 +51,12 @@ class Checkpointer {
   bool agrees_to_write();
   void write_gathered();
   void take_lock();
-  void keep_what_is_wanted();
+  void apply_retention();
   void restore(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
   void check_parts();
   void check_space();
-  void set_others_aside();
+  void archive_stale_snapshots();
 
   TrainState& state_;
   Iteration& iteration_;

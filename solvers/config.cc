@@ -25,7 +25,7 @@ TestPlan test_plan_of(const Config& solver, int nets) {
 
 }  // namespace
 
-Mistake mistake_at(const SolverFile& file, const FieldError& error) {
+Diagnostic mistake_at(const SolverFile& file, const FieldError& error) {
   return {file.positions.place(error.field()), error.message(), error.hint(), {}};
 }
 
@@ -99,9 +99,9 @@ void SolverConfig::set_max_iter(int iterations) {
   schedule = Schedule(file.solver);
 }
 
-std::vector<Mistake> solver_warnings(const SolverFile& file) {
+std::vector<Diagnostic> solver_warnings(const SolverFile& file) {
   const Config& config = file.solver;
-  std::vector<Mistake> warnings;
+  std::vector<Diagnostic> warnings;
   const auto warn = [&](const char* field, const std::string& message, const std::string& hint) {
     warnings.push_back(mistake_at(file, FieldError(field, message, hint)));
   };

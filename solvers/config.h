@@ -18,7 +18,7 @@
 namespace cortado {
 
 /// A mistake in the solver file at the field that `error` names.
-Mistake mistake_at(const SolverFile& file, const FieldError& error);
+Diagnostic mistake_at(const SolverFile& file, const FieldError& error);
 
 /// The tests of a training.
 struct TestPlan {
@@ -79,6 +79,6 @@ SolverConfig parse_solver(SolverFile file, Mistakes& mistakes);
 SolverConfig parse_solver(SolverFile file);
 
 /// What parse_solver() lets pass and a user should know, with the place.
-std::vector<Mistake> solver_warnings(const SolverFile& file);
+std::vector<Diagnostic> solver_warnings(const SolverFile& file);
 
 }  // namespace cortado

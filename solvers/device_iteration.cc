@@ -29,7 +29,7 @@ void DeviceIteration::tell(int64_t iter, bool verbose, int asked) {
   }
   add_to_average();
   see();
-  unseen_ = rates.rate;
+  in_flight_ = rates.rate;
 }
 
 void DeviceIteration::run_after_loss(bool verbose, int asked) {
@@ -52,9 +52,9 @@ void DeviceIteration::update(const StepRates& rates) {
 }
 
 void DeviceIteration::see() {
-  if (!unseen_) return;
-  state_.progress.rate = *unseen_;  // of a later one by now, perhaps
-  unseen_.reset();
+  if (!in_flight_) return;
+  state_.progress.rate = *in_flight_;  // of a later one by now, perhaps
+  in_flight_.reset();
   const StepState step = device_.seen(iter());
   requests_ |= step.requests;
   if (step.ends) device_.go_back(iter());

@@ -16,7 +16,7 @@ class DeviceIteration : public Iteration {
  public:
   DeviceIteration(TrainState& state, Observers& observers);
 
-  bool is_unseen() const override { return unseen_.has_value(); }
+  bool is_unseen() const override { return in_flight_.has_value(); }
   void see() override;
   void connect(const std::string& engine) override { device_.connect(engine); }
   /// How the loss is scaled.
@@ -33,7 +33,7 @@ class DeviceIteration : public Iteration {
   DeviceTraining device_;
   /// The iteration that the device was told and the host has not seen, by the rate that it was told; its number is
   /// iter().
-  std::optional<float> unseen_;
+  std::optional<float> in_flight_;
 };
 
 }  // namespace cortado

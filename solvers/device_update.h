@@ -16,8 +16,8 @@
 
 #include <vector>
 
+#include "core/device/async_readback.h"
 #include "core/device/device_memory.h"
-#include "core/device/late_copy.h"
 #include "net/net.h"
 #include "solvers/iteration_plan.h"
 
@@ -78,7 +78,7 @@ class DeviceUpdate {
   Context& context_;
   bool scales_;
   DeviceMemory memory_, input_, weights_, copies_, pieces_, first_piece_, sums_, rates_, squares_;
-  LateCopy kept_[2], now_;
+  AsyncReadback kept_[2], now_;
   WeightTable table_;
 };
 

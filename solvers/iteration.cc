@@ -19,9 +19,10 @@ double clock_seconds() {
 }
 
 /// Hands gradients on to the observers that want them.
-class GradientTeller : public GradientReader {
+class GradientForwarder : public GradientReader {
  public:
-  GradientTeller(const Observers& observers, const Progress& progress) : observers_(observers), progress_(progress) {}
+  GradientForwarder(const Observers& observers, const Progress& progress)
+      : observers_(observers), progress_(progress) {}
 
   bool is_wanted() {
     bool wanted = false;
@@ -53,7 +54,7 @@ class PlainIteration : public Iteration {
     state_.take_loss(within_backward ? forward(0) : forward_backward());
     if (built.observed) observers_.tell([&](TrainObserver& observer) { observer.on_gradients(state_.progress); });
     const StepRates rates = state_.next_rates(iter());
-    GradientTeller teller(observers_, state_.progress);
+    GradientForwarder teller(observers_, state_.progress);
     GradientReader* const reader = teller.is_wanted() ? &teller : nullptr;
     if (within_backward) state_.update.backward_and_apply(iter(), rates, reader);
     if (!within_backward && reader)

@@ -127,7 +127,7 @@ bool RankTest::follow(const std::function<void()>& snapshot) {
 
 std::string why_not_dealt_out(const graph::Graph& test) {
   for (const graph::Node& node : test.nodes)
-    if (const auto* memory = node.layer->roles().memory; memory && memory->remembers_batches())
+    if (const auto* memory = node.layer->roles().memory; memory && memory->is_stateful())
       return layer_text(node.name, node.type) + " wants all batches, one after the other";
   return "";
 }

@@ -43,7 +43,7 @@ RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
                 "a snapshot brings its weights; --weights starts a new training from them");
-  for (const Mistake& warning : solver_warnings(config.file))
+  for (const Diagnostic& warning : solver_warnings(config.file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
                     (warning.hint.empty() ? "" : "; " + warning.hint));
   start.prefix_holder = options.shares_prefix ? SnapshotLock::Holder::kProcess : SnapshotLock::Holder::kTraining;

@@ -62,7 +62,7 @@ void OutputReader::explain_nan() {
 }
 
 void OutputReader::read_parts(Output& output, size_t first) {
-  const Quotient quotient = output.scoring->quotient(output.top);
+  const Ratio quotient = output.scoring->quotient(output.top);
   const size_t count = output.values.size();
   if (quotient.sums)
     copy_to_host(net_.context(), output.sums.data(), quotient.sums, output.sums.size() * sizeof(float));

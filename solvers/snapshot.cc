@@ -80,9 +80,9 @@ SnapshotPlan snapshot_plan_of(const caffe::SolverParameter& config) {
 }
 
 std::string SnapshotPlan::longest_path(int64_t last) const {
-  constexpr int32_t kMostProcess = 1 << 22;  // and temporary_beside() puts the process's number behind a name
+  constexpr int32_t kMaxProcess = 1 << 22;  // and temporary_beside() puts the process's number behind a name
   const std::string longest = averages ? paths(last).average : paths(last).state;
-  return longest + ".tmp." + std::to_string(kMostProcess) + (hdf5 ? ".99999" : "");
+  return longest + ".tmp." + std::to_string(kMaxProcess) + (hdf5 ? ".99999" : "");
 }
 
 double seconds_of_interval(const std::string& text) {

@@ -97,8 +97,8 @@ class SolverChecks {
 
   /// Other policies say that they need it; this one may be missing itself.
   void base_lr() const {
-    refuse_if(!config_.has_base_lr() && config_.lr_policy() != "multifixed", "base_lr",
-              "no base_lr: how fast to learn?", "add base_lr: 0.01");
+    refuse_if(!config_.has_base_lr() && config_.lr_policy() != "multifixed", "base_lr", "base_lr is not set",
+              "add base_lr: 0.01");
   }
 
   void clipping() const {

@@ -124,11 +124,11 @@ int Tester::add_round(const TestRound& round, const std::vector<std::vector<doub
 /// Ranks meet seldom where batches are quick, and often enough to be asked to stop; nothing else depends on it.
 void Tester::choose_pace(double seconds, size_t words) {
   constexpr double kShort = 0.1, kLong = 0.4;
-  constexpr size_t kMostWords = size_t(1) << 17;
+  constexpr size_t kMaxWords = size_t(1) << 17;
   const int64_t most = std::max<int64_t>(1, batches() / (8 * share_.ranks));
-  if (seconds > kLong || words > kMostWords)
+  if (seconds > kLong || words > kMaxWords)
     pace_ = std::max<int64_t>(1, pace_ / 2);
-  else if (seconds < kShort && 2 * words < kMostWords)
+  else if (seconds < kShort && 2 * words < kMaxWords)
     pace_ = std::min(2 * pace_, most);
 }
 

@@ -12,15 +12,15 @@ namespace {
 
 /// While it lives a pass may be run for its loss alone: at its end what layers keep by themselves, as BatchNorm its
 /// statistics, is what it was.
-class KeptAside {
+class StatisticsGuard {
  public:
-  explicit KeptAside(Net& net) : net_(net) {
+  explicit StatisticsGuard(Net& net) : net_(net) {
     for (const KeptWeight& kept : net.kept_weights()) {
       DeviceMemory& copy = copies_.emplace_back(net.context(), size_t(kept.count) * sizeof(float));
       copy_on_device(net.context(), copy.data(), kept.values, copy.bytes());
     }
   }
-  ~KeptAside() {
+  ~StatisticsGuard() {
     size_t i = 0;
     for (const KeptWeight& kept : net_.kept_weights()) {
       copy_on_device(net_.context(), kept.values, copies_[i].data(), copies_[i].bytes());
@@ -28,8 +28,8 @@ class KeptAside {
     }
     synchronize(net_.context());  // the copies' memory goes
   }
-  KeptAside(const KeptAside&) = delete;
-  KeptAside& operator=(const KeptAside&) = delete;
+  StatisticsGuard(const StatisticsGuard&) = delete;
+  StatisticsGuard& operator=(const StatisticsGuard&) = delete;
 
  private:
   Net& net_;
@@ -86,7 +86,7 @@ void TrainingLoop::start() {
 /// changes BatchNorm's statistics, on each rank by images of its own.
 void TrainingLoop::finish() {
   if (config().displays(iter())) {
-    const KeptAside kept(net_);
+    const StatisticsGuard kept(net_);
     net_.context().pass = state_.pass(0);
     net_.forward();
     state_.window.add(float(net_.loss()));
@@ -113,7 +113,7 @@ bool TrainingLoop::step(int64_t iterations) {
   while (iteration_.begun() < end_ && !stop_) {
     if (!iteration_.is_unseen() && evaluation_.is_due(iter()) && !test()) break;
     if (evaluation_.stops_early()) break;
-    heed_clock();
+    poll_snapshot_timer();
     const int asked = state_.share.shares_requests() ? requests_->exchange(kRequestNothing) : kRequestNothing;
     iteration_.iterate(asked, is_looked_after(iteration_.begun() + 1));
     take_requests();
@@ -129,7 +129,7 @@ bool TrainingLoop::is_looked_after(int64_t done) const {
 
 /// A snapshot that is due by the clock. Ranks hear of it as of any request, so that all of them write the same
 /// snapshots.
-void TrainingLoop::heed_clock() {
+void TrainingLoop::poll_snapshot_timer() {
   if (!state_.share.is_first() || snapshot_every_ == Clock::duration::zero()) return;
   const Clock::time_point now = Clock::now();
   if (now - clocked_ < snapshot_every_) return;

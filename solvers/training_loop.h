@@ -39,7 +39,7 @@ class TrainingLoop {
   bool is_looked_after(int64_t done) const;
   void start();
   void finish();
-  void heed_clock();
+  void poll_snapshot_timer();
   void take_requests();
   void obey(int asked, const std::function<void()>& snapshot);
   void snapshot();

@@ -6,7 +6,7 @@ namespace cortado::bench {
 
 namespace {
 
-constexpr size_t kMostHeld = 200;
+constexpr size_t kMaxHeld = 200;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ void Hostile::attack() {
   (void)::send(socket.fd(), attempts[kind].data(), attempts[kind].size(), MSG_NOSIGNAL);
   if (kind == 9 || kind == 10) return;  // hangs up
   held_.push_back(std::move(socket));
-  if (held_.size() > kMostHeld) held_.pop_front();
+  if (held_.size() > kMaxHeld) held_.pop_front();
 }
 
 }  // namespace cortado::bench

@@ -27,7 +27,7 @@ class Dataset {
       throw py::index_error("record " + std::to_string(number) + " of " + std::to_string(size()));
     const data::Record record = finder_->find(uint64_t(from_start));
     try {
-      source_->bring_in(record);
+      source_->prefetch(record);
     } catch (const data::SampleError& error) {
       source_->fail(record, error);
     }

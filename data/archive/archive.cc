@@ -21,7 +21,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kMostTimes = 200, kLeastRoom = int64_t(64) << 20;  // of what is unpacked
+constexpr int64_t kMaxTimes = 200, kLeastRoom = int64_t(64) << 20;  // of what is unpacked
 
 /// Whether a file of this name would lie outside of the folder that the archive is unpacked in.
 bool leaves_folder(const std::string& name) {
@@ -63,7 +63,7 @@ class Archives::Reader {
  public:
   explicit Reader(const std::string& path) : file_(path), module_(module()) {
     if (file_.size() == 0) refuse("it is empty");
-    archive_ = module_.open(file_.data(), size_t(file_.size()), kMostTimes * file_.size() + kLeastRoom, message_);
+    archive_ = module_.open(file_.data(), size_t(file_.size()), kMaxTimes * file_.size() + kLeastRoom, message_);
     if (archive_ == nullptr) fail();
   }
   ~Reader() {

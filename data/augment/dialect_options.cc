@@ -223,8 +223,8 @@ void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& p
   if (param.has_noise_param()) add_noise(param.noise_param(), random);
   if (param.has_distort_param()) add_distortion(param.distort_param(), random);
   if (param.geometry_param().prob() != 0)
-    throw FieldError(kPath + "geometry_param.prob", "images seen from another place are not available",
-                     "write 0, or transform_param.augment with shear and zoom_max");
+    throw FieldError(kPath + "geometry_param.prob", "geometry_param is not supported",
+                     "set prob to 0, or transform_param.augment with shear and zoom_max");
   if (!param.has_expand_param()) return;
   const std::string path = kPath + "expand_param.";
   random.expand_most =

@@ -13,7 +13,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kMostOfLabel = 4096;
+constexpr int64_t kMaxOfLabel = 4096;
 
 bool is_image(const std::string& ending) {
   return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "ppm" || ending == "pgm" ||
@@ -50,7 +50,7 @@ void collect(const std::string& shard, const std::shared_ptr<Archives>& archives
   }
   for (const std::string& key : order) {
     const ArchivedSample& sample = samples.at(key);
-    if (!sample.image || !sample.label || sample.label->size > kMostOfLabel) {
+    if (!sample.image || !sample.label || sample.label->size > kMaxOfLabel) {
       found.bad_lines.push_back(
           {shard, 0,
            "sample '" + printable(key) + "' has no " + (sample.image ? "class (.cls)" : "image (.jpg, .png, ...)")});

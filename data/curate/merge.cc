@@ -72,10 +72,10 @@ class CommonClasses {
 
   /// Throws Error(kData) for more classes than a label map may name.
   std::string map_text() const {
-    if (names_.size() > kMostInLabelMap)
+    if (names_.size() > kMaxInLabelMap)
       throw Error(ExitCode::kData,
                   "the datasets have " + std::to_string(names_.size()) + " classes together, and a label map names " +
-                      std::to_string(kMostInLabelMap) + " at most",
+                      std::to_string(kMaxInLabelMap) + " at most",
                   "merge fewer of them");
     caffe::LabelMap map;
     for (const auto& [label, name] : names_) {

@@ -18,8 +18,8 @@ namespace {
 DatasetNames names_or_numbers(const Records& records, const std::vector<int32_t>& labels) {
   DatasetNames names = read_names(records.database().path());
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
-  constexpr int32_t kMostNames = 100000;
-  if (!names.labels.empty() || records.annotated() || *least < 0 || *most >= kMostNames) return names;
+  constexpr int32_t kMaxNames = 100000;
+  if (!names.labels.empty() || records.annotated() || *least < 0 || *most >= kMaxNames) return names;
   for (int32_t label = 0; label <= *most; ++label) names.labels += std::to_string(label) + "\n";
   return names;
 }

@@ -18,7 +18,7 @@ std::vector<std::string> read_labels(const std::string& path);
 std::string labels_text(const std::vector<std::string>& names);
 
 /// Classes that a file may name: texts of more messages are not read.
-constexpr size_t kMostInLabelMap = 100000;
+constexpr size_t kMaxInLabelMap = 100000;
 
 /// A caffe::LabelMap as text. Throws Error(kIo/kNet) as reading a prototxt does, and Error(kData) where a name or a
 /// label occurs twice.

@@ -12,7 +12,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int64_t kMostOfNames = 64 << 20;
+constexpr int64_t kMaxOfNames = 64 << 20;
 constexpr const char* kNameParts[] = {kLabelsPart, kLabelMapPart};
 
 /// What a link beside the dataset holds: it stays right when both are moved together.
@@ -66,9 +66,9 @@ std::string own_names_file_of(const std::string& dataset, const char* part) {
 DatasetNames read_names(const std::string& dataset) {
   DatasetNames names;
   if (const std::string file = names_file_of(dataset, kLabelsPart); !file.empty())
-    names.labels = read_file(file, kMostOfNames);
+    names.labels = read_file(file, kMaxOfNames);
   if (const std::string file = names_file_of(dataset, kLabelMapPart); !file.empty())
-    names.label_map = read_file(file, kMostOfNames);
+    names.label_map = read_file(file, kMaxOfNames);
   return names;
 }
 
@@ -76,7 +76,7 @@ void check_names_beside(const std::string& dataset, const DatasetNames& names, b
   for (const char* part : kNameParts) {
     const std::string beside = names_beside(dataset, part), &text = text_of(names, part);
     if (replace || text.empty() || !is_there(beside) || is_our_link(dataset, part)) continue;
-    if (is_file(beside) && read_file(beside, kMostOfNames) == text) continue;
+    if (is_file(beside) && read_file(beside, kMaxOfNames) == text) continue;
     throw file_error(ExitCode::kIo, beside, "exists already, with other names than " + dataset + " is to have",
                      "choose another name, or say --force to replace both");
   }

@@ -141,7 +141,7 @@ void Lmdb::expect_random_reads() const {
   random_.store(true, std::memory_order_relaxed);
 }
 
-void Lmdb::bring_in(const Record& record) const {
+void Lmdb::prefetch(const Record& record) const {
   if (random_.load(std::memory_order_relaxed)) file_.will_need(record.value);
   constexpr size_t kStep = 4096;
   const volatile char* bytes = record.value.data();

@@ -32,10 +32,10 @@ class Lmdb {
   int64_t records() const { return records_; }       ///< at least 1
   int64_t bytes() const { return file_.size(); }     ///< of the file
   const std::string& path() const { return path_; }  ///< as first opened
-  /// Records will be taken from random places: bring_in() is then worth a system call.
+  /// Records will be taken from random places: prefetch() is then worth a system call.
   void expect_random_reads() const;
   /// Brings a record's bytes to memory, all at once, so that reading them afterwards does not wait page by page.
-  void bring_in(const Record& record) const;
+  void prefetch(const Record& record) const;
   /// Starts to read a part of the file, between two records, and does not wait for it.
   void read_ahead(std::string_view part) const { file_.will_need(part); }
 

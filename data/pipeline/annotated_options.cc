@@ -10,7 +10,7 @@ namespace cortado::data {
 namespace {
 
 const std::string kAnnotatedOptionsOwn = "annotated_data_param.";
-constexpr uint32_t kMostTrials = 100000;
+constexpr uint32_t kMaxTrials = 100000;
 
 Range checked_range(const std::string& path, const std::string& what, float low, float high, float most) {
   if (!(low > 0 && low <= most))
@@ -28,14 +28,14 @@ std::optional<Range> share_range(bool has_low, float low, bool has_high, float h
 }
 
 PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path) {
-  constexpr float kMostAspect = 1000;
+  constexpr float kMaxAspect = 1000;
   if (!given.use_original_image())
     throw FieldError(path + "use_original_image", "parts are drawn from the original image alone", "leave it out");
   PartSampler made;
   const caffe::Sampler& sampler = given.sampler();
   made.scale = checked_range(path + "sampler.", "scale", sampler.min_scale(), sampler.max_scale(), 1);
   made.aspect = checked_range(path + "sampler.", "aspect_ratio", sampler.min_aspect_ratio(), sampler.max_aspect_ratio(),
-                              kMostAspect);
+                              kMaxAspect);
   const caffe::SampleConstraint& wanted = given.sample_constraint();
   made.overlap = share_range(wanted.has_min_jaccard_overlap(), wanted.min_jaccard_overlap(),
                              wanted.has_max_jaccard_overlap(), wanted.max_jaccard_overlap());
@@ -45,9 +45,9 @@ PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path
                                      wanted.has_max_object_coverage(), wanted.max_object_coverage());
   made.most = given.max_sample();
   made.trials = given.max_trials();
-  if (given.max_trials() > kMostTrials)
+  if (given.max_trials() > kMaxTrials)
     throw FieldError(path + "max_trials", "it is " + std::to_string(given.max_trials()) + ", but " +
-                                              std::to_string(kMostTrials) + " are the most");
+                                              std::to_string(kMaxTrials) + " are the most");
   return made;
 }
 

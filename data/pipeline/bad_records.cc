@@ -9,7 +9,7 @@ namespace cortado::data {
 namespace {
 
 [[noreturn]] void throw_one_too_many(const Error& error, int64_t most) {
-  Mistake mistake = error.mistakes().front();
+  Diagnostic mistake = error.mistakes().front();
   mistake.hint = (most == 1 ? std::string("one bad record was passed over before")
                             : std::to_string(most) + " bad records were passed over before") +
                  " this one, as many as --skip-bad allows; `cortado data verify` lists all";

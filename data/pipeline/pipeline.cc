@@ -39,7 +39,7 @@ void DataPipeline::State::look_at_first() {
   for (int64_t number = 0;; ++number) {
     const Record record = finder->find(uint64_t(number));
     try {
-      source->bring_in(record);
+      source->prefetch(record);
       return take_shapes(record, *reader);
     } catch (const SampleError& error) {
       source->check_unchanged();

@@ -84,7 +84,7 @@ struct DataPipeline::State {
   void make(const Task& task, Worker& worker);
   void make_one(const Task& task, int i, Worker& worker) const;
   void make_of(const Record& record, const Task& task, int i, SampleReader& reader) const;
-  Record stand_in(const Record& bad, Worker& worker) const;
+  Record replacement(const Record& bad, Worker& worker) const;
   bool leaves_to_device(const Sample& whole, const AugmentParams& params, const SampleReader& reader) const;
   SamplePart part_for(const SourceWindow& window, const Record& record, const Task& task, int i,
                       SampleReader& reader) const;

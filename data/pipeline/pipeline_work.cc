@@ -54,7 +54,7 @@ bool DataPipeline::State::leaves_to_device(const Sample& whole, const AugmentPar
 
 /// Throws SampleError.
 void DataPipeline::State::make_of(const Record& record, const Task& task, int i, SampleReader& reader) const {
-  if (!cache) source->bring_in(record);
+  if (!cache) source->prefetch(record);
   int32_t label = cache ? cache->label(record.number) : 0;
   const Sample whole = cache ? cache->sample(record.number) : reader.open(record, label);
   const uint64_t place = this->place(task.sample + i), records = uint64_t(source->records());
@@ -82,7 +82,7 @@ void DataPipeline::State::make_of(const Record& record, const Task& task, int i,
 }
 
 /// A function of the record's number alone.
-Record DataPipeline::State::stand_in(const Record& bad, Worker& worker) const {
+Record DataPipeline::State::replacement(const Record& bad, Worker& worker) const {
   if (!worker.others) worker.others = source->finder(false);
   const uint64_t number = (bad.number + 1) % uint64_t(source->records());
   Record next = worker.others->find(number);
@@ -106,7 +106,7 @@ void DataPipeline::State::make_one(const Task& task, int i, Worker& worker) cons
         if (passed == bad.most()) throw;
       }
     }
-    record = stand_in(record, worker);
+    record = replacement(record, worker);
   }
 }
 

@@ -101,7 +101,7 @@ void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
     if (is_bad(records_[i])) continue;  // there is no room for it
     try {
       int32_t label;
-      source_->bring_in(records_[i]);
+      source_->prefetch(records_[i]);
       const Sample whole = reader->open(records_[i], label);
       const SourceWindow window{0, 0, whole.height, whole.width, whole.height, whole.width};
       uint8_t* to = reinterpret_cast<uint8_t*>(block_.data() + offsets_[i]);

@@ -38,7 +38,7 @@ std::string ImageList::parse(std::string_view line, int label_numbers) {
 }
 
 std::string ImageList::parse_row(std::string_view line, int label_numbers) {
-  if (images_.size() == kMostRows) return "lists with labels of several numbers have at most 16777216 images";
+  if (images_.size() == kMaxRows) return "lists with labels of several numbers have at most 16777216 images";
   const size_t row = rows_.size();
   rows_.resize(row + size_t(label_numbers));
   std::string wrong;

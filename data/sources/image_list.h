@@ -34,7 +34,7 @@ class ImageList {
   [[noreturn]] void fail(size_t i, const SampleError& error) const { file_.fail(i, images_[i].name, error); }
 
  private:
-  static constexpr size_t kMostRows = size_t(1) << 24;  ///< whose numbers a float holds
+  static constexpr size_t kMaxRows = size_t(1) << 24;  ///< whose numbers a float holds
 
   std::string parse(std::string_view line, int label_numbers);
   std::string parse_row(std::string_view line, int label_numbers);

@@ -45,7 +45,7 @@ ListFile::ListFile(const std::string& path, const std::string& item, const std::
                    const std::function<LineFault(std::string_view line)>& parse)
     : path_(path), text_(read_file(path, kListFileMaxBytes)) {
   if (text_.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file", hint);
-  std::vector<Mistake> mistakes;
+  std::vector<Diagnostic> mistakes;
   int64_t untold = 0;
   for_each_line(text_, [&](std::string_view line, int64_t number) {
     const LineFault fault = parse(line);

@@ -17,9 +17,9 @@ constexpr int64_t kMaxBytesAhead = int64_t(32) << 20;
   throw SampleError("it does not match its checksum", "copy the dataset again, or make it again from its sources");
 }
 
-class Walk : public RecordFinder {
+class SequentialFinder : public RecordFinder {
  public:
-  explicit Walk(std::shared_ptr<const Lmdb> database) : cursor_(std::move(database)) {}
+  explicit SequentialFinder(std::shared_ptr<const Lmdb> database) : cursor_(std::move(database)) {}
 
   Record find(uint64_t number) override {
     constexpr uint64_t kMaxSkipped = 64;
@@ -40,9 +40,9 @@ class Walk : public RecordFinder {
   uint64_t at_ = 0;  ///< what the cursor's next() gives
 };
 
-class Jumps : public RecordFinder {
+class IndexedFinder : public RecordFinder {
  public:
-  explicit Jumps(std::shared_ptr<const Lmdb> database) : database_(std::move(database)) {
+  explicit IndexedFinder(std::shared_ptr<const Lmdb> database) : database_(std::move(database)) {
     const uint64_t n = uint64_t(database_->records());
     places_.reserve(n);
     LmdbCursor cursor(database_);
@@ -73,8 +73,8 @@ class LmdbSource : public DataSource {
   int64_t records() const override { return database_->records(); }
   int64_t bytes() const override { return database_->bytes(); }
   std::unique_ptr<RecordFinder> finder(bool anywhere) const override {
-    if (anywhere) return std::make_unique<Jumps>(database_);
-    return std::make_unique<Walk>(database_);
+    if (anywhere) return std::make_unique<IndexedFinder>(database_);
+    return std::make_unique<SequentialFinder>(database_);
   }
   std::unique_ptr<SampleReader> reader(ColorMode mode) const override {
     if (kind_ == RecordKind::kAnnotated) return std::make_unique<AnnotatedReader>(mode);
@@ -82,7 +82,7 @@ class LmdbSource : public DataSource {
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override;
   bool has_objects() const override { return kind_ == RecordKind::kAnnotated; }
-  void bring_in(const Record& record) const override;
+  void prefetch(const Record& record) const override;
   void check_unchanged() const override { database_->check_unchanged(); }
   void fail(const Record& record, const SampleError& error) const override {
     throw_bad_record(*database_, record.key, error);
@@ -93,8 +93,8 @@ class LmdbSource : public DataSource {
   RecordKind kind_;
 };
 
-void LmdbSource::bring_in(const Record& record) const {
-  database_->bring_in(record);
+void LmdbSource::prefetch(const Record& record) const {
+  database_->prefetch(record);
   if (!database_->is_whole(record)) throw_not_as_written();
 }
 

@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "data/sources/window_words.h"
+#include "data/sources/token_reader.h"
 
 namespace cortado::data {
 
@@ -14,9 +14,9 @@ const std::string kObjectFileHint =
     "an image has the lines '# INDEX', path, channels, height, width, number of objects, 'CLASS IGNORED X1 Y1 X2 Y2' "
     "for each, number of ignored regions, and 'X1 Y1 X2 Y2' for each";
 
-constexpr int kMostLabel = 1 << 24;  ///< a float holds every class up to it
+constexpr int kMaxLabel = 1 << 24;  ///< a float holds every class up to it
 
-Box read_box(WindowWords& words) {
+Box read_box(TokenReader& words) {
   Box box;
   box.x0 = words.number<float>("x1", -kFarthestCorner);
   box.y0 = words.number<float>("y1", -kFarthestCorner);
@@ -26,10 +26,10 @@ Box read_box(WindowWords& words) {
   return box;
 }
 
-FileObject read_object(WindowWords& words) {
+FileObject read_object(TokenReader& words) {
   FileObject object;
   object.label = words.number<int>("an object's class, which is 1 or more,", 1);
-  if (object.label > kMostLabel) words.fail({}, "class " + std::to_string(object.label) + " is too large");
+  if (object.label > kMaxLabel) words.fail({}, "class " + std::to_string(object.label) + " is too large");
   const int ignored = words.number<int>("whether an object is ignored, 0 or 1,", 0);
   if (ignored > 1) words.fail({}, std::to_string(ignored) + " where 0 or 1 is wanted: whether an object is ignored");
   object.ignored = ignored == 1;
@@ -37,7 +37,7 @@ FileObject read_object(WindowWords& words) {
   return object;
 }
 
-ObjectImage read_object_image(WindowWords& words) {
+ObjectImage read_object_image(TokenReader& words) {
   ObjectImage image;
   words.begin_image();
   image.path = words.path("the image's path");
@@ -59,7 +59,7 @@ ObjectFile read_object_file(const std::string& path) {
   if (text.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file");
   ObjectFile file;
   file.path = path;
-  WindowWords words(path, text, kObjectFileHint);
+  TokenReader words(path, text, kObjectFileHint);
   while (!words.at_end()) file.images.push_back(read_object_image(words));
   if (file.images.empty()) words.fail({}, "no image is listed in it");
   return file;

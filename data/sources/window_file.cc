@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "data/sources/window_words.h"
+#include "data/sources/token_reader.h"
 
 namespace cortado::data {
 
@@ -16,7 +16,7 @@ const std::string kWindowFileHint =
 
 class Parser {
  public:
-  Parser(WindowWords& words, float fg_threshold, float bg_threshold, WindowFile& file)
+  Parser(TokenReader& words, float fg_threshold, float bg_threshold, WindowFile& file)
       : words_(words), fg_(fg_threshold), bg_(bg_threshold), file_(file) {}
 
   void image() {
@@ -54,7 +54,7 @@ class Parser {
   }
 
   static constexpr int32_t kFarthest = 1 << 24;
-  WindowWords& words_;
+  TokenReader& words_;
   float fg_, bg_;
   WindowFile& file_;
 };
@@ -66,7 +66,7 @@ WindowFile read_window_file(const std::string& path, float fg_threshold, float b
   if (text.find('\0') != std::string::npos) throw file_error(ExitCode::kData, path, "this is not a text file");
   WindowFile file;
   file.path = path;
-  WindowWords words(path, text, kWindowFileHint);
+  TokenReader words(path, text, kWindowFileHint);
   Parser parser(words, fg_threshold, bg_threshold, file);
   while (!words.at_end()) parser.image();
   if (file.images.empty()) words.fail({}, "no image is listed in it");

@@ -141,7 +141,7 @@ class WindowSource : public DataSource {
   std::unique_ptr<SampleReader> reader(ColorMode) const override { return std::make_unique<WindowReader>(windows_); }
   void fail(const Record& record, const SampleError& error) const override {
     const WindowImage& image = windows_->file.images[windows_->draw(record.number).window->image];
-    Mistake mistake;
+    Diagnostic mistake;
     mistake.place = {windows_->file.path, image.line, 1, printable(image.path)};
     mistake.message = printable(image.path) + ": " + error.what();
     mistake.hint = error.hint();

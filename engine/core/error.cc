@@ -47,9 +47,9 @@ std::string line_with_caret(const Place& place) {
   return out;
 }
 
-std::string render_all(const std::vector<Mistake>& mistakes) {
+std::string render_all(const std::vector<Diagnostic>& mistakes) {
   std::string text;
-  for (const Mistake& mistake : mistakes) text += render(mistake);
+  for (const Diagnostic& mistake : mistakes) text += render(mistake);
   if (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -62,15 +62,15 @@ std::string Place::str() const {
 }
 
 Error::Error(ExitCode code, std::string message, std::string hint) : code_(code) {
-  Mistake& mistake = mistakes_.emplace_back();
+  Diagnostic& mistake = mistakes_.emplace_back();
   mistake.message = std::move(message);
   mistake.hint = std::move(hint);
   text_ = render_all(mistakes_);
 }
 
-Error::Error(ExitCode code, Mistake mistake) : Error(code, std::vector<Mistake>{std::move(mistake)}) {}
+Error::Error(ExitCode code, Diagnostic mistake) : Error(code, std::vector<Diagnostic>{std::move(mistake)}) {}
 
-Error::Error(ExitCode code, std::vector<Mistake> mistakes)
+Error::Error(ExitCode code, std::vector<Diagnostic> mistakes)
     : code_(code), mistakes_(std::move(mistakes)), text_(render_all(mistakes_)) {}
 
 FieldError::FieldError(std::string field, std::string message, std::string hint)
@@ -82,7 +82,7 @@ void Mistakes::throw_if_any(ExitCode code) const {
   if (!list_.empty()) throw Error(code, list_);
 }
 
-std::string render(const Mistake& mistake, std::string_view severity) {
+std::string render(const Diagnostic& mistake, std::string_view severity) {
   std::string out;
   if (mistake.place.known()) out += mistake.place.str() + ": ";
   out += std::string(severity) + ": " + mistake.message + "\n" + line_with_caret(mistake.place);
@@ -118,8 +118,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 
 void throw_internal(std::string_view what) { throw std::logic_error("internal error: " + std::string(what)); }
 
-Mistake file_mistake(const std::string& path, std::string message, std::string hint, int line) {
-  Mistake mistake;
+Diagnostic file_mistake(const std::string& path, std::string message, std::string hint, int line) {
+  Diagnostic mistake;
   mistake.place.file = path;
   mistake.place.line = line;
   mistake.message = std::move(message);

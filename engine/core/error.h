@@ -28,7 +28,7 @@ struct Note {
 };
 
 /// One thing that a user can mend.
-struct Mistake {
+struct Diagnostic {
   Place place;
   std::string message;
   std::string hint;  ///< what to do about it; may be empty
@@ -39,17 +39,17 @@ struct Mistake {
 class Error : public std::exception {
  public:
   Error(ExitCode code, std::string message, std::string hint = {});
-  Error(ExitCode code, Mistake mistake);
-  Error(ExitCode code, std::vector<Mistake> mistakes);  ///< `mistakes` is not empty
+  Error(ExitCode code, Diagnostic mistake);
+  Error(ExitCode code, std::vector<Diagnostic> mistakes);  ///< `mistakes` is not empty
 
   ExitCode code() const { return code_; }
-  const std::vector<Mistake>& mistakes() const { return mistakes_; }
+  const std::vector<Diagnostic>& mistakes() const { return mistakes_; }
   /// Every mistake as the program shows it: place, message, source line, caret, hint, notes.
   const char* what() const noexcept override { return text_.c_str(); }
 
  private:
   ExitCode code_;
-  std::vector<Mistake> mistakes_;
+  std::vector<Diagnostic> mistakes_;
   std::string text_;
 };
 
@@ -72,18 +72,18 @@ class FieldError : public std::exception {
 /// Collects independent mistakes so that one run reports them all.
 class Mistakes {
  public:
-  void add(Mistake mistake) { list_.push_back(std::move(mistake)); }
+  void add(Diagnostic mistake) { list_.push_back(std::move(mistake)); }
   void add(const Error& error);
   bool empty() const { return list_.empty(); }
-  const std::vector<Mistake>& list() const { return list_; }
+  const std::vector<Diagnostic>& list() const { return list_; }
   void throw_if_any(ExitCode code) const;
 
  private:
-  std::vector<Mistake> list_;
+  std::vector<Diagnostic> list_;
 };
 
 /// One mistake as text. `severity` is "error", "warning" or "note".
-std::string render(const Mistake& mistake, std::string_view severity = "error");
+std::string render(const Diagnostic& mistake, std::string_view severity = "error");
 
 /// The known name nearest to `name` by edit distance, or "" when none is near enough to be meant.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);
@@ -96,7 +96,7 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 [[noreturn]] void throw_internal(std::string_view what);
 
 /// What is wrong with a file as a whole, or with one of its lines, whose text need not be shown.
-Mistake file_mistake(const std::string& path, std::string message, std::string hint = {}, int line = 0);
+Diagnostic file_mistake(const std::string& path, std::string message, std::string hint = {}, int line = 0);
 
 /// The error of that mistake alone.
 Error file_error(ExitCode code, const std::string& path, std::string message, std::string hint = {});

@@ -5,9 +5,9 @@
 
 #include "core/text/text.h"
 #include "graph/blob_index.h"
-#include "graph/draft.h"
 #include "graph/freeze.h"
 #include "graph/graph.h"
+#include "graph/partial_net.h"
 #include "graph/phases.h"
 #include "layers/registry.h"
 
@@ -133,7 +133,7 @@ class Builder {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
     } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
       if (found_.empty()) code_ = e.code();
-      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph_, source))
+      for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph_, source))
         found_.rest.push_back(std::move(mistake));
     }
     return nullptr;
@@ -170,7 +170,7 @@ class Builder {
   }
 
   /// What takes long to find out is only found out about mistakes that will be shown.
-  bool will_be_told() const { return found_.rest.size() < NetMistakes::kMostTold; }
+  bool will_be_told() const { return found_.rest.size() < NetMistakes::kMaxReported; }
 
   std::string nearest_blob(const std::string& blob) const {
     if (!will_be_told()) return {};
@@ -201,14 +201,14 @@ class Builder {
 
   /// ": cycle a -> b -> a" when `later` needs what `source` makes.
   std::string cycle_text(int source, int later) {
-    constexpr size_t kMostNamed = 12;
+    constexpr size_t kMaxNamed = 12;
     if (!will_be_told()) return {};
     const std::vector<int> way = own_layers().way(source, later);
     if (way.empty()) return {};
     std::string text = ": cycle ";
     for (size_t i = 0; i < way.size(); ++i) {
-      if (way.size() > kMostNamed && i == kMostNamed / 2) {
-        i = way.size() - kMostNamed / 2;
+      if (way.size() > kMaxNamed && i == kMaxNamed / 2) {
+        i = way.size() - kMaxNamed / 2;
         text += "... -> ";
       }
       text += "'" + graph_.source(way[i]).config->name() + "' -> ";
@@ -275,7 +275,7 @@ class Builder {
 
   std::shared_ptr<const NetFile> given_;  ///< the graph's is another one where layers are frozen
   Graph graph_;
-  Draft draft_;  ///< of what was given
+  PartialNet draft_;  ///< of what was given
   NetMistakes found_;
   std::optional<BlobIndex> own_layers_, all_layers_;  ///< made with the first mistake that needs them
   ExitCode code_ = ExitCode::kNet;

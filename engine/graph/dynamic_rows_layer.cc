@@ -122,7 +122,7 @@ const Scoring* DynamicRowsLayer::scoring() const {
   return instances_.empty() ? nullptr : instances_.front().layer->roles().scoring;
 }
 
-Quotient DynamicRowsLayer::quotient(size_t k) const { return scoring() ? scoring()->quotient(k) : Quotient(); }
+Ratio DynamicRowsLayer::quotient(size_t k) const { return scoring() ? scoring()->quotient(k) : Ratio(); }
 
 int64_t DynamicRowsLayer::note_classes(Context& context) {
   Scoring* most = most_->roles().scoring;
@@ -136,8 +136,8 @@ int64_t DynamicRowsLayer::detection_classes() const {
   return most ? most->detection_classes() : 0;
 }
 
-JudgedClasses DynamicRowsLayer::judged_classes() const {
-  return scoring() ? scoring()->judged_classes() : JudgedClasses();
+PredictedClasses DynamicRowsLayer::predictions() const {
+  return scoring() ? scoring()->predictions() : PredictedClasses();
 }
 
 }  // namespace cortado::graph

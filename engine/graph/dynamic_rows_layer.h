@@ -38,9 +38,9 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
   LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
 
-  Quotient quotient(size_t k) const override;
+  Ratio quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;
-  JudgedClasses judged_classes() const override;
+  PredictedClasses predictions() const override;
   int64_t detection_classes() const override;
 
  private:

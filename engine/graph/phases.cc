@@ -92,9 +92,9 @@ std::string field_naming(const Message& message, const std::string& file, const 
 
 }  // namespace
 
-std::vector<Mistake> with_names_of_files(std::vector<Mistake> mistakes, const Graph& graph, int source) {
+std::vector<Diagnostic> with_names_of_files(std::vector<Diagnostic> mistakes, const Graph& graph, int source) {
   const caffe::LayerParameter& config = *graph.source(source).config;
-  for (Mistake& mistake : mistakes) {
+  for (Diagnostic& mistake : mistakes) {
     if (!mistake.place.known()) continue;
     const std::string field = field_naming(config, mistake.place.file);
     if (!field.empty())

@@ -15,6 +15,6 @@ std::vector<caffe::Phase> phases_with_data(const caffe::NetParameter& net, const
 
 /// The mistakes that a layer found in files (a mean image, a dataset), each with a note at the field of the net that
 /// names the file.
-std::vector<Mistake> with_names_of_files(std::vector<Mistake> mistakes, const Graph& graph, int source);
+std::vector<Diagnostic> with_names_of_files(std::vector<Diagnostic> mistakes, const Graph& graph, int source);
 
 }  // namespace cortado::graph

@@ -389,7 +389,7 @@ Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   plan.graph = std::move(graph);
   prepare_layers(plan, context, formats_from);
   plan = Planner(std::move(plan), context.shares_host_memory() ? kHostAlignment : kDeviceAlignment).run();
-  if (plan.graph.options.verify) require_sound(find_faults(plan), "the planner");
+  if (plan.graph.options.verify) throw_if_invalid(find_faults(plan), "the planner");
   return plan;
 }
 

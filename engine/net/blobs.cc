@@ -132,7 +132,7 @@ const char* advice_for(const caffe::LayerParameter& layer, const LayerWeights& f
 }  // namespace
 
 int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& path) {
-  std::vector<Mistake> mistakes;
+  std::vector<Diagnostic> mistakes;
   int copied = 0;
   std::vector<const caffe::LayerParameter*> layers;
   for (const graph::SourceLayer& layer : plan_.graph.layers) layers.push_back(layer.config);

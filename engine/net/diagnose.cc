@@ -24,7 +24,7 @@ std::string label(const graph::Node& node) { return layer_text(node.name, node.t
 /// Throws the message of `bad` with the label's record, where that is known, and the layer that rejects it.
 void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   const graph::Node& node = plan_.graph.node(step.node);
-  const Mistake& mistake = bad.mistakes()[0];
+  const Diagnostic& mistake = bad.mistakes()[0];
   const std::optional<LabelOrigin> origin = origin_of(plan_.graph, node.x[1]);
   const data::DataPipeline* pipeline = origin ? origin->source->pipeline() : nullptr;
   if (!pipeline) throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);

@@ -56,7 +56,7 @@ void Net::take_memory() {
   try {
     arena_ = DeviceMemory(context_, size_t(plan_.arena_bytes));
   } catch (const Error& error) {
-    Mistake mistake = error.mistakes()[0];
+    Diagnostic mistake = error.mistakes()[0];
     std::vector<graph::ValueId> largest;
     for (size_t id = 0; id < plan_.values.size(); ++id) largest.push_back(graph::ValueId(id));
     const auto bytes = [&](graph::ValueId id) { return plan_.graph.value(id).spec().bytes(); };

@@ -108,8 +108,8 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
   for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
   owner_ = make_worker(shapes, options_.context.threads);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
-    throw Error(ExitCode::kUsage, "no weights are given, and the net has some",
-                "random ones tell nothing: name a .caffemodel (--weights=FILE)");
+    throw Error(ExitCode::kUsage, "the net has weights, and no file of them is given",
+                "name a .caffemodel (--weights=FILE)");
   for (const NamedWeights& each : weights) owner_->net->load_weights(each.layers, each.name);
   owner_->net->require_weights();
 }
@@ -196,8 +196,8 @@ void Predictor::read_weight_shapes() {
 }
 
 /// Layers whose weights would have other shapes than those that are there.
-std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
-  std::vector<Mistake> mistakes;
+std::vector<Diagnostic> Predictor::misfits_of(const graph::Graph& graph) const {
+  std::vector<Diagnostic> mistakes;
   for (size_t i = 0; i < std::min(graph.layers.size(), weight_shapes_.size()); ++i) {
     const graph::SourceLayer& layer = graph.layers[i];
     const std::vector<Shape>& known = weight_shapes_[i];
@@ -219,7 +219,7 @@ std::vector<Mistake> Predictor::misfits_of(const graph::Graph& graph) const {
 /// cannot have them, or would have other weights for them.
 graph::Graph Predictor::make_graph(const Shapes& shapes, const Context& context) const {
   graph::Graph graph;
-  std::vector<Mistake> mistakes;
+  std::vector<Diagnostic> mistakes;
   try {
     graph = graph::build(with_inputs(file_, shapes), graph::options_for(build_options(), context));
     graph::run_passes(graph, kShapesKnown);
@@ -233,10 +233,10 @@ graph::Graph Predictor::make_graph(const Shapes& shapes, const Context& context)
   return graph;
 }
 
-void Predictor::throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const {
+void Predictor::throw_misfits(std::vector<Diagnostic> mistakes, const Shapes& shapes) const {
   for (const auto& [name, shape] : shapes)
     if (const Shape& declared = inputs_.at(name); shape != declared)
-      for (Mistake& mistake : mistakes)
+      for (Diagnostic& mistake : mistakes)
         mistake.notes.push_back(
             {{}, "input '" + name + "' has shape " + shape.str() + ", and " + declared.str() + " in the net's file"});
   throw Error(ExitCode::kData, std::move(mistakes));

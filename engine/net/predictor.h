@@ -78,9 +78,9 @@ class Predictor {
   void read_weight_shapes();
   Shapes shapes_of(const Arrays& inputs) const;
   graph::BuildOptions build_options() const;
-  std::vector<Mistake> misfits_of(const graph::Graph& graph) const;
+  std::vector<Diagnostic> misfits_of(const graph::Graph& graph) const;
   graph::Graph make_graph(const Shapes& shapes, const Context& context) const;
-  [[noreturn]] void throw_misfits(std::vector<Mistake> mistakes, const Shapes& shapes) const;
+  [[noreturn]] void throw_misfits(std::vector<Diagnostic> mistakes, const Shapes& shapes) const;
   std::shared_ptr<Worker> make_worker(const Shapes& shapes, int threads);
   std::shared_ptr<Worker> take(const Shapes& shapes);
   int threads_for(const Shapes& shapes) const;  ///< under the lock

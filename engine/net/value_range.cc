@@ -61,12 +61,12 @@ float ValueRange::percentile(double percent) const {
 }
 
 float ValueRange::least_divergence(int levels) const {
-  constexpr int kStep = 16;             // bins: finer steps change nothing that matters
-  constexpr double kMostCutOff = 99.9;  // percent that stay: where many values are alike (at a ReLU6's 6) divergence
-                                        // would rather cut them off than share their level with others
+  constexpr int kStep = 16;            // bins: finer steps change nothing that matters
+  constexpr double kMaxCutOff = 99.9;  // percent that stay: where many values are alike (at a ReLU6's 6) divergence
+                                       // would rather cut them off than share their level with others
   int best = kBins;
   double least = std::numeric_limits<double>::infinity();
-  for (int bins = std::max(levels, int(percentile(kMostCutOff) / width_)); bins <= kBins; bins += kStep)
+  for (int bins = std::max(levels, int(percentile(kMaxCutOff) / width_)); bins <= kBins; bins += kStep)
     if (const double now = divergence(bins, levels); now < least) least = now, best = bins;
   return std::min(largest_, width_ * float(best));
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "ranks/engine.h"
-#include "ranks/foretell.h"
+#include "ranks/estimate.h"
 
 namespace cortado::ranks {
 

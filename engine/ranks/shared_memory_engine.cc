@@ -44,7 +44,7 @@ struct Counters {
   alignas(64) std::atomic<uint64_t> read;
 };
 
-constexpr timespec kLongestRest{0, 20'000'000};  ///< someone who dies rings no bell
+constexpr timespec kMaxRestLength{0, 20'000'000};  ///< someone who dies rings no bell
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
@@ -226,7 +226,7 @@ std::vector<int> SharedMemoryWire::awaited() const {
     if (awaits(r)) all.push_back(int(r));
     rests.push_back(shared_.presence(r).rests.load());
   }
-  ::usleep(10 * kLongestRest.tv_nsec / 1000);
+  ::usleep(10 * kMaxRestLength.tv_nsec / 1000);
   for (const int r : all)
     if (shared_.presence(size_t(r)).rests.load() == rests[size_t(r)]) still.push_back(r);
   return still.empty() ? all : still;
@@ -243,7 +243,7 @@ void SharedMemoryWire::ring_bell(size_t r) const {
 void SharedMemoryWire::rest() {
   self().rests.fetch_add(1);
   self().sleeping.store(1);
-  ::syscall(SYS_futex, &self().bell, FUTEX_WAIT, heard_, &kLongestRest, nullptr, 0);
+  ::syscall(SYS_futex, &self().bell, FUTEX_WAIT, heard_, &kMaxRestLength, nullptr, 0);
   self().sleeping.store(0);
 }
 

@@ -33,13 +33,13 @@ class Idle {
  public:
   void reset() { look_ = Clock::now(), seconds_ = 0; }
   double seconds() {
-    seconds_ += std::min(seconds_since(look_), kMostAtOnce);
+    seconds_ += std::min(seconds_since(look_), kMaxAtOnce);
     look_ = Clock::now();
     return seconds_;
   }
 
  private:
-  static constexpr double kMostAtOnce = 1;
+  static constexpr double kMaxAtOnce = 1;
 
   Clock::time_point look_ = Clock::now();
   double seconds_ = 0;

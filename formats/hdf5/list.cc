@@ -94,7 +94,7 @@ std::optional<NumberType> number_of(hid_t type) {
   }
 }
 
-constexpr size_t kLongestText = size_t(16) << 20;
+constexpr size_t kMaxTextLength = size_t(16) << 20;
 
 std::string to_text(hid_t dataset, hid_t type, const std::string& path) {
   const std::string what = "damaged: the text '" + path + "' cannot be read";
@@ -102,12 +102,12 @@ std::string to_text(hid_t dataset, hid_t type, const std::string& path) {
     const Handle memory(H5Tcopy(type), what);
     char* text = nullptr;
     checked(H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text), what);
-    const std::string copy = text ? std::string(text, ::strnlen(text, kLongestText)) : "";
+    const std::string copy = text ? std::string(text, ::strnlen(text, kMaxTextLength)) : "";
     H5free_memory(text);
     return copy;
   }
   const size_t bytes = H5Tget_size(type);
-  if (bytes > kLongestText) throw Failure(what + ": it is too long");
+  if (bytes > kMaxTextLength) throw Failure(what + ": it is too long");
   std::string text(bytes, '\0');
   checked(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), what);
   return text.substr(0, std::min(text.find('\0'), text.size()));

@@ -74,7 +74,7 @@ int send_net(const Words& words) {
   try {
     importing::send(importing::import_model(model), model, words.has("weights"));
   } catch (const Error& error) {
-    const Mistake& mistake = error.mistakes().front();
+    const Diagnostic& mistake = error.mistakes().front();
     importing::send_mistake(error.code(), mistake.message, mistake.hint);
   }
   return 0;

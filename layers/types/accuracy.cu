@@ -84,12 +84,12 @@ class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
   std::optional<ClassLabels> class_labels() const override {
     return ClassLabels{nullptr, classes_, param_.has_ignore_label(), float(param_.ignore_label())};
   }
-  Quotient quotient(size_t k) const override { return {.sums = sums(k)}; }
+  Ratio quotient(size_t k) const override { return {.sums = sums(k)}; }
   int64_t note_classes(Context& context) override {
     notes_.start(context, samples());
     return classes_;
   }
-  JudgedClasses judged_classes() const override { return notes_.judged(); }
+  PredictedClasses predictions() const override { return notes_.judged(); }
 
  private:
   int64_t samples() const { return outer_ * inner_; }

@@ -78,7 +78,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
     return shapes;
   }
 
-  bool remembers_batches() const override { return !form_.given_statistics; }
+  bool is_stateful() const override { return !form_.given_statistics; }
 
   /// By running averages, without a ReLU, it is a factor and a term for each channel.
   std::optional<kernels::PostOp> as_post_op() const override {

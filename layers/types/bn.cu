@@ -78,7 +78,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
     return shapes;
   }
 
-  bool remembers_batches() const override { return kind_ == BnForm::kRunning && !form_.given_statistics; }
+  bool is_stateful() const override { return kind_ == BnForm::kRunning && !form_.given_statistics; }
 
   /// A factor and a term for each channel, where nothing of them is the batch's.
   std::optional<kernels::PostOp> as_post_op() const override {

@@ -36,7 +36,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kMostMultiple = 1000;
+constexpr float kMaxMultiple = 1000;
 
 /// Sums of losses, and how many they are of.
 struct BranchLossSums {
@@ -83,7 +83,7 @@ class BranchLossLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) hand_back(context, io.saved[0], io.dy[0], io.dx[0]);
+    if (io.dx[0]) scale_kept_gradient(context, io.saved[0], io.dy[0], io.dx[0]);
   }
 
   void validate(Context& context, const Operands& io) override { validate_branch_labels(context, io.x[1], labels_); }
@@ -137,9 +137,9 @@ BranchLossLayer::BranchLossLayer(const LayerOptions& options)
   if (mode != "random" && mode != "bootstrap" && mode != "mixture")
     throw FieldError("detection_loss_param.sample_mode",
                      "it is '" + mode + "', but must be random, bootstrap or mixture");
-  if (!(param_.bg_multiple() >= 0 && param_.bg_multiple() <= kMostMultiple))
+  if (!(param_.bg_multiple() >= 0 && param_.bg_multiple() <= kMaxMultiple))
     throw FieldError("detection_loss_param.bg_multiple",
-                     "it is " + to_text(param_.bg_multiple()) + ", but must lie in [0, " + to_text(kMostMultiple) + "]",
+                     "it is " + to_text(param_.bg_multiple()) + ", but must lie in [0, " + to_text(kMaxMultiple) + "]",
                      "it is the number of background places for each place with an object");
   for (const auto& [value, name] : {std::pair(param_.lambda(), "lambda"), {param_.bg_threshold(), "bg_threshold"}})
     if (!std::isfinite(value)) throw FieldError(std::string("detection_loss_param.") + name, "it is " + to_text(value));

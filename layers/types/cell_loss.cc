@@ -91,7 +91,7 @@ class GridLossLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    if (io.dx[0]) hand_back(context, io.saved[0], io.dy[0], io.dx[0]);
+    if (io.dx[0]) scale_kept_gradient(context, io.saved[0], io.dy[0], io.dx[0]);
   }
 
   void validate(Context& context, const Operands& io) override {

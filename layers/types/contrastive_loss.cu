@@ -113,7 +113,7 @@ class ContrastiveLossLayer : public Layer, public Scoring {
   }
 
   bool differentiable(int i) const override { return i < 2; }
-  Quotient quotient(size_t) const override { return {.fixed = double(pairs_)}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(pairs_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:

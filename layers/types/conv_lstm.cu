@@ -105,7 +105,7 @@ class ConvLstmLayer : public Layer, public BatchMemory {
 
   LayerShapes infer(const std::vector<Shape>& x) override { return form_.infer(x); }
   bool differentiable(int i) const override { return i != 1; }
-  bool remembers_batches() const override { return !form_.exposes(); }
+  bool is_stateful() const override { return !form_.exposes(); }
   std::span<float> carried() override {
     return {reinterpret_cast<float*>(between_.data()), between_.bytes() / sizeof(float)};
   }

@@ -38,10 +38,10 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
  public:
   explicit DetectionEvaluateLayer(const LayerOptions& options)
       : param_(options.config.detection_evaluate_param()), classes_(param_.num_classes()) {
-    if (classes_ < 1 || classes_ > kMostClasses)
+    if (classes_ < 1 || classes_ > kMaxClasses)
       throw FieldError(
           "detection_evaluate_param.num_classes",
-          "it is " + std::to_string(classes_) + ", but must lie between 1 and " + std::to_string(kMostClasses),
+          "it is " + std::to_string(classes_) + ", but must lie between 1 and " + std::to_string(kMaxClasses),
           "how many classes there are, background included");
     if (!(param_.overlap_threshold() > 0))
       throw FieldError("detection_evaluate_param.overlap_threshold",
@@ -70,11 +70,11 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
 
   bool differentiable(int) const override { return false; }
   LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
-  Quotient quotient(size_t) const override { return {}; }
+  Ratio quotient(size_t) const override { return {}; }
   int64_t detection_classes() const override { return classes_; }
 
  private:
-  static constexpr uint32_t kMostClasses = 1 << 20;
+  static constexpr uint32_t kMaxClasses = 1 << 20;
 
   static void require_rows(const Shape& shape, int64_t i, int64_t width, const std::string& what) {
     if (shape.axes() >= 1 && shape[shape.axes() - 1] == width) return;

@@ -48,8 +48,8 @@ namespace cortado {
 namespace {
 
 constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // keeps these draws apart from others made with the same seed
-constexpr uint32_t kLongestSide = 1 << 14, kMostImages = 1 << 16, kLargestRate = 1 << 14;
-constexpr float kMostScaling = 1024;
+constexpr uint32_t kMaxSide = 1 << 14, kMaxImages = 1 << 16, kLargestRate = 1 << 14;
+constexpr float kMaxScaling = 1024;
 constexpr int kNoise = 10;
 constexpr int64_t kImageGtDataMostRows = int64_t(1) << 24;
 const std::string kImageGtDataOwn = "image_gt_data_param.";
@@ -68,13 +68,13 @@ uint32_t require_in(const std::string& field, uint32_t value, uint32_t least, ui
 /// 0 x 0: images stay as they are.
 ImageGtDataSize resize_of(const caffe::ImageGtDataParameter& param) {
   if (!param.has_resize_width() && !param.has_resize_height()) return {};
-  return {int(require_in("resize_width", param.resize_width(), 1, kLongestSide)),
-          int(require_in("resize_height", param.resize_height(), 1, kLongestSide))};
+  return {int(require_in("resize_width", param.resize_width(), 1, kMaxSide)),
+          int(require_in("resize_height", param.resize_height(), 1, kMaxSide))};
 }
 
 int sample_side(const std::string& name, uint32_t crop, int resize) {
   if (crop == 0 && resize > 0) return resize;
-  require_in("crop_" + name, crop, 1, kLongestSide);
+  require_in("crop_" + name, crop, 1, kMaxSide);
   if (resize > 0 && int(crop) > resize)
     throw FieldError(kImageGtDataOwn + "crop_" + name,
                      "it is " + std::to_string(crop) + ", but resize_" + name + " is " + std::to_string(resize),
@@ -99,8 +99,8 @@ std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, 
   std::vector<ObjectBranch> branches;
   for (int i = 0; i < count; ++i) {
     const auto rate = float(require_in("downsample_rate", param.downsample_rate(i), 1, kLargestRate));
-    ObjectBranch branch{rate, float(require_in("field_w", param.field_w(i), 1, kLongestSide)),
-                        float(require_in("field_h", param.field_h(i), 1, kLongestSide))};
+    ObjectBranch branch{rate, float(require_in("field_w", param.field_w(i), 1, kMaxSide)),
+                        float(require_in("field_h", param.field_h(i), 1, kMaxSide))};
     branch.width = int64_t(std::round(float(sample.width) / rate));
     branch.height = int64_t(std::round(float(sample.height) / rate));
     if (branch.width == 0 || branch.height == 0)
@@ -114,13 +114,13 @@ std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, 
 
 ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
   if (!param.do_multiple_scale()) return {};
-  require_in("min_scale", param.min_scale(), 1, kLongestSide);
+  require_in("min_scale", param.min_scale(), 1, kMaxSide);
   const ObjectScales scales = {float(param.min_scale()), float(param.max_scale())};
-  if (scales.most < scales.least || scales.most > kMostScaling * scales.least)
+  if (scales.most < scales.least || scales.most > kMaxScaling * scales.least)
     throw FieldError(
         kImageGtDataOwn + "max_scale",
         "it is " + std::to_string(param.max_scale()) + ", and min_scale " + std::to_string(param.min_scale()),
-        "they are the largest and the least side of an object in pixels, the one 1 to " + to_text(kMostScaling) +
+        "they are the largest and the least side of an object in pixels, the one 1 to " + to_text(kMaxScaling) +
             " times the other");
   return scales;
 }
@@ -195,7 +195,7 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
       seed_(options.seed) {
   check_transform(transform_);
   if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is not named");
-  require_in("batch_size", param_.batch_size(), 1, kMostImages);
+  require_in("batch_size", param_.batch_size(), 1, kMaxImages);
   if (param_.coord_num() != 4)
     throw FieldError(kImageGtDataOwn + "coord_num", "it is " + std::to_string(param_.coord_num()),
                      "a box has 4 numbers");
@@ -238,7 +238,7 @@ const data::ObjectImage& ImageGtDataLayer::image_at(uint64_t position) {
 
 void ImageGtDataLayer::fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const {
   const std::string path = data::printable(listed.path);
-  Mistake mistake;
+  Diagnostic mistake;
   mistake.place = {file_->path, listed.line, 1, path};
   mistake.message = path + ": " + what;
   mistake.hint = hint;

@@ -1,6 +1,6 @@
 // Interleave: joins tensors of one shape by their channels, in turn: the first channel of each, the second of each and
 // so on. It is a Concat with a ShuffleChannel of as many groups as there are bottoms behind it, as ShuffleNet's units
-// end with, in one pass over memory (graph/passes/interleave_concats.cc). Backward hands each bottom its channels of
+// end with, in one pass over memory (graph/passes/fuse_concat_shuffle.cc). Backward hands each bottom its channels of
 // dy.
 
 #include "layers/common/loops/strips.h"

@@ -369,7 +369,7 @@ void MultiBoxLossLayer::forward(Context& context, const Operands& io) {
 
 void MultiBoxLossLayer::backward(Context& context, const Operands& io) {
   for (size_t i = 0; i < 2; ++i)
-    if (io.dx[i]) hand_back(context, io.saved[i], io.dy[0], io.dx[i]);
+    if (io.dx[i]) scale_kept_gradient(context, io.saved[i], io.dy[0], io.dx[i]);
 }
 
 const RegisterLayer register_multi_box_loss({

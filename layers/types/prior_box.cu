@@ -47,7 +47,7 @@ struct WriteBoxes {
   CORTADO_HD float limited(float v) const { return clip ? fminf(fmaxf(v, 0), 1) : v; }
 };
 
-constexpr float kLargestSide = 1e6f, kMostDense = 64;
+constexpr float kLargestSide = 1e6f, kMaxDense = 64;
 
 struct WriteVariances {
   float* y;
@@ -132,9 +132,9 @@ class PriorBoxLayer : public Layer {
                            count_of(param_.fixed_size_size(), "fixed_size", "fixed_sizes"),
                        "write one for each fixed_size");
     for (int i = 0; i < param_.density_size(); ++i)
-      if (!(param_.density(i) >= 1 && param_.density(i) <= kMostDense))
+      if (!(param_.density(i) >= 1 && param_.density(i) <= kMaxDense))
         throw FieldError(entry("prior_box_param.density", i),
-                         "it is " + to_text(param_.density(i)) + ", but must lie between 1 and " + to_text(kMostDense));
+                         "it is " + to_text(param_.density(i)) + ", but must lie between 1 and " + to_text(kMaxDense));
   }
 
   /// 1, then each one given that is not there yet, with `flip` its inverse behind it.

@@ -36,7 +36,7 @@ namespace {
 
 constexpr int kLeastSide = 32;  ///< of boxes that are drawn
 constexpr int kProposalTargetMostRows = 1 << 20;
-constexpr int kMostTries = 100;  ///< for each of them
+constexpr int kMaxTries = 100;  ///< for each of them
 
 struct ProposalTargetCandidate {
   float image = 0;
@@ -209,7 +209,7 @@ void ProposalTargetLayer::take(RandomStream& stream) {
 
 void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
   const auto below = [&stream](int64_t n) { return int64_t(stream.below(uint64_t(n))); };
-  for (int64_t tries = kMostTries * int64_t(count); count > 0 && tries > 0; --tries) {
+  for (int64_t tries = kMaxTries * int64_t(count); count > 0 && tries > 0; --tries) {
     ProposalTargetCandidate box;
     box.image = float(below(param_.num_img_per_batch()));
     const int64_t x = below(param_.img_width() - kLeastSide), y = below(param_.img_height() - kLeastSide);

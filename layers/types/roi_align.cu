@@ -23,7 +23,7 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kMostPoints = 1000;  ///< along a side of a part, where the user says how many
+constexpr int64_t kMaxPoints = 1000;  ///< along a side of a part, where the user says how many
 
 /// Where a point lies between two of an axis' places: nearer to `low` the larger `to_low`.
 struct RoiAlignBetween {
@@ -184,10 +184,10 @@ class RoiAlignLayer : public RegionLayer {
     at_.bins_w = parts(param.pooled_w(), "roi_align_param.pooled_w");
     at_.scale = {param.spatial_scale()};
     at_.points = param.sampling_ratio();
-    if (at_.points < 0 || at_.points > kMostPoints)
+    if (at_.points < 0 || at_.points > kMaxPoints)
       throw FieldError(
           "roi_align_param.sampling_ratio",
-          "it is " + std::to_string(at_.points) + ", but must lie in [0, " + std::to_string(kMostPoints) + "]",
+          "it is " + std::to_string(at_.points) + ", but must lie in [0, " + std::to_string(kMaxPoints) + "]",
           "it is the number of points along each side of a part; 0: as many as it has pixels");
   }
 

@@ -109,9 +109,9 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   }
 
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override {
+  Ratio quotient(size_t) const override {
     return quotient_.data() ? loss_quotient(loss_, caffe::LossParameter::BATCH_SIZE, fixed(), quotient_data())
-                            : Quotient();
+                            : Ratio();
   }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
 

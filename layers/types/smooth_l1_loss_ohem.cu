@@ -118,13 +118,13 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
   void backward(Context& context, const Operands& io) override {
     with_float_type(io.x[0].spec.dtype, [&](auto zero) {
       using T = decltype(zero);
-      if (io.dx[0]) hand_back<T>(context, io, io.dx[0].as<T>(), 1);
-      if (io.dx[1]) hand_back<T>(context, io, io.dx[1].f32(), -1);
+      if (io.dx[0]) write_gradient<T>(context, io, io.dx[0].as<T>(), 1);
+      if (io.dx[1]) write_gradient<T>(context, io, io.dx[1].f32(), -1);
     });
   }
 
   bool differentiable(int i) const override { return i < 2; }
-  Quotient quotient(size_t k) const override {
+  Ratio quotient(size_t k) const override {
     if (k > 0) return {};
     return loss_quotient(loss_, caffe::LossParameter::VALID, normalizer(), nullptr);
   }
@@ -142,7 +142,7 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
   }
 
   template <typename T, typename D>
-  void hand_back(Context& context, const Operands& io, D* dx, float sign) const {
+  void write_gradient(Context& context, const Operands& io, D* dx, float sign) const {
     const float* dlosses = shows_losses_ ? io.dy[1].f32() : nullptr;
     for_each(context, io.x[0].count(),
              SmoothL1LossOhemBackward<T, D>{difference<T>(io), dx, io.dy[0].f32(), dlosses, 1 / normalizer(), sign,

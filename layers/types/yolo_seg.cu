@@ -106,7 +106,7 @@ class YoloSegLayer : public Layer, public Scoring {
   }
 
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(shape_[0])}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(shape_[0])}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 4 * x[0].count(); }
 
  private:

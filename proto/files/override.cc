@@ -47,7 +47,7 @@ class Setter {
 
  private:
   [[noreturn]] void fail(Position position, std::string message, std::string hint = {}) const {
-    throw Error(ExitCode::kNet, Mistake{places_.at(position), std::move(message), std::move(hint), {}});
+    throw Error(ExitCode::kNet, Diagnostic{places_.at(position), std::move(message), std::move(hint), {}});
   }
 
   const FieldDescriptor* field_of(const OverrideStep& step) const {

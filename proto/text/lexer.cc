@@ -45,7 +45,7 @@ Token Lexer::make(TokenKind kind, size_t start, Position position) const {
 
 Token Lexer::wrong(size_t start, Position position, std::string message) {
   report_(position, std::move(message));
-  return make(TokenKind::kWrong, start, position);
+  return make(TokenKind::kInvalid, start, position);
 }
 
 Token Lexer::next() {
@@ -131,7 +131,7 @@ Token Lexer::string() {
   while (at_ < text_.size() && peek() != '\n') {
     if (peek() == quote) {
       ++at_;
-      return good ? make(TokenKind::kString, start, position) : make(TokenKind::kWrong, start, position);
+      return good ? make(TokenKind::kString, start, position) : make(TokenKind::kInvalid, start, position);
     }
     const Position where = here();
     if (peek() == '\0') {

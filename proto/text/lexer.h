@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-enum class TokenKind { kEnd, kName, kInteger, kFloat, kString, kSymbol, kWrong };
+enum class TokenKind { kEnd, kName, kInteger, kFloat, kString, kSymbol, kInvalid };
 
 /// A piece of a prototxt. `text` is as written, quotes included, and lives as long as the text that is read.
 struct Token {
@@ -24,7 +24,7 @@ struct Token {
 /// (protobuf's own tokenizer counts a tab as up to eight columns, so its columns do not point into the line.)
 class Lexer {
  public:
-  /// `report` hears of tokens that are wrong in themselves; these come out as kWrong.
+  /// `report` hears of tokens that are wrong in themselves; these come out as kInvalid.
   using Report = std::function<void(Position, std::string message)>;
   Lexer(std::string_view text, Report report);
 

@@ -31,10 +31,10 @@ class PathReader {
  private:
   [[noreturn]] void fail(size_t at, const std::string& message) const {
     throw Error(ExitCode::kUsage,
-                Mistake{places_.at(here(at)),
-                        message,
-                        "write net.layer[conv1].convolution_param.num_output=64 or solver.base_lr=0.1",
-                        {}});
+                Diagnostic{places_.at(here(at)),
+                           message,
+                           "write net.layer[conv1].convolution_param.num_output=64 or solver.base_lr=0.1",
+                           {}});
   }
 
   Position here(size_t at) const { return {line_, int(at - begin_) + 1}; }

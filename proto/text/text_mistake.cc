@@ -9,8 +9,8 @@
 
 namespace cortado {
 
-std::vector<Mistake> first_of(const TextMistakes& mistakes, const std::string& rest) {
-  std::vector<Mistake> list;
+std::vector<Diagnostic> first_of(const TextMistakes& mistakes, const std::string& rest) {
+  std::vector<Diagnostic> list;
   for (size_t i = 0; i < std::min(kMaxMistakesTold, mistakes.size()); ++i) list.push_back(mistakes[i].mistake);
   if (mistakes.size() > kMaxMistakesTold) list.push_back({list.back().place, rest, {}, {}});
   return list;

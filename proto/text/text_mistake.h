@@ -12,7 +12,7 @@ namespace cortado {
 
 /// A mistake in a text that leaves the rest readable: an unknown field, a value that a field cannot have.
 struct TextMistake {
-  Mistake mistake;
+  Diagnostic mistake;
   Place layer = {};       ///< where the layer around it begins; not known outside of layers
   std::string type = {};  ///< the word that is no layer type of 2014, if this is what is wrong
 };
@@ -21,7 +21,7 @@ using TextMistakes = std::vector<TextMistake>;
 constexpr size_t kMaxMistakesTold = 50;
 
 /// The first kMaxMistakesTold of them, and, where there are more, `rest` at the place of the last one.
-std::vector<Mistake> first_of(const TextMistakes& mistakes, const std::string& rest);
+std::vector<Diagnostic> first_of(const TextMistakes& mistakes, const std::string& rest);
 
 /// What the author of an unknown field may have meant. `enclosing` are the messages around it, outermost first; the
 /// last is the one that has no such field, read to its end. Looks for the name inside that message's own options (of

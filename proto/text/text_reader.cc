@@ -39,7 +39,7 @@ TextReader::TextReader(std::string_view text, Positions positions)
 
 Positions TextReader::read(Message& message, bool partial) {
   read_all(message, partial);
-  std::vector<Mistake> list;
+  std::vector<Diagnostic> list;
   for (TextMistake& found : mistakes_) list.push_back(std::move(found.mistake));
   if (!list.empty()) throw Error(ExitCode::kNet, std::move(list));
   return std::move(positions_);
@@ -48,7 +48,7 @@ Positions TextReader::read(Message& message, bool partial) {
 Positions TextReader::read(Message& message, TextMistakes& left_out) {
   most_mistakes_ = kMaxLeftOut;
   read_all(message, false);
-  if (!torn_) {
+  if (!unrecoverable_) {
     left_out = std::move(mistakes_);
     return std::move(positions_);
   }
@@ -74,7 +74,7 @@ void TextReader::report(Position position, std::string message, std::string hint
 
 /// Of a mistake after which what was read is not what was meant.
 void TextReader::report_torn(Position position, std::string message) {
-  torn_ = true;
+  unrecoverable_ = true;
   most_mistakes_ = kMaxMistakesTold;
   report(position, std::move(message));
 }
@@ -86,14 +86,14 @@ Place TextReader::layer_around() const {
 }
 
 void TextReader::report_unexpected(const std::string& wanted) {
-  if (token_.kind == TokenKind::kWrong) return;  // reported already
+  if (token_.kind == TokenKind::kInvalid) return;  // reported already
   const std::string found = token_.kind == TokenKind::kEnd ? "the end of the file" : quoted(token_.text);
   report_torn(token_.position, "expected " + wanted + ", found " + found);
 }
 
 void TextReader::stop(Position position, std::string message) {
   if (stopped_) return;
-  stopped_ = torn_ = true;
+  stopped_ = unrecoverable_ = true;
   mistakes_.push_back({{positions_.at(position), std::move(message), {}, {}}});
   token_ = {};
 }
@@ -126,7 +126,7 @@ void TextReader::read_field() {
   }
   if (innermost().first_field.line == 0) innermost().first_field = name.position;
   const Field* field = innermost().message->GetDescriptor()->FindFieldByName(std::string(name.text));
-  if (field == nullptr && close_forgotten(name)) return;
+  if (field == nullptr && recover_missing_brace(name)) return;
   advance();
   field != nullptr ? read_known_field(field, name) : read_unknown_field(name);
   if (token_.is(';') || token_.is(',')) advance();
@@ -173,7 +173,7 @@ void TextReader::read_element(const Field* field, const Token& name) {
 
 void TextReader::read_message(const Field* field, const Token& name) {
   if (!token_.is('{') && !token_.is('<')) {
-    if (token_.kind != TokenKind::kWrong)
+    if (token_.kind != TokenKind::kInvalid)
       report(token_.position, quoted(name.text) + " takes " + kind_of(field), "write " + field->name() + " { ... }");
     return recover(name.position.line);
   }
@@ -205,7 +205,7 @@ void TextReader::read_scalar(const Field* field, const Token& name) {
     report(token_.position, quoted(name.text) + " takes " + kind_of(field) + ", not a message");
     return skip_brackets();
   }
-  if (token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kSymbol || token_.kind == TokenKind::kWrong) {
+  if (token_.kind == TokenKind::kEnd || token_.kind == TokenKind::kSymbol || token_.kind == TokenKind::kInvalid) {
     report_unexpected("the value of " + quoted(name.text));
     return recover(name.position.line);
   }
@@ -233,7 +233,7 @@ void TextReader::read_unknown_field(const Token& name) {
   const std::string where =
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
-  torn_ |= open_.size() == 1 && opens(token_) && !nearest(name.text.substr(0, 20), {"layer"}).empty();
+  unrecoverable_ |= open_.size() == 1 && opens(token_) && !nearest(name.text.substr(0, 20), {"layer"}).empty();
   report(name.position, "unknown field " + quoted(name.text) + " " + where);
   if (token_.is(':') || opens(token_)) return skip_value();
   recover(name.position.line);
@@ -241,7 +241,7 @@ void TextReader::read_unknown_field(const Token& name) {
 
 /// A field that belongs to a message further out and starts no further right than the message it would end: then a
 /// closing brace was forgotten before it. Without this, one forgotten brace makes nonsense of the rest of the file.
-bool TextReader::close_forgotten(const Token& name) {
+bool TextReader::recover_missing_brace(const Token& name) {
   for (size_t i = open_.size() - 1; i-- > 0;) {
     const Open& ended = open_[i + 1];
     if (!open_[i].message->GetDescriptor()->FindFieldByName(std::string(name.text))) continue;

@@ -53,7 +53,7 @@ class TextReader {
   void read_scalar(const Field* field, const Token& name);
   void report_value(const Field* field, const Token& value, ScalarProblem problem);
   void read_unknown_field(const Token& name);
-  bool close_forgotten(const Token& name);
+  bool recover_missing_brace(const Token& name);
   void note_duplicate(const Field* field, const Token& name);
   void check_required(Message& message);
   void add_hints();
@@ -74,7 +74,7 @@ class TextReader {
   Positions positions_;
   TextMistakes mistakes_;
   size_t most_mistakes_;
-  bool torn_ = false;  // what is read is not what was meant: fields or braces are missing
+  bool unrecoverable_ = false;  // what is read is not what was meant: fields or braces are missing
   bool stopped_ = false;
   Lexer lexer_;
   Token token_;

@@ -99,7 +99,7 @@ class Fit {
     if (fitted_.layers[at]->type.empty()) {  // its type was not known so far
       LayerWeights typed = *fitted_.layers[at];
       typed.type = "BatchNorm";
-      straighten_batch_norm(typed);
+      normalize_bn_blobs(typed);
       put(at, std::move(typed));
     }
     const LayerWeights& have = *fitted_.layers[at];
@@ -197,7 +197,7 @@ BatchNormForm form_of(const caffe::BatchNormParameter& options) {
   return form;
 }
 
-void straighten_batch_norm(LayerWeights& layer) {
+void normalize_bn_blobs(LayerWeights& layer) {
   auto& blobs = layer.blobs;
   if (layer.type != "BatchNorm" || blobs.size() < 3 || blobs.size() > 5) return;
   if (blobs.size() == 5 && blobs[4].data.size() == 1 && blobs[2].data.size() != 1)

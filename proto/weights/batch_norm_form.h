@@ -19,7 +19,7 @@ BatchNormForm form_of(const caffe::BatchNormParameter& options);
 /// Gives a BatchNorm's blobs, of whatever dialect, the order and the meaning that all the rest of the program knows:
 /// sums of means and of variances, the factor to divide both by, then a factor and a term for each channel, if it has
 /// them. Leaves alone what is no BatchNorm.
-void straighten_batch_norm(LayerWeights& layer);
+void normalize_bn_blobs(LayerWeights& layer);
 
 /// Divides the sums by their factor, which becomes 1: what NVIDIA's files hold. `layer` is a straightened BatchNorm.
 void divide_by_factor(LayerWeights& layer);

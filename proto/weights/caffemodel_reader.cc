@@ -56,7 +56,7 @@ class CaffemodelReader {
     if (layers_.size() == kMaxLayers) file_.fail("more than " + std::to_string(kMaxLayers) + " layers");
     if (layer.type == "BatchNorm") {
       origin_.batch_norm_blobs = std::max(origin_.batch_norm_blobs, int(layer.blobs.size()));
-      straighten_batch_norm(layer);
+      normalize_bn_blobs(layer);
     }
     layers_.push_back(std::move(layer));
   }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* kOnnxFileProgram = "cortado-onnx";
 constexpr size_t kOnnxFilePartBytes = size_t(1) << 20;
-constexpr uint64_t kMostText = uint64_t(64) << 20;
+constexpr uint64_t kMaxText = uint64_t(64) << 20;
 
 /// What the program sends first: 0 and the length of the net's text, or an exit code and the lengths of a message and a
 /// hint.
@@ -48,7 +48,7 @@ class Model {
   std::string net() {
     Head head{};
     take(reinterpret_cast<char*>(&head), sizeof head);
-    if (head.length > kMostText || head.hint > kMostText) fail("its reader says what cannot be");
+    if (head.length > kMaxText || head.hint > kMaxText) fail("its reader says what cannot be");
     const std::string text = take(head.length);
     if (head.code == 0) return text;
     const std::string hint = take(head.hint);

@@ -113,7 +113,7 @@ std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& 
   }
   for (LayerWeights& layer : layers) {
     if (layer.type == "BatchNorm") origin.batch_norm_blobs = std::max(origin.batch_norm_blobs, int(layer.blobs.size()));
-    straighten_batch_norm(layer);
+    normalize_bn_blobs(layer);
   }
   return layers;
 }

@@ -28,7 +28,7 @@ constexpr int64_t kPartsOfAnyFile = 200'000, kBytesOfAPart = 6;
 /// A generated parser builds a hundred bytes for a part of two. The parts that there are many of are blobs, whose two
 /// take 13 bytes at the least.
 int64_t most_parts(std::string_view content) {
-  return std::min(kMostStateParts, kPartsOfAnyFile + int64_t(content.size()) / kBytesOfAPart);
+  return std::min(kMaxStateParts, kPartsOfAnyFile + int64_t(content.size()) / kBytesOfAPart);
 }
 
 /// Counts the messages and texts that a generated parser would build.
@@ -103,13 +103,13 @@ void check_digest(const WireFile& file, const caffe::SolverState& state) {
     file.fail("corrupt: it does not begin as it ends", hint);
 }
 
-constexpr std::streamsize kLongestStamp = 256;
+constexpr std::streamsize kMaxStampLength = 256;
 
 /// That of a binary state, which begins with it.
 caffe::TrainingState binary_stamp(const std::string& path) {
-  std::string head(size_t(kLongestStamp), '\0');
+  std::string head(size_t(kMaxStampLength), '\0');
   std::ifstream stream(path, std::ios::binary);
-  stream.read(head.data(), kLongestStamp);
+  stream.read(head.data(), kMaxStampLength);
   head.resize(size_t(stream.gcount()));
   const WireFile file{path, head, ExitCode::kSnapshot};
   WireReader reader(file, head);

@@ -10,7 +10,7 @@
 namespace cortado {
 
 /// Messages and texts that a binary state may have, of which a blob of its histories is two.
-constexpr int64_t kMostStateParts = 4'000'000, kPartsOfABlob = 2;
+constexpr int64_t kMaxStateParts = 4'000'000, kPartsOfABlob = 2;
 
 /// Reads a .solverstate, ours or Caffe's, binary or HDF5. A state of ours carries its own digest, which is checked.
 /// Throws Error(kSnapshot) where it is truncated, corrupt or a file of another kind, Error(kIo) where it cannot be

@@ -49,7 +49,7 @@ void tell(const WeightsOrigin& found, const std::string& path, WeightsOrigin* or
     log_info() << path << ": weights of " << found.str();
 }
 
-std::vector<LayerWeights> parse_and_tell(std::string_view content, const std::string& path, WeightsOrigin* origin) {
+std::vector<LayerWeights> parse_with_origin(std::string_view content, const std::string& path, WeightsOrigin* origin) {
   WeightsOrigin found;
   std::vector<LayerWeights> layers = weights_from_bytes(content, path, &found);
   tell(found, path, origin);
@@ -60,7 +60,7 @@ std::vector<LayerWeights> parse_and_tell(std::string_view content, const std::st
 std::vector<LayerWeights> weights_from_pipe(const std::string& path, std::string* digest, WeightsOrigin* origin) {
   const std::string content = read_file(path);
   if (digest != nullptr) *digest = digest_of(content);
-  return parse_and_tell(content, path, origin);
+  return parse_with_origin(content, path, origin);
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::vector<LayerWeights> read_weights(const std::string& path, std::string* dig
   const MappedFile file(path);
   const std::string_view content(reinterpret_cast<const char*>(file.data()), size_t(file.size()));
   if (digest != nullptr) *digest = digest_of(content);
-  std::vector<LayerWeights> layers = parse_and_tell(content, path, origin);
+  std::vector<LayerWeights> layers = parse_with_origin(content, path, origin);
   if (file.damaged()) WireFile{path, content, ExitCode::kIo}.fail("it changed while it was read");
   return layers;
 }

@@ -8,7 +8,7 @@ void BodyStream::send(std::string_view piece) {
   {
     const std::lock_guard lock(mutex_);
     if (over_) return;
-    if (waiting_.size() + piece.size() > kMostWaiting)
+    if (waiting_.size() + piece.size() > kMaxWaiting)
       over_ = true;
     else
       waiting_ += piece;

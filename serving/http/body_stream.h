@@ -24,7 +24,7 @@ class BodyStream {
   void give_up();      ///< the client is gone
 
  private:
-  static constexpr size_t kMostWaiting = 4 << 20;
+  static constexpr size_t kMaxWaiting = 4 << 20;
 
   void tell();
 

@@ -250,12 +250,12 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     socket().shutdown(tcp::socket::shutdown_send, error);
     allow(kLinger);
     std::string scrap(kFirstBytes, '\0');
-    for (size_t taken = 0; !error && taken < kMostScrap;)
+    for (size_t taken = 0; !error && taken < kMaxScrap;)
       taken += co_await stream_.async_read_some(asio::buffer(scrap), kWithError(error));
     co_return false;
   }
 
-  static constexpr size_t kFirstBytes = 16 << 10, kMostScrap = 4 << 20;
+  static constexpr size_t kFirstBytes = 16 << 10, kMaxScrap = 4 << 20;
   static constexpr std::chrono::seconds kLinger{2};
 
   Host& host_;

@@ -4,7 +4,7 @@ namespace cortado::http {
 
 namespace {
 
-constexpr size_t kMostTarget = 2048;
+constexpr size_t kMaxTarget = 2048;
 
 std::map<std::string, std::string> query_of(std::string_view text) {
   std::map<std::string, std::string> query;
@@ -30,7 +30,7 @@ std::vector<std::pair<std::string, std::string>> fields_of(const boost::beast::h
 
 Head head_of(const boost::beast::http::request_header<>& request) {
   const std::string_view target(request.target().data(), request.target().size());
-  if (target.empty() || target[0] != '/' || target.size() > kMostTarget)
+  if (target.empty() || target[0] != '/' || target.size() > kMaxTarget)
     throw RequestError(Refusal::kInvalid, "the target of the request is no path");
   const size_t question = std::min(target.find('?'), target.size());
   const auto method = request.method_string();

@@ -11,7 +11,7 @@ namespace {
 
 std::string text_of(const Error& error) {
   std::string text;
-  for (const Mistake& mistake : error.mistakes()) {
+  for (const Diagnostic& mistake : error.mistakes()) {
     text += (text.empty() ? "" : "; ") + mistake.message;
     for (const Note& note : mistake.notes) text += "; " + note.message;
   }

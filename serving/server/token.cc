@@ -9,13 +9,13 @@ namespace cortado::server {
 namespace {
 
 constexpr size_t kLeastLength = 16;
-constexpr int64_t kMostBytes = 4096;
+constexpr int64_t kMaxBytes = 4096;
 
 }  // namespace
 
 Token::Token(const std::string& path) {
   if (path.empty()) return;
-  const std::string content = read_file(path, kMostBytes);
+  const std::string content = read_file(path, kMaxBytes);
   token_ = content.substr(0, content.find_first_of("\r\n"));
   if (token_.size() < kLeastLength)
     throw Error(ExitCode::kUsage, path + ": a token of " + std::to_string(token_.size()) + " characters can be guessed",

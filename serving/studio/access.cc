@@ -14,7 +14,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr size_t kLeastToken = 16, kMostToken = 256;
+constexpr size_t kLeastToken = 16, kMaxToken = 256;
 
 /// The value of a cookie, "" where it is not there.
 std::string_view cookie_in(std::string_view all, std::string_view name) {
@@ -31,7 +31,7 @@ std::string_view cookie_in(std::string_view all, std::string_view name) {
 }  // namespace
 
 Access::Access(const std::string& token) : token_(token.empty() ? http::random_secret() : token) {
-  if (token_.size() < kLeastToken || token_.size() > kMostToken || !std::ranges::all_of(token_, is_plain))
+  if (token_.size() < kLeastToken || token_.size() > kMaxToken || !std::ranges::all_of(token_, is_plain))
     throw Error(ExitCode::kUsage, "--token: 16 to 256 letters, digits, '-' and '_' are wanted",
                 "`openssl rand -hex 32` makes one; without --token one is drawn");
 }

@@ -22,7 +22,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr size_t kMostErr = 1 << 20;
+constexpr size_t kMaxError = 1 << 20;
 constexpr std::chrono::milliseconds kChildLook(100);
 
 /// In its folder, with no descriptor but three.
@@ -82,7 +82,7 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
     const std::string told = take(err.read);
     if (options.on_err && !told.empty()) options.on_err(told);
     result.err += told;
-    if (result.err.size() > kMostErr) result.err.erase(0, result.err.size() - kMostErr);
+    if (result.err.size() > kMaxError) result.err.erase(0, result.err.size() - kMaxError);
   }
   result.code = child.wait().value_or(ProcessEnd{}).shell_code();
   return result;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kPeriod(500);
 constexpr std::chrono::seconds kSignOfLife(20);  // so that tunnels do not close what is silent
-constexpr size_t kMostFeeds = 64;
+constexpr size_t kMaxFeeds = 64;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ http::Reply Feeds::add(Look look) {
   const auto stream = std::make_shared<http::BodyStream>();
   {
     const std::lock_guard lock(mutex_);
-    if (open_ >= kMostFeeds) throw http::RequestError(http::Refusal::kBusy, "too many pages are open");
+    if (open_ >= kMaxFeeds) throw http::RequestError(http::Refusal::kBusy, "too many pages are open");
     ++open_;
     added_.push_back({stream, std::move(look), std::chrono::steady_clock::now()});
   }

@@ -9,7 +9,7 @@ namespace cortado::studio {
 
 namespace {
 
-constexpr size_t kMostAtOnce = 4, kMostKept = 32, kMostTold = 8000;
+constexpr size_t kMaxAtOnce = 4, kMaxKept = 32, kMaxReported = 8000;
 constexpr std::chrono::hours kLongest(24);
 
 }  // namespace
@@ -26,7 +26,7 @@ struct Jobs::Job {
   void tell(std::string_view piece) {
     const std::lock_guard lock(mutex);
     told += piece;
-    if (told.size() > kMostTold) told.erase(0, told.size() - kMostTold);
+    if (told.size() > kMaxReported) told.erase(0, told.size() - kMaxReported);
   }
   void end(const std::string& how) {
     const std::lock_guard lock(mutex);
@@ -66,8 +66,8 @@ Jobs::~Jobs() {
 int64_t Jobs::start(Work work) {
   const std::lock_guard lock(mutex_);
   const auto running = std::ranges::count_if(jobs_, [](const auto& one) { return one.second->is_running(); });
-  if (size_t(running) >= kMostAtOnce) throw http::RequestError(http::Refusal::kBusy, "four such jobs run already");
-  while (jobs_.size() >= kMostKept) {
+  if (size_t(running) >= kMaxAtOnce) throw http::RequestError(http::Refusal::kBusy, "four such jobs run already");
+  while (jobs_.size() >= kMaxKept) {
     const auto old = std::ranges::find_if(jobs_, [](const auto& one) { return !one.second->is_running(); });
     old->second->thread.join();
     jobs_.erase(old);

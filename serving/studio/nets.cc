@@ -13,7 +13,7 @@ using http::RequestError;
 namespace {
 
 constexpr int64_t kNetsMostText = 2 << 20;
-constexpr size_t kMostFiles = 500;
+constexpr size_t kMaxFiles = 500;
 constexpr int kNetsMostDepth = 3;
 constexpr std::string_view kEnding = ".prototxt";
 
@@ -22,7 +22,7 @@ bool is_dataset(const std::string& name) { return name.ends_with("lmdb"); }
 void add_texts(const Folder& folder, const std::string& path, int depth, Json& list) {
   for (const Entry& entry : folder.list(path)) {
     const std::string whole = (path.empty() ? "" : path + "/") + entry.name;
-    if (list.size() >= kMostFiles) return;
+    if (list.size() >= kMaxFiles) return;
     if (entry.is_folder) {
       if (depth < kNetsMostDepth && !is_dataset(entry.name) && !folder.has(whole + "/run.json"))
         add_texts(folder, whole, depth + 1, list);

@@ -14,7 +14,7 @@ namespace cortado::studio {
 namespace {
 
 constexpr int kDepth = 3;
-constexpr size_t kMostRuns = 500, kCurve = 60;
+constexpr size_t kMaxRuns = 500, kCurve = 60;
 constexpr int kRest = 10;  // times as long as reading took
 
 /// JSON has no NaN.
@@ -55,7 +55,7 @@ Json told(const std::string& path, const std::string& folder) {
 }  // namespace
 
 void RunIndex::find(const std::string& path, int depth, std::vector<std::string>& found) const {
-  if (found.size() >= kMostRuns) return;
+  if (found.size() >= kMaxRuns) return;
   if (!path.empty() && folder_.has(path + "/run.json")) {
     found.push_back(path);
     return;

@@ -9,7 +9,7 @@ namespace cortado::studio {
 
 namespace {
 
-constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMostReport = 64 << 20;
+constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMaxReport = 64 << 20;
 
 /// The file's bytes from `from` to the last end of a line, and where that is.
 std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::string& path, int64_t from, int64_t most) {
@@ -104,7 +104,7 @@ http::Reply report(const Workplace& place, RunIndex& index, const Request& reque
   const std::string path = request.parameter("path");
   const bool is_running = index.tell(path)["process"] != 0;
   if (is_running || !place.folder.has(path + "/report.html")) place.run({"report", "--light", operand(path)});
-  return {.body = place.folder.read(path + "/report.html", kMostReport),
+  return {.body = place.folder.read(path + "/report.html", kMaxReport),
           .type = "text/html; charset=utf-8",
           .headers = {{"Content-Security-Policy",
                        "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; "

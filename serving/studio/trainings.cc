@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTrainingsLook(50);
 constexpr std::chrono::seconds kStart(300), kStop(300);
-constexpr int64_t kMostLog = 1 << 20;
+constexpr int64_t kMaxLog = 1 << 20;
 constexpr const char* kLogs = ".studio";  // hidden: what trainings say before they have a folder, or outside of it
 
 /// What was begun here, so that its end is noticed by the system, and the names of runs that are being begun.
@@ -85,7 +85,7 @@ Json start(Workplace& place, Children& children, const std::vector<std::string>&
     }
     if (const int code = ended_child(process); code >= 0) {
       if (code == 0) return {{"path", path}};  // it was short
-      throw RequestError(Refusal::kInvalid, plain_message(place.folder.read_part(log, 0, kMostLog)));
+      throw RequestError(Refusal::kInvalid, plain_message(place.folder.read_part(log, 0, kMaxLog)));
     }
     std::this_thread::sleep_for(kTrainingsLook);
   }

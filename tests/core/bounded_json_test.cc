@@ -12,8 +12,8 @@ using Json = nlohmann::json;
 std::string nested(int depth) { return std::string(size_t(depth), '[') + std::string(size_t(depth), ']'); }
 
 TEST(BoundedJson, BoundsDepth) {
-  EXPECT_EQ(parse_json<Json>(nested(kMostJsonDepth)), Json::parse(nested(kMostJsonDepth)));
-  EXPECT_THROW(parse_json<Json>(nested(kMostJsonDepth + 1)), JsonError);
+  EXPECT_EQ(parse_json<Json>(nested(kMaxJsonDepth)), Json::parse(nested(kMaxJsonDepth)));
+  EXPECT_THROW(parse_json<Json>(nested(kMaxJsonDepth + 1)), JsonError);
   EXPECT_THROW(parse_json<Json>(nested(100000)), JsonError);
   EXPECT_THROW(parse_json<Json>(std::string(100000, '[')), JsonError);
   EXPECT_TRUE(parse_json_or_null<nlohmann::ordered_json>(nested(100000)).is_null());
@@ -25,7 +25,7 @@ TEST(BoundedJson, BoundsDepth) {
 TEST(BoundedJson, CountsNoBracketsInStrings) {
   const std::string text = "[\"" + std::string(1000, '[') + R"(\"{\\", "\\\"[", 1])";
   EXPECT_EQ(parse_json<Json>(text), Json::parse(text));
-  EXPECT_THROW(parse_json<Json>(R"(["\\", )" + nested(kMostJsonDepth) + "]"), JsonError);
+  EXPECT_THROW(parse_json<Json>(R"(["\\", )" + nested(kMaxJsonDepth) + "]"), JsonError);
 }
 
 TEST(BoundedJson, RefusesWhatIsNone) {

@@ -2,10 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/device/async_readback.h"
 #include "core/device/captured_work.h"
 #include "core/device/device_memory.h"
-#include "core/device/host_waits.h"
-#include "core/device/late_copy.h"
+#include "core/device/sync_counter.h"
 #include "core/loops/for_each.h"
 
 namespace cortado {
@@ -60,7 +60,7 @@ TEST_F(CapturedWorkTest, NothingRecordedMayWaitOrTakeMemory) {
                                              [&] { copy_to_device(context, word(), &context.threads, 4); },
                                              [&] { DeviceMemory(context, 64); },
                                              [&] { copy_to_device_later(context, word(), &context.threads, 4); },
-                                             [&] { LateCopy(context, 0).begin(context, word()); }};
+                                             [&] { AsyncReadback(context, 0).begin(context, word()); }};
   for (const auto& step : forbidden) {
     CapturedWork captured;
     captured.run(context, step);
@@ -93,20 +93,20 @@ TEST_F(CapturedWorkTest, AWordIsWrittenAsItWasWhenItWasPut) {
 }
 
 TEST_F(CapturedWorkTest, ALateCopyIsOfItsMomentAndWaitsForNoLaterWork) {
-  LateCopy copies[2] = {{context, sizeof(float)}, {context, sizeof(float)}};
-  const auto number = [](LateCopy& copy) { return *reinterpret_cast<const float*>(copy.wait()); };
-  const int64_t waits = context.handle<HostWaits>().full;
+  AsyncReadback copies[2] = {{context, sizeof(float)}, {context, sizeof(float)}};
+  const auto number = [](AsyncReadback& copy) { return *reinterpret_cast<const float*>(copy.wait()); };
+  const int64_t waits = context.handle<SyncCounter>().full;
   for (int turn = 0; turn < 2; ++turn) {
-    for (LateCopy& copy : copies) {
+    for (AsyncReadback& copy : copies) {
       for_each(context, 1, AddNumber{word(), 1});
       copy.begin(context, word());
     }
     EXPECT_EQ(number(copies[0]), float(2 * turn + 1));
     EXPECT_EQ(number(copies[1]), float(2 * turn + 2));
   }
-  EXPECT_EQ(context.handle<HostWaits>().full, waits);
+  EXPECT_EQ(context.handle<SyncCounter>().full, waits);
   synchronize(context);
-  EXPECT_EQ(context.handle<HostWaits>().full, waits + 1);
+  EXPECT_EQ(context.handle<SyncCounter>().full, waits + 1);
 }
 
 }  // namespace

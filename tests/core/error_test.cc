@@ -6,10 +6,10 @@ namespace cortado {
 namespace {
 
 TEST(Render, ShowsPlaceLineCaretNoteAndHint) {
-  const Mistake mistake{{"net.prototxt", 23, 18, "    kernel_size: 7"},
-                        "kernel_size is 7, larger than its padded input 5x5",
-                        "a pad of 1 makes room",
-                        {{{"net.prototxt", 14, 3, "  top: \"pool1\""}, "'pool1' has shape 64x20x5x5, made here"}}};
+  const Diagnostic mistake{{"net.prototxt", 23, 18, "    kernel_size: 7"},
+                           "kernel_size is 7, larger than its padded input 5x5",
+                           "a pad of 1 makes room",
+                           {{{"net.prototxt", 14, 3, "  top: \"pool1\""}, "'pool1' has shape 64x20x5x5, made here"}}};
   EXPECT_EQ(render(mistake),
             "net.prototxt:23:18: error: kernel_size is 7, larger than its padded input 5x5\n"
             "   23 |     kernel_size: 7\n"

@@ -33,7 +33,7 @@ TEST(Merge, MoreClassesThanALabelMapMayNameAreRefused) {
     writer.put("0", make_annotated_datum(image, {{.label = 1, .box = {0, 0, 1, 1}}}));
     writer.commit();
     std::string map;
-    for (size_t label = 1; label <= kMostInLabelMap; ++label)
+    for (size_t label = 1; label <= kMaxInLabelMap; ++label)
       map += "item { name: '" + set + std::to_string(label) + "' label: " + std::to_string(label) + " }\n";
     write_file(folder / (set + "/labelmap.prototxt"), map);
   }

@@ -199,7 +199,7 @@ TEST(ImageList, ReadsLabelsOfSeveralNumbers) {
     ADD_FAILURE();
   } catch (const Error& error) {
     std::vector<int> lines;
-    for (const Mistake& mistake : error.mistakes()) lines.push_back(mistake.place.line);
+    for (const Diagnostic& mistake : error.mistakes()) lines.push_back(mistake.place.line);
     EXPECT_EQ(lines, (std::vector<int>{2, 3, 4})) << error.what();
   }
 }
@@ -213,7 +213,7 @@ TEST(ImageList, TellsEveryWrongLine) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kData);
     std::vector<std::pair<int, int>> places;
-    for (const Mistake& mistake : error.mistakes()) places.emplace_back(mistake.place.line, mistake.place.column);
+    for (const Diagnostic& mistake : error.mistakes()) places.emplace_back(mistake.place.line, mistake.place.column);
     EXPECT_EQ(places, (std::vector<std::pair<int, int>>{{3, 1}, {4, 9}, {5, 7}, {6, 1}})) << error.what();
   }
   write_file(folder / "list", "a.jpg 1\nb c.jpg -1\n");

@@ -30,7 +30,7 @@ bool joined(const std::vector<Shape>& parts, const std::string& options = "", in
   graph::BuildOptions build;
   build.verify = true;
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(net, "net")), build);
-  graph::run_passes(graph, "interleave_concats");
+  graph::run_passes(graph, "fuse_concat_shuffle");
   for (const graph::Node& node : graph.nodes)
     if (node.type == "Concat+ShuffleChannel") return node.name == "concat+shuffle" && node.x.size() == parts.size();
   return false;

@@ -31,7 +31,7 @@ Numbers parts_of(const std::string& layer, const Arrays& x, size_t k = 0, size_t
   for (const Device& device : all_devices()) {
     LayerRun run(layer, x, {.device = device, .backward = false});
     run.forward();
-    const Quotient quotient = dynamic_cast<Scoring&>(run.layer()).quotient(k);
+    const Ratio quotient = dynamic_cast<Scoring&>(run.layer()).quotient(k);
     const Numbers here = quotient.sums ? fetch(run.context(), quotient.sums, 2 * n) : Numbers{float(quotient.fixed)};
     if (parts.empty()) parts = here;
     EXPECT_EQ(here.size(), parts.size());
@@ -47,10 +47,10 @@ Numbers judged(const std::string& layer, const Arrays& x) {
     for (const DType dtype : {DType::kF32, DType::kF16}) {
       LayerRun run(layer, x, {.dtype = dtype, .device = device, .backward = false});
       auto& scoring = dynamic_cast<Scoring&>(run.layer());
-      EXPECT_EQ(scoring.judged_classes().rows, 0) << "nobody asked yet";
+      EXPECT_EQ(scoring.predictions().rows, 0) << "nobody asked yet";
       EXPECT_EQ(scoring.note_classes(run.context()), x[0].shape[1]);
       run.forward();
-      const JudgedClasses classes = scoring.judged_classes();
+      const PredictedClasses classes = scoring.predictions();
       const Numbers here = fetch(run.context(), classes.classes, size_t(2 * classes.rows));
       if (notes.empty()) notes = here;
       EXPECT_EQ(here, notes) << device.str();

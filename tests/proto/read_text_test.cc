@@ -33,7 +33,7 @@ std::unique_ptr<T> by_protobuf(const std::string& text) {
   return parser.ParseFromString(text, message.get()) ? std::move(message) : nullptr;
 }
 
-std::vector<Mistake> mistakes_in(const std::string& text) {
+std::vector<Diagnostic> mistakes_in(const std::string& text) {
   try {
     read_net_from_text(text, "net.prototxt");
   } catch (const Error& error) {
@@ -43,10 +43,10 @@ std::vector<Mistake> mistakes_in(const std::string& text) {
   return {};
 }
 
-Mistake only_mistake_in(const std::string& text) {
-  const std::vector<Mistake> mistakes = mistakes_in(text);
+Diagnostic only_mistake_in(const std::string& text) {
+  const std::vector<Diagnostic> mistakes = mistakes_in(text);
   EXPECT_EQ(mistakes.size(), 1u) << (mistakes.empty() ? "" : render(mistakes.back()));
-  return mistakes.empty() ? Mistake{} : mistakes.front();
+  return mistakes.empty() ? Diagnostic{} : mistakes.front();
 }
 
 template <typename T>
@@ -187,27 +187,27 @@ TEST(Mistakes, OptionsAreCalledByWhatStandsBeforeParam) {
 }
 
 TEST(Mistakes, AForgottenBraceIsOneMistake) {
-  const Mistake mistake = only_mistake_in(
+  const Diagnostic mistake = only_mistake_in(
       "layer {\n  name: 'a'\n  convolution_param {\n    num_output: 1\n}\n"
       "layer {\n  name: 'b'\n}\nlayer {\n  name: 'c'\n}\n");
   EXPECT_EQ(mistake.message, "missing '}' before 'layer'");
   EXPECT_EQ(mistake.place.line, 6);
   ASSERT_EQ(mistake.notes.size(), 1u);
   EXPECT_EQ(mistake.notes[0].place.line, 1);
-  const Mistake last = only_mistake_in("layer {\n  name: 'a'\n}\nlayer {\n  name: 'b'\n");
+  const Diagnostic last = only_mistake_in("layer {\n  name: 'a'\n}\nlayer {\n  name: 'b'\n");
   EXPECT_EQ(last.message, "'layer' is never closed");
   EXPECT_EQ(last.place.line, 4);
 }
 
 TEST(Mistakes, ADuplicateShowsBothPlaces) {
-  const Mistake mistake = only_mistake_in("layer {\n  type: 'ReLU'\n  type: 'TanH'\n}");
+  const Diagnostic mistake = only_mistake_in("layer {\n  type: 'ReLU'\n  type: 'TanH'\n}");
   EXPECT_EQ(mistake.place.line, 3);
   ASSERT_EQ(mistake.notes.size(), 1u);
   EXPECT_EQ(mistake.notes[0].place.line, 2);
 }
 
 TEST(Mistakes, AMissingRequiredFieldHasThePlaceOfItsMessage) {
-  const Mistake mistake = only_mistake_in("layer {\n  clip_param { min: 1 }\n}");
+  const Diagnostic mistake = only_mistake_in("layer {\n  clip_param { min: 1 }\n}");
   EXPECT_EQ(mistake.message, "'max' is missing here");
   EXPECT_EQ(mistake.place.line, 2);
 }
@@ -215,7 +215,7 @@ TEST(Mistakes, AMissingRequiredFieldHasThePlaceOfItsMessage) {
 TEST(Mistakes, StopAtACount) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x: 1\n";
-  const std::vector<Mistake> mistakes = mistakes_in(text);
+  const std::vector<Diagnostic> mistakes = mistakes_in(text);
   EXPECT_LE(mistakes.size(), 51u);
   EXPECT_EQ(mistakes.back().message, "and 950 mistakes more");
   EXPECT_EQ(mistakes_in(text + text + text + text + text + "}").back().message,
@@ -269,7 +269,7 @@ TEST(Bounds, BinaryFilesAreRecognised) {
   caffe::NetParameter net;
   net.set_name("net");
   net.add_layer()->add_blobs()->add_data(1);
-  const Mistake mistake = only_mistake_in(net.SerializeAsString());
+  const Diagnostic mistake = only_mistake_in(net.SerializeAsString());
   EXPECT_EQ(mistake.message, "a file of weights, where a prototxt is expected");
   EXPECT_EQ(mistake.hint, "weights are given to --weights");
 }

@@ -16,7 +16,7 @@ std::string good_but(const std::string& text) {
   return lines + text;
 }
 
-std::vector<Mistake> mistakes_in(const std::string& text) {
+std::vector<Diagnostic> mistakes_in(const std::string& text) {
   Mistakes mistakes;
   parse_solver(read_solver_from_text(text, "solver.prototxt"), mistakes);
   return mistakes.list();
@@ -49,7 +49,7 @@ TEST(SolverWarnings, ATestIntervalWithoutTests) {
   const auto warned = [](const std::string& text) {
     return solver_warnings(read_solver_from_text(text + " max_iter: 9", "solver.prototxt"));
   };
-  const std::vector<Mistake> warnings = warned("net: \"a\"\ntest_interval: 50");
+  const std::vector<Diagnostic> warnings = warned("net: \"a\"\ntest_interval: 50");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].place.line, 2);
   EXPECT_TRUE(warned("net: \"a\"\ntest_interval: 50 test_iter: 3").empty());
@@ -108,7 +108,7 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
   };
   for (const Case& c : cases) {
     SCOPED_TRACE(c.text);
-    const std::vector<Mistake> found = mistakes_in(good_but(c.text));
+    const std::vector<Diagnostic> found = mistakes_in(good_but(c.text));
     ASSERT_FALSE(found.empty());
     EXPECT_NE(found[0].message.find(c.message), std::string::npos) << found[0].message;
     EXPECT_EQ(found[0].place.file, "solver.prototxt");

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "core/device/host_waits.h"
+#include "core/device/sync_counter.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
@@ -59,7 +59,7 @@ Trained run_on(const Device& device, Precision precision, bool captures, bool lo
     Requests requests{looks ? kLook : kRequestNothing};
     AfterIteration after([&](const Progress& progress) {
       run.reports.push_back({progress.iter, progress.loss, progress.smoothed_loss, progress.rate, context.pass,
-                             context.handle<HostWaits>().full});
+                             context.handle<SyncCounter>().full});
       if (looks) requests.fetch_or(kLook);
     });
     solver.add_observer(&after);

@@ -20,7 +20,7 @@ namespace {
 
 using data::ConvertReport;
 
-constexpr double kMostBad = 0.1;  ///< share of a folder's images that may be left out without a word from the user
+constexpr double kMaxBad = 0.1;  ///< share of a folder's images that may be left out without a word from the user
 
 /// Where a format's inputs are among the operands, and its converter.
 struct ConvertFormat {
@@ -178,7 +178,7 @@ int run_convert(const Arguments& arguments) {
                               .progress = progress.callback()};
   if (format.run == run_folder && !common.skip_bad && !arguments.on("strict")) {
     common.skip_bad = true;  // a folder of photographs has a broken one
-    common.most_bad = kMostBad;
+    common.most_bad = kMaxBad;
   }
   const ConvertReport report = format.run(arguments, inputs, common);
   progress.finish();

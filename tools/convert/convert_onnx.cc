@@ -40,7 +40,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
       throw usage_error(std::string("--") + flag + " is for models that are written, and this one is read");
   if (files.size() != 1) throw usage_error("convert onnx MODEL takes one model");
   if (weights.empty())
-    throw usage_error("--weights=FILE is missing", "the model's weights go there: --weights=net.caffemodel");
+    throw usage_error("--weights=FILE is required", "the model's weights go there: --weights=net.caffemodel");
   check_output_name(weights, "weights", {".caffemodel"});
   check_may_replace(arguments, weights);
   std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};

@@ -69,7 +69,7 @@ void fit_to_net(const std::string& path, Loaded& loaded) {
     found = true;
     if (!layer.type.empty()) continue;
     layer.type = type->second;
-    straighten_batch_norm(layer);
+    normalize_bn_blobs(layer);
   }
   if (!found) throw usage_error(path + " has no layer of the file's", "weights belong to layers by name");
   FittedWeights fitted = fit_batch_norms(net, loaded.layers);

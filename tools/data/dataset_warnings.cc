@@ -72,8 +72,8 @@ const std::string& dataset_of(const graph::Node& node) { return pipeline_of(node
 
 }  // namespace
 
-std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
-  std::vector<Mistake> warnings;
+std::vector<Diagnostic> sorted_warnings(const graph::Graph& graph) {
+  std::vector<Diagnostic> warnings;
   if (graph.phase() != caffe::TRAIN) return warnings;
   for (const graph::Node& node : graph.nodes) {
     const data::DataPipeline* pipeline = pipeline_of(node);
@@ -88,7 +88,7 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
     }
     if (!stretches.sorted()) continue;
     const std::string options = find_layer_type(node.type)->options;
-    Mistake warning;
+    Diagnostic warning;
     warning.place = graph.place(node, options + ".source");
     warning.message = layer_text(node.name, node.type) + " reads " + pipeline->source().path() +
                       " in its order, which is sorted by class: " + sight(stretches.seen, pipeline->records()) +
@@ -99,13 +99,13 @@ std::vector<Mistake> sorted_warnings(const graph::Graph& graph) {
   return warnings;
 }
 
-std::vector<Mistake> name_mistakes(const graph::Graph& training, const graph::Graph& test) {
-  std::vector<Mistake> mistakes;
+std::vector<Diagnostic> name_mistakes(const graph::Graph& training, const graph::Graph& test) {
+  std::vector<Diagnostic> mistakes;
   for (const graph::Node* node : nodes_with_records(test))
     for (const graph::Node* other : nodes_with_records(training)) {
       const std::string conflict = data::names_conflict(dataset_of(*other), dataset_of(*node));
       if (conflict.empty()) continue;
-      Mistake mistake;
+      Diagnostic mistake;
       mistake.place = test.place(*node, find_layer_type(node->type)->options + ".source");
       mistake.message = layer_text(node->name, node->type) + " tests with other classes than are trained: " + conflict;
       mistake.hint = "make both datasets with one list of classes";
@@ -114,13 +114,13 @@ std::vector<Mistake> name_mistakes(const graph::Graph& training, const graph::Gr
   return mistakes;
 }
 
-std::vector<Mistake> leveldb_warnings(const graph::Graph& graph) {
-  std::vector<Mistake> warnings;
+std::vector<Diagnostic> leveldb_warnings(const graph::Graph& graph) {
+  std::vector<Diagnostic> warnings;
   for (size_t i = 0; i < graph.layers.size(); ++i) {
     const caffe::LayerParameter& layer = *graph.layers[i].config;
     if (!names_leveldb(layer)) continue;
     const std::string field = layer.data_param().has_backend() ? "data_param.backend" : "data_param.source";
-    Mistake warning;
+    Diagnostic warning;
     warning.place = graph.place_of_layer(int(i), field);
     warning.message =
         layer_text(layer.name(), layer.type()) + ": " +

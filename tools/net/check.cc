@@ -210,13 +210,13 @@ class Checker {
   }
 
   static void check_names(const graph::Graph& training, const graph::Graph& test, Finding& finding) {
-    if (const std::vector<Mistake> mistakes = name_mistakes(training, test); !mistakes.empty())
+    if (const std::vector<Diagnostic> mistakes = name_mistakes(training, test); !mistakes.empty())
       finding.add(ExitCode::kData, mistakes);
   }
 
   static void check_labels_of(const graph::Graph& graph, Finding& finding) {
     finding.warn(sorted_warnings(graph));
-    const std::vector<Mistake> mistakes = label_mistakes(graph, finding.labels);
+    const std::vector<Diagnostic> mistakes = label_mistakes(graph, finding.labels);
     if (!mistakes.empty()) finding.add(ExitCode::kData, mistakes);
   }
 
@@ -226,8 +226,8 @@ class Checker {
   caffe::NetState state_;
 };
 
-void show_warnings(const std::vector<Mistake>& warnings) {
-  for (const Mistake& warning : warnings) {
+void show_warnings(const std::vector<Diagnostic>& warnings) {
+  for (const Diagnostic& warning : warnings) {
     std::string text = render(warning, "warning");
     text.pop_back();  // its last line's end
     show_error(text);

@@ -18,7 +18,7 @@ std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph:
   for (const std::string& path : weights) read.push_back(read_weights(path));
   auto net = make_net(std::move(file), options, context);
   if (weights.empty() && !net->plan().graph.weights.empty())
-    throw usage_error("--weights=FILE is missing", "the net has weights, and random ones tell nothing");
+    throw usage_error("--weights=FILE is required", "the net has weights");
   for (size_t i = 0; i < read.size(); ++i) net->load_weights(read[i], weights[i]);
   net->require_weights();
   return net;

@@ -124,7 +124,7 @@ struct Training {
 
 struct Answer {
   ranks::Network network;
-  ranks::Foretold foretold;
+  ranks::IterationEstimate foretold;
 };
 
 /// Of a solver, its net and its shards.
@@ -185,7 +185,7 @@ PassTimes slowest(ranks::Engine& engine, PassTimes times) {
 
 /// All of a rank's passes but the last one's backward come before anything is exchanged; what layers keep by themselves
 /// goes last.
-ranks::Foretold foretell(const ranks::Network& network, Training& training, const PassTimes& times) {
+ranks::IterationEstimate estimate(const ranks::Network& network, Training& training, const PassTimes& times) {
   const double compute = double(training.passes()) * (times.forward + times.backward);
   const std::vector<ranks::FloatRange> parts = gradient_parts(*training.net);
   std::vector<ranks::ReadyPart> ready;
@@ -195,7 +195,7 @@ ranks::Foretold foretell(const ranks::Network& network, Training& training, cons
   int64_t kept = 0;
   for (const KeptWeight& weight : training.net->kept_weights()) kept += weight.count * int64_t(sizeof(float));
   if (kept > 0) ready.push_back({kept, compute});
-  return ranks::foretell(network, training.ranks, training.shards, ready, compute);
+  return ranks::estimate(network, training.ranks, training.shards, ready, compute);
 }
 
 const char* name_of(ranks::Limit limit) {
@@ -213,7 +213,7 @@ const char* name_of(ranks::Limit limit) {
 std::string milliseconds_of(double seconds) { return number_text("%.2f", 1e3 * seconds); }
 
 void print_ranks_table(const Training& training, const Answer& answer) {
-  const ranks::Foretold& foretold = answer.foretold;
+  const ranks::IterationEstimate& foretold = answer.foretold;
   Table table({"part", "MB", "ready ms", "finish ms"});
   for (size_t i = 0; i < foretold.parts.size(); ++i) {
     const ranks::ForetoldPart& part = foretold.parts[i];
@@ -231,7 +231,7 @@ void print_ranks_table(const Training& training, const Answer& answer) {
 }
 
 void print_ranks_json(const Training& training, const Answer& answer) {
-  const ranks::Foretold& foretold = answer.foretold;
+  const ranks::IterationEstimate& foretold = answer.foretold;
   ordered_json json = {{"ranks", training.ranks},
                        {"shards", training.shards},
                        {"passes", training.passes()},
@@ -260,7 +260,7 @@ int plan_as(const RankRole& role, const Arguments& arguments) {
   answer.network = role.engine ? ranks::measure_network(*role.engine)
                                : ranks::Network{seconds_of(arguments, "latency"), bandwidth_of(arguments, "bandwidth"),
                                                 ranks::kTcpPayload};
-  answer.foretold = foretell(answer.network, training, times);
+  answer.foretold = estimate(answer.network, training, times);
   if (!role.is_first()) return 0;
   if (arguments.on("json"))
     print_ranks_json(training, answer);

@@ -14,7 +14,7 @@ bool wants_launches(const Arguments& arguments);
 /// The graph's passes have run. Prints a table, or JSON with --json.
 void show_launches(const Arguments& arguments, graph::Graph graph, Context& context);
 
-// `cortado plan --ranks`: how long an iteration by several processes will take (ranks/foretell.h), and what limits it.
+// `cortado plan --ranks`: how long an iteration by several processes will take (ranks/estimate.h), and what limits it.
 // When backward completes which gradients is measured here and now; the network is given, or measured by processes that
 // speak to one another as a training's do.
 

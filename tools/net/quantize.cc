@@ -183,8 +183,8 @@ void show_tables(const QuantizeReport& report) {
                  number_text("%.4g", found->second.scale_out(0)), decibels_text(comparison.errors[i])});
   }
   std::cout << table.str({1, 2, 3}) << "\n";
-  constexpr size_t kMostScores = 12;  // a net's outputs may be values of each sample, not scores
-  if (!comparison.exact.empty() && comparison.exact.size() <= kMostScores) {
+  constexpr size_t kMaxScores = 12;  // a net's outputs may be values of each sample, not scores
+  if (!comparison.exact.empty() && comparison.exact.size() <= kMaxScores) {
     Table outputs({"output", "floats", "8 bits"});
     for (size_t i = 0; i < comparison.exact.size(); ++i)
       outputs.add({score_name(comparison.exact, i), score_text(comparison.exact[i].value),

@@ -22,7 +22,7 @@ ordered_json place_json(const Place& place) {
   return json;
 }
 
-ordered_json mistake_json(const Mistake& mistake) {
+ordered_json mistake_json(const Diagnostic& mistake) {
   ordered_json one = place_json(mistake.place);
   one["message"] = mistake.message;
   one["hint"] = mistake.hint;
@@ -36,9 +36,9 @@ ordered_json mistake_json(const Mistake& mistake) {
 
 }  // namespace
 
-void Finding::add(ExitCode found, const std::vector<Mistake>& list) {
+void Finding::add(ExitCode found, const std::vector<Diagnostic>& list) {
   if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
-  for (const Mistake& mistake : list) {
+  for (const Diagnostic& mistake : list) {
     const auto [told, fresh] = told_.try_emplace(render(mistake), Told{mistakes.size(), {}});
     if (fresh) mistakes.push_back(mistake);
     if (phase_) told->second.phases.insert(*phase_);
@@ -59,8 +59,8 @@ void Finding::name_phases() {
   }
 }
 
-void Finding::warn(const std::vector<Mistake>& list) {
-  for (const Mistake& warning : list)
+void Finding::warn(const std::vector<Diagnostic>& list) {
+  for (const Diagnostic& warning : list)
     if (warned_.insert(render(warning)).second) warnings.push_back(warning);
 }
 
@@ -94,8 +94,8 @@ ordered_json to_json(const Finding& finding) {
   for (const caffe::Phase phase : finding.phases()) json["phases"].push_back(caffe::Phase_Name(phase));
   for (const LabelsSeen& labels : finding.labels)
     json["labels"].push_back({{"source", labels.source}, {"records", labels.records}, {"seen", labels.seen}});
-  for (const Mistake& mistake : finding.mistakes) json["mistakes"].push_back(mistake_json(mistake));
-  for (const Mistake& warning : finding.warnings) json["warnings"].push_back(mistake_json(warning));
+  for (const Diagnostic& mistake : finding.mistakes) json["mistakes"].push_back(mistake_json(mistake));
+  for (const Diagnostic& warning : finding.warnings) json["warnings"].push_back(mistake_json(warning));
   return json;
 }
 
@@ -144,8 +144,8 @@ std::map<const graph::Node*, std::vector<LabelCheckReader>> readers_of(const gra
   return readers;
 }
 
-Mistake mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, const LabelsSeen& seen) {
-  Mistake mistake;
+Diagnostic mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, const LabelsSeen& seen) {
+  Diagnostic mistake;
   mistake.place = graph.place(*reader.node);
   const std::string sample = seen.seen == seen.records ? "" : " looked at, of " + count_text(seen.records);
   mistake.message = layer_text(reader.node->name, reader.node->type) + " has " +
@@ -165,8 +165,8 @@ Mistake mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, co
 
 }  // namespace
 
-std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
-  std::vector<Mistake> mistakes;
+std::vector<Diagnostic> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
+  std::vector<Diagnostic> mistakes;
   for (auto& [node, of_node] : readers_of(graph)) {
     std::vector<LabelCheckReader>& readers = of_node;  // a lambda cannot take what a binding names
     const data::DataPipeline& pipeline = *node->layer->roles().records->pipeline();

@@ -25,7 +25,7 @@ struct LabelsSeen {
 /// What is wrong with the labels that layers of the graph take for classes: those that are none, with the first record
 /// that has one. Of sets of up to 100,000 records all are checked, of others 4096 at even distances; `seen`
 /// receives a line for each set. The graph's shapes are known and its datasets open. Throws Error(kData).
-std::vector<Mistake> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen);
+std::vector<Diagnostic> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen);
 
 /// What a file is, and what is wrong with it.
 struct Finding {
@@ -35,12 +35,12 @@ struct Finding {
   int64_t params = 0;              ///< 0: not known, or none
   int64_t train_bytes = 0;         ///< 0: not known
   std::vector<LabelsSeen> labels;  ///< a line for each data layer of each net
-  std::vector<Mistake> mistakes, warnings;
+  std::vector<Diagnostic> mistakes, warnings;
   ExitCode code = ExitCode::kOk;
 
   /// Mistakes added before are left out. A wrong net outranks the dataset that it could not be tried on.
-  void add(ExitCode found, const std::vector<Mistake>& list);
-  void warn(const std::vector<Mistake>& list);
+  void add(ExitCode found, const std::vector<Diagnostic>& list);
+  void warn(const std::vector<Diagnostic>& list);
 
   void enter(caffe::Phase phase);  ///< what is added from now on is found in this phase
   void name_phases();              ///< with what only one of several phases found; leaves the last

@@ -206,13 +206,13 @@ std::string count_text(int64_t count) {
 }
 
 /// What is longer pushes its own line aside: a layer with thousands of bottoms would else widen all others.
-constexpr size_t kWidestColumn = 200;
+constexpr size_t kMaxColumnWidth = 200;
 
 std::string Table::str(const std::vector<size_t>& right) const {
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(row[i].size(), kWidestColumn));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(row[i].size(), kMaxColumnWidth));
   }
   std::string out;
   for (const auto& row : rows_) {

@@ -8,7 +8,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr size_t kMaxPoints = 200'000;
+constexpr size_t kMaxRankPoints = 200'000;
 
 /// Number of pairs of links between two ranks that cross, `upper` being the positions of the upper ends in the order of
 /// the lower ones. Counts inversions by merging.
@@ -134,7 +134,7 @@ Ranks make_ranks(const std::vector<Extent>& nodes, const std::vector<Link>& link
   Ranks out;
   const std::vector<int> rank = ranks_of(nodes.size(), links);
   const auto add = [&out](int node, int at, double width) {
-    if (out.points.size() == kMaxPoints)
+    if (out.points.size() == kMaxRankPoints)
       throw Error(ExitCode::kNet, "the net is too large for a picture", "a .dot file holds nets of any size");
     if (size_t(at) >= out.order.size()) out.order.resize(size_t(at) + 1);
     out.order[size_t(at)].push_back(int(out.points.size()));

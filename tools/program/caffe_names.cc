@@ -144,7 +144,7 @@ Lines draw_net(const Words& words) {
   } else if (name == "net_speed_benchmark") {
     now = "cortado time --model=" + word(0, "NET") + " --iterations=" + word(1, "50");
   }
-  throw usage_error(name + " is no more, in Caffe as here", "the same is done by: " + now);
+  throw usage_error(name + " was removed", "use: " + now);
 }
 
 }  // namespace

@@ -73,7 +73,7 @@ void explain_foreign_exit() {
 /// What is wrong with the wish for a level, if anything; else the program is the right one.
 int restart(char** argv) {
   try {
-    restart_for_this_machine(argv);
+    reexec_for_cpu_level(argv);
     return 0;
   } catch (const Error& error) {
     show_error(error.what());

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostImages = 16, kFound = 7, kTruth = 8;
+constexpr size_t kMaxImages = 16, kFound = 7, kTruth = 8;
 constexpr float kLeastScore = 0.3f;
 constexpr int kSide = 240;
 
@@ -40,11 +40,11 @@ DetectedImages::DetectedImages(DetectorBlobs blobs, const Net& net)
     : blobs_(std::move(blobs)), shown_(*blobs_.reader, net.blob_shape(blobs_.images), kSide) {}
 
 void DetectedImages::add_batch(const Net& net) {
-  if (list_.size() >= kMostImages || !shown_.can_show()) return;
+  if (list_.size() >= kMaxImages || !shown_.can_show()) return;
   const std::vector<float> images = net.read_blob(blobs_.images), objects = net.read_blob(blobs_.objects),
                            found = net.read_blob(blobs_.detections);
   const int64_t batch = net.blob_shape(blobs_.images)[0];
-  for (int64_t i = 0; i < batch && list_.size() < kMostImages; ++i) {
+  for (int64_t i = 0; i < batch && list_.size() < kMaxImages; ++i) {
     Json one = {{"image", shown_.show(images.data() + int64_t(images.size()) / batch * i)},
                 {"objects", Json::array()},
                 {"found", Json::array()}};

@@ -32,7 +32,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int64_t kTimedIterations = 5, kMostSolver = 1 << 20;
+constexpr int64_t kTimedIterations = 5, kMaxSolver = 1 << 20;
 
 Json summary_of(const runs::RunSummary& run) {
   Json best = Json::array();
@@ -63,7 +63,7 @@ Json environment_of(const runs::RunRecord& record) {
 /// The solver as it is trained, as text; null where it cannot be read.
 Json solver_text_of(const runs::RunPaths& paths) {
   try {
-    return read_file(paths.solver, kMostSolver);
+    return read_file(paths.solver, kMaxSolver);
   } catch (const Error&) {
     return {};
   }
@@ -167,7 +167,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostPoints = 4000, kMostLine = 16 << 20;
+constexpr size_t kMaxPoints = 4000, kMaxLine = 16 << 20;
 
 Json number_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(); }
 
@@ -176,7 +176,7 @@ struct Curve {
 
   Json json() const {
     Json out = Json::array();
-    const size_t step = (points.size() + kMostPoints - 1) / kMostPoints;
+    const size_t step = (points.size() + kMaxPoints - 1) / kMaxPoints;
     for (size_t i = 0; i < points.size(); ++i)
       if (i % std::max<size_t>(step, 1) == 0 || i + 1 == points.size())
         out.push_back({points[i].first, number_or_null(points[i].second)});
@@ -209,7 +209,7 @@ std::map<int64_t, Json> looks_in(const std::string& path) {
   if (!file_exists(path)) return looks;
   std::istringstream text(read_file(path));
   for (std::string line; std::getline(text, line);) {
-    if (line.size() > kMostLine) continue;
+    if (line.size() > kMaxLine) continue;
     Json look = parse_json_or_null<Json>(line);
     if (!look.is_object() || !look.contains("iter") || !look["iter"].is_number_integer()) continue;
     if (look.contains("layers") && look["layers"].is_array()) looks[look["iter"].get<int64_t>()] = look["layers"];
@@ -258,7 +258,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kMostSeconds = 60;
+constexpr double kMaxSeconds = 60;
 constexpr size_t kCurvePoints = 200;
 
 /// Precision over recall of each class that has objects, at no more than kCurvePoints recalls.
@@ -321,7 +321,7 @@ Json test_results(std::shared_ptr<const NetFile> file, const std::string& weight
   std::optional<DetectedImages> detected;
   if (judged.known() && !detector.reader && JudgedSamples::fit(judged, *net)) samples.emplace(judged, *net);
   if (detects && detector.reader) detected.emplace(detector, *net);
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMostSeconds);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(kMaxSeconds);
   for (; report.batches < batches && std::chrono::steady_clock::now() < end; ++context.pass, ++report.batches) {
     Watched& now = report.batches < records / batch ? whole : *tail;
     now.net->forward();

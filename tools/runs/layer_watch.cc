@@ -15,7 +15,7 @@ namespace cortado::runs {
 namespace {
 
 /// Of so many values at most the bins are counted; of more, of every so-manieth.
-constexpr size_t kMostBinned = 1 << 14;
+constexpr size_t kMaxBinned = 1 << 14;
 
 /// In lanes, so that it takes no longer than reading the values does.
 Spread sums_of(const float* values, size_t count) {
@@ -66,7 +66,7 @@ Spread spread_of(const std::vector<float>& values) {
   }
   spread.bins.assign(Spread::kBins, 0);
   if (spread.count == 0) return spread;
-  const size_t step = (values.size() + kMostBinned - 1) / kMostBinned;
+  const size_t step = (values.size() + kMaxBinned - 1) / kMaxBinned;
   const double width = spread.most - spread.least;
   const float scale = width > 0 ? float(Spread::kBins / width) : 0, least = float(spread.least);
   for (size_t i = 0; i < values.size(); i += step)

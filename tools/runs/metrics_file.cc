@@ -14,7 +14,7 @@ namespace cortado::runs {
 
 namespace {
 
-constexpr size_t kMostMetricsLine = 1 << 20;
+constexpr size_t kMaxMetricsLine = 1 << 20;
 
 double number_of(const nlohmann::json& json) {
   if (json.is_number()) return json.get<double>();
@@ -45,7 +45,7 @@ void read_lists(const nlohmann::json& json, MetricRow& row) {
 }
 
 std::optional<MetricRow> row_of(std::string_view line) {
-  if (line.size() > kMostMetricsLine) return std::nullopt;
+  if (line.size() > kMaxMetricsLine) return std::nullopt;
   const auto json = parse_json_or_null<nlohmann::json>(line);
   if (!json.is_object()) return std::nullopt;
   MetricRow row;

@@ -15,7 +15,7 @@ namespace cortado::runs {
 
 namespace {
 
-constexpr size_t kMostLines = 4000;
+constexpr size_t kMaxLines = 4000;
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -99,7 +99,7 @@ std::vector<ScoreDifference> scores_of(const RunSummary& a, const RunSummary& b)
 
 std::vector<std::string> line_differences(const std::string& before, const std::string& after) {
   const std::vector<std::string> a = lines_of(before), b = lines_of(after);
-  const bool compared = a.size() <= kMostLines && b.size() <= kMostLines;
+  const bool compared = a.size() <= kMaxLines && b.size() <= kMaxLines;
   const std::vector<std::vector<int>> lengths = compared ? common_lengths(a, b) : std::vector<std::vector<int>>();
   std::vector<std::string> lines;
   size_t i = 0, j = 0;

@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kSchema = 1;
-constexpr int64_t kMostBytes = 16 << 20;
+constexpr int64_t kMaxBytes = 16 << 20;
 
 Json json_of(const InputFile& input) {
   return {{"kind", input.kind}, {"path", input.path}, {"bytes", input.bytes}, {"digest", input.digest}};
@@ -70,7 +70,7 @@ void write_record(const std::string& path, const RunRecord& record) {
 
 RunRecord read_record(const std::string& path) {
   try {
-    return record_of(parse_json<Json>(read_file(path, kMostBytes)));
+    return record_of(parse_json<Json>(read_file(path, kMaxBytes)));
   } catch (const JsonError& error) {
     throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
   } catch (const Json::exception& error) {

@@ -66,7 +66,7 @@ std::vector<Classification> ClassWatch::none_yet() const {
 
 void ClassWatch::add_to(std::vector<Classification>& to) {
   for (size_t i = 0; i < judges_.size(); ++i) {
-    const JudgedClasses judged = judges_[i].scoring->judged_classes();
+    const PredictedClasses judged = judges_[i].scoring->predictions();
     judged_.resize(size_t(2 * judged.rows));
     if (judged.rows == 0) continue;
     copy_to_host(net_.context(), judged_.data(), judged.classes, judged_.size() * sizeof(float));

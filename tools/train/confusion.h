@@ -20,7 +20,7 @@ class Confusion {
 
   explicit Confusion(int64_t classes) : samples_(size_t(classes)), taken_(size_t(classes)), right_(size_t(classes)) {}
 
-  /// `judged` as JudgedClasses has them. Rows without a true class do not count.
+  /// `judged` as PredictedClasses has them. Rows without a true class do not count.
   void add(const std::vector<float>& judged);
 
   int64_t classes() const { return int64_t(samples_.size()); }

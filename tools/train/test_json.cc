@@ -4,7 +4,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kWidestMatrix = 1000;  // that JSON holds whole
+constexpr int64_t kMaxMatrixWidth = 1000;  // that JSON holds whole
 
 std::string class_name_of(const std::vector<std::string>& names, int64_t c) {
   return names.empty() ? "" : names[size_t(c)];
@@ -27,7 +27,7 @@ nlohmann::ordered_json by_output(const std::vector<Score>& scores, const Value& 
 }
 
 nlohmann::ordered_json matrix_json(const Confusion& confusion) {
-  if (confusion.classes() > kWidestMatrix) return {};
+  if (confusion.classes() > kMaxMatrixWidth) return {};
   auto rows = nlohmann::ordered_json::array();
   for (int64_t truth = 0; truth < confusion.classes(); ++truth) {
     auto row = nlohmann::ordered_json::array();

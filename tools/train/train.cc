@@ -139,7 +139,7 @@ int train_first(const RankRole& role, const Arguments& arguments, Solver& solver
                 TrainingRun* run) {
   save_choices(arguments, solver.net().context());
   say_shares(role, solver, solver.net().context());
-  for (const Mistake& warning : sorted_warnings(solver.net().plan().graph))
+  for (const Diagnostic& warning : sorted_warnings(solver.net().plan().graph))
     log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
   return run_loop(arguments, solver, requests, run);
 }

@@ -64,14 +64,14 @@ int64_t record_batch(const graph::Graph& graph) {
   return 0;
 }
 
-Mistake warning(Place place, std::string message, std::string hint) {
+Diagnostic warning(Place place, std::string message, std::string hint) {
   return {std::move(place), std::move(message), std::move(hint), {}};
 }
 
 }  // namespace
 
-std::vector<Mistake> raw_value_warnings(const graph::Graph& train) {
-  std::vector<Mistake> warnings;
+std::vector<Diagnostic> raw_value_warnings(const graph::Graph& train) {
+  std::vector<Diagnostic> warnings;
   for (const ImageLayer& layer : image_layers(train)) {
     const caffe::TransformationParameter& transform = layer.transform();
     if (has_mean(transform) || transform.scale() != 1 || normalised_behind(train, *layer.node)) continue;
@@ -85,7 +85,7 @@ std::vector<Mistake> raw_value_warnings(const graph::Graph& train) {
   return warnings;
 }
 
-std::vector<Mistake> unlike_value_warnings(const graph::Graph& train, const graph::Graph& test) {
+std::vector<Diagnostic> unlike_value_warnings(const graph::Graph& train, const graph::Graph& test) {
   const std::vector<ImageLayer> trains = image_layers(train), tests = image_layers(test);
   if (trains.empty() || tests.empty() || same_values(trains[0].transform(), tests[0].transform())) return {};
   return {warning(test.place(*tests[0].node, "transform_param"),
@@ -94,8 +94,8 @@ std::vector<Mistake> unlike_value_warnings(const graph::Graph& train, const grap
                   "the same values in both phases: a net knows what it was trained on")};
 }
 
-std::vector<Mistake> stored_statistics_warnings(const SolverFile& solver, const graph::Graph& train) {
-  std::vector<Mistake> warnings;
+std::vector<Diagnostic> stored_statistics_warnings(const SolverFile& solver, const graph::Graph& train) {
+  std::vector<Diagnostic> warnings;
   if (solver.solver.weights_size() > 0) return warnings;
   for (const graph::Node& node : train.nodes) {
     if (!reads_options(node.type, "batch_norm_param") || node.sources.empty()) continue;
@@ -110,7 +110,7 @@ std::vector<Mistake> stored_statistics_warnings(const SolverFile& solver, const 
   return warnings;
 }
 
-std::vector<Mistake> rate_warnings(const SolverFile& solver, const graph::Graph& train) {
+std::vector<Diagnostic> rate_warnings(const SolverFile& solver, const graph::Graph& train) {
   const caffe::SolverParameter& config = solver.solver;
   const int64_t batch = record_batch(train) * std::max(1, config.iter_size()) * std::max(1, config.shards());
   const std::optional<KnownRecipe> known = recipe_for_net(train.name);
@@ -130,7 +130,7 @@ std::vector<Mistake> rate_warnings(const SolverFile& solver, const graph::Graph&
                          "in proportion it would be " + number_text("%.2g", wanted)))};
 }
 
-std::vector<Mistake> test_size_warnings(const SolverFile& solver, int test, const graph::Graph& graph) {
+std::vector<Diagnostic> test_size_warnings(const SolverFile& solver, int test, const graph::Graph& graph) {
   const caffe::SolverParameter& config = solver.solver;
   const int64_t records = records_if_known(graph), batch = record_batch(graph);
   if (config.test_epoch() || test >= config.test_iter_size() || records == 0 || batch == 0) return {};

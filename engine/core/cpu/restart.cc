@@ -92,7 +92,7 @@ IsaLevel best_isa(IsaLevel most) {
 }
 
 /// Runs another program instead of this one; comes back where that is not possible, or it is this one.
-void become(const std::string& program, char** argv) {
+void exec_program(const std::string& program, char** argv) {
   std::error_code unknown;
   if (!std::filesystem::equivalent(program, program_path(), unknown)) execv(program.c_str(), argv);
 }
@@ -107,7 +107,7 @@ std::vector<IsaLevel> built_isas() {
   return levels;
 }
 
-void restart_for_this_machine(char** argv) {
+void reexec_for_cpu_level(char** argv) {
   const std::optional<IsaLevel> asked = asked_isa(argv);
   if (asked) {
     check_asked(*asked);
@@ -116,7 +116,7 @@ void restart_for_this_machine(char** argv) {
   }
   const bool again = !std::getenv("OMP_WAIT_POLICY") && set_default("GOMP_SPINCOUNT", "5000");
   const IsaLevel best = best_isa(asked.value_or(machine_isa()));
-  if (best != kCompiledIsa) become(path_at_level(first_program(), best), argv);
+  if (best != kCompiledIsa) exec_program(path_at_level(first_program(), best), argv);
   if (again) execv("/proc/self/exe", argv);
 }
 

@@ -21,6 +21,6 @@ std::vector<IsaLevel> built_isas();
 /// A level that is asked for holds oneDNN to it, too (ONEDNN_MAX_CPU_ISA), and what this process starts. Throws
 /// Error(kUsage) where the build has no program for it, Error(kDevice) where the CPU cannot run it. First thing in
 /// main().
-void restart_for_this_machine(char** argv);
+void reexec_for_cpu_level(char** argv);
 
 }  // namespace cortado

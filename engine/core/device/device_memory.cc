@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/device/cuda_runtime.h"
-#include "core/device/host_waits.h"
 #include "core/device/recording.h"
+#include "core/device/sync_counter.h"
 #include "core/error.h"
 
 namespace cortado {
@@ -120,7 +120,7 @@ void clear_on_device(Context& context, void* to, size_t bytes) {
 
 void synchronize(Context& context) {
   forbid_in_recording(context, "the host waits");
-  ++context.handle<HostWaits>().full;
+  ++context.handle<SyncCounter>().full;
   if (context.device.is_cuda()) cuda::synchronize(context);
 }
 

@@ -55,7 +55,7 @@ struct ByPacks {
 };
 
 template <typename Functor>
-concept RunsByPacks = requires {
+concept Vectorizable = requires {
   Functor::Arrays::kWidth;
 };
 
@@ -146,7 +146,7 @@ Traffic traffic(int64_t n, ByPacks<Each...>) {
 /// Whether the functor says how, and all its arrays begin where packs may.
 template <typename Functor>
 bool fits_packs(const Functor& functor) {
-  if constexpr (RunsByPacks<Functor>)
+  if constexpr (Vectorizable<Functor>)
     return packs::fit(functor, typename Functor::Arrays());
   else
     return false;

@@ -33,7 +33,7 @@ template <typename Functor>
 std::optional<Traffic> traffic_of(const Functor& functor, int64_t n) {
   if constexpr (requires { functor.traffic(n); })
     return functor.traffic(n);
-  else if constexpr (RunsByPacks<Functor>)
+  else if constexpr (Vectorizable<Functor>)
     return packs::traffic(n, typename Functor::Arrays());
   else
     return n <= 1 ? std::optional(Traffic{}) : std::nullopt;
@@ -50,9 +50,9 @@ void for_each(Context& context, int64_t n, const Functor& functor) {
   if (n <= 0) return;
   const auto work = [&context, n, functor] {
     int64_t packed = 0;
-    if constexpr (RunsByPacks<Functor>)
+    if constexpr (Vectorizable<Functor>)
       if (context.device.is_simulated() && fits_packs(functor)) packed = n - n % Functor::Arrays::kWidth;
-    if constexpr (RunsByPacks<Functor>)
+    if constexpr (Vectorizable<Functor>)
       for (int64_t i = 0; i < packed; i += Functor::Arrays::kWidth) run_pack(functor, i);
     parallel_ranges(context, n - packed, /*at_least=*/4096, [&](int64_t begin, int64_t end) {
       const Functor local = functor;  // a copy whose address does not escape: the loop vectorises
@@ -101,7 +101,7 @@ void run_rows(const ChannelView& view, const Functor& functor, int64_t begin, in
 /// Whether no pack of the functor's reaches from one row into the next.
 template <typename Functor>
 bool packs_fit_rows(const ChannelView& view, const Functor& functor) {
-  if constexpr (RunsByPacks<Functor>) {
+  if constexpr (Vectorizable<Functor>) {
     const int64_t row = view.layout == Layout::kChannelsLast ? view.channels : view.inner;
     return view.layout != Layout::kBlocked16 && row % Functor::Arrays::kWidth == 0 && fits_packs(functor);
   }
@@ -112,7 +112,7 @@ bool packs_fit_rows(const ChannelView& view, const Functor& functor) {
 template <typename Functor>
 void run_packs_of_rows(const ChannelView& view, const Functor& functor) {
   const bool last = view.layout == Layout::kChannelsLast;
-  if constexpr (RunsByPacks<Functor>)
+  if constexpr (Vectorizable<Functor>)
     for (int64_t i = 0; i < view.outer * view.channels * view.inner; i += Functor::Arrays::kWidth)
       run_pack(functor, i, (last ? i : i / view.inner) % view.channels, last ? 1 : 0);
 }

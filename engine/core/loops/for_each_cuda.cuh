@@ -4,9 +4,9 @@
 
 #include <cuda_runtime.h>
 
-#include "core/loops/by_packs.h"
 #include "core/context.h"
 #include "core/device/cuda_error.h"
+#include "core/loops/by_packs.h"
 #include "core/loops/divisor.h"
 
 namespace cortado {
@@ -42,7 +42,7 @@ __global__ void for_each_pack_kernel(int64_t n, Functor functor) {
 template <typename Functor>
 void for_each_on_cuda(Context& context, int64_t n, const Functor& functor) {
   if (n <= 0) return;
-  if constexpr (RunsByPacks<Functor>)
+  if constexpr (Vectorizable<Functor>)
     if (fits_packs(functor)) {
       const unsigned grid = grid_for((n + Functor::Arrays::kWidth - 1) / Functor::Arrays::kWidth);
       for_each_pack_kernel<<<grid, kThreads, 0, stream_of(context)>>>(n, functor);
@@ -85,7 +85,7 @@ void for_each_channel_on_cuda(Context& context, const View& view, const Functor&
   const ChannelsOfGrid at{view.outer * view.channels * view.inner, Divisor(view.channels), Divisor(view.inner),
                           int(view.layout)};
   if (at.n <= 0) return;
-  if constexpr (RunsByPacks<Functor>)
+  if constexpr (Vectorizable<Functor>)
     if (by_packs) {
       const unsigned grid = grid_for(at.n / Functor::Arrays::kWidth);
       for_each_channel_pack_kernel<<<grid, kThreads, 0, stream_of(context)>>>(at, functor);

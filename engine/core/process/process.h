@@ -47,11 +47,11 @@ struct ProcessOptions {
 class Process {
  public:
   explicit Process(const ProcessOptions& options);  ///< throws std::runtime_error saying why it cannot be started
-  /// A fork of this process, in which `become` runs and never returns. Throws the same.
-  template <class Become>
-  static Process forked(const Become& become) {
+  /// A fork of this process, in which `in_child` runs and never returns. Throws the same.
+  template <class Body>
+  static Process forked(const Body& in_child) {
     Process child(fork_or_throw());
-    if (child.id_ == 0) become();
+    if (child.id_ == 0) in_child();
     return child;
   }
   ~Process();

@@ -11,7 +11,7 @@ bool json_nests_too_deep(std::string_view text) {
       ++i;  // what it escapes
     else if (c == '"')
       in_string = !in_string;
-    else if (!in_string && (c == '[' || c == '{') && ++depth > kMostJsonDepth)
+    else if (!in_string && (c == '[' || c == '{') && ++depth > kMaxJsonDepth)
       return true;
     else if (!in_string && (c == ']' || c == '}'))
       --depth;

@@ -10,21 +10,21 @@
 
 namespace cortado {
 
-constexpr int kMostJsonDepth = 64;
+constexpr int kMaxJsonDepth = 64;
 
-/// The text is no JSON, or nests deeper than kMostJsonDepth.
+/// The text is no JSON, or nests deeper than kMaxJsonDepth.
 class JsonError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether objects and lists of the text nest deeper than kMostJsonDepth. The text need not be JSON.
+/// Whether objects and lists of the text nest deeper than kMaxJsonDepth. The text need not be JSON.
 bool json_nests_too_deep(std::string_view text);
 
 /// The tree, as one of nlohmann's types. Throws JsonError.
 template <typename Json>
 Json parse_json(std::string_view text) {
-  if (json_nests_too_deep(text)) throw JsonError("it nests deeper than " + std::to_string(kMostJsonDepth) + " levels");
+  if (json_nests_too_deep(text)) throw JsonError("it nests deeper than " + std::to_string(kMaxJsonDepth) + " levels");
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const typename Json::exception& error) {

@@ -12,7 +12,7 @@ namespace cortado {
 namespace {
 
 constexpr uint32_t kOpen = 1u << 31, kJoined = 1u << 15, kActive = 1, kActiveMask = kJoined - 1;
-constexpr uint32_t kMostHelpers = 4096;
+constexpr uint32_t kMaxHelpers = 4096;
 
 /// How long a thread looks out for work, or for the end of others' work, before it sleeps: about as long as it takes to
 /// wake one.
@@ -63,7 +63,7 @@ void ThreadPool::run(int threads, FunctionRef<void(int)> work) {
   Slot* slot = threads > 1 ? take_slot() : nullptr;
   if (slot) {
     slot->work = &work;
-    slot->most = std::min(uint32_t(threads - 1), kMostHelpers);
+    slot->most = std::min(uint32_t(threads - 1), kMaxHelpers);
     slot->state.store(kOpen, std::memory_order_release);
     news_.fetch_add(1, std::memory_order_seq_cst);
     if (threads > 2)

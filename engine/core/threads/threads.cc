@@ -9,7 +9,7 @@
 #include "core/cpu/cpu.h"
 #include "core/cpu/isa_level.h"
 #include "core/process/sanitized.h"
-#include "core/threads/held_up.h"
+#include "core/threads/cpu_contention.h"
 #include "core/threads/thread_pool.h"
 #include "core/threads/work_stealing.h"
 
@@ -32,7 +32,7 @@ WorkStealingRange& pieces_of_caller() {
 bool uses_openmp(LoopThreads wanted, int threads) {
   if (wanted != LoopThreads::kAsSuits) return wanted == LoopThreads::kOpenMp;
   if (kThreadSanitized || kCompiledIsa < IsaLevel::kV4) return false;
-  static thread_local HeldUp caller;
+  static thread_local CpuContention caller;
   ThreadPool::shared().reserve(threads);  // a loop allocates nothing, should its pool change
   return !caller.now();
 }

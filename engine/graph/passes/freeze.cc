@@ -30,7 +30,7 @@ std::vector<std::string> names_with_weights(const Graph& graph) {
   for (size_t i = 0; i < std::min(names.size(), kMaxNames); ++i) list += (i ? ", " : "") + names[i];
   if (names.size() > kMaxNames) list += ", ...";
   const std::string guess = did_you_mean(bare, names);
-  throw Error(ExitCode::kUsage, "--freeze=" + pattern + ": no layer with weights is called so",
+  throw Error(ExitCode::kUsage, "--freeze=" + pattern + " matches no layer with weights",
               (guess.empty() ? "" : guess + " ") + "layers with weights: " + list);
 }
 

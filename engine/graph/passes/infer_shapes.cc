@@ -124,7 +124,7 @@ void infer_shapes(Graph& graph) {
           {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
     } catch (const Error& e) {  // a dataset's own mistake keeps its kind unless the net is wrong as well
       if (mistakes.empty()) code = e.code();
-      for (Mistake& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {
+      for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {
         if (!mistake.place.known()) mistake.place = graph.place(node);
         mistakes.add(std::move(mistake));
       }

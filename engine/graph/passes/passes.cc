@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "graph/verify/census.h"
+#include "graph/verify/graph_stats.h"
 
 namespace cortado::graph {
 
@@ -19,7 +19,7 @@ const std::vector<Pass>& all_passes() {
        propagate_dynamic_rows},
       {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
       {"fuse_sums", "a sum goes into the normalisation before it; frozen: into the convolution", fuse_sums, true},
-      {"interleave_concats", "equal parts whose channels are dealt out are joined so at once", interleave_concats,
+      {"fuse_concat_shuffle", "equal parts whose channels are dealt out are joined so at once", fuse_concat_shuffle,
        true},
       {"fuse", "layers take over their followers", fuse, true},
       {"agree_fusions", "neighbours share work, whatever the storage between them", agree_fusions, true},
@@ -56,7 +56,7 @@ std::vector<PassReport> run_passes(Graph& graph, const std::vector<Pass>& passes
   const auto& off = graph.options.switch_off;
   std::vector<PassReport> reports;
   std::set<Invariant> established;
-  Census before(graph);
+  GraphStats before(graph);
   for (const Pass& pass : passes) {
     if (pass.optional && std::ranges::count(off, pass.name) > 0) {
       reports.push_back({pass.name, 0, "switched off"});
@@ -64,12 +64,12 @@ std::vector<PassReport> run_passes(Graph& graph, const std::vector<Pass>& passes
       const auto begin = std::chrono::steady_clock::now();
       pass.run(graph);
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-      const Census after(graph);
+      const GraphStats after(graph);
       reports.push_back({pass.name, taken.count(), after.since(before)});
       before = after;
     }
     if (pass.establishes) established.insert(*pass.establishes);
-    if (graph.options.verify) require_sound(find_faults(graph, established), "pass '" + pass.name + "'");
+    if (graph.options.verify) throw_if_invalid(find_faults(graph, established), "pass '" + pass.name + "'");
     if (pass.name == last) break;
   }
   return reports;

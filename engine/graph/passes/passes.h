@@ -44,7 +44,7 @@ void insert_splits(Graph& graph);
 void propagate_dynamic_rows(Graph& graph);
 void fold_batch_norm(Graph& graph);
 void fuse_sums(Graph& graph);
-void interleave_concats(Graph& graph);
+void fuse_concat_shuffle(Graph& graph);
 void fuse(Graph& graph);
 void agree_fusions(Graph& graph);
 void use_8_bits(Graph& graph);

@@ -30,6 +30,6 @@ std::vector<std::string> find_faults(const Graph& graph, const std::set<Invarian
 std::vector<std::string> find_faults(const Plan& plan);
 
 /// Throws an internal Error that names `stage` and the first faults, if there are any.
-void require_sound(const std::vector<std::string>& faults, const std::string& stage);
+void throw_if_invalid(const std::vector<std::string>& faults, const std::string& stage);
 
 }  // namespace cortado::graph

@@ -232,7 +232,7 @@ std::vector<std::string> find_faults(const Graph& graph, const std::set<Invarian
   return GraphCheck(graph, established).run();
 }
 
-void require_sound(const std::vector<std::string>& faults, const std::string& stage) {
+void throw_if_invalid(const std::vector<std::string>& faults, const std::string& stage) {
   constexpr size_t kMaxShown = 5;
   if (faults.empty()) return;
   std::string text = stage + " left a graph that is not sound: ";

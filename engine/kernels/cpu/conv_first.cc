@@ -32,8 +32,8 @@ constexpr int64_t kStripsPerThread = 4;      ///< that a loop is dealt out in
 constexpr int64_t kFloatBytes = sizeof(float);
 
 /// Sums of a tile, of so many registers each: they fill the registers but for four, unless pointers run out before.
-constexpr int kMostHeld = kRegisters == 1 ? 12 : 8;
-constexpr int held(int vectors) { return std::min(12 / vectors, kMostHeld); }
+constexpr int kMaxHeld = kRegisters == 1 ? 12 : 8;
+constexpr int held(int vectors) { return std::min(12 / vectors, kMaxHeld); }
 
 /// to[i] = gate(first + sum over j of values[at[i] + steps[j]] * rows[j]), with sixteen lanes in to[i], first, rows[j].
 struct TileWork {
@@ -87,11 +87,11 @@ void sum_tile(const TileWork& work) {
 
 using SumTile = void (*)(const TileWork&);
 template <int kVectors, int... kCount>
-constexpr std::array<SumTile, kMostHeld> sum_tiles(std::integer_sequence<int, kCount...>) {
+constexpr std::array<SumTile, kMaxHeld> sum_tiles(std::integer_sequence<int, kCount...>) {
   return {sum_tile<kCount + 1, kVectors>...};
 }
 template <int... kVectors>
-constexpr std::array<std::array<SumTile, kMostHeld>, kRegisters> sum_tiles_of_all(
+constexpr std::array<std::array<SumTile, kMaxHeld>, kRegisters> sum_tiles_of_all(
     std::integer_sequence<int, kVectors...>) {
   return {sum_tiles<kVectors + 1>(std::make_integer_sequence<int, held(kVectors + 1)>())...};
 }

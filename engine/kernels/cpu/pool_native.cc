@@ -252,9 +252,9 @@ class Own final : public Pool {
     if (r_.average)
       spread_average<width>(plane, dy, dx);
     else if (small_)
-      hand_back<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
+      scatter_gradient<width>(plane, dy, dx, static_cast<const uint8_t*>(saved));
     else
-      hand_back<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
+      scatter_gradient<width>(plane, dy, dx, static_cast<const int32_t*>(saved));
   }
 
   template <int width, typename To>
@@ -271,7 +271,7 @@ class Own final : public Pool {
   }
 
   template <int width, typename To, typename Stored>
-  void hand_back(int64_t which, const T* dy, To* dx, const Stored* saved) const {
+  void scatter_gradient(int64_t which, const T* dy, To* dx, const Stored* saved) const {
     using P = Place<width>;
     each_window(which, which + 1, [&](int64_t, int64_t out, const Side& row, const Side& column) {
       if (row.begin == row.end || column.begin == column.end) return;
@@ -283,7 +283,7 @@ class Own final : public Pool {
         const auto gradient = P::get(dy + out);
         if (!tiled_ && r_.kernel_h == 3 && r_.kernel_w == 3 && row.end - row.begin == 3 &&
             column.end - column.begin == 3)
-          return hand_back_three(place, gradient, dx + (row.begin * w_ + column.begin) * width);
+          return scatter_gradient_three(place, gradient, dx + (row.begin * w_ + column.begin) * width);
         for (int64_t h = row.begin; h < row.end; ++h)
           for (int64_t w = column.begin; w < column.end; ++w) {
             To* to = dx + (h * w_ + w) * width;
@@ -297,7 +297,7 @@ class Own final : public Pool {
 
   /// The usual window, not cut by an edge: a loop that the compiler unrolls is up to twice as fast.
   template <typename To>
-  void hand_back_three(const Place<kLanes>::Index& place, const Vec16f& gradient, To* corner) const {
+  void scatter_gradient_three(const Place<kLanes>::Index& place, const Vec16f& gradient, To* corner) const {
     using P = Place<kLanes>;
     for (int i = 0; i < 3; ++i)
       for (int j = 0; j < 3; ++j) {

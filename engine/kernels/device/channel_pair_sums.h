@@ -42,8 +42,8 @@ struct PackShares {
 };
 
 inline PackShares pack_shares(const TensorSpec& spec) {
-  constexpr int64_t kThreads = 1 << 18, kLeastPacks = 16, kMostPacks = 256;  // of a thread, where there are enough
-  constexpr int kWidest = 32;                                                // packs side by side: 512 bytes
+  constexpr int64_t kThreads = 1 << 18, kLeastPacks = 16, kMaxPacks = 256;  // of a thread, where there are enough
+  constexpr int kWidest = 32;                                               // packs side by side: 512 bytes
   const PackedChannels p = packed_channels(spec);
   const int64_t groups = p.last ? p.groups : p.channels;
   int columns = 1;
@@ -51,7 +51,7 @@ inline PackShares pack_shares(const TensorSpec& spec) {
   PackShares s{p, pack_width(spec), columns, (groups + columns - 1) / columns, 0, Divisor(p.inner)};
   if (groups == 0 || s.places() == 0) return s;
   const int64_t wanted = kThreads / kTileThreads / std::max<int64_t>(1, s.across);
-  const int64_t most = s.places() / (s.lanes() * kLeastPacks), least = s.places() / (s.lanes() * kMostPacks);
+  const int64_t most = s.places() / (s.lanes() * kLeastPacks), least = s.places() / (s.lanes() * kMaxPacks);
   s.shares = std::max<int64_t>({1, least, std::min(wanted, most)});
   return s;
 }

@@ -1,7 +1,7 @@
 // The ranks of an MPI job, one file for every MPI: which one is a question of the headers that it is compiled with.
 //
 // Pieces go by MPI_Isend and MPI_Irecv, one for each other rank: what has come is known rank by rank, and neither MPI's
-// choice of an algorithm nor its collectives' progress matter. A piece of more than kMostAtOnce goes in parts, whose
+// choice of an algorithm nor its collectives' progress matter. A piece of more than kMaxAtOnce goes in parts, whose
 // number fits the int that MPI counts with, and which show that something moves.
 
 #include <mpi.h>
@@ -21,7 +21,7 @@
 
 namespace {
 
-constexpr size_t kMostAtOnce = 64 << 20;
+constexpr size_t kMaxAtOnce = 64 << 20;
 constexpr int kTag = 1;
 
 /// What goes under way: requests, and each one's rank and bytes beside it.
@@ -80,7 +80,7 @@ std::string short_name(const std::string& words) {
 template <typename Post>
 bool post(const CortadoPiece& piece, int rank, CortadoEngineText why, Post post_part) {
   for (size_t done = 0; done < piece.bytes;) {
-    const size_t bytes = std::min(kMostAtOnce, piece.bytes - done);
+    const size_t bytes = std::min(kMaxAtOnce, piece.bytes - done);
     MPI_Request request = MPI_REQUEST_NULL;
     if (!good(post_part(piece.at + done, int(bytes), rank, &request), why)) return false;
     under_way.requests.push_back(request);

@@ -118,7 +118,7 @@ class ModelWriter {
   }
 
   void add_mistake(const graph::Node& node, const Refusal& refusal) {
-    Mistake mistake;
+    Diagnostic mistake;
     mistake.place = source_.place(node.name, refusal.field);
     mistake.message = layer_text(node.name, node.type) + " cannot be written as ONNX: " + refusal.message;
     mistake.hint = refusal.hint;

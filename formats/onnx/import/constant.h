@@ -33,6 +33,6 @@ int64_t whole_part(double value);
 Constant integers_of(std::vector<int64_t> values);  ///< a list
 
 /// Elements that an operator on constants may make; more than any shape, index or table of sizes has.
-constexpr int64_t kMostFolded = int64_t(1) << 22;
+constexpr int64_t kMaxFolded = int64_t(1) << 22;
 
 }  // namespace cortado::importing

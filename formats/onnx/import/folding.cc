@@ -20,7 +20,7 @@ Shape common_shape(const NodeReader& node, const Shape& a, const Shape& b) {
       if (dim == 1) dim = (*shape)[i];
     }
   const Shape common{dims};
-  if (common.count() > kMostFolded) node.fail("constants of shape " + common.str() + " are too large");
+  if (common.count() > kMaxFolded) node.fail("constants of shape " + common.str() + " are too large");
   return common;
 }
 

@@ -145,7 +145,7 @@ std::optional<Spread> spread_of(const Shape& x, const Constant& small) {
     span.end = behind + i + 1;
   }
   const int64_t count = x.count(span.first, span.end);
-  if (count > kMostFolded) return std::nullopt;
+  if (count > kMaxFolded) return std::nullopt;
   Spread out{span, std::vector<float>(size_t(count))};
   const std::vector<float> from = small.as_floats();
   for (int64_t i = 0; i < count; ++i) {

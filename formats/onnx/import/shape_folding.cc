@@ -55,7 +55,7 @@ Shape shape_in(const NodeReader& node, const Constant& dims) {
   for (const int64_t dim : list)
     if (dim < 0) node.fail("an extent of " + std::to_string(dim));
   const Shape shape(list);
-  if (shape.count() > kMostFolded) node.fail("a constant of shape " + shape.str() + " is too large");
+  if (shape.count() > kMaxFolded) node.fail("a constant of shape " + shape.str() + " is too large");
   return shape;
 }
 
@@ -73,7 +73,7 @@ void fold_reshape(NodeReader& node) {
   int64_t known = 1;
   for (size_t i = 0; i < target.size(); ++i) {
     if (target[i] == 0 && int(i) < out.shape.axes()) target[i] = out.shape[int(i)];
-    if (target[i] < -1 || target[i] > kMostFolded) node.fail("an extent of " + std::to_string(target[i]));
+    if (target[i] < -1 || target[i] > kMaxFolded) node.fail("an extent of " + std::to_string(target[i]));
     if (target[i] > 0) known = checked_mul(known, target[i]);
   }
   const auto open = std::find(target.begin(), target.end(), -1);
@@ -164,7 +164,7 @@ void fold_concat(NodeReader& node) {
     shape[axis] += next->shape[axis];
     const int64_t a = out.shape.count(axis), b = next->shape.count(axis);
     Constant joined{.shape = shape, .integers = out.integers};
-    if (shape.count() != out.shape.count() + next->shape.count() || shape.count() > kMostFolded)
+    if (shape.count() != out.shape.count() + next->shape.count() || shape.count() > kMaxFolded)
       node.fail("constants of " + out.shape.str() + " and " + next->shape.str() + " cannot be joined");
     for (int64_t row = 0; row < shape.count(0, axis); ++row)
       for (const auto& [from, width] : {std::pair<const Constant*, int64_t>{&out, a}, {next.get(), b}})
@@ -192,7 +192,7 @@ void fold_slice(NodeReader& node) {
     if (cut[size_t(axis)]) node.fail("an axis is cut twice");
     cut[size_t(axis)] = true;
     const int64_t extent = x->shape[axis], step = steps ? (*steps)[i] : 1;
-    if (step == 0 || step < -kMostFolded || step > kMostFolded) node.fail("a step of " + std::to_string(step));
+    if (step == 0 || step < -kMaxFolded || step > kMaxFolded) node.fail("a step of " + std::to_string(step));
     const auto place = [&](int64_t at) {
       if (at < 0) at = std::max(at, -extent - 1) + extent;
       return std::clamp<int64_t>(at, step < 0 ? -1 : 0, step < 0 ? extent - 1 : extent);
@@ -210,7 +210,7 @@ void fold_range(NodeReader& node) {
                     delta = node.constant(2, "the step");
   if (start->count() != 1 || limit->count() != 1 || delta->count() != 1) node.fail("its operands are no numbers");
   const double count = std::ceil((limit->at(0) - start->at(0)) / delta->at(0));
-  if (!(count <= double(kMostFolded))) node.fail("a range of " + std::to_string(count) + " numbers");
+  if (!(count <= double(kMaxFolded))) node.fail("a range of " + std::to_string(count) + " numbers");
   Constant out{.shape = {std::max<int64_t>(0, whole_part(count))}, .integers = start->integers && delta->integers};
   for (int64_t i = 0; i < out.shape[0]; ++i) {
     const double value = start->at(0) + double(i) * delta->at(0);

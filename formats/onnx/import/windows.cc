@@ -67,7 +67,7 @@ void add_padding(Padding& padding, const Padding& more) {
 
 namespace {
 
-constexpr int64_t kMostZeros = 64;  ///< rows that an axis of filters may grow by
+constexpr int64_t kMaxZeros = 64;  ///< rows that an axis of filters may grow by
 
 /// The filters with `front` and `back` rows of zeros along `axis`.
 BlobFile widened(const BlobFile& filters, int axis, int64_t front, int64_t back) {
@@ -88,7 +88,7 @@ EvenPadding make_even(const Padding& padding, const BlobFile& filters, const std
     const int64_t before = padding.before[i], behind = padding.behind[i], more = std::abs(before - behind);
     even.pad.push_back(std::max(before, behind));
     if (more == 0) continue;
-    if (more % dilations[i] != 0 || more / dilations[i] > kMostZeros)
+    if (more % dilations[i] != 0 || more / dilations[i] > kMaxZeros)
       throw FieldError("", "it pads " + std::to_string(before) + " before and " + std::to_string(behind) +
                                " behind, which no layer does");
     const int64_t zeros = more / dilations[i];

@@ -208,7 +208,7 @@ class GridLoss : public Layer, public Scoring {
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void validate(Context& context, const Operands& io) override;
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(grid_.images)}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(grid_.images)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
   LayerRoles roles() override { return {.scoring = this}; }
 

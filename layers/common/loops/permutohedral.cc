@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kMostCoordinate = 30000;  ///< of a lattice's points, in 16 bits
+constexpr float kMaxCoordinate = 30000;  ///< of a lattice's points, in 16 bits
 
 uint64_t hash_of(const int16_t* key, int n) {
   uint64_t hash = 0;
@@ -20,7 +20,7 @@ uint64_t hash_of(const int16_t* key, int n) {
 }  // namespace
 
 float Permutohedral::far_out(int dimensions) {
-  return kMostCoordinate / (float(dimensions + 1) * std::sqrt(2.0f / 3 * float(dimensions)));
+  return kMaxCoordinate / (float(dimensions + 1) * std::sqrt(2.0f / 3 * float(dimensions)));
 }
 
 void Permutohedral::grow_table() {

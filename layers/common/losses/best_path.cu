@@ -83,8 +83,8 @@ LayerShapes BestPathLayer::infer_paths(const std::vector<Shape>& x, bool steps_f
   if (blank_ >= classes_)
     throw FieldError(field, "the blank is class " + std::to_string(blank_) + ", but there are " +
                                 count_of(classes_, "class", "classes"));
-  constexpr int64_t kMostClasses = 1 << 24;  // a float counts so far
-  if (classes_ > kMostClasses) throw FieldError("bottom[0]", std::to_string(classes_) + " classes are too many");
+  constexpr int64_t kMaxClasses = 1 << 24;  // a float counts so far
+  if (classes_ > kMaxClasses) throw FieldError("bottom[0]", std::to_string(classes_) + " classes are too many");
   compares_ = x.size() > 1;
   if (!compares_) return {.y = {{sequences_, steps_}}, .w = {}};
   require_sequence_labels(x[0], sequences_, x[1]);

@@ -16,7 +16,7 @@ class BestPathLayer : public Layer, public Scoring {
  public:
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
-  Quotient quotient(size_t) const override { return {.fixed = compares_ ? double(sequences_) : 0}; }
+  Ratio quotient(size_t) const override { return {.fixed = compares_ ? double(sequences_) : 0}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return x[0].count(); }
   LayerRoles roles() override { return {.scoring = this}; }
 

@@ -35,7 +35,7 @@ class ClassLossLayer : public Layer, public ReadsClasses, public Scoring {
 
   std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(items_)}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(items_)}; }
 
  protected:
   int64_t items() const { return items_; }

@@ -19,7 +19,7 @@ class ClassNotes {
   }
   bool wanted() const { return rows_ > 0; }
   float* data() const { return reinterpret_cast<float*>(memory_.data()); }
-  JudgedClasses judged() const { return {data(), rows_}; }
+  PredictedClasses judged() const { return {data(), rows_}; }
   int64_t rows() const { return rows_; }
 
  private:

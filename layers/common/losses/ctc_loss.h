@@ -27,7 +27,7 @@ class CtcLossLayer : public Layer, public Scoring {
   void backward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t) const override { return {.fixed = double(sequences_)}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(sequences_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
 
  private:

@@ -98,13 +98,13 @@ class DifferenceLossLayer : public Layer, public Scoring {
   void backward(Context& context, const Operands& io) override {
     with_float_type(io.x[0].spec.dtype, [&](auto zero) {
       using T = decltype(zero);
-      if (io.dx[0]) hand_back<T>(context, io, io.dx[0].as<T>(), 1);
-      if (io.dx[1]) hand_back<T>(context, io, io.dx[1].f32(), -1);
+      if (io.dx[0]) write_gradient<T>(context, io, io.dx[0].as<T>(), 1);
+      if (io.dx[1]) write_gradient<T>(context, io, io.dx[1].f32(), -1);
     });
   }
 
   bool differentiable(int i) const override { return i < 2; }
-  Quotient quotient(size_t) const override { return {.fixed = double(samples_)}; }
+  Ratio quotient(size_t) const override { return {.fixed = double(samples_)}; }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 3 * x[0].count(); }
 
  private:
@@ -113,7 +113,7 @@ class DifferenceLossLayer : public Layer, public Scoring {
   }
 
   template <typename T, typename D>
-  void hand_back(Context& context, const Operands& io, D* dx, float sign) const {
+  void write_gradient(Context& context, const Operands& io, D* dx, float sign) const {
     const float scale = sign / float(io.x[0].shape()[0]);
     for_each(context, io.x[0].count(),
              DifferenceBackward<T, D, Curve>{io.x[0].as<T>(), dx, io.x[1].f32(), io.dy[0].f32(), weights(io), curve_,

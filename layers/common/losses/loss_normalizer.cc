@@ -30,10 +30,10 @@ float fixed_normalizer(const Loss& options, Loss::NormalizationMode unless_told,
   }
 }
 
-Quotient loss_quotient(const Loss& options, Loss::NormalizationMode unless_told, float fixed, const float* sums) {
+Ratio loss_quotient(const Loss& options, Loss::NormalizationMode unless_told, float fixed, const float* sums) {
   const Loss::NormalizationMode mode = mode_of(options, unless_told);
   if (mode == Loss::NONE || mode == Loss::PRE_FIXED) return {};
-  return fixed > 0 ? Quotient{.fixed = fixed} : Quotient{.sums = sums};
+  return fixed > 0 ? Ratio{.fixed = fixed} : Ratio{.sums = sums};
 }
 
 }  // namespace cortado

@@ -17,8 +17,8 @@ float fixed_normalizer(const caffe::LossParameter& options, caffe::LossParameter
 
 /// What a loss is the quotient of: its `fixed` normalizer, or `sums` where NormalizeLoss wrote the two. NONE and
 /// PRE_FIXED divide by no count.
-Quotient loss_quotient(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
-                       float fixed, const float* sums);
+Ratio loss_quotient(const caffe::LossParameter& options, caffe::LossParameter::NormalizationMode unless_told,
+                    float fixed, const float* sums);
 
 /// For for_each over one element. sums[0] is the sum of losses, sums[1] how many count.
 struct NormalizeLoss {

@@ -61,7 +61,7 @@ ClassLabels SoftmaxLoss::labels(const float* values) const {
   return {values, classes_, loss_.has_ignore_label(), float(loss_.ignore_label())};
 }
 
-Quotient SoftmaxLoss::quotient(size_t k) const {
+Ratio SoftmaxLoss::quotient(size_t k) const {
   if (k > 0 || !quotient_.data()) return {};
   return loss_quotient(loss_, caffe::LossParameter::VALID, fixed_normalizer(), quotient_data());
 }

@@ -106,9 +106,9 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   void validate(Context& context, const Operands& io) override;
   std::optional<ClassLabels> class_labels() const override;
   bool differentiable(int i) const override { return i == 0; }
-  Quotient quotient(size_t k) const override;
+  Ratio quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;
-  JudgedClasses judged_classes() const override { return notes_.judged(); }
+  PredictedClasses predictions() const override { return notes_.judged(); }
 
  protected:
   explicit SoftmaxLoss(const LayerOptions& options);

@@ -62,7 +62,7 @@ class RecurrentLayer : public Layer, public BatchMemory {
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   bool differentiable(int i) const override { return i != 1; }
-  bool remembers_batches() const override { return !options_.expose_hidden(); }
+  bool is_stateful() const override { return !options_.expose_hidden(); }
   std::span<float> carried() override;
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
 

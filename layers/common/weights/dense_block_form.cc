@@ -11,7 +11,7 @@ namespace {
 
 const std::string kDenseBlockFormOwn = "denseblock_param";
 constexpr float kEps = 1e-5f;
-constexpr int64_t kMostSteps = 4096;
+constexpr int64_t kMaxSteps = 4096;
 
 }  // namespace
 
@@ -42,9 +42,9 @@ void DenseBlockForm::check_counts() const {
       throw FieldError(kDenseBlockFormOwn, std::string(name) + " is missing or 0", "a block needs at least one");
     require_extent(value, kDenseBlockFormOwn + "." + name);
   }
-  if (steps_ > kMostSteps)
+  if (steps_ > kMaxSteps)
     throw FieldError(kDenseBlockFormOwn + ".numTransition",
-                     "it is " + std::to_string(steps_) + ", but at most " + std::to_string(kMostSteps));
+                     "it is " + std::to_string(steps_) + ", but at most " + std::to_string(kMaxSteps));
   require_extent(checked_mul(steps_ + 4, growth_) + initial_, kDenseBlockFormOwn + ".growthRate");
 }
 

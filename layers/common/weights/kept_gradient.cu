@@ -13,7 +13,7 @@ struct KeptGradientScaled {
 
 }  // namespace
 
-void hand_back(Context& context, const void* gradient, const Tensor& dy, const Tensor& dx) {
+void scale_kept_gradient(Context& context, const void* gradient, const Tensor& dy, const Tensor& dx) {
   for_each(context, dx.count(),
            KeptGradientScaled{static_cast<const float*>(gradient), dy ? dy.f32() : nullptr, dx.f32()});
 }

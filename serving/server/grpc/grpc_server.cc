@@ -11,14 +11,14 @@ namespace cortado::server {
 
 namespace {
 
-constexpr int64_t kMostPem = 1 << 20;
-constexpr int kMostHeaders = 16 << 10, kMostStreams = 1024;
+constexpr int64_t kMaxPem = 1 << 20;
+constexpr int kMaxHeaders = 16 << 10, kMaxStreams = 1024;
 constexpr int kIdleMs = 600'000, kPingMs = 30'000, kPingAnswerMs = 20'000;
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const GrpcTls& tls) {
   if (tls.key.empty()) return grpc::InsecureServerCredentials();
   grpc::SslServerCredentialsOptions options;
-  options.pem_key_cert_pairs.push_back({read_file(tls.key, kMostPem), read_file(tls.certificates, kMostPem)});
+  options.pem_key_cert_pairs.push_back({read_file(tls.key, kMaxPem), read_file(tls.certificates, kMaxPem)});
   return grpc::SslServerCredentials(options);
 }
 
@@ -28,8 +28,8 @@ void set_limits(grpc::ServerBuilder& builder, const GrpcLimits& limits) {
   builder.SetResourceQuota(quota);
   builder.SetMaxReceiveMessageSize(int(limits.message_bytes));
   builder.SetMaxSendMessageSize(-1);
-  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMostHeaders);
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMostStreams);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxHeaders);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kPingMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPingAnswerMs);

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostDigits = 9;
+constexpr size_t kMaxDigits = 9;
 
 std::vector<std::string> folders_in(const std::string& folder) {
   std::error_code failed;
@@ -32,7 +32,7 @@ std::vector<std::string> folders_in(const std::string& folder) {
 }
 
 bool is_version(const std::string& name) {
-  return !name.empty() && name.size() <= kMostDigits && name[0] != '0' &&
+  return !name.empty() && name.size() <= kMaxDigits && name[0] != '0' &&
          std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; });
 }
 

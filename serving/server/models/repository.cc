@@ -14,7 +14,7 @@ namespace cortado::server {
 
 namespace {
 
-constexpr size_t kMostLoads = 8;
+constexpr size_t kMaxLoads = 8;
 constexpr std::chrono::seconds kRetry(5);
 
 /// What the flags' own model is called.
@@ -38,7 +38,7 @@ Repository::Repository(const tools::Arguments& arguments, Metrics& metrics)
   if (models_.empty())
     throw Error(ExitCode::kIo, folder_ + ": there is no model in it", "FOLDER/NAME/VERSION/deploy.prototxt is one");
   load_at_start();
-  loader_.emplace(kMostLoads);
+  loader_.emplace(kMaxLoads);
   retrier_ = std::jthread([this](const std::stop_token& stop) { try_again(stop); });
 }
 

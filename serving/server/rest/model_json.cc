@@ -107,8 +107,8 @@ void check_load_parameters(std::string_view body) {
 
 namespace {
 
-constexpr size_t kMostDepth = 16, kMostNodes = 20000, kMostText = 4096;
-constexpr int kMostDataDepth = Shape::kMaxAxes;
+constexpr size_t kMaxDepth = 16, kMaxNodes = 20000, kMaxText = 4096;
+constexpr int kMaxDataDepth = Shape::kMaxAxes;
 
 [[noreturn]] void refuse_json(const std::string& why) { throw RequestError(Refusal::kInvalid, "the JSON " + why); }
 
@@ -122,12 +122,12 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t value) override { return number(double(value), value); }
   bool number_float(number_float_t value, const string_t&) override { return number(value, value); }
   bool string(string_t& value) override {
-    if (value.size() > kMostText) refuse_json("has a text of " + std::to_string(value.size()) + " bytes");
+    if (value.size() > kMaxText) refuse_json("has a text of " + std::to_string(value.size()) + " bytes");
     return add(std::move(value)), true;
   }
   bool binary(binary_t&) override { return false; }
   bool key(string_t& name) override {
-    if (name.size() > kMostText) refuse_json("has a name of " + std::to_string(name.size()) + " bytes");
+    if (name.size() > kMaxText) refuse_json("has a name of " + std::to_string(name.size()) + " bytes");
     return key_ = std::move(name), true;
   }
   bool start_object(size_t) override { return open(nlohmann::json::object()); }
@@ -158,7 +158,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool start_data() {
-    if (++data_depth_ > kMostDataDepth) refuse_json("nests data more than " + std::to_string(kMostDataDepth) + " deep");
+    if (++data_depth_ > kMaxDataDepth) refuse_json("nests data more than " + std::to_string(kMaxDataDepth) + " deep");
     if (data_depth_ > 1) return true;
     data_depth_ = 0;  // add() is not for what lies in data
     add(parsed_.data.size());
@@ -169,7 +169,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   nlohmann::json& add(nlohmann::json value) {
     if (data_depth_ > 0) refuse_json("has something in data that is no number");
-    if (++nodes_ > kMostNodes) refuse_json("has more than " + std::to_string(kMostNodes) + " values outside of data");
+    if (++nodes_ > kMaxNodes) refuse_json("has more than " + std::to_string(kMaxNodes) + " values outside of data");
     if (open_.empty()) return parsed_.tree = std::move(value);
     nlohmann::json& parent = *open_.back();
     if (parent.is_object()) return parent[key_] = std::move(value);
@@ -181,7 +181,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     nlohmann::json& added = add(std::move(empty));
     open_.push_back(&added);
     key_.clear();
-    if (open_.size() > kMostDepth) refuse_json("is nested more than " + std::to_string(kMostDepth) + " deep");
+    if (open_.size() > kMaxDepth) refuse_json("is nested more than " + std::to_string(kMaxDepth) + " deep");
     return true;
   }
 

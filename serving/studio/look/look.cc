@@ -191,7 +191,7 @@ tools::Command look_command() {
 namespace {
 
 constexpr int kBins = 40;
-constexpr size_t kMostValues = 1000;
+constexpr size_t kMaxValues = 1000;
 
 Json histogram(const std::vector<float>& values, double low, double high) {
   if (!(high > low)) high = low + 1;
@@ -234,7 +234,7 @@ Json shown(const std::string& name, const Shape& shape, const std::vector<float>
   if (shape.axes() == 4 && shape[2] * shape[3] > 1)
     json["picture"] = picture(kind == Kind::kFilters ? filter_tiles(shape, values) : activation_tiles(shape, values));
   else
-    json["values"] = std::vector<float>(values.begin(), values.begin() + int64_t(std::min(values.size(), kMostValues)));
+    json["values"] = std::vector<float>(values.begin(), values.begin() + int64_t(std::min(values.size(), kMaxValues)));
   return json;
 }
 

@@ -11,7 +11,7 @@ namespace cortado::studio {
 
 namespace {
 
-constexpr int64_t kMostPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
+constexpr int64_t kMaxPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
 constexpr std::array<uint8_t, 3> kBetween = {173, 92, 11};  // blue, which planes of grey are not
 
 /// About as many as make the grid wider than high; of those near it the ones that leave the fewest places empty.
@@ -27,7 +27,7 @@ int64_t columns_for(int64_t planes) {
 /// Where planes of this size go: a grid of columns_for() columns, or of those that are wanted.
 struct Grid {
   Grid(int64_t planes, int64_t height, int64_t width, int64_t wanted_columns = 0)
-      : shown(std::min(planes, kMostPlanes)),
+      : shown(std::min(planes, kMaxPlanes)),
         factor(std::max<int64_t>(1, (kWanted + std::max(height, width) - 1) / std::max(height, width))) {
     if (std::max(height, width) >= kLeastSide * 2) factor = 1;
     const int64_t columns = wanted_columns > 0 ? wanted_columns : columns_for(shown);

@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr int64_t kMostElements = 1 << 18;
+constexpr int64_t kMaxElements = 1 << 18;
 
 void transform_record(const cortado::data::TransformPlan& plan, std::string_view record) {
   using namespace cortado::data;
@@ -14,9 +14,9 @@ void transform_record(const cortado::data::TransformPlan& plan, std::string_view
   int32_t label = 0;
   const Record whole{.key = "key", .value = record};
   const Sample opened = reader.open(whole, label);
-  if (opened.count() > kMostElements) return;
+  if (opened.count() > kMaxElements) return;
   const OutputSize size = output_size(plan, opened);
-  if (int64_t(size.height) * size.width * opened.channels > kMostElements) return;
+  if (int64_t(size.height) * size.width * opened.channels > kMaxElements) return;
   std::vector<float> out(size_t(size.height) * size_t(size.width) * size_t(opened.channels));
   for (uint64_t index = 0; index < 3; ++index) {
     const Sample sample = reader.read(whole, label);

@@ -7,18 +7,18 @@
 
 namespace {
 
-constexpr int64_t kMostElements = 20000, kMostLayers = 20;
+constexpr int64_t kMaxElements = 20000, kMaxLayers = 20;
 
 bool is_small(const cortado::graph::Graph& graph) {
   int64_t elements = 0;
   for (const auto& value : graph.values) {
     if (!value.shape_known) return false;
     elements += value.shape.count();
-    if (elements > kMostElements) return false;
+    if (elements > kMaxElements) return false;
   }
   for (const auto& weight : graph.weights) {
     elements += weight.spec.shape.count();
-    if (elements > kMostElements) return false;
+    if (elements > kMaxElements) return false;
   }
   return true;
 }
@@ -28,7 +28,7 @@ bool is_small(const cortado::graph::Graph& graph) {
 void cortado::fuzz::fuzz(std::string_view input) {
   expect_answer([&] {
     const auto file = std::make_shared<const NetFile>(read_net_from_text(input, "net"));
-    if (file->net.layer_size() > kMostLayers) return;
+    if (file->net.layer_size() > kMaxLayers) return;
     for (const caffe::LayerParameter& layer : file->net.layer())
       if (layer.type().find("Data") != std::string::npos && layer.type() != "DummyData") return;
     graph::BuildOptions options;

@@ -10,7 +10,7 @@
 
 namespace {
 
-constexpr int kChannels = 3, kLongestSide = 32767;
+constexpr int kChannels = 3, kMaxSide = 32767;
 
 template <auto Release>
 struct Releases {
@@ -85,7 +85,7 @@ void copy_in(const uint8_t* pixels, int width, int height, cairo_surface_t* surf
 }
 
 CortadoCanvas* make(const uint8_t* pixels, int width, int height, double scale) {
-  if (width > kLongestSide || height > kLongestSide) return nullptr;
+  if (width > kMaxSide || height > kMaxSide) return nullptr;
   auto* canvas = new (std::nothrow) CortadoCanvas;
   if (canvas == nullptr) return nullptr;
   canvas->surface = cairo_image_surface_create(CAIRO_FORMAT_RGB24, width, height);

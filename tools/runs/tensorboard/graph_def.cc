@@ -54,7 +54,7 @@ std::string graph_def_of(const graph::Graph& graph) {
 
 namespace {
 
-constexpr int kMostTiles = 64, kGap = 1;
+constexpr int kMaxTiles = 64, kGap = 1;
 
 /// Planes of values: tiles x channels x height x width.
 struct Tiles {
@@ -88,7 +88,7 @@ bool is_read_by_weights(const graph::Graph& graph, graph::ValueId data) {
 }
 
 EncodedImage sheet_of(const Tiles& tiles, bool each_alone) {
-  const int64_t shown = std::min<int64_t>(tiles.count, kMostTiles),
+  const int64_t shown = std::min<int64_t>(tiles.count, kMaxTiles),
                 columns = std::max<int64_t>(1, std::llround(std::ceil(std::sqrt(double(shown)))));
   data::TileSheet sheet{tiles.height, tiles.width, shown, columns, kGap, 0, {}};
   sheet.resize(tiles.channels);

@@ -81,7 +81,7 @@ struct BiasOfProducts final : WeightFormat::Opaque {
 
 /// The largest magnitude that a scale may have: what is beyond belongs to channels whose weights are all but 0, and
 /// would overflow when it is multiplied by others.
-constexpr float kMostScale = 1e12f;
+constexpr float kMaxScale = 1e12f;
 
 class OneDnn final : public ConvKernel {
  public:
@@ -89,7 +89,7 @@ class OneDnn final : public ConvKernel {
     const ConvShape& s = request.shape;
     const float room = request.x.dtype == DType::kU8 && !sums_in_32_bits() ? 0.5f : 1.0f;
     for (const float scale : request.w_scales) {
-      w_scales_.push_back(std::min(scale, kMostScale) * room);
+      w_scales_.push_back(std::min(scale, kMaxScale) * room);
       unit_.push_back(request.x.scale * w_scales_.back());
     }
     Library& lib = library(context);

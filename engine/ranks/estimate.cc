@@ -1,4 +1,4 @@
-#include "ranks/foretell.h"
+#include "ranks/estimate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,9 +45,10 @@ Network fitted_network(std::span<const ExchangeSample> samples, double line_pass
   return {x / 2, line_passes / y};
 }
 
-Foretold foretell(const Network& network, int ranks, int64_t shards, std::span<const ReadyPart> parts, double compute) {
+IterationEstimate estimate(const Network& network, int ranks, int64_t shards, std::span<const ReadyPart> parts,
+                           double compute) {
   const double passes = line_passes(ranks, shards);
-  Foretold result;
+  IterationEstimate result;
   result.compute = compute;
   double finish = 0, bytes = 0;
   for (const ReadyPart& part : parts) {

@@ -1,4 +1,4 @@
-#include "core/device/late_copy.h"
+#include "core/device/async_readback.h"
 
 #include <cstring>
 
@@ -8,7 +8,7 @@
 
 namespace cortado {
 
-void LateCopy::begin(Context& context, const void* from) {
+void AsyncReadback::begin(Context& context, const void* from) {
   if (context.recording) throw_internal("a copy to the host within work that is recorded");
   if (context.device.is_cuda()) {
     cuda::copy_async(context, host_.data(), from, host_.bytes(), cuda::Way::kToHost);
@@ -19,7 +19,7 @@ void LateCopy::begin(Context& context, const void* from) {
   there_.mark(context);
 }
 
-const std::byte* LateCopy::wait() {
+const std::byte* AsyncReadback::wait() {
   there_.wait();
   return host_.data();
 }

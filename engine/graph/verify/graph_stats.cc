@@ -1,11 +1,11 @@
-#include "graph/verify/census.h"
+#include "graph/verify/graph_stats.h"
 
 #include <algorithm>
 #include <map>
 
 namespace cortado::graph {
 
-Census::Census(const Graph& graph) {
+GraphStats::GraphStats(const Graph& graph) {
   int64_t taken_over = 0, backward = 0;
   std::map<std::string, int64_t> agreed;
   for (const FusionKind* kind : all_fusion_kinds()) agreed[kind->name] = 0;
@@ -39,7 +39,7 @@ Census::Census(const Graph& graph) {
   counts_.insert(counts_.end(), agreed.begin(), agreed.end());
 }
 
-std::string Census::since(const Census& before) const {
+std::string GraphStats::since(const GraphStats& before) const {
   std::string text;
   for (size_t i = 0; i < counts_.size(); ++i) {
     if (counts_[i] == before.counts_[i]) continue;

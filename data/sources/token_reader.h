@@ -12,10 +12,10 @@
 namespace cortado::data {
 
 /// Words of a text, with their places. Any white space parts them.
-class WindowWords {
+class TokenReader {
  public:
   /// All three outlive it. `hint` says how the file is made; mistakes show it.
-  WindowWords(const std::string& path, std::string_view text, const std::string& hint)
+  TokenReader(const std::string& path, std::string_view text, const std::string& hint)
       : path_(path), hint_(hint), rest_(without_bom(text)), line_(rest_) {}
 
   bool at_end();
@@ -42,7 +42,7 @@ class WindowWords {
 };
 
 template <typename T>
-T WindowWords::number(const char* what, T least) {
+T TokenReader::number(const char* what, T least) {
   const std::string_view word = next(what);
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);

@@ -1,4 +1,4 @@
-#include "ranks/foretell.h"
+#include "ranks/estimate.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ TEST(Foretell, AnExchangeIsLatencyAndBandwidth) {
 /// and 20 s, hence at 4, 5 and 21 s.
 TEST(Foretell, PartsGoOneAfterTheOther) {
   const std::vector<ReadyPart> parts = {{1'000'000, 3}, {4'000'000, 4}, {1'000'000, 20}};
-  const Foretold foretold = foretell({1, kMega}, 2, 2, parts, 20);
+  const IterationEstimate foretold = estimate({1, kMega}, 2, 2, parts, 20);
   ASSERT_EQ(foretold.parts.size(), 3u);
   EXPECT_DOUBLE_EQ(foretold.parts[0].ready, 4);
   EXPECT_DOUBLE_EQ(foretold.parts[0].finish, 7);
@@ -45,13 +45,13 @@ TEST(Foretell, PartsGoOneAfterTheOther) {
 
 TEST(Foretell, SaysWhatLimits) {
   const std::vector<ReadyPart> parts = {{8'000'000, 1}};
-  EXPECT_EQ(foretell({0.001, kMega}, 2, 2, parts, 1).limit, Limit::kBandwidth);
-  EXPECT_EQ(foretell({9, kMega}, 2, 2, parts, 1).limit, Limit::kLatency);
-  const Foretold good = foretell({0.001, 1000 * kMega}, 2, 2, parts, 1);
+  EXPECT_EQ(estimate({0.001, kMega}, 2, 2, parts, 1).limit, Limit::kBandwidth);
+  EXPECT_EQ(estimate({9, kMega}, 2, 2, parts, 1).limit, Limit::kLatency);
+  const IterationEstimate good = estimate({0.001, 1000 * kMega}, 2, 2, parts, 1);
   EXPECT_EQ(good.limit, Limit::kCompute);
   EXPECT_EQ(good.local_steps, 1);
   EXPECT_DOUBLE_EQ(good.step, 1 + 0.003 + 0.008);
-  const Foretold nothing = foretell({0.5, kMega}, 2, 2, {}, 19.5);
+  const IterationEstimate nothing = estimate({0.5, kMega}, 2, 2, {}, 19.5);
   EXPECT_DOUBLE_EQ(nothing.step, 20);
 }
 

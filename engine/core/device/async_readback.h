@@ -8,10 +8,10 @@
 
 namespace cortado {
 
-class LateCopy {
+class AsyncReadback {
  public:
-  LateCopy() = default;
-  LateCopy(Context& context, size_t bytes) : host_(context, bytes) {}
+  AsyncReadback() = default;
+  AsyncReadback(Context& context, size_t bytes) : host_(context, bytes) {}
 
   /// Puts a copy of what `from` holds then into the context's work. Not to be recorded.
   void begin(Context& context, const void* from);

@@ -11,12 +11,12 @@
 
 namespace cortado::graph {
 
-class Census {
+class GraphStats {
  public:
-  explicit Census(const Graph& graph);
+  explicit GraphStats(const Graph& graph);
 
   /// The numbers that are not what they were, "nodes 71 -> 53; layers taken over 0 -> 18"; "none" where all are.
-  std::string since(const Census& before) const;
+  std::string since(const GraphStats& before) const;
 
  private:
   std::vector<std::pair<std::string, int64_t>> counts_;

@@ -13,9 +13,9 @@ namespace cortado::graph {
 
 /// What is wrong with a net: first the types, for much else may follow from them.
 struct NetMistakes {
-  static constexpr size_t kMostTold = 50;  ///< by throw_if_any(), which counts what is left
+  static constexpr size_t kMaxReported = 50;  ///< by throw_if_any(), which counts what is left
 
-  std::vector<Mistake> types, rest;
+  std::vector<Diagnostic> types, rest;
 
   void add(const NetMistakes& more);  ///< without what is there already
   void throw_if_any(ExitCode code = ExitCode::kNet) const;
@@ -23,12 +23,12 @@ struct NetMistakes {
 };
 
 /// The mistake of a layer whose type is not there.
-Mistake unknown_type(const std::string& layer, const std::string& type, const Place& place);
+Diagnostic unknown_type(const std::string& layer, const std::string& type, const Place& place);
 
 /// Layers by their paths ("layer[3]"), as the mistakes of the text leave them.
-class Draft {
+class PartialNet {
  public:
-  explicit Draft(const NetFile& file);  ///< `file` outlives this
+  explicit PartialNet(const NetFile& file);  ///< `file` outlives this
 
   /// Whether some field of the layer could not be read, so that its options mean nothing.
   bool is_partial(const std::string& path) const { return layers_.contains(path); }

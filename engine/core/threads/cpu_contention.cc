@@ -1,4 +1,4 @@
-#include "core/threads/held_up.h"
+#include "core/threads/cpu_contention.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ constexpr double kShareToBegin = 0.12, kShareToEnd = 0.03;  ///< of a thread's t
 
 }  // namespace
 
-bool HeldUp::now() {
+bool CpuContention::now() {
   const auto time = std::chrono::steady_clock::now();
   if (time < next_look_) return held_up_;
   next_look_ = time + kBetweenLooks;
@@ -24,7 +24,7 @@ bool HeldUp::now() {
   return times && after(*times);
 }
 
-bool HeldUp::after(const Times& times) {
+bool CpuContention::after(const Times& times) {
   if (!before_) {
     before_ = times;
     return held_up_;
@@ -36,7 +36,7 @@ bool HeldUp::after(const Times& times) {
   return held_up_;
 }
 
-std::optional<HeldUp::Times> HeldUp::read() const {
+std::optional<CpuContention::Times> CpuContention::read() const {
   char text[96];
   const ssize_t length = pread(file_->fd(), text, sizeof text - 1, 0);
   if (length <= 0) return {};

@@ -13,7 +13,7 @@ namespace cortado {
 /// Of one thread, by what the scheduler tells of it: nanoseconds that it ran, and that it stood ready and waited for a
 /// CPU. Alone on a machine it waits for less than 2 % of its time; beside one process that never rests, on two CPUs,
 /// for 19 to 47 %.
-class HeldUp {
+class CpuContention {
  public:
   struct Times {
     int64_t ran, waited;

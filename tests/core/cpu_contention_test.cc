@@ -1,4 +1,4 @@
-#include "core/threads/held_up.h"
+#include "core/threads/cpu_contention.h"
 
 #include <gtest/gtest.h>
 
@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 
-TEST(HeldUp, BeginsLateAndEndsLate) {
-  HeldUp thread;
-  HeldUp::Times times{5 * kMillisecond, 100 * kMillisecond};  // what was before the first look does not count
+TEST(CpuContention, BeginsLateAndEndsLate) {
+  CpuContention thread;
+  CpuContention::Times times{5 * kMillisecond, 100 * kMillisecond};  // what was before the first look does not count
   EXPECT_FALSE(thread.after(times));
   const auto after = [&](int64_t ran, int64_t waited) {
     times.ran += ran * kMillisecond, times.waited += waited * kMillisecond;
@@ -25,8 +25,8 @@ TEST(HeldUp, BeginsLateAndEndsLate) {
   EXPECT_FALSE(after(99, 1));
 }
 
-TEST(HeldUp, CanBeAskedAtAnyTime) {
-  HeldUp thread;
+TEST(CpuContention, CanBeAskedAtAnyTime) {
+  CpuContention thread;
   for (int i = 0; i < 1000; ++i) thread.now();
 }
 

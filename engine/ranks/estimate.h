@@ -58,7 +58,7 @@ struct ForetoldPart {
 
 enum class Limit { kCompute, kBandwidth, kLatency };
 
-struct Foretold {
+struct IterationEstimate {
   std::vector<ForetoldPart> parts;
   double compute = 0;   ///< seconds that a rank alone takes
   double exchange = 0;  ///< of all parts, overlapped or not
@@ -77,6 +77,7 @@ inline constexpr double kGoodEfficiency = 0.9;
 /// An iteration of `compute` seconds whose parts come in their order. Before the last backward all ranks tell one
 /// another their losses, which takes one latency. The limit is compute from kGoodEfficiency on, else whatever takes
 /// more of the exchange.
-Foretold foretell(const Network& network, int ranks, int64_t shards, std::span<const ReadyPart> parts, double compute);
+IterationEstimate estimate(const Network& network, int ranks, int64_t shards, std::span<const ReadyPart> parts,
+                           double compute);
 
 }  // namespace cortado::ranks

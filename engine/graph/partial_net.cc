@@ -1,4 +1,4 @@
-#include "graph/draft.h"
+#include "graph/partial_net.h"
 
 #include <algorithm>
 #include <tuple>
@@ -14,11 +14,11 @@ namespace {
 
 auto key_of(const Place& place) { return std::tuple(place.file, place.line, place.column); }
 
-void add_new(std::vector<Mistake>& list, const std::vector<Mistake>& more) {
+void add_new(std::vector<Diagnostic>& list, const std::vector<Diagnostic>& more) {
   if (more.empty()) return;
   std::unordered_set<std::string> known;
-  for (const Mistake& mistake : list) known.insert(render(mistake));
-  for (const Mistake& mistake : more)
+  for (const Diagnostic& mistake : list) known.insert(render(mistake));
+  for (const Diagnostic& mistake : more)
     if (known.insert(render(mistake)).second) list.push_back(mistake);
 }
 
@@ -50,18 +50,18 @@ void NetMistakes::add(const NetMistakes& more) {
 }
 
 void NetMistakes::throw_if_any(ExitCode code) const {
-  std::vector<Mistake> all = types;
+  std::vector<Diagnostic> all = types;
   all.insert(all.end(), rest.begin(), rest.end());
   if (all.empty()) return;
-  if (all.size() > kMostTold) {
-    const size_t left = all.size() - kMostTold;
-    all.resize(kMostTold);
+  if (all.size() > kMaxReported) {
+    const size_t left = all.size() - kMaxReported;
+    all.resize(kMaxReported);
     all.push_back({Place{all.back().place.file, 0, 0, {}}, "and " + std::to_string(left) + " mistakes more", {}, {}});
   }
   throw Error(code, std::move(all));
 }
 
-Mistake unknown_type(const std::string& layer, const std::string& type, const Place& place) {
+Diagnostic unknown_type(const std::string& layer, const std::string& type, const Place& place) {
   const std::string who = layer_text(layer);
   if (type.empty()) return {place, who + " has no type", "`cortado layers` lists the types that there are", {}};
   if (const UnavailableType* known = find_unavailable_type(type))
@@ -69,7 +69,7 @@ Mistake unknown_type(const std::string& layer, const std::string& type, const Pl
   return {place, who + ": unknown layer type '" + type + "'", hint_for(type), {}};
 }
 
-Draft::Draft(const NetFile& file) : file_(file) {
+PartialNet::PartialNet(const NetFile& file) : file_(file) {
   if (file.mistakes.empty()) return;
   std::map<std::tuple<std::string, int, int>, int> by_place;
   for (int i = 0; i < file.net.layer_size(); ++i)
@@ -87,24 +87,24 @@ Draft::Draft(const NetFile& file) : file_(file) {
   }
 }
 
-std::string Draft::type_of(const std::string& path, const caffe::LayerParameter& layer) const {
+std::string PartialNet::type_of(const std::string& path, const caffe::LayerParameter& layer) const {
   if (const auto found = layers_.find(path); found != layers_.end())
     for (const TextMistake* mistake : found->second.mistakes)
       if (!mistake->type.empty()) return mistake->type;
   return layer.type();
 }
 
-Place Draft::place_of_type(const std::string& path) const {
+Place PartialNet::place_of_type(const std::string& path) const {
   if (const auto found = layers_.find(path); found != layers_.end())
     for (const TextMistake* mistake : found->second.mistakes)
       if (!mistake->type.empty()) return mistake->mistake.place;
   return file_.positions.place(path_to(path, "type"));
 }
 
-void Draft::add_text(NetMistakes& found) const {
+void PartialNet::add_text(NetMistakes& found) const {
   if (file_.mistakes.empty()) return;
   for (const TextMistake* mistake : outside_) found.rest.push_back(mistake->mistake);
-  std::vector<Mistake> types;
+  std::vector<Diagnostic> types;
   for (const auto& [path, partial] : layers_) {
     const std::string type = type_of(path, *partial.layer);
     if (!type.empty() && !find_layer_type(type))
@@ -113,7 +113,7 @@ void Draft::add_text(NetMistakes& found) const {
       for (const TextMistake* mistake : partial.mistakes) found.rest.push_back(mistake->mistake);
   }
   add_new(found.types, types);
-  const auto earlier = [](const Mistake& a, const Mistake& b) { return key_of(a.place) < key_of(b.place); };
+  const auto earlier = [](const Diagnostic& a, const Diagnostic& b) { return key_of(a.place) < key_of(b.place); };
   std::stable_sort(found.types.begin(), found.types.end(), earlier);
   std::stable_sort(found.rest.begin(), found.rest.end(), earlier);
 }

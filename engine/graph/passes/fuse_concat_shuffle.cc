@@ -47,7 +47,7 @@ void rewrite(Graph& graph, Node& node) {
 
 }  // namespace
 
-void interleave_concats(Graph& graph) {
+void fuse_concat_shuffle(Graph& graph) {
   if (!may_merge(graph)) return;
   for (Node& node : graph.nodes) rewrite(graph, node);
   remove_merged(graph);

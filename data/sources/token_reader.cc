@@ -1,4 +1,4 @@
-#include "data/sources/window_words.h"
+#include "data/sources/token_reader.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,19 +13,19 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' |
 
 }  // namespace
 
-bool WindowWords::at_end() {
+bool TokenReader::at_end() {
   skip_space();
   return rest_.empty();
 }
 
-std::string_view WindowWords::next(const char* what) {
+std::string_view TokenReader::next(const char* what) {
   if (at_end()) fail({}, std::string("the file ends where ") + what + " is wanted");
   size_t length = 0;
   while (length < rest_.size() && !is_space(rest_[length])) ++length;
   return take(length);
 }
 
-std::string_view WindowWords::path(const char* what) {
+std::string_view TokenReader::path(const char* what) {
   const std::string_view word = next(what);
   const std::string_view line = rest_.substr(0, rest_.find('\n'));
   const size_t begin = line.find_first_not_of(" \t\r");
@@ -37,25 +37,25 @@ std::string_view WindowWords::path(const char* what) {
   return {word.data(), size_t(line.data() + last + 1 - word.data())};
 }
 
-void WindowWords::begin_image() {
+void TokenReader::begin_image() {
   if (const std::string_view mark = next("'#'"); mark != "#")
     fail(mark, "'" + printable(mark.substr(0, 40)) + "' where '#' is wanted, which begins an image");
   number<int64_t>("the image's index", 0);
 }
 
-void WindowWords::fail(std::string_view word, const std::string& what) const {
+void TokenReader::fail(std::string_view word, const std::string& what) const {
   const int column = word.empty() ? 0 : int(word.data() - line_.data()) + 1;
   const std::string text = printable(line_.substr(0, line_.find_first_of("\r\n")));
-  throw Error(ExitCode::kData, Mistake{{path_, number_, column, text}, what, hint_, {}});
+  throw Error(ExitCode::kData, Diagnostic{{path_, number_, column, text}, what, hint_, {}});
 }
 
-std::string_view WindowWords::take(size_t length) {
+std::string_view TokenReader::take(size_t length) {
   const std::string_view taken = rest_.substr(0, length);
   rest_.remove_prefix(length);
   return taken;
 }
 
-void WindowWords::skip_space() {
+void TokenReader::skip_space() {
   while (!rest_.empty() && is_space(rest_.front())) {
     const bool ends_line = rest_.front() == '\n';
     rest_.remove_prefix(1);
