@@ -108,8 +108,7 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
   for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
   owner_ = make_worker(shapes, options_.context.threads);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
-    throw Error(ExitCode::kUsage, "the net has weights, and no file of them is given",
-                "name a .caffemodel (--weights=FILE)");
+    throw Error(ExitCode::kUsage, "no weights are given, and the net has some", "name a .caffemodel (--weights=FILE)");
   for (const NamedWeights& each : weights) owner_->net->load_weights(each.layers, each.name);
   owner_->net->require_weights();
 }
