@@ -1,8 +1,8 @@
-// Im2col: what a convolution's window sees at each of its places, as channels: y is N x (C kernels) x out, channel
-// (c, i, j) of place (h, w) being x[c] at h stride - pad + i dilation, w stride - pad + j dilation, and 0 outside of x;
-// on other numbers of axes likewise.
-// Backward gathers, for each element of x, the gradients of all windows that saw it.
-// Of convolution_param it looks at the window alone, not at what is said of filters, as in Caffe.
+// Im2col: unrolls the patch under a convolution window at each output position into channels. y is N x (C kernels) x
+// out; channel (c, i, j) at position (h, w) is x[c] at (h stride - pad + i dilation, w stride - pad + j dilation), and
+// 0 outside x. Other numbers of axes work likewise. Backward (col2im) sums, for each element of x, the gradients of all
+// windows that contain it. As in Caffe, only the window fields of convolution_param apply; the fields of filters are
+// ignored.
 
 #include "core/error.h"
 #include "kernels/conv_lines.h"
@@ -18,7 +18,7 @@ namespace {
 using kernels::ConvLines;
 using kernels::ConvPlaces;
 
-/// Rows of y are those along w.
+/// A row of y runs along w.
 template <typename T>
 struct Im2colForward {
   const T* x;
@@ -32,7 +32,7 @@ struct Im2colForward {
   }
 };
 
-/// Rows of dx are those along w.
+/// A row of dx runs along w.
 template <typename T>
 struct Im2colBackward {
   const T* dy;
@@ -60,7 +60,7 @@ class Im2colLayer : public Layer {
   explicit Im2colLayer(const LayerOptions& options)
       : window_(options.config.convolution_param(), /*has_filters=*/false) {
     if (options.config.convolution_param().relu())
-      throw FieldError("convolution_param.relu", "Im2col has no ReLU within", "write a ReLU layer behind it");
+      throw FieldError("convolution_param.relu", "Im2col does not support a fused ReLU", "add a ReLU layer after it");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -100,7 +100,7 @@ class Im2colLayer : public Layer {
 
 const RegisterLayer register_im2col({
     .name = "Im2col",
-    .help = "what a convolution's window sees, as channels",
+    .help = "the patch under each convolution window, as channels",
     .options = "convolution_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

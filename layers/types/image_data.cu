@@ -1,9 +1,9 @@
-// ImageData: image files that a list names, with their labels. The list's order, or with `shuffle` a new one each
-// epoch, is a function of the seed, where Caffe's depends on what was drawn before. Images are brought to new_height x
-// new_width before transform_param applies to them, so a mean image has that size.
+// ImageData: image files from a list, with their labels. The order is a function of the seed, with `shuffle` a new one
+// each epoch; in Caffe it depends on earlier draws. Images are resized to new_height x new_width before transform_param
+// applies, so a mean image has that size.
 //
-// With label_dim above 1 (HashNet and others) a line ends with so many numbers, and labels are batch x label_dim. The
-// pipeline hands over one number for each sample: which line it is of. The numbers of all lines are kept beside it.
+// With label_dim above 1 (HashNet and others) a line ends with that many numbers, and labels are batch x label_dim. The
+// pipeline then returns the line's index as the label of a sample; a separate table holds the labels of all lines.
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
@@ -34,8 +34,8 @@ class ImageDataLayer : public PipelineLayer {
         param_(options.config.image_data_param()),
         rows_wanted_(param_.label_dim() > 1 && options.config.top_size() > 1) {
     if (rows_wanted_ && this->options().transform.augment.mix.on())
-      throw FieldError("image_data_param.label_dim", "mixed samples have shares of classes as their labels",
-                       "leave out transform_param.augment.mix, or label_dim");
+      throw FieldError("image_data_param.label_dim", "mixed samples need one class label each",
+                       "remove transform_param.augment.mix or label_dim");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -78,14 +78,14 @@ class ImageDataLayer : public PipelineLayer {
 
   const caffe::ImageDataParameter& param_;
   bool rows_wanted_;
-  std::unique_ptr<data::ImageList> list_;  ///< with labels of several numbers
-  DeviceMemory rows_;                      ///< these
-  Tensor numbers_;                         ///< of lines, for a batch
+  std::unique_ptr<data::ImageList> list_;  ///< null unless label_dim is above 1
+  DeviceMemory rows_;                      ///< labels of all lines
+  Tensor numbers_;                         ///< line indices of a batch
 };
 
 const RegisterLayer register_image_data({
     .name = "ImageData",
-    .help = "image files that a list names, and their labels",
+    .help = "image files from a list, and their labels",
     .options = "image_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

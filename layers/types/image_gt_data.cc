@@ -1,29 +1,30 @@
-// ImageGtData (MS-CNN): images, what the places of the branches of a net are to learn of them, and their objects.
-// Images and objects come from a window file (data/sources/object_file.h). Tops are
-//   images N x 3 x H x W, blue first, less mean_value
-//   for each branch labels N x 6 x h x w (common/branch_labels.h): the class, the centre of the object in x and y, its
+// ImageGtData (MS-CNN): images, the label maps of a detector's branches, and the objects in the images. Images and
+// objects come from a window file (data/sources/object_file.h). Tops are
+//   images N x 3 x H x W, BGR, minus mean_value
+//   for each branch labels N x 6 x h x w (common/branch_labels.h): the class, the x and y of the object's centre, its
 //     width and height, the overlap; h and w are H and W divided by downsample_rate, rounded
-//   with output_gt_boxes G x 7 x 1 x 1: number of the image in the batch, x1, y1, x2, y2, class, whether it is ignored.
-//     All objects of an image come in the file's order, those out of sight, too. MS-CNN has as many rows as there are
-//     objects; here they are N times the most that an image has, and rows without object follow, of class 0, ignored
+//   with output_gt_boxes G x 7 x 1 x 1: index of the image in the batch, x1, y1, x2, y2, class, whether it is ignored.
+//     All objects of an image come in the file's order, including those outside the crop. MS-CNN has one row per
+//     object. Here G is N times the largest number of objects in an image; unused rows come last, with class 0 and
+//     ignored
 //
-// An image is mirrored (transform_param.mirror) half of the time and brought to resize_width x resize_height, where
-// both are given. A sample shows the part of it, crop_width x crop_height, in whose middle a drawn object stands, or
-// any part where there is no object; its middle is up to 10 pixels off, and it never reaches beyond the image. With
-// do_multiple_scale half of the images are resized once more, so that the drawn object gets a side (the root of its
-// area) between min_scale and max_scale pixels (object_view.h); where an image becomes smaller than the sample it
-// stands near the middle, with 0 around it. All this is drawn in both phases, as MS-CNN does. min_scale and max_scale
-// have no effect without do_multiple_scale.
+// An image is mirrored (transform_param.mirror) with probability 1/2 and resized to resize_width x resize_height, if
+// both are set. A sample is a crop of crop_width x crop_height around a randomly drawn object, or a random crop if the
+// image has no objects. The crop's centre is jittered by up to 10 pixels, and the crop never extends beyond the image.
+// With do_multiple_scale half of the images are rescaled so that the drawn object's side (the root of its area) lies
+// between min_scale and max_scale pixels (object_view.h). An image smaller than the sample is placed near the middle,
+// padded with 0. As in MS-CNN, all of this is random in both phases. min_scale and max_scale have no effect without
+// do_multiple_scale.
 //
-// Objects are ignored where the file says so, where they are lower than min_gt_height or narrower than min_gt_width, a
-// pixel at the end included, or where their centre is out of sight. A place has the object that its template, field_w x
-// field_h, overlaps most, if that is more than fg_threshold; the class of an ignored one is 0 there. Overlap is 1 and
-// the rest 0 where there is no image or 0.4 of the template lie in ignored regions. An object that is nowhere so, but
-// overlaps a template by 0.2 or more, gets the place at its centre in that template's branch, unless another one is
-// there.
+// Objects are ignored if the file marks them so, if they are lower than min_gt_height or narrower than min_gt_width
+// (counting the last pixel), or if their centre lies outside the crop. A position is assigned the object with which its
+// template, field_w x field_h, has the largest overlap, if that exceeds fg_threshold; an ignored object yields class 0.
+// The overlap is 1 and all other values are 0 where the position lies outside the image, or where 0.4 of the template
+// lies in ignored regions. An object without a position that overlaps a template by 0.2 or more is assigned the
+// position at its centre in that template's branch, unless another object has it.
 //
-// Which image comes, and what is drawn for it, is a function of (seed, position). forward() reads the files itself:
-// the pipeline of other data layers has one label for a sample, and a crop that does not look at it.
+// The choice of the image and all draws for it are a function of (seed, position). forward() reads the files itself:
+// the pipeline of other data layers has one label per sample and crops independently of it.
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,7 @@ namespace cortado {
 
 namespace {
 
-constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // keeps these draws apart from others made with the same seed
+constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // separates these draws from others with the same seed
 constexpr uint32_t kMaxSide = 1 << 14, kMaxImages = 1 << 16, kLargestRate = 1 << 14;
 constexpr float kMaxScaling = 1024;
 constexpr int kNoise = 10;
@@ -60,12 +61,12 @@ struct ImageGtDataSize {
 
 uint32_t require_in(const std::string& field, uint32_t value, uint32_t least, uint32_t most) {
   if (value < least || value > most)
-    throw FieldError(kImageGtDataOwn + field, "it is " + std::to_string(value) + ", but must lie in [" +
+    throw FieldError(kImageGtDataOwn + field, "it is " + std::to_string(value) + ", but must be in [" +
                                                   std::to_string(least) + ", " + std::to_string(most) + "]");
   return value;
 }
 
-/// 0 x 0: images stay as they are.
+/// 0 x 0: images are not resized.
 ImageGtDataSize resize_of(const caffe::ImageGtDataParameter& param) {
   if (!param.has_resize_width() && !param.has_resize_height()) return {};
   return {int(require_in("resize_width", param.resize_width(), 1, kMaxSide)),
@@ -78,7 +79,7 @@ int sample_side(const std::string& name, uint32_t crop, int resize) {
   if (resize > 0 && int(crop) > resize)
     throw FieldError(kImageGtDataOwn + "crop_" + name,
                      "it is " + std::to_string(crop) + ", but resize_" + name + " is " + std::to_string(resize),
-                     "a sample is a part of the resized image");
+                     "set a crop no larger than the resized image");
   return int(crop);
 }
 
@@ -89,13 +90,13 @@ ImageGtDataSize sample_of(const caffe::ImageGtDataParameter& param, const ImageG
 
 std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, const ImageGtDataSize& sample) {
   const int count = param.downsample_rate_size();
-  if (count == 0) throw FieldError(kImageGtDataOwn + "downsample_rate", "it is missing", "give one for each branch");
+  if (count == 0) throw FieldError(kImageGtDataOwn + "downsample_rate", "it is missing", "set one for each branch");
   for (const auto& [given, name] : {std::pair(param.field_w_size(), "field_w"), {param.field_h_size(), "field_h"}})
     if (given != count)
       throw FieldError(
           kImageGtDataOwn + name,
-          "it is given " + std::to_string(given) + " times, but downsample_rate " + std::to_string(count) + " times",
-          "each branch has one");
+          "it has " + count_of(given, "value", "values") + ", but downsample_rate has " + std::to_string(count),
+          "set one for each branch");
   std::vector<ObjectBranch> branches;
   for (int i = 0; i < count; ++i) {
     const auto rate = float(require_in("downsample_rate", param.downsample_rate(i), 1, kLargestRate));
@@ -104,9 +105,9 @@ std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, 
     branch.width = int64_t(std::round(float(sample.width) / rate));
     branch.height = int64_t(std::round(float(sample.height) / rate));
     if (branch.width == 0 || branch.height == 0)
-      throw FieldError(kImageGtDataOwn + "downsample_rate", "a rate of " + std::to_string(param.downsample_rate(i)) +
-                                                                " leaves no place of " + std::to_string(sample.width) +
-                                                                " x " + std::to_string(sample.height) + " pixels");
+      throw FieldError(kImageGtDataOwn + "downsample_rate",
+                       "a rate of " + std::to_string(param.downsample_rate(i)) + " leaves no position of " +
+                           std::to_string(sample.width) + " x " + std::to_string(sample.height) + " pixels");
     branches.push_back(branch);
   }
   return branches;
@@ -119,19 +120,18 @@ ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
   if (scales.most < scales.least || scales.most > kMaxScaling * scales.least)
     throw FieldError(
         kImageGtDataOwn + "max_scale",
-        "it is " + std::to_string(param.max_scale()) + ", and min_scale " + std::to_string(param.min_scale()),
-        "they are the largest and the least side of an object in pixels, the one 1 to " + to_text(kMaxScaling) +
-            " times the other");
+        "it is " + std::to_string(param.max_scale()) + ", but min_scale is " + std::to_string(param.min_scale()),
+        "set the largest and the smallest side of an object in pixels, at a ratio of 1 to " + to_text(kMaxScaling));
   return scales;
 }
 
 void check_transform(const caffe::TransformationParameter& param) {
-  data::refuse_transforms_but({"mirror", "mean_value"}, param, "images are cut and resized by a rule of their own",
-                              "ImageGtData takes mirror and mean_value");
+  data::refuse_transforms_but({"mirror", "mean_value"}, param, "ImageGtData crops and resizes images itself",
+                              "use only mirror and mean_value");
   if (param.mean_value_size() != 0 && param.mean_value_size() != 1 && param.mean_value_size() != 3)
     throw FieldError("transform_param.mean_value",
                      std::to_string(param.mean_value_size()) + " mean values for images of 3 channels",
-                     "give one, or one for each channel");
+                     "set one, or one for each channel");
 }
 
 void mirror_image(data::Image& image) {
@@ -171,14 +171,14 @@ class ImageGtDataLayer : public RecordLayer {
   uint64_t seed_;
   std::optional<data::ObjectFile> file_;
   std::optional<data::ShuffledOrder> order_;
-  int64_t most_objects_ = 1;  ///< of an image
-  // Of the image that is being made into a sample:
+  int64_t most_objects_ = 1;  ///< in one image
+  // The image of the current sample:
   std::string path_;
   data::ImageFileReader reader_;
   data::ImageDecoder decoder_;
   data::Image image_, other_;
   bool mirrored_ = false;
-  float scale_x_ = 1, scale_y_ = 1;  ///< of resize_width and resize_height
+  float scale_x_ = 1, scale_y_ = 1;  ///< from resize_width and resize_height
   SampleObjects seen_ = {};
   std::vector<HostStage> stages_;  ///< per top
 };
@@ -194,21 +194,21 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
       open_data_(options.open_data),
       seed_(options.seed) {
   check_transform(transform_);
-  if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is not named");
+  if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is missing");
   require_in("batch_size", param_.batch_size(), 1, kMaxImages);
   if (param_.coord_num() != 4)
     throw FieldError(kImageGtDataOwn + "coord_num", "it is " + std::to_string(param_.coord_num()),
-                     "a box has 4 numbers");
+                     "set 4: a box has 4 coordinates");
   if (!(param_.fg_threshold() >= 0 && param_.fg_threshold() < 1))
     throw FieldError(kImageGtDataOwn + "fg_threshold",
-                     "it is " + to_text(param_.fg_threshold()) + ", but must lie in [0, 1)");
-  if (std::isnan(param_.min_gt_height())) throw FieldError(kImageGtDataOwn + "min_gt_height", "it is no number");
-  if (std::isnan(param_.min_gt_width())) throw FieldError(kImageGtDataOwn + "min_gt_width", "it is no number");
+                     "it is " + to_text(param_.fg_threshold()) + ", but must be in [0, 1)");
+  if (std::isnan(param_.min_gt_height())) throw FieldError(kImageGtDataOwn + "min_gt_height", "it is not a number");
+  if (std::isnan(param_.min_gt_width())) throw FieldError(kImageGtDataOwn + "min_gt_width", "it is not a number");
   const int tops = 1 + param_.downsample_rate_size() + int(param_.output_gt_boxes());
   if (options.config.top_size() != tops)
     throw FieldError(
         "top", "there are " + std::to_string(options.config.top_size()) + " tops, but must be " + std::to_string(tops),
-        "they are the images, the labels of each downsample_rate, and with output_gt_boxes the objects");
+        "list the images, the labels of each downsample_rate, and with output_gt_boxes the objects");
 }
 
 LayerShapes ImageGtDataLayer::infer(const std::vector<Shape>&) {
@@ -226,7 +226,7 @@ void ImageGtDataLayer::open() {
   for (const data::ObjectImage& image : file_->images) {
     most_objects_ = std::max(most_objects_, int64_t(image.objects.size()));
     if (most_objects_ * param_.batch_size() > kImageGtDataMostRows)
-      fail(image, "it has " + std::to_string(most_objects_) + " objects: too many for a batch", "");
+      fail(image, "it has " + std::to_string(most_objects_) + " objects, too many for a batch", "");
   }
   if (param_.shuffle()) order_.emplace(file_->images.size(), file_->images.size(), 1, seed_);
 }
@@ -245,7 +245,7 @@ void ImageGtDataLayer::fail(const data::ObjectImage& listed, const std::string& 
   throw Error(ExitCode::kData, mistake);
 }
 
-/// The image as it is before a part of it is taken.
+/// Reads the image, before it is cropped.
 void ImageGtDataLayer::read(const data::ObjectImage& listed, RandomStream& stream) {
   path_.assign(param_.root_folder()).append(listed.path);
   try {
@@ -257,7 +257,7 @@ void ImageGtDataLayer::read(const data::ObjectImage& listed, RandomStream& strea
   if (mirrored_) mirror_image(image_);
 }
 
-/// Brings the image to its size, and objects and regions with it.
+/// Resizes the image, and scales objects and regions with it.
 void ImageGtDataLayer::fit(const data::ObjectImage& listed) {
   const float width = float(image_.width);
   scale_x_ = scale_y_ = 1;
@@ -270,7 +270,7 @@ void ImageGtDataLayer::fit(const data::ObjectImage& listed) {
     fail(listed,
          "the image is " + std::to_string(image_.width) + " x " + std::to_string(image_.height) +
              ", smaller than crop_width x crop_height",
-         "give resize_width and resize_height, or a smaller crop");
+         "set resize_width and resize_height, or a smaller crop");
   const auto moved = [&](Box box) {
     if (mirrored_) box = {width - box.x1, box.y0, width - box.x0, box.y1};
     return Box{box.x0 * scale_x_, box.y0 * scale_y_, box.x1 * scale_x_, box.y1 * scale_y_};
@@ -297,7 +297,7 @@ ObjectView ImageGtDataLayer::draw_view(RandomStream& stream) const {
           view_axis(image_.height, sample_.height, y, factor, noise_y)};
 }
 
-/// Objects and regions to the pixels of the sample.
+/// Converts objects and regions to the coordinates of the sample.
 void ImageGtDataLayer::show(const ObjectView& view) {
   seen_.left = view.x.to, seen_.width = view.x.copied, seen_.top = view.y.to, seen_.height = view.y.copied;
   for (Box& region : seen_.regions) region = view.place(region);
@@ -311,7 +311,7 @@ void ImageGtDataLayer::show(const ObjectView& view) {
   }
 }
 
-/// The pixels of the view into 3 x height x width zeros.
+/// Copies the pixels of the view into 3 x height x width zeros.
 void ImageGtDataLayer::cut(const ObjectView& view, float* to) {
   if (view.x.length < image_.width || view.y.length < image_.height) {
     other_.resize(image_.channels, view.y.length, view.x.length);
@@ -333,7 +333,7 @@ void ImageGtDataLayer::cut(const ObjectView& view, float* to) {
   }
 }
 
-/// The objects of image n, each a row.
+/// Writes the objects of image n, one row each.
 void ImageGtDataLayer::write_rows(int64_t n, float* to) const {
   for (const SampleObject& object : seen_.objects) {
     const Box& box = object.box;
@@ -376,7 +376,7 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
 
 const RegisterLayer register_image_gt_data({
     .name = "ImageGtData",
-    .help = "images, what the places of a detector's branches are to learn of them, and their objects",
+    .help = "images, the label maps of a detector's branches, and the objects",
     .options = "image_gt_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

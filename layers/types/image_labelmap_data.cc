@@ -1,5 +1,5 @@
-// ImageLabelmapData: HED's images and maps of what is in them, edges or an object, which a list names, a line each.
-// What is 128 or more in a map is 1, all else 0. layers/common/data/pair_data_layer.h says the rest.
+// ImageLabelmapData: HED's images and binary maps (of edges or an object), one pair on each line of a list. Map values
+// of 128 or more become 1, all others 0. See layers/common/data/pair_data_layer.h.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/pair_data_layer.h"
@@ -16,7 +16,7 @@ std::unique_ptr<Layer> make_image_labelmap_data(const LayerOptions& options) {
 
 const RegisterLayer register_image_labelmap_data({
     .name = "ImageLabelmapData",
-    .help = "image files that a list names, and maps of 0 and 1 over them",
+    .help = "image files from a list, and their binary label maps",
     .options = "image_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

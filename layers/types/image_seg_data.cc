@@ -1,7 +1,7 @@
-// ImageSegData: DeepLab's images and images of labels, which a list names, a line each. Images smaller than the crop
-// are filled below and on the right, with the mean, and their labels with 255, which losses are told to ignore. With
-// has_label: false lines have an image alone, and all labels are 255. A third top tells the height and width of each
-// image as far as the crop shows them. layers/common/data/pair_data_layer.h says the rest.
+// ImageSegData: DeepLab's images and label images, one pair on each line of a list. Images smaller than the crop are
+// padded below and on the right: the images with the mean, the labels with 255, which losses should ignore
+// (ignore_label). With has_label: false a line has only an image, and all labels are 255. A third top holds the height
+// and width of each image within the crop. See layers/common/data/pair_data_layer.h.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/pair_data_layer.h"
@@ -18,7 +18,7 @@ std::unique_ptr<Layer> make_image_seg_data(const LayerOptions& options) {
 
 const RegisterLayer register_image_seg_data({
     .name = "ImageSegData",
-    .help = "image files that a list names, images of their labels, and the images' sizes",
+    .help = "image files from a list, their label images, and the image sizes",
     .options = "image_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

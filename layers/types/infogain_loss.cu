@@ -1,7 +1,7 @@
 // InfogainLoss: p = softmax(x), loss = -sum over rows of sum over classes k of H[label][k] log(max(p[k], 1e-20)) /
-// normalizer. H, classes x classes, is the third bottom or lies in the file `source`; with H the identity this is
-// SoftmaxWithLoss. dx = dy (p sum of H[label] - H[label]) / normalizer, as if the floor were not there. The frame,
-// layers/common/losses/softmax_loss.h, says the rest.
+// normalizer. H, classes x classes, is the third bottom or is read from the file `source`; with H = identity this is
+// SoftmaxWithLoss. dx = dy (p sum of H[label] - H[label]) / normalizer, ignoring the floor of 1e-20. See
+// layers/common/losses/softmax_loss.h for the shared parts.
 
 #include <cmath>
 
@@ -71,22 +71,22 @@ class InfogainLossLayer : public SoftmaxLoss {
 
   const caffe::InfogainLossParameter& infogain_;
   bool opens_source_;
-  std::vector<float> source_;  ///< H from the file
-  DeviceMemory matrix_;        ///< the same where the context computes
+  std::vector<float> source_;  ///< H, read from the file
+  DeviceMemory matrix_;        ///< H in device memory
 };
 
 InfogainLossLayer::InfogainLossLayer(const LayerOptions& layer)
     : SoftmaxLoss(layer), infogain_(layer.config.infogain_loss_param()), opens_source_(layer.open_data) {
   const bool third = layer.config.bottom_size() > 2;
   if (!third && !infogain_.has_source())
-    throw FieldError("infogain_loss_param", "there is no infogain matrix",
-                     "name its file in source, or give it as a third bottom");
+    throw FieldError("infogain_loss_param", "the infogain matrix is missing",
+                     "set source to its file, or add it as a third bottom");
   if (third && infogain_.has_source())
     throw FieldError("infogain_loss_param.source", "source contradicts the third bottom, which is the infogain matrix",
-                     "give one of them");
+                     "remove one of them");
   if (options().label_smoothing() != 0)
     throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
-                     "the rows of the infogain matrix can say the same");
+                     "put the smoothing into the rows of the infogain matrix");
   refuse_fields(options(), "loss_param", {"class_weight", "class_weighting", "weight_by_label_freqs"},
                 "multiply the rows of the infogain matrix by the weights");
 }
@@ -97,7 +97,7 @@ void InfogainLossLayer::check_matrix(const Shape& h, const std::string& field) c
   throw FieldError(field,
                    "the infogain matrix has " + std::to_string(h.count()) + " values (" + h.str() +
                        "), but there are " + n + " classes",
-                   "it holds " + n + " x " + n);
+                   "set a matrix of " + n + " x " + n);
 }
 
 LayerShapes InfogainLossLayer::infer(const std::vector<Shape>& x) {

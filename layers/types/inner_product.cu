@@ -1,11 +1,11 @@
-// InnerProduct: y = x w^T + bias. x is seen as a matrix: the axes from `axis` on are flattened into its columns, those
-// before are its rows and stay y's first axes. w is outputs x inputs, or inputs x outputs with `transpose`.
+// InnerProduct: y = x w^T + bias. x is a matrix: the axes from `axis` on are flattened into its columns; the axes
+// before are its rows and the first axes of y. w is outputs x inputs, or inputs x outputs with `transpose`.
 //
-// It takes over a ReLU behind it. Backward then begins with dy = 0 wherever y is 0, in dy's own memory. In a frozen net
-// it folds what multiplies and shifts its outputs into w.
+// It fuses a following ReLU. Backward then starts by setting dy to 0 wherever y is 0, in place. In a frozen net it
+// folds a following per-channel scale and shift into w and the bias.
 //
-// With scales in quantization_param it computes on 8-bit integers where the graph says so: its rows are the places of
-// one image, convolved by 1 x 1 (kernels/quantized_conv.h).
+// With scales in quantization_param it computes on 8-bit integers where the graph requests it: its rows are the
+// positions of one image, convolved by 1 x 1 (kernels/quantized_conv.h).
 
 #include "core/error.h"
 #include "kernels/inner_product.h"
@@ -29,10 +29,10 @@ class InnerProductLayer : public Layer {
     if (options_.num_output() == 0)
       throw FieldError(options_.has_num_output() ? path + ".num_output" : path,
                        options_.has_num_output() ? "num_output is 0" : "num_output is missing",
-                       "give the number of outputs");
+                       "set the number of outputs");
     if (options_.relu() && options_.negative_slope() != 0)
-      throw FieldError(path + ".negative_slope", "a slope within an inner product is not available",
-                       "write a ReLU layer with this negative_slope behind it");
+      throw FieldError(path + ".negative_slope", "InnerProduct does not support a negative slope",
+                       "add a ReLU layer with this negative_slope after it");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -148,11 +148,11 @@ class InnerProductLayer : public Layer {
   const caffe::InnerProductParameter& options_;
   const caffe::QuantizationParameter& quantization_;
   bool outputs_are_channels_ = true;
-  kernels::Activation activation_;  ///< its own, or taken over
+  kernels::Activation activation_;  ///< its own, or of a fused layer
   LinearWeights weights_;
   kernels::InnerProductRequest product_;
   std::unique_ptr<kernels::InnerProduct> kernel_;
-  std::unique_ptr<kernels::Conv> quantized_;  ///< instead, on integers
+  std::unique_ptr<kernels::Conv> quantized_;  ///< replaces kernel_ for 8-bit integers
 };
 
 const RegisterLayer register_inner_product({

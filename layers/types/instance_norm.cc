@@ -1,5 +1,5 @@
-// InstanceNorm: each channel of each sample brought to mean 0 and variance 1; with `affine` a learned factor and term
-// for each channel. It is a GroupNorm with a group for each channel. Unlike MVN it adds eps to the variance.
+// InstanceNorm: normalizes each channel of each sample to mean 0 and variance 1; with `affine`, a learned scale and
+// bias for each channel follow. It is a GroupNorm with one channel per group. Unlike MVN it adds eps to the variance.
 
 #include "layers/registry.h"
 #include "layers/types/group_norm.h"
@@ -14,7 +14,7 @@ std::unique_ptr<Layer> make_instance_norm(const LayerOptions& options) {
 
 const RegisterLayer register_instance_norm({
     .name = "InstanceNorm",
-    .help = "each channel of each sample brought to mean 0 and variance 1",
+    .help = "normalizes each channel of each sample to mean 0 and variance 1",
     .options = "instance_norm_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

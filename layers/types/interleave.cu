@@ -1,7 +1,7 @@
-// Interleave: joins tensors of one shape by their channels, in turn: the first channel of each, the second of each and
-// so on. It is a Concat with a ShuffleChannel of as many groups as there are bottoms behind it, as ShuffleNet's units
-// end with, in one pass over memory (graph/passes/fuse_concat_shuffle.cc). Backward hands each bottom its channels of
-// dy.
+// Interleave: concatenates tensors of one shape along the channels, in turn: the first channel of each, the second of
+// each and so on. It replaces a Concat followed by a ShuffleChannel with as many groups as bottoms, the end of
+// ShuffleNet's units, by one pass over memory (graph/passes/fuse_concat_shuffle.cc). Backward copies to each bottom its
+// channels of dy.
 
 #include "layers/common/loops/strips.h"
 #include "layers/common/shape_rules.h"
@@ -42,13 +42,13 @@ class InterleaveLayer : public Layer {
 
  private:
   static Strips channels_of(const Tensor& part) { return {part.shape().count(0, 2), part.shape().count(2)}; }
-  /// From a part's channel to its next one in the whole.
+  /// Stride in y between consecutive channels of one bottom.
   static int64_t pitch(const Tensor& whole, size_t parts) { return int64_t(parts) * whole.shape().count(2); }
 };
 
 const RegisterLayer register_interleave({
     .name = type_names::kInterleave,
-    .help = "joins tensors of one shape by their channels, in turn",
+    .help = "concatenates tensors of one shape along the channels, in turn",
     .options = "",
     .min_bottoms = 2,
     .max_bottoms = -1,

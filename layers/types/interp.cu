@@ -1,9 +1,9 @@
-// Interp: bilinear resizing whose corners are the corners of x: along an axis, y[i] lies at i (in - 1) / (out - 1) of
-// x, and has a share of the two elements around that place. dx gathers its shares.
+// Interp: bilinear resizing with aligned corners: along an axis, y[i] is interpolated at i (in - 1) / (out - 1) of x
+// from the two elements around that position. Backward gathers the weighted gradients for each element of dx.
 //
-// The size of y: height and width; or (in - 1) / shrink_factor + 1, rounded down, and of that, or of x, in + (in - 1)
-// (zoom_factor - 1); or that of a second bottom, whose values do not matter. pad_beg and pad_end, never above 0, cut x
-// first. Axes that x lacks at the end have an extent of 1.
+// The size of y is height and width; or (in - 1) / shrink_factor + 1, rounded down, and of that, or of x, in + (in - 1)
+// (zoom_factor - 1); or that of a second bottom, whose values are ignored. pad_beg and pad_end, never above 0, crop x
+// first. Missing trailing axes of x have an extent of 1.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -15,15 +15,15 @@ namespace cortado {
 
 namespace {
 
-/// One axis: x has `whole` elements, of which `in` from `start` on are seen.
+/// One axis: x has `whole` elements, of which `in` from `start` on are used.
 struct InterpSide {
   int64_t whole, start, in, out;
 
-  /// Of the way of y through x: `step()` over `length()` for each element.
+  /// The position in x advances by `step()` / `length()` for each element of y.
   CORTADO_HD int64_t step() const { return in - 1; }
   CORTADO_HD int64_t length() const { return out > 1 ? out - 1 : 1; }
 
-  /// The elements of y that have a share of element `at` of what is seen.
+  /// The elements of y that depend on element `at` of the cropped x.
   CORTADO_HD int64_t first(int64_t at) const { return at == 0 || step() == 0 ? 0 : (at - 1) * length() / step() + 1; }
   CORTADO_HD int64_t end(int64_t at) const {
     if (step() == 0) return out;
@@ -36,7 +36,7 @@ struct InterpSide {
   }
 };
 
-/// Where element `place` of y lies: between `low` and `high`, `share` of the way.
+/// The source of element `place` of y: between `low` and `high`, at fraction `share`.
 struct InterpBetween {
   int64_t low, high;
   float share;
@@ -50,7 +50,7 @@ struct InterpBetween {
   }
 };
 
-/// Both tensors as images of places, each `lanes` channels wide. Rows are those along w where lanes is 1, else places.
+/// Both tensors as images whose pixels have `lanes` channels. A row runs along w if lanes is 1, else over one pixel.
 struct InterpImages {
   InterpSide h, w;
   int64_t lanes;
@@ -121,8 +121,8 @@ class InterpLayer : public Layer {
     if (param_.has_width()) refuse_below(1, param_.width(), "width");
     for (const bool begin : {true, false})
       if ((begin ? param_.pad_beg() : param_.pad_end()) > 0)
-        throw FieldError(path(begin ? "pad_beg" : "pad_end"), "only what is not above 0 is possible: it cuts x",
-                         "a Pooling or Convolution can pad");
+        throw FieldError(path(begin ? "pad_beg" : "pad_end"), "it must not be above 0: it crops x",
+                         "use a Pooling or Convolution layer to pad");
     check_one_way(options.config.bottom_size() > 1);
   }
 
@@ -165,7 +165,7 @@ class InterpLayer : public Layer {
                        "it must be at least " + std::to_string(least));
   }
 
-  /// Axes that are missing at the end have an extent of 1, as in Caffe's old blobs.
+  /// Missing trailing axes have an extent of 1, as in Caffe's legacy blobs.
   static Shape of_four_axes(const Shape& shape, size_t bottom) {
     if (shape.axes() > 4)
       throw FieldError(entry("bottom", int64_t(bottom)),
@@ -180,22 +180,21 @@ class InterpLayer : public Layer {
 
   void check_one_way(bool by_bottom) const {
     if (param_.has_height() != param_.has_width())
-      throw FieldError(path(param_.has_height() ? "height" : "width"), "only one side is given",
-                       "give height and width");
+      throw FieldError(path(param_.has_height() ? "height" : "width"), "only one side is set", "set height and width");
     if (by_size() && by_factors())
       throw FieldError(path("height"), "height and width contradict shrink_factor and zoom_factor",
-                       "give one of the two");
+                       "remove one of the two");
     if (by_bottom && (by_size() || by_factors()))
       throw FieldError(path(by_size()                  ? "height"
                             : param_.has_zoom_factor() ? "zoom_factor"
                                                        : "shrink_factor"),
-                       "the size contradicts the second bottom, which is there to tell it", "leave out one of the two");
+                       "the size contradicts the second bottom, which also sets it", "remove one of the two");
     if (!by_bottom && !by_size() && !by_factors())
       throw FieldError(path(""), "the size of the top is missing",
-                       "write height and width, or zoom_factor, shrink_factor, or a second bottom of that size");
+                       "set height and width, zoom_factor or shrink_factor, or add a second bottom of that size");
   }
 
-  /// What pad_beg and pad_end leave of an axis.
+  /// The extent of an axis after cropping by pad_beg and pad_end.
   InterpSide seen(const Shape& x, int axis) const {
     const int64_t in = x[axis] + param_.pad_beg() + param_.pad_end();
     if (in < 1)
@@ -225,7 +224,7 @@ class InterpLayer : public Layer {
 
 const RegisterLayer register_interp({
     .name = "Interp",
-    .help = "bilinear resizing, corner to corner",
+    .help = "bilinear resizing with aligned corners",
     .options = "interp_param",
     .min_bottoms = 1,
     .max_bottoms = 2,

@@ -1,5 +1,5 @@
 // L1Loss: y = sum of |x0 - x1| / N, N being the extent of axis 0 alone.
-// dx0 = dy sign(x0 - x1) / N, 0 where they are equal, and dx1 = -dx0: both bottoms learn.
+// dx0 = dy sign(x0 - x1) / N, 0 where they are equal, and dx1 = -dx0: both bottoms get a gradient.
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// LabelsequenceAccuracy: the share of sequences for which the labels of the best path
-// (layers/common/losses/best_path.h) of scores N x T x C are those of bottom[1], as crnn.caffe has it.
+// LabelsequenceAccuracy: the fraction of sequences whose best-path labels (layers/common/losses/best_path.h) of scores
+// N x T x C equal those of bottom[1], as in crnn.caffe.
 
 #include "core/error.h"
 #include "layers/common/losses/best_path.h"
@@ -16,7 +16,8 @@ class LabelsequenceAccuracyLayer : public BestPathLayer {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     const std::string field = "labelsequence_accuracy_param.blank_label";
-    if (param_.blank_label() < 0) throw FieldError(field, "blank_label is negative", "it is a class");
+    if (param_.blank_label() < 0)
+      throw FieldError(field, "blank_label is negative", "set the index of the blank class");
     return infer_paths(x, /*steps_first=*/false, param_.blank_label(), field);
   }
 
@@ -28,7 +29,7 @@ class LabelsequenceAccuracyLayer : public BestPathLayer {
 
 const RegisterLayer register_labelsequence_accuracy({
     .name = "LabelsequenceAccuracy",
-    .help = "the share of sequences whose labels are all right",
+    .help = "the fraction of sequences whose labels are all correct",
     .options = "labelsequence_accuracy_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,8 +1,8 @@
 // LayerNorm: n = (x - mean) / sqrt(variance + eps), mean and variance being those of all elements from `axis` on, and
-// y = n g + b with a factor and a term for each of these elements; without `affine` y = n.
+// y = n g + b with a learned scale and bias for each of these elements; without `affine` y = n.
 //   h = dy g
 //   dx = (h - mean(h) - n mean(h n)) / sqrt(variance + eps),   dg = sum of dy n,   db = sum of dy
-// n is computed again from x, so that only two numbers for each row are kept.
+// Backward recomputes n from x, so only two numbers per row are stored.
 
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace cortado {
 
 namespace {
 
-/// The rows, their statistics and factors; g and b null: 1 and 0.
+/// The rows, their statistics, scale and bias; null g and b mean 1 and 0.
 struct Rows {
   const float *mean, *factor, *g, *b;
   int64_t width;
@@ -35,7 +35,7 @@ struct LayerNormForward {
   }
 };
 
-/// h, a share of it.
+/// Part of the sum of h.
 template <typename T>
 struct MeanOfH {
   const T* dy;
@@ -46,7 +46,7 @@ struct MeanOfH {
   }
 };
 
-/// h n, a share of it.
+/// Part of the sum of h n.
 template <typename T>
 struct MeanOfHn {
   const T *x, *dy;
@@ -69,7 +69,7 @@ struct LayerNormBackward {
   }
 };
 
-/// What row k adds to the gradient of factor i.
+/// The contribution of row k to the gradient of scale i.
 template <typename T>
 struct FactorTerm {
   const T *x, *dy;
@@ -114,7 +114,7 @@ class LayerNormLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    // The weights first: dx may lie in dy's memory.
+    // The weights first: dx may overwrite dy.
     if (options_.affine) weights_backward(context, io);
     if (!io.dx[0]) return;
     float *mean_h = static_cast<float*>(io.scratch), *mean_hn = mean_h + rows_;
@@ -150,7 +150,7 @@ class LayerNormLayer : public Layer {
 
 const RegisterLayer register_layer_norm({
     .name = "LayerNorm",
-    .help = "all elements from one axis on brought to mean 0 and variance 1, with learned factors and terms",
+    .help = "normalizes all elements from one axis on to mean 0 and variance 1, with a learned scale and bias",
     .options = "layer_norm_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -1,5 +1,5 @@
 // Log: y = log_base(shift + scale x) = factor ln(shift + scale x) with factor = 1 / ln base. Base -1 means e.
-// dx = dy factor scale / (shift + scale x). It runs in padded blocks where f(0) = 0: shift = 1.
+// dx = dy factor scale / (shift + scale x). It runs on padded blocks where f(0) = 0: shift = 1.
 
 #include <cmath>
 
@@ -31,12 +31,12 @@ struct LogBackward {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * (factor * scale / (shift + scale * x[i])); }
 };
 
-/// 1 / ln base. Throws FieldError where there is none.
+/// 1 / ln base. Throws FieldError for an invalid base.
 float factor_of_base(float base) {
   if (base == -1) return 1;
   if (!(base > 0) || base == 1 || std::isinf(base))
     throw FieldError("log_param.base", "base is " + to_text(base) + ", but must be above 0, finite and not 1",
-                     "leave it out, or write -1, for e");
+                     "remove it, or set -1, for e");
   return 1 / std::log(base);
 }
 

@@ -1,5 +1,5 @@
-// LogSoftmax: the logarithm of Softmax along an axis, y = x - max - log(sum of e^(x - max)). No probability is computed
-// on the way, so one that is too small for a float still has a finite logarithm.
+// LogSoftmax: the logarithm of Softmax along an axis, y = x - max - log(sum of e^(x - max)). It does not compute the
+// probabilities, so one that underflows a float still has a finite logarithm.
 //   dx = dy - e^y (sum of dy)
 
 #include "core/half.h"
@@ -50,7 +50,7 @@ struct LogSoftmaxBackward {
 class LogSoftmaxLayer : public Layer {
  public:
   explicit LogSoftmaxLayer(const LayerOptions& options) : options_(options.config.softmax_param()) {
-    refuse_fields(options_, "softmax_param", {"pos_cid", "pos_mult"}, "WeightedSoftmaxWithLoss has it");
+    refuse_fields(options_, "softmax_param", {"pos_cid", "pos_mult"}, "use WeightedSoftmaxWithLoss");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -86,12 +86,12 @@ class LogSoftmaxLayer : public Layer {
  private:
   const caffe::SoftmaxParameter& options_;
   SoftmaxRows rows_ = {};
-  int64_t count_ = 0;  ///< of rows
+  int64_t count_ = 0;  ///< number of rows
 };
 
 const RegisterLayer register_log_softmax({
     .name = "LogSoftmax",
-    .help = "logarithms of the probabilities that Softmax gives, finite however small these are",
+    .help = "the logarithm of Softmax, finite however small the probabilities are",
     .options = "softmax_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

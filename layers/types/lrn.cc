@@ -1,6 +1,6 @@
-// LRN: local response normalisation, y = x / (k + alpha / n * sum of x^2 over n neighbours)^beta. Neighbours are
-// local_size channels, or local_size x local_size places of the same channel; there, as in Caffe, k counts as 1.
-// Values outside are zero.
+// LRN: local response normalization, y = x / (k + alpha / n * sum of x^2 over n neighbours)^beta. Neighbours are
+// local_size channels, or local_size x local_size positions of the same channel; there, as in Caffe, k is 1.
+// Values outside x are zero.
 
 #include "kernels/lrn.h"
 
@@ -17,7 +17,7 @@ class LrnLayer : public Layer {
     if (options_.local_size() % 2 == 0)
       throw FieldError("lrn_param.local_size",
                        "local_size is " + std::to_string(options_.local_size()) + ", but must be odd",
-                       "as many neighbours lie on either side");
+                       "set an odd size: the window is centred");
     if (options_.local_size() > INT32_MAX)
       throw FieldError("lrn_param.local_size",
                        "local_size is " + std::to_string(options_.local_size()) + ", which is too large");
@@ -69,7 +69,7 @@ class LrnLayer : public Layer {
 
 const RegisterLayer register_lrn({
     .name = "LRN",
-    .help = "divides by the strength of the neighbours, across channels or within one",
+    .help = "local response normalization, across channels or within one",
     .options = "lrn_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -1,12 +1,12 @@
-// LSTM: a recurrent layer (recurrent.h) with cells c, whose units are those of lstm_gates.h, and y = h.
-// Weights: W_x, b, W_s with a static input, W_h; each of the four gates is num_output of their rows.
+// LSTM: a recurrent layer (recurrent.h) with cells c, gates as in lstm_gates.h, and y = h.
+// Weights: W_x, b, W_s with a static input, W_h; each of the four gates has num_output of their rows.
 //
-// Lstm: the same units as junhyukoh's fork, and after it CTPN's, has them. Weights: W_x, W_h, b. x is T x N x I, or,
-// with another number of axes than three or with batch_size, TN x ..., N being batch_size; y is T x N x num_output or
-// TN x num_output. The second bottom `clip`, one for each step and sequence, is LSTM's cont, and with it the state goes
-// on from pass to pass; without it each pass begins its sequences. clipping_threshold bounds each gradient of a gate's
-// sum, before it goes on to the weights, to x and to the step before. Unlike the fork's, the gradient of W_h leaves out
-// the states that clip = 0 forgets.
+// Lstm: the same units as in junhyukoh's fork and in CTPN's. Weights: W_x, W_h, b. x is T x N x I, or, with another
+// number of axes than three or with batch_size, TN x ..., N being batch_size; y is T x N x num_output or TN x
+// num_output. The second bottom `clip`, one value for each step and sequence, is LSTM's cont; with it the state
+// persists from pass to pass, without it each pass starts new sequences. clipping_threshold bounds each gradient of a
+// gate's pre-activation before it propagates to the weights, to x and to the step before. Unlike the fork's, the
+// gradient of W_h excludes the states that clip = 0 resets.
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
@@ -19,10 +19,10 @@ namespace cortado {
 
 namespace {
 
-// Always inline: only within its loop does a unit become vector instructions, and it is too large to be taken there
-// wherever for_each_channel repeats it.
+// Always inline: the compiler vectorizes a unit only within its loop, and the unit is too large to be inlined there by
+// default at every use in for_each_channel.
 
-/// Element i, of lane n, leaves in a what the gates let through.
+/// Element i, of lane n; stores the gate activations in a.
 struct LstmUnit {
   RecurrentStep s;
   int64_t units;
@@ -82,7 +82,7 @@ class LstmLayer : public RecurrentLayer {
   }
 };
 
-/// junhyukoh's.
+/// The layer of junhyukoh's fork.
 class SmallLstmLayer : public LstmLayer {
  public:
   explicit SmallLstmLayer(const LayerOptions& options)
@@ -90,9 +90,9 @@ class SmallLstmLayer : public LstmLayer {
         param_(options.config.lstm_param()) {
     weights_ = {.x = 0, .bias = 2, .h = 1};
     if (!(param_.clipping_threshold() >= 0))
-      throw FieldError("lstm_param.clipping_threshold", "the threshold must not be negative", "0 is no limit");
+      throw FieldError("lstm_param.clipping_threshold", "the threshold must not be negative", "set 0 for no limit");
     if (param_.batch_size() == 0)
-      throw FieldError("lstm_param.batch_size", "batch_size is 0", "give the number of sequences");
+      throw FieldError("lstm_param.batch_size", "batch_size is 0", "set the number of sequences");
   }
 
  protected:
@@ -104,12 +104,12 @@ class SmallLstmLayer : public LstmLayer {
       lanes_ = param_.batch_size(), steps_ = x[0][0] / lanes_, inputs_ = x[0].count(1);
     }
     if (steps_ == 0 || lanes_ == 0)
-      throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": there is no step of a sequence");
+      throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", which has no steps");
     if (x.size() > 1 && x[1].count() != steps_ * lanes_)
       throw FieldError("bottom[1]",
                        "its shape is " + x[1].str() + ", but there are " + std::to_string(steps_) + " steps of " +
                            count_of(lanes_, "sequence", "sequences"),
-                       "clip has one value for each of them: 0 where a sequence begins, 1 where it goes on");
+                       "clip needs one value for each of them: 0 where a sequence starts, 1 where it continues");
   }
 
   Shape output_shape(const std::vector<Shape>& x) const override {
@@ -131,7 +131,7 @@ class SmallLstmLayer : public LstmLayer {
     return recurrent;
   }
 
-  /// Whether steps and sequences have an axis each.
+  /// Whether steps and sequences have separate axes.
   bool apart(const Shape& x) const { return x.axes() == 3 && !param_.has_batch_size(); }
 
   void require_rows(const Shape& x) const {
@@ -139,7 +139,7 @@ class SmallLstmLayer : public LstmLayer {
       throw FieldError("bottom[0]",
                        "its shape is " + x.str() + "; steps of " +
                            count_of(param_.batch_size(), "sequence", "sequences") + " lie along its first axis",
-                       "lstm_param.batch_size is the number of sequences: a divisor of the first extent");
+                       "set lstm_param.batch_size to the number of sequences, a divisor of the first extent");
   }
 
   const caffe::LSTMParameter& param_;
@@ -159,7 +159,7 @@ const RegisterLayer register_lstm({
 
 const RegisterLayer register_small_lstm({
     .name = "Lstm",
-    .help = "long short-term memory over whole sequences, as junhyukoh's fork has it",
+    .help = "long short-term memory over whole sequences, as in junhyukoh's fork",
     .options = "lstm_param",
     .min_bottoms = 1,
     .max_bottoms = 2,

@@ -1,6 +1,6 @@
-// LSTMUnit: one step of an LSTM's units (lstm_gates.h), for nets that unroll their recurrence by hand. Bottoms: c of
-// the step before, 1 x N x D; the sums for the gates, 1 x N x 4D; cont, 1 x N. Tops: c and h, 1 x N x D. LSTM is the
-// same over whole sequences, with its products.
+// LSTMUnit: one step of an LSTM's units (lstm_gates.h), for nets that unroll their recurrence explicitly. Bottoms: c of
+// the step before, 1 x N x D; the pre-activations of the gates, 1 x N x 4D; cont, 1 x N. Tops: c and h, 1 x N x D. LSTM
+// does the same over whole sequences, including its matrix products.
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
@@ -25,7 +25,7 @@ struct LstmUnitForward {
   }
 };
 
-/// Gradients that do not arrive, and those that are not wanted, are null.
+/// Gradients that are missing, and those that are not needed, are null.
 struct LstmUnitBackward {
   const float *c, *sums, *cont, *c_next, *dc_next, *dh;
   float *dc, *dsums;
@@ -48,10 +48,10 @@ class LstmUnitLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override {
     const Shape& c = x[0];
     if (c.axes() != 3 || c[0] != 1)
-      throw FieldError("bottom[0]", "its shape is " + c.str() + "; the state is 1 x sequences x units");
+      throw FieldError("bottom[0]", "its shape is " + c.str() + "; the state needs 1 x sequences x units");
     if (x[1] != Shape{1, c[1], checked_mul(4, c[2])})
       throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but the state is " + c.str(),
-                       "for each unit there are four sums: 1 x sequences x 4 units");
+                       "set 1 x sequences x 4 units: four pre-activations for each unit");
     if (x[2] != Shape{1, c[1]})
       throw FieldError("bottom[2]", "its shape is " + x[2].str() + "; cont is " + Shape{1, c[1]}.str());
     lanes_ = c[1], units_ = c[2];
@@ -87,7 +87,7 @@ class LstmUnitLayer : public Layer {
 
 const RegisterLayer register_lstm_unit({
     .name = "LSTMUnit",
-    .help = "one step of an LSTM's units, of sums that other layers made",
+    .help = "one step of an LSTM's units, from pre-activations",
     .options = "",
     .min_bottoms = 3,
     .max_bottoms = 3,

@@ -1,6 +1,6 @@
-// MatMul: y = alpha op(a) op(b), a product of matrices for each index of the leading axes. The last two axes of a
-// bottom are its matrix, op() transposes it where told. Leading axes are the same for both; a bottom with two axes
-// alone is one matrix for all of them, and its gradient is their sum. Nothing else is broadcast.
+// MatMul: y = alpha op(a) op(b), a matrix product for each index of the leading axes. The last two axes of a bottom are
+// its matrix; op() transposes it if transpose_a or transpose_b is set. Leading axes must be equal. A bottom with only
+// two axes is one matrix for all of them, and its gradient is their sum. There is no other broadcasting.
 //   d op(a) = alpha dy op(b)^T,   d op(b) = alpha op(a)^T dy
 
 #include "kernels/matmul.h"
@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// Extents of op(a) x op(b), m x k by k x n, and how far apart the matrices of each operand lie: 0 where all use one.
+/// Extents of op(a) x op(b), m x k by k x n, and the stride between the matrices of each operand; 0 if it has only one.
 struct Batch {
   int64_t count = 0, m = 0, n = 0, k = 0;
   int64_t step_a = 0, step_b = 0;
@@ -57,16 +57,16 @@ LayerShapes MatMulLayer::infer(const std::vector<Shape>& x) {
   const int a = x[0].axes() - 2, b = x[1].axes() - 2;
   if (a > 0 && b > 0 && leading(x[0]) != leading(x[1]))
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
-                     "the axes before the last two are the same, or one bottom has two axes alone");
+                     "make all axes but the last two equal, or pass one bottom with only two axes");
   const bool ta = options_.transpose_a(), tb = options_.transpose_b();
   const int64_t inner = x[1][tb ? b + 1 : b];
   batch_.m = x[0][ta ? a + 1 : a], batch_.k = x[0][ta ? a : a + 1], batch_.n = x[1][tb ? b : b + 1];
   if (inner != batch_.k)
     throw FieldError("bottom[1]",
                      "its matrices have " + std::to_string(inner) + " rows (" + x[1].str() +
-                         "), but those of bottom[0] " + std::to_string(batch_.k) + " columns (" + x[0].str() + ")" +
-                         (ta || tb ? ", once transposed" : ""),
-                     "transpose_a and transpose_b exchange the last two axes");
+                         "), but those of bottom[0] have " + std::to_string(batch_.k) + " columns (" + x[0].str() +
+                         ")" + (ta || tb ? ", after the transpose" : ""),
+                     "set transpose_a or transpose_b to swap the last two axes");
   const Shape& longer = a >= b ? x[0] : x[1];
   std::vector<int64_t> y = leading(longer);
   batch_.count = Shape(y).count();
@@ -87,7 +87,7 @@ kernels::MatMulRequest MatMulLayer::product(DType type) const {
           .alpha = options_.alpha()};
 }
 
-/// The products that the gradient of a (0) or b (1) is made of.
+/// The matrix products of the gradient of a (0) or b (1).
 kernels::MatMulRequest MatMulLayer::gradient(int which, DType type) const {
   const auto& [count, m, n, k, step_a, step_b] = batch_;
   const bool ta = transposed(0), tb = transposed(1);
@@ -135,7 +135,7 @@ void MatMulLayer::backward(Context& context, const Operands& io) {
 
 const RegisterLayer register_matmul({
     .name = "MatMul",
-    .help = "the product of two bottoms' matrices, which are their last two axes",
+    .help = "the matrix product of two bottoms over their last two axes",
     .options = "matmul_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,7 +1,7 @@
-// MemoryData: a batch and its labels out of the user's memory. Programs that use a net as a function (net/predictor.h,
-// `cortado infer`) fills the tops like those of an Input layer (net/inputs.h makes one of it), in batches of any size;
-// Caffe wants multiples of batch_size. transform_param does not apply: arrays are taken as they are, as Caffe's Reset()
-// does. A third top is DeepLab's: the height and width of each image.
+// MemoryData: a batch and its labels from the user's memory. Programs that use a net as a function (net/predictor.h,
+// `cortado infer`) fill the tops like those of an Input layer (net/inputs.h converts it to one), in batches of any
+// size; Caffe requires multiples of batch_size. transform_param does not apply: arrays are used unchanged, as in
+// Caffe's Reset(). A third top is DeepLab's: the height and width of each image.
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
@@ -18,8 +18,8 @@ class MemoryDataLayer : public Layer {
     const caffe::MemoryDataParameter& param = options.config.memory_data_param();
     const auto extent = [](const std::string& field, uint32_t value) {
       if (value == 0)
-        throw FieldError("memory_data_param." + field, field + " is not given, or 0",
-                         "write memory_data_param { batch_size: 1 channels: 3 height: 224 width: 224 }");
+        throw FieldError("memory_data_param." + field, field + " is missing or 0",
+                         "set memory_data_param { batch_size: 1 channels: 3 height: 224 width: 224 }");
       return int64_t(value);
     };
     shape_ = {extent("batch_size", param.batch_size()), extent("channels", param.channels()),
@@ -38,7 +38,7 @@ class MemoryDataLayer : public Layer {
   void forward(Context&, const Operands&) override {
     throw Error(ExitCode::kUsage,
                 "layer '" + name_ + "' (MemoryData) has no data: its batches come from a program's memory",
-                "feed it by `cortado infer --input`, or by Predictor; for training, use a Data or ImageData layer");
+                "use `cortado infer --input` or Predictor; for training, use a Data or ImageData layer");
   }
 
   LayerRoles roles() override { return {.needs_host = true}; }
@@ -59,7 +59,7 @@ std::vector<Shape> memory_shapes(const caffe::LayerParameter& layer) {
 
 const RegisterLayer register_memory_data({
     .name = "MemoryData",
-    .help = "a batch and its labels that the user of the net fills",
+    .help = "a batch and its labels from the user's memory",
     .options = "memory_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

@@ -1,18 +1,17 @@
-// MultiBoxLoss: SSD's loss of offsets (bottom[0], N x 4 P) and classes (bottom[1], N x P classes, before softmax) of
-// the boxes that priors (bottom[2]) stand for, given the objects in the images (bottom[3],
-// layers/common/detection/ground_truth.h):
+// MultiBoxLoss: SSD's loss of the offsets (bottom[0], N x 4 P) and classes (bottom[1], N x P classes, before softmax)
+// of P prior boxes (bottom[2]), given the objects in the images (bottom[3], layers/common/detection/ground_truth.h):
 //   (loc_weight sum over matched boxes of smooth_l1 or squares of (offset - code of the object's box)
 //    + sum over matched and mined boxes of the classes' loss) / normalizer
-// smooth_l1(d) is d^2 / 2 up to 1 and |d| - 1/2 beyond, squares count half; classes' loss is that of softmax or,
-// LOGISTIC, of one sigmoid for each class. A box that no object matches is background. Of those, MAX_NEGATIVE mines the
-// neg_pos_ratio times as many as are matched that lose most and overlap no object by neg_overlap; HARD_EXAMPLE takes,
-// of all boxes, the sample_size that lose most, matched or not. The normalizer is loss_param's: VALID counts matched
-// boxes.
+// smooth_l1(d) is d^2 / 2 up to 1 and |d| - 1/2 beyond; squares are d^2 / 2. The classes' loss is softmax or, with
+// LOGISTIC, one sigmoid per class. A box without a matching object is background. Of these, MAX_NEGATIVE mines
+// neg_pos_ratio times as many as are matched: those with the highest loss that overlap every object by less than
+// neg_overlap. HARD_EXAMPLE takes the sample_size boxes with the highest loss, matched or not. The normalizer is
+// loss_param's; VALID counts matched boxes.
 //
-// RefineDet's six bottoms: bottom[4], N x 2 P, says which priors hold anything (those not above objectness_score take
-// no part), and bottom[5], N x 4 P, moves priors before they are matched.
+// RefineDet has six bottoms: bottom[4], N x 2 P, holds the priors' objectness scores (priors not above objectness_score
+// are left out), and bottom[5], N x 4 P, holds offsets that move the priors before they are matched.
 //
-// Boxes are matched and mined on the host; the gradient is made there, too, in forward.
+// Matching and mining run on the host; forward also computes the gradient there.
 
 #include <algorithm>
 #include <cfloat>
@@ -74,7 +73,7 @@ class ClassLoss {
   int64_t classes_;
 };
 
-/// What offsets lose for one difference, and its slope.
+/// The localization loss of one difference, and its derivative.
 struct OffsetLoss {
   bool smooth;
   double value(double d) const { return !smooth || std::fabs(d) < 1 ? d * d / 2 : std::fabs(d) - 0.5; }
@@ -86,7 +85,7 @@ struct Image {
   const float *offsets, *scores, *objectness, *moves;
   std::vector<Box> priors;
   std::vector<BoxMatch> matches;
-  std::vector<int> negatives;  ///< boxes that are background and count
+  std::vector<int> negatives;  ///< background boxes that contribute to the loss
   int64_t matched = 0;
   double loss = 0;
 };
@@ -155,14 +154,14 @@ MultiBoxLossLayer::MultiBoxLossLayer(const LayerOptions& options)
   check_options();
 }
 
-/// do_neg_mining is the old way to say it.
+/// do_neg_mining is the deprecated field.
 void MultiBoxLossLayer::set_mining() {
   mining_ = param_.mining_type();
   if (!param_.has_do_neg_mining()) return;
   if (!param_.has_mining_type())
     mining_ = param_.do_neg_mining() ? MultiBoxLossParam::MAX_NEGATIVE : MultiBoxLossParam::NONE;
   else if (param_.do_neg_mining() != (mining_ != MultiBoxLossParam::NONE))
-    throw FieldError("multibox_loss_param.do_neg_mining", "mining_type says the opposite", "mining_type is enough");
+    throw FieldError("multibox_loss_param.do_neg_mining", "it contradicts mining_type", "remove do_neg_mining");
 }
 
 void MultiBoxLossLayer::check_options() const {
@@ -170,21 +169,22 @@ void MultiBoxLossLayer::check_options() const {
   if (param_.num_classes() < 2)
     throw FieldError(param + "num_classes",
                      "it is " + std::to_string(param_.num_classes()) + ", but must be at least 2",
-                     "how many classes there are, background included");
+                     "set the number of classes, background included");
   if (param_.background_label_id() >= param_.num_classes())
     throw FieldError(param + "background_label_id", "it is " + std::to_string(param_.background_label_id()) +
                                                         ", but there are " + std::to_string(param_.num_classes()) +
                                                         " classes");
   if (!param_.share_location())
-    throw FieldError(param + "share_location", "a box for each class is not known here", "leave it out: true");
+    throw FieldError(param + "share_location", "separate boxes for each class are not supported",
+                     "remove it, the default is true");
   const auto unknown = [&](bool set, const std::string& field) {
-    if (set) throw FieldError(param + field, "it is not known here", "leave it out");
+    if (set) throw FieldError(param + field, "it is not supported", "remove it");
   };
   unknown(param_.bp_inside(), "bp_inside");
   unknown(param_.ignore_difficult_gt(), "ignore_difficult_gt");
   unknown(param_.nms_param().soft_nms(), "nms_param.soft_nms");
   if (!(param_.neg_pos_ratio() >= 0))
-    throw FieldError(param + "neg_pos_ratio", "it is " + to_text(param_.neg_pos_ratio()) + ", but must not be below 0");
+    throw FieldError(param + "neg_pos_ratio", "it is " + to_text(param_.neg_pos_ratio()) + ", but must be at least 0");
   if (mining_ == MultiBoxLossParam::HARD_EXAMPLE && param_.sample_size() < 1)
     throw FieldError(param + "sample_size", "it is " + std::to_string(param_.sample_size()) + ", but must be above 0");
 }
@@ -192,11 +192,11 @@ void MultiBoxLossLayer::check_options() const {
 LayerShapes MultiBoxLossLayer::infer(const std::vector<Shape>& x) {
   shapes_ = detection_shapes(x, "multibox_loss_param", param_.num_classes(), true);
   if (x[3].axes() < 1 || x[3].count() % kTruthWidth != 0 || x[3][x[3].axes() - 1] != kTruthWidth)
-    throw FieldError("bottom[3]", "its shape is " + x[3].str() + ", but objects have 8 numbers each",
-                     "it is the second top of AnnotatedData, 1 x 1 x objects x 8");
+    throw FieldError("bottom[3]", "its shape is " + x[3].str() + ", but an object has 8 values",
+                     "use the second top of AnnotatedData, 1 x 1 x objects x 8");
   if (x.size() == 5)
     throw FieldError("bottom[4]", "there are five bottoms",
-                     "four, or six for RefineDet: scores and offsets of its anchors");
+                     "list four, or six for RefineDet (scores and offsets of its anchors)");
   if (x.size() == 6) require_anchors(x, 4, shapes_);
   return {.y = {Shape()}, .w = {}};
 }
@@ -220,9 +220,9 @@ void MultiBoxLossLayer::validate(Context& context, const Operands& io) {
     throw Error(ExitCode::kData,
                 "label " + to_text(row[1]) + " of an object of image " + to_text(row[0]) +
                     " of the batch is not one of the " + std::to_string(shapes_.classes) + " classes",
-                "labels count from 0 to " + std::to_string(shapes_.classes - 1) + ", and " +
+                "use labels from 0 to " + std::to_string(shapes_.classes - 1) + ", and " +
                     std::to_string(param_.background_label_id()) +
-                    " is the background; multibox_loss_param.num_classes says how many");
+                    " is the background; set multibox_loss_param.num_classes to their number");
   }
 }
 
@@ -247,7 +247,7 @@ void MultiBoxLossLayer::match(const Priors& priors, Image& image, const std::vec
   match_boxes(param_.use_prior_for_matching() ? image.priors : decoded(priors, image), truths, rule_, image.matches);
 }
 
-/// The places of the boxes that count, those that lose most first.
+/// The indices of the candidate boxes, highest loss first.
 std::vector<int> MultiBoxLossLayer::worst(const Priors& priors, const Image& image,
                                           const std::vector<float>& losses) const {
   const caffe::NonMaximumSuppressionParameter& nms = param_.nms_param();
@@ -261,7 +261,7 @@ void MultiBoxLossLayer::mine(const Priors& priors, Image& image, const std::vect
   const auto matched = [](const BoxMatch& match) { return match.truth >= 0; };
   const auto count_matched = [&] { return std::count_if(image.matches.begin(), image.matches.end(), matched); };
   const bool hard = mining_ == MultiBoxLossParam::HARD_EXAMPLE;
-  std::vector<float> losses(image.matches.size(), -2);  // of boxes that may be taken
+  std::vector<float> losses(image.matches.size(), -2);  // of the candidate boxes
   for (size_t p = 0; p < losses.size(); ++p) {
     const BoxMatch& match = image.matches[p];
     const bool negative = match.truth == BoxMatch::kNone &&
@@ -374,7 +374,7 @@ void MultiBoxLossLayer::backward(Context& context, const Operands& io) {
 
 const RegisterLayer register_multi_box_loss({
     .name = "MultiBoxLoss",
-    .help = "the loss of boxes that start from priors and of their classes",
+    .help = "the loss of boxes relative to priors, and of their classes",
     .options = "multibox_loss_param",
     .min_bottoms = 4,
     .max_bottoms = 6,

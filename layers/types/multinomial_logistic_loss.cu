@@ -1,6 +1,6 @@
-// MultinomialLogisticLoss: y = -sum of log(max(p, 1e-20)) / N, where p is the probability that x gives to an item's
-// label and N the extent of axis 0 alone. The classes are all elements of an item; x is not normalised.
-// dx = -dy / (N max(p, 1e-20)) at the label and 0 elsewhere: below the floor the slope stays what it is there.
+// MultinomialLogisticLoss: y = -sum of log(max(p, 1e-20)) / N, where p is the probability in x of an item's label and N
+// the extent of axis 0 alone. The classes are all elements of an item; x is not normalized.
+// dx = -dy / (N max(p, 1e-20)) at the label and 0 elsewhere: below the floor the slope is that at the floor.
 
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_loss.h"

@@ -1,9 +1,9 @@
 // MVN: y = (x - mean) / (deviation + eps), mean and deviation being those of one channel of one sample, or of a whole
 // sample with across_channels. Without normalize_variance y = x - mean.
 //
-// The surprise is Caffe's: eps is added to the deviation, not to the variance. With s = deviation + eps
+// As in Caffe, eps is added to the deviation, not to the variance. With s = deviation + eps
 //   dx = (dy - mean(dy) - y mean(dy y) s / deviation) / s
-// where Caffe leaves out s / deviation, which its default eps makes 1. Backward reads y, so forward may write over x.
+// where Caffe omits s / deviation, which is about 1 with its default eps. Backward reads y, so forward may overwrite x.
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ struct MvnProduct {
   CORTADO_HD float operator()(int64_t k, int64_t i) const { return scale * a[k * width + i] * b[k * width + i]; }
 };
 
-/// A variance becomes what backward multiplies by: 1 / (deviation + eps), and (deviation + eps) / deviation.
+/// Converts a variance to the factors of backward: 1 / (deviation + eps), and (deviation + eps) / deviation.
 struct Factors {
   float *factor, *ratio;
   float eps;
@@ -119,7 +119,7 @@ class MvnLayer : public Layer {
 
 const RegisterLayer register_mvn({
     .name = "MVN",
-    .help = "each channel, or each sample, brought to mean 0 and variance 1",
+    .help = "normalizes each channel, or each sample, to mean 0 and variance 1",
     .options = "mvn_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

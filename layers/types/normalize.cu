@@ -1,6 +1,6 @@
-// Normalize: y = x / norm times a learned scale, norm = sqrt(sum of x^2 + eps) over the channels at each place, or over
-// a whole sample (across_spatial, the default). The scale is one number (channel_shared, the default) or one for each
-// channel, and starts as 1. With n = x / norm and h = dy scale
+// Normalize: y = x / norm times a learned scale, norm = sqrt(sum of x^2 + eps) over the channels at each position, or
+// over a whole sample (across_spatial, the default). The scale is one number (channel_shared, the default) or one for
+// each channel, and is initialized to 1. With n = x / norm and h = dy scale
 //   dx = (h - n sum(n h)) / norm,   dscale = sum of dy n
 // The defaults are SSD's, whose files set both switches to false.
 
@@ -18,11 +18,11 @@ namespace cortado {
 
 namespace {
 
-/// x as samples x channels x places. What is normalized together is a set: set k has element i at(k, i).
+/// x as samples x channels x positions. A set is normalized together; element i of set k is at(k, i).
 struct Sets {
   int64_t channels, places;
-  bool whole;                    ///< a set is a sample, else the channels of one place
-  int64_t scale_stride;          ///< from one channel's scale to the next: 0 when shared
+  bool whole;                    ///< a set is a sample, else the channels of one position
+  int64_t scale_stride;          ///< stride between the scales of channels; 0 if shared
   const float *inverse, *scale;  ///< 1 / norm of each set
 
   CORTADO_HD int64_t at(int64_t k, int64_t i) const {
@@ -88,7 +88,7 @@ struct ScaleTerm {
   }
 };
 
-/// What row i of those that share scale c adds to its gradient.
+/// The contribution of row i, of the rows that share scale c, to its gradient.
 struct SumOfRows {
   const float* sums;
   int64_t scales;
@@ -102,7 +102,7 @@ class NormalizeLayer : public Layer {
     if (!options_.has_scale_filler()) filler_.set_value(1);
     if (!(options_.eps() > 0))
       throw FieldError("norm_param.eps", "it is " + to_text(options_.eps()) + ", but must be above 0",
-                       "it keeps places where all is 0 from dividing by 0");
+                       "set a small positive eps: it avoids division by 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -129,7 +129,7 @@ class NormalizeLayer : public Layer {
 
   void backward(Context& context, const Operands& io) override {
     float *projection = static_cast<float*>(io.scratch), *sums = projection + sets();
-    // The scale first: dx may lie in dy's memory.
+    // The scale first: dx may overwrite dy.
     if (io.dw[0]) {
       const int64_t scales = options_.channel_shared() ? 1 : channels_;
       sum_of_rows<ScaleTerm>(context, rows(), places_, sums, io.x[0], io.dy[0], sets_of(io));

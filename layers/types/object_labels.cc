@@ -7,17 +7,17 @@ namespace cortado {
 
 namespace {
 
-constexpr float kInRegions = 0.4f;         ///< templates of which so much lies in ignored regions teach nothing
-constexpr float kLeastMatch = 0.2f;        ///< objects that overlap every template by less are not taught at all
-constexpr float kObjectLabelsUnclear = 1;  ///< the overlap of places that teach nothing
+constexpr float kInRegions = 0.4f;         ///< templates with this fraction in ignored regions are ignored
+constexpr float kLeastMatch = 0.2f;        ///< objects that overlap every template by less get no label
+constexpr float kObjectLabelsUnclear = 1;  ///< the overlap value of ignored positions
 
-/// Whether place i of an axis lies on the image.
+/// Whether position i of an axis lies on the image.
 bool on_image(int64_t i, float rate, int first, int length) {
   const auto begin = int64_t(std::round(float(first) / rate));
   return i >= begin && i < begin + int64_t(std::round(float(length) / rate));
 }
 
-/// The label and the box of a place, of which `places` there are.
+/// Writes the label and the box of a position; the map has `places` positions.
 void set_object(float* to, int64_t places, float label, const Box& box) {
   const float values[5] = {label, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, box_width(box), box_height(box)};
   for (int64_t i = 0; i < 5; ++i) to[i * places] = values[i];
@@ -71,7 +71,7 @@ void ObjectLabels::write_place(const SampleObjects& sample, size_t branch, int64
   found_[match].matched = true;
 }
 
-/// Objects that no place has: each gets the one at its centre, of the branch whose template fits best.
+/// Assigns each unmatched object the position at its centre, in the branch with the best-fitting template.
 void ObjectLabels::write_missed(const SampleObjects& sample, const std::vector<float*>& to) {
   for (size_t i = 0; i < found_.size(); ++i) {
     const SampleObject& object = sample.objects[i];

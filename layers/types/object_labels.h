@@ -1,6 +1,6 @@
 #pragma once
 
-// What ImageGtData says of the places of its branches (the layout is common/branch_labels.h's).
+// The label maps of ImageGtData's branches (the layout is in common/branch_labels.h).
 
 #include <cstdint>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace cortado {
 
-/// The places of a branch, and the template that stands about the middle of each.
+/// The positions of a branch, and the template centred on each of them.
 struct ObjectBranch {
-  float rate;                     ///< pixels between two places
-  float field_w, field_h;         ///< of the template, in pixels
-  int64_t height = 0, width = 0;  ///< places
+  float rate;                     ///< pixels between two positions
+  float field_w, field_h;         ///< template size in pixels
+  int64_t height = 0, width = 0;  ///< positions
 
   Box field(int64_t h, int64_t w) const {
     const float x = (float(w) + 0.5f) * rate, y = (float(h) + 0.5f) * rate;
@@ -21,18 +21,18 @@ struct ObjectBranch {
   }
 };
 
-/// An object in the pixels of a sample.
+/// An object in the coordinates of a sample.
 struct SampleObject {
   Box box;
   float label;
   bool ignored;
 };
 
-/// What a sample shows.
+/// The objects and the valid part of a sample.
 struct SampleObjects {
   std::vector<SampleObject> objects;
-  std::vector<Box> regions;      ///< where nothing is to be learned
-  int left, top, width, height;  ///< the part of the sample that is image
+  std::vector<Box> regions;      ///< ignored regions
+  int left, top, width, height;  ///< the part of the sample that shows the image, not padding
 };
 
 class ObjectLabels {
@@ -42,15 +42,15 @@ class ObjectLabels {
 
   const std::vector<ObjectBranch>& branches() const { return branches_; }
 
-  /// Writes one sample's labels; to[i], of branch i, holds 6 x height x width zeros.
+  /// Writes the labels of one sample. to[i], the map of branch i, must hold 6 x height x width zeros.
   void write(const SampleObjects& sample, const std::vector<float*>& to);
 
  private:
-  /// How an object fared.
+  /// The match of an object.
   struct Found {
-    bool matched = false;  ///< a place has it
-    float overlap = 0;     ///< the largest with a template
-    size_t branch = 0;     ///< the one with that template
+    bool matched = false;  ///< assigned to a position
+    float overlap = 0;     ///< the largest overlap with a template
+    size_t branch = 0;     ///< the branch of that template
   };
 
   void write_branch(const SampleObjects& sample, size_t branch, float* to);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which part of an image ImageGtData shows, and how large.
+// The crop and scale of the images of ImageGtData.
 
 #include <cstdint>
 
@@ -9,8 +9,8 @@
 
 namespace cortado {
 
-/// Along one axis: pixels [first, first + length) of the image, brought to `scaled` pixels, of which `copied` from
-/// `from` on stand at `to` of the sample.
+/// Along one axis: pixels [first, first + length) of the image are resized to `scaled` pixels; `copied` of these,
+/// starting at `from`, are placed at `to` in the sample.
 struct AxisView {
   int first, length, scaled, from, to, copied;
   float factor;
@@ -24,16 +24,16 @@ struct ObjectView {
   Box place(const Box& box) const { return {x.place(box.x0), y.place(box.y0), x.place(box.x1), y.place(box.y1)}; }
 };
 
-/// Least and largest side of an object; none where least is 0.
+/// The smallest and the largest side of an object; no scaling if least is 0.
 struct ObjectScales {
   float least = 0, most = 0;
 };
 
-/// A factor by which `box` gets one of the sides least, sqrt(2) least, 2 least, ... most, all equally likely. The box
-/// is taken to have the one nearest to it in area, so the factor is a power of sqrt(2), too.
+/// A random factor that scales `box` to a side of least, sqrt(2) least, 2 least, ... or most, all equally likely. The
+/// box's own side is rounded to the nearest of these by area, so the factor is a power of sqrt(2).
 float draw_factor(const ObjectScales& scales, const Box& box, RandomStream& stream);
 
-/// What shows the place `centre` of an axis of `size` pixels in `wanted` pixels, `noise` pixels off.
-AxisView view_axis(int size, int wanted, float centre, float factor, int noise);
+/// The view of `target` pixels around `centre` of an axis of `size` pixels, shifted by `noise` pixels.
+AxisView view_axis(int size, int target, float centre, float factor, int noise);
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// Padding: DeepLab's zeros around images, pad_beg rows and columns above and left, pad_end below and right. What is
-// below 0 cuts off as many. x is N x C x H x W.
+// Padding: DeepLab's zero padding of images: pad_beg rows and columns above and left, pad_end below and right. Negative
+// values crop. x is N x C x H x W.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -11,7 +11,7 @@ namespace cortado {
 
 namespace {
 
-/// Rows of one image and of the other, `before` of which lie in front of it.
+/// Copies rows between padded and unpadded images, offset by `before` rows and columns.
 template <typename T>
 struct PaddingPlace {
   const T* from;
@@ -38,7 +38,7 @@ class PaddingLayer : public Layer {
       y[axis] = x[0][axis] + begin + end;
       if (y[axis] < 1)
         throw FieldError(field, std::to_string(x[0][axis]) + " + " + std::to_string(begin) + " + " +
-                                    std::to_string(end) + ": nothing is left of axis " + std::to_string(axis) + " of " +
+                                    std::to_string(end) + " leaves nothing of axis " + std::to_string(axis) + " of " +
                                     x[0].str());
     }
     count_of_elements(y, field);
@@ -64,7 +64,7 @@ class PaddingLayer : public Layer {
 
 const RegisterLayer register_padding({
     .name = "Padding",
-    .help = "zeros around images, or their edges cut off",
+    .help = "zero padding of images; negative padding crops",
     .options = "padding_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

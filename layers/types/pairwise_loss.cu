@@ -1,13 +1,13 @@
-// PairwiseLoss (HashNet, Cao et al. 2017): codes a and b of samples whose labels tell which are alike. Over all pairs
-// of a row of the first bottom and one of the third
+// PairwiseLoss (HashNet, Cao et al. 2017): trains codes a and b of samples to be similar if their labels are. Over all
+// pairs of a row of the first bottom and one of the third
 //     d = sigmoid_param <a, b>,   loss = l_lambda sum of w (log(1 + e^d) - s d) / sum of w
-// where s = 1 for pairs that are alike, 0 for others; for d beyond l_threshold a pair costs (1 - s) d. w is 1, of alike
-// pairs class_num, with continous_similarity times the share of labels that both have, |A and B| / |A or B|. Labels
-// (second and fourth bottom) have one number for each class, above 0 where a sample is of that class; pairs are alike
-// that have a class in common. A label of one number is the class itself.
+// where s = 1 for similar pairs, 0 for others; for d above l_threshold the loss of a pair is (1 - s) d. w is 1; for
+// similar pairs it is class_num, with continous_similarity times the fraction of common labels, |A and B| / |A or B|.
+// Labels (second and fourth bottom) have one number for each class, above 0 if the sample is of that class. Pairs with
+// a common class are similar. A label of one number is the class itself.
 //
-// The formula and the divisor are those of HashNet's PyTorch program, by its authors, the share of labels is that of
-// their paper. Not known of their Caffe layer: whether its divisor is the same, and what q_threshold is for, which has
+// The formula and the divisor are those of HashNet's PyTorch program, by its authors; the fraction of common labels is
+// from their paper. Two points of their Caffe layer are unknown: its divisor, and the meaning of q_threshold, which has
 // no effect here.
 
 #include <cmath>
@@ -27,12 +27,12 @@ struct PairwiseLossRule {
   bool by_share;
 };
 
-/// What the labels of two samples tell.
+/// The similarity of two samples, from their labels.
 struct Likeness {
   const float *a, *b;
   int64_t classes;
 
-  /// The share of their classes that both have.
+  /// The fraction of their classes that both have.
   CORTADO_HD float share() const {
     if (classes == 1) return *a == *b ? 1 : 0;
     float both = 0, either = 0;
@@ -44,10 +44,10 @@ struct Likeness {
   }
 };
 
-/// Pair i: its weighted loss, its weight, and the derivative of the loss by the product of its codes.
+/// Pair i: its weighted loss, its weight, and the derivative of the loss with respect to the product of its codes.
 struct JudgePair {
   const float *a, *b, *labels_a, *labels_b;
-  int64_t columns, width, classes;  ///< rows of b, numbers of a code and of a label
+  int64_t columns, width, classes;  ///< rows of b, lengths of a code and of a label
   PairwiseLossRule rule;
   float *losses, *weights, *slopes;
 
@@ -85,12 +85,12 @@ struct PairwiseLossDivide {
   }
 };
 
-/// The gradient of one code's number, from the codes of the other side.
+/// The gradient of one element of a code, from the codes of the other side.
 struct PairwiseLossBackward {
   const float *slopes, *others, *dy, *scale;
   float* dx;
-  int64_t width, count;              ///< of others: their number
-  int64_t of_this_step, other_step;  ///< between the slopes of neighbours on this side, and on the other
+  int64_t width, count;              ///< length of a code, number of other codes
+  int64_t of_this_step, other_step;  ///< strides of `slopes` along this side, and along the other
   CORTADO_HD void operator()(int64_t i) const {
     const int64_t row = i / width, k = i - row * width;
     float sum = 0;
@@ -117,8 +117,8 @@ class PairwiseLossLayer : public Layer {
     rows_ = x[0][0], columns_ = x[2][0], width_ = x[0].count(1), classes_ = x[1].count(1);
     if (x[2].count(1) != width_)
       throw FieldError("bottom[2]",
-                       "its codes (" + x[2].str() + ") are not as long as bottom[0]'s (" + x[0].str() + ")");
-    if (classes_ == 0) throw FieldError("bottom[1]", "its shape is " + x[1].str() + ": a label has no number");
+                       "its shape is " + x[2].str() + ", but bottom[0] has " + x[0].str() + ": codes differ in length");
+    if (classes_ == 0) throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", so labels are empty");
     require_labels(x[1], 1, rows_);
     require_labels(x[3], 3, columns_);
     return {.y = {Shape()}, .w = {}};
@@ -166,7 +166,7 @@ class PairwiseLossLayer : public Layer {
       throw FieldError(entry("bottom", int64_t(bottom)),
                        "its shape is " + labels.str() + ", but there are " + std::to_string(samples) +
                            " codes, and labels of " + count_of(classes_, "number", "numbers"),
-                       "each code has a label, and all labels are as long");
+                       "set one label for each code, all of the same length");
   }
   int64_t pairs() const { return rows_ * columns_; }
   static float* scale(const Operands& io) { return static_cast<float*>(io.saved[0]); }
@@ -178,7 +178,7 @@ class PairwiseLossLayer : public Layer {
 
 const RegisterLayer register_pairwise_loss({
     .name = "PairwiseLoss",
-    .help = "codes of samples with a class in common should be alike, others unlike",
+    .help = "makes codes of samples with a common class similar, others dissimilar",
     .options = "pairwise_param",
     .min_bottoms = 4,
     .max_bottoms = 4,

@@ -1,5 +1,5 @@
-// Parameter: y is a learned weight of the shape that parameter_param.shape says, and has no bottom. It starts as zeros,
-// as in Caffe, unless weights are loaded.
+// Parameter: y is a learned weight of shape parameter_param.shape, without a bottom. It is initialized to zeros, as in
+// Caffe, unless weights are loaded.
 
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"

@@ -1,4 +1,4 @@
-// Permute: y has the axes of x in the order that permute_param tells; those that it leaves out follow as they were.
+// Permute: y has the axes of x in the order of permute_param; the axes that it omits follow in their old order.
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ class PermuteLayer : public PermutingLayer {
       const std::string field = entry("permute_param.order", i);
       const int axis = axis_of(x, param_.order(i), field);
       if (named(axis))
-        throw FieldError(field, "axis " + std::to_string(axis) + " is there already", "name each axis once");
+        throw FieldError(field, "axis " + std::to_string(axis) + " is listed twice", "list each axis once");
       order.push_back(axis);
     }
     for (int axis = 0; axis < x.axes(); ++axis)

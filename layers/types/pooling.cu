@@ -1,9 +1,9 @@
 // Pooling: the maximum or the average of each window (layers/common/windows/pool_window.h) of the last two axes, or a
-// value drawn from it (layers/types/stochastic_pooling.h); or of the last three, where x has five or kernel_size_3d is
-// given (layers/types/volume_pooling.h). A second top of MAX gets the place h * W + w of each maximum, as a float.
+// random value of it (layers/types/stochastic_pooling.h); or of the last three axes, if x has five or kernel_size_3d is
+// set (layers/types/volume_pooling.h). A second top of MAX holds the position h * W + w of each maximum, as a float.
 //
-// MAX takes over the backward mask of a ReLU before it: a maximum of 0 was let through by none, so dy = 0 where y is 0,
-// in dy's own memory. What was there before pooling is then needed by nobody.
+// MAX applies the backward mask of a preceding ReLU: a maximum of 0 means that the ReLU blocked it, so dy = 0 where y
+// is 0, in place. The ReLU's output then need not be kept.
 
 #include "core/error.h"
 #include "kernels/pool.h"
@@ -25,7 +25,7 @@ class PoolingLayer : public Layer {
   explicit PoolingLayer(const LayerOptions& options)
       : options_(options.config.pooling_param()), window_(options_), argmax_(options.config.top_size() > 1) {
     if (argmax_ && options_.pool() != PoolingOptions::MAX)
-      throw FieldError("top[1]", "only MAX has a second top, the places of the maxima");
+      throw FieldError("top[1]", "only MAX supports a second top, the positions of the maxima");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -38,7 +38,7 @@ class PoolingLayer : public Layer {
     return {Fusion::reader(kReluMask)};
   }
 
-  /// Places are told in plain layout only, and as floats: 16 bits do not count far.
+  /// The position output needs plain layout and float: 16-bit floats cannot represent large indices.
   StorageRule storage(const kernels::PostOps&) const override {
     return {
         .layout = argmax_ ? LayoutRule::kPlain : LayoutRule::kFollow,
@@ -90,7 +90,7 @@ class PoolingLayer : public Layer {
   std::unique_ptr<kernels::Pool> pool_;
 };
 
-/// What pools volumes where x is one, with the same window along all three axes, and images otherwise.
+/// Pools volumes if x has five axes, with the same window along all three axes, and images otherwise.
 class PoolingByShape : public Layer {
  public:
   explicit PoolingByShape(const LayerOptions& options)
@@ -114,7 +114,7 @@ class PoolingByShape : public Layer {
   Layer& own() const { return of_volumes_ ? *volumes_ : *images_; }
 
   LayerOptions options_;
-  std::unique_ptr<Layer> images_, volumes_;  ///< volumes_ is made when there are some
+  std::unique_ptr<Layer> images_, volumes_;  ///< volumes_ is created on first use
   bool of_volumes_ = false;
 };
 
@@ -135,7 +135,7 @@ std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
 
 const RegisterLayer register_pooling({
     .name = "Pooling",
-    .help = "the maximum or the average of each window, or a value drawn from it",
+    .help = "the maximum or the average of each window, or a random value of it",
     .options = "pooling_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

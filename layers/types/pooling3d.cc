@@ -1,5 +1,5 @@
 // Pooling3D: C3D's pooling over volumes, N x C x L x H x W (layers/types/volume_pooling.h). kernel_size, stride and pad
-// are those of height and width, kernel_depth, temporal_stride and temporal_pad those of L, in pooling3d_param or
+// apply to height and width; kernel_depth, temporal_stride and temporal_pad to L. They are in pooling3d_param or
 // pooling_param. MAX and AVE; the number of windows is rounded up.
 
 #include "core/error.h"
@@ -11,13 +11,14 @@ namespace cortado {
 
 namespace {
 
-/// From either message: both have these fields, and the same numbers of methods.
+/// From either message: both have these fields, and the same enum values of pool.
 template <typename Options>
 VolumeWindows windows_of(const Options& o, const std::string& message) {
   if (!o.has_kernel_size() || !o.has_kernel_depth())
     throw FieldError(message, o.has_kernel_size() ? "kernel_depth is missing" : "kernel_size is missing",
-                     "give kernel_size for height and width, and kernel_depth for L");
-  if (o.pool() == Options::STOCHASTIC) throw FieldError(message + ".pool", "windows over three axes take MAX or AVE");
+                     "set kernel_size for height and width, and kernel_depth for L");
+  if (o.pool() == Options::STOCHASTIC)
+    throw FieldError(message + ".pool", "windows over three axes support only MAX and AVE");
   const auto option = [&message](int64_t depth, int64_t side, const std::string& name) -> VolumeWindows::Option {
     const std::string field = message + "." + name;
     return {{depth, side, side}, {message + "." + depth_field(name), field, field}};
@@ -36,11 +37,11 @@ std::unique_ptr<Layer> make_pooling3d(const LayerOptions& options) {
     refuse_fields(layer.pooling_param(), "pooling_param",
                   {"kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "global_pooling", "round_mode",
                    "torch_pooling", "pad_3d", "kernel_size_3d", "stride_3d", "avg_include_pad", "ceil_mode", "axis"},
-                  "a Pooling layer takes volumes, too, with kernel_size_3d");
+                  "use a Pooling layer with kernel_size_3d, which also pools volumes");
     return make_volume_pooling(windows_of(layer.pooling_param(), "pooling_param"));
   }
   if (layer.has_pooling_param())
-    throw FieldError("pooling_param", "it stands beside pooling3d_param", "give one of the two");
+    throw FieldError("pooling_param", "it contradicts pooling3d_param", "remove one of the two");
   return make_volume_pooling(windows_of(layer.pooling3d_param(), "pooling3d_param"));
 }
 

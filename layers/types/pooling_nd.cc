@@ -1,5 +1,5 @@
-// PoolingND: pooling over the one, two or three axes behind the channels (layers/types/volume_pooling.h), each option
-// once for all of them or once for each. MAX and AVE; the number of windows is rounded up, as Pooling's.
+// PoolingND: pooling over the one, two or three axes after the channels (layers/types/volume_pooling.h); each option
+// has one value for all of them or one for each. MAX and AVE; the number of windows is rounded up, as in Pooling.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -20,10 +20,9 @@ VolumeWindows::Option option_of(const google::protobuf::RepeatedField<uint32_t>&
 
 std::unique_ptr<Layer> make_pooling_nd(const LayerOptions& options) {
   const PoolingNdOptions& o = options.config.pooling_nd_param();
-  if (o.kernel_size().empty())
-    throw FieldError("pooling_nd_param", "the size of the window is missing", "give kernel_size");
+  if (o.kernel_size().empty()) throw FieldError("pooling_nd_param", "the window size is missing", "set kernel_size");
   if (o.pool() == PoolingNdOptions::STOCHASTIC)
-    throw FieldError("pooling_nd_param.pool", "only MAX and AVE are possible here", "Pooling has STOCHASTIC");
+    throw FieldError("pooling_nd_param.pool", "only MAX and AVE are supported", "use a Pooling layer for STOCHASTIC");
   VolumeWindows windows;
   windows.kernel = option_of(o.kernel_size(), "kernel_size", 0);
   windows.stride = option_of(o.stride(), "stride", 1);

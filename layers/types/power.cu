@@ -1,8 +1,8 @@
 // Power: y = (shift + scale x)^power. dx = dy scale power (shift + scale x)^(power - 1).
 //
 // Where scale power is 0, y is a constant and dx is 0, whatever x holds, as in Caffe: no NaN comes from 0^0 or 0 * Inf.
-// Caffe works the slope out as y / (shift + scale x), which is NaN at 0; here it is the power itself.
-// It runs in padded blocks where f(0) = 0 and the slope at 0 is finite: shift = 0 and power >= 1.
+// Caffe computes the slope as y / (shift + scale x), which is NaN at 0; here it is computed as a power.
+// It runs on padded blocks where f(0) = 0 and the slope at 0 is finite: shift = 0 and power >= 1.
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace cortado {
 
 namespace {
 
-/// base^power; the compiler takes the tests, which are the same for every element, out of the loop.
+/// base^power. The branches do not depend on the element, so the compiler hoists them out of the loop.
 CORTADO_HD inline float raise(float base, float power) {
   if (power == 0) return 1;
   if (power == 1) return base;

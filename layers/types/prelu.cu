@@ -17,7 +17,7 @@ struct PreluForward {
   const T* x;
   T* y;
   const float* slope;
-  int64_t stride;  ///< from one channel's slope to the next: 0 when shared
+  int64_t stride;  ///< stride between the slopes of channels; 0 if shared
   using Arrays = ByPacks<In<&PreluForward::x>, Out<&PreluForward::y>>;
   CORTADO_HD void operator()(int64_t i, int64_t c) const {
     const float v = x[i];
@@ -36,7 +36,7 @@ struct PreluBackward {
   CORTADO_HD void operator()(int64_t i, int64_t c) const { dx[i] = dy[i] * (x[i] > 0 ? 1 : slope[c * stride]); }
 };
 
-/// What each element adds to its slope's gradient.
+/// The contribution of each element to its slope's gradient.
 template <typename T>
 struct SlopeTerm {
   const T* x;
@@ -77,7 +77,7 @@ class PreluLayer : public Layer {
   void backward(Context& context, const Operands& io) override {
     const ChannelView view = channel_view(io.x[0].spec);
     const ChannelSums dw{io.scratch, io.dw[0], io.adds(0)};
-    // The sums first: dx may lie in dy's memory.
+    // The sums first: dx may overwrite dy.
     if (dw.out && shared_) sum_all<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
     if (dw.out && !shared_) sum_channels<SlopeTerm>(context, view, dw, io.x[0], io.dy[0]);
     if (io.dx[0])

@@ -1,10 +1,10 @@
-// PriorBox: the boxes that SSD's detections start from. y is 1 x 2 x 4 P: the corners of all P boxes, divided by the
-// image's sides, then the variances of all. The cells of bottom[0] follow each other row by row; each has, around its
-// centre ((w + offset) step_w, (h + offset) step_h), for each min_size s in turn
-//   s x s,   sqrt(s max_size) squared where there is a max_size,   s sqrt(r) x s / sqrt(r) for each ratio r but 1,
-// where s and max_size lose their fractions. FaceBoxes' fixed_size f with density n is n x n boxes f x f, f / n (a
-// whole number) apart, around the same centre; they come first. TextBoxes' denser_prior_boxes adds to each box one that
-// lies half a step lower.
+// PriorBox: SSD's default boxes. y is 1 x 2 x 4 P: the corners of all P boxes, divided by the image's sides, then the
+// variances of all. The cells of bottom[0] follow row by row. Each has, around its centre ((w + offset) step_w,
+// (h + offset) step_h), for each min_size s in turn
+//   s x s,   sqrt(s max_size) squared if max_size is set,   s sqrt(r) x s / sqrt(r) for each ratio r but 1,
+// where s and max_size are truncated to integers. FaceBoxes' fixed_size f with density n adds n x n boxes f x f, spaced
+// by f / n (rounded down), around the same centre, before the others. TextBoxes' denser_prior_boxes adds to each box
+// one that is half a step lower.
 
 #include <algorithm>
 #include <cmath>
@@ -21,13 +21,13 @@ namespace cortado {
 
 namespace {
 
-/// A box of a cell in pixels, seen from the cell's centre.
+/// A box of a cell in pixels, relative to the cell's centre.
 struct CellBox {
   float x, y, width, height;
 };
 
 struct WriteBoxes {
-  const CellBox* boxes;  ///< of a cell
+  const CellBox* boxes;  ///< the boxes of one cell
   float* y;
   int64_t per_cell, cells_across;
   float step_w, step_h, offset, image_w, image_h;
@@ -67,7 +67,7 @@ class PriorBoxLayer : public Layer {
     for (int64_t i = 0; i < 2; ++i)
       if (x[size_t(i)].axes() != 4)
         throw FieldError(entry("bottom", i), "its shape is " + x[size_t(i)].str() + "; it needs N x C x H x W",
-                         "bottom[0] is a feature map, bottom[1] the images");
+                         "use a feature map as bottom[0] and the images as bottom[1]");
     cells_h_ = x[0][2], cells_w_ = x[0][3];
     image_h_ = image_side(param_.img_h(), x[1][2]);
     image_w_ = image_side(param_.img_w(), x[1][3]);
@@ -106,7 +106,7 @@ class PriorBoxLayer : public Layer {
       if (!(list.Get(i) > 0 && list.Get(i) <= kLargestSide))
         throw FieldError(
             entry("prior_box_param." + field, i),
-            "it is " + to_text(list.Get(i)) + ", but must lie above 0 and not above " + to_text(kLargestSide));
+            "it is " + to_text(list.Get(i)) + ", but must be above 0 and at most " + to_text(kLargestSide));
   }
 
   void check_sizes() const {
@@ -115,12 +115,12 @@ class PriorBoxLayer : public Layer {
     require_positive(param_.aspect_ratio(), "aspect_ratio");
     require_positive(param_.fixed_size(), "fixed_size");
     if (param_.min_size_size() == 0 && param_.fixed_size_size() == 0)
-      throw FieldError("prior_box_param.min_size", "there is none", "write the side of at least one box, in pixels");
+      throw FieldError("prior_box_param.min_size", "it is missing", "set the side of at least one box, in pixels");
     if (param_.max_size_size() > 0 && param_.max_size_size() != param_.min_size_size())
       throw FieldError("prior_box_param.max_size[0]",
                        count_of(param_.max_size_size(), "max_size", "max_sizes") + " for " +
                            count_of(param_.min_size_size(), "min_size", "min_sizes"),
-                       "write one for each min_size, or none");
+                       "set one for each min_size, or none");
     for (int i = 0; i < param_.max_size_size(); ++i)
       if (param_.max_size(i) <= param_.min_size(i))
         throw FieldError(entry("prior_box_param.max_size", i), "it is " + to_text(param_.max_size(i)) +
@@ -130,14 +130,14 @@ class PriorBoxLayer : public Layer {
       throw FieldError("prior_box_param.density",
                        count_of(param_.density_size(), "density", "densities") + " for " +
                            count_of(param_.fixed_size_size(), "fixed_size", "fixed_sizes"),
-                       "write one for each fixed_size");
+                       "set one for each fixed_size");
     for (int i = 0; i < param_.density_size(); ++i)
       if (!(param_.density(i) >= 1 && param_.density(i) <= kMaxDense))
         throw FieldError(entry("prior_box_param.density", i),
-                         "it is " + to_text(param_.density(i)) + ", but must lie between 1 and " + to_text(kMaxDense));
+                         "it is " + to_text(param_.density(i)) + ", but must be between 1 and " + to_text(kMaxDense));
   }
 
-  /// 1, then each one given that is not there yet, with `flip` its inverse behind it.
+  /// 1, then each distinct aspect_ratio, with `flip` followed by its inverse.
   void set_ratios() {
     ratios_ = {1};
     for (const float ratio : param_.aspect_ratio()) {
@@ -153,7 +153,7 @@ class PriorBoxLayer : public Layer {
     const int given = param_.variance_size();
     if (given > 1 && given != 4)
       throw FieldError("prior_box_param.variance[0]", "there are " + std::to_string(given),
-                       "write one, or four for the sides of a box");
+                       "set one, or four for the sides of a box");
     for (int k = 0; k < 4; ++k) variances_[k] = given == 0 ? 0.1f : param_.variance(given == 1 ? 0 : k);
   }
 
@@ -167,7 +167,7 @@ class PriorBoxLayer : public Layer {
     const std::string field = told ? "prior_box_param.step_h" : "prior_box_param.step";
     const float step = told ? by_side : param_.step();
     if (!(step >= 0 && std::isfinite(step)))
-      throw FieldError(field, "it is " + to_text(step) + ", but must not be below 0");
+      throw FieldError(field, "it is " + to_text(step) + ", but must be at least 0");
     return step > 0 ? step : float(image) / float(cells);
   }
 
@@ -207,7 +207,7 @@ class PriorBoxLayer : public Layer {
 
 const RegisterLayer register_prior_box({
     .name = "PriorBox",
-    .help = "the boxes that detections start from, by the cells of a feature map",
+    .help = "the default boxes of detections, for each cell of a feature map",
     .options = "prior_box_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,18 +1,18 @@
 // Proposal (Faster R-CNN): the regions of images that are likely to hold objects. Bottoms are scores N x 2A x H x W, of
 // which the last A are those of objects, offsets N x 4A x H x W, and N rows of im_info: height and width of the image
 // in pixels, and its scale, or one for height and one for width (PVANet). Tops are regions R x 5 (common/regions.h)
-// and, where wanted, their scores R. Nothing learns.
+// and, optionally, their scores R. There is no backward.
 //
-// Anchors: of the square of base_size with its first corner at (0, 0), for each ratio one of the same area and centre,
-// round(sqrt(area / ratio)) wide and that times ratio high, rounded, halves to even; of each of them for each scale one
-// of the same centre that is so many times as wide and high. Place (h, w) has all of them moved by feat_stride. An
-// anchor moved by its offsets (common/box_offsets.h) and cut to the image is a region; its sides are a pixel longer
-// than the difference of its corners. Those with a side shorter than min_size times the image's scale are dropped; of
-// the others the pre_nms_topn with the best scores are looked at, those that overlap a better one by more than
-// nms_thresh dropped, and post_nms_topn stay; 0: all. Of equal scores the first in the order of places, then of
-// anchors, is better. Regions of several images, which its owners do not take, stand in the images' order.
+// Anchors: from the square of side base_size with its first corner at (0, 0), each ratio makes an anchor of the same
+// area and centre: width round(sqrt(area / ratio)), height width times ratio, both rounded half to even. Each scale
+// enlarges each of these around its centre. Position (h, w) has all anchors, shifted by feat_stride per step. A region
+// is an anchor moved by its offsets (common/box_offsets.h) and clipped to the image; its sides are a pixel longer than
+// the difference of its corners. Regions with a side shorter than min_size times the image's scale are dropped. The
+// pre_nms_topn best by score remain; NMS drops those that overlap a better one by more than nms_thresh, and the
+// post_nms_topn best are kept (0 means all). Ties are broken by order: positions first, then anchors. Unlike the
+// original, it supports several images per batch; their regions follow in image order.
 //
-// How many regions there are only the values tell (layers/roles.h). A region that is no number is dropped.
+// The number of regions depends on the values (layers/roles.h). A region with NaN coordinates is dropped.
 
 #include <algorithm>
 #include <cmath>
@@ -36,12 +36,12 @@ std::vector<float> numbers(const google::protobuf::RepeatedField<float>& given, 
                            const std::string& field) {
   for (const float value : given)
     if (!(value > 0 && std::isfinite(value)))
-      throw FieldError(field, "one of them is " + to_text(value) + ", but must be above 0");
+      throw FieldError(field, "one value is " + to_text(value) + ", but must be above 0");
   if (given.empty()) return otherwise;
   return {given.begin(), given.end()};
 }
 
-/// Ratio by ratio, each in all scales.
+/// Ordered by ratio, then by scale.
 std::vector<Box> make_anchors(const ProposalParam& param) {
   const double centre = 0.5 * (double(param.base_size()) - 1), area = double(param.base_size()) * param.base_size();
   std::vector<Box> anchors;
@@ -55,7 +55,7 @@ std::vector<Box> make_anchors(const ProposalParam& param) {
   return anchors;
 }
 
-/// What im_info says of an image.
+/// The im_info of an image.
 struct ImageInfo {
   float height, width, scale_h, scale_w;
   bool valid() const {
@@ -67,12 +67,12 @@ class ProposalLayer : public Layer, public DynamicRows {
  public:
   explicit ProposalLayer(const LayerOptions& options)
       : param_(options.config.proposal_param()), anchors_(make_anchors(param_)), tops_(options.config.top_size()) {
-    require_positive(param_.feat_stride(), "feat_stride", "the number of pixels between two places");
-    require_positive(param_.base_size(), "base_size", "the side of the anchor that ratios and scales change");
+    require_positive(param_.feat_stride(), "feat_stride", "the number of pixels between two positions");
+    require_positive(param_.base_size(), "base_size", "the side of the base anchor");
     if (!(param_.nms_thresh() >= 0))
       throw FieldError("proposal_param.nms_thresh",
-                       "it is " + to_text(param_.nms_thresh()) + ", but must not be below 0",
-                       "it is the share that a region may have in common with a better one");
+                       "it is " + to_text(param_.nms_thresh()) + ", but must be at least 0",
+                       "set the largest overlap of a region with a better one");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -81,13 +81,13 @@ class ProposalLayer : public Layer, public DynamicRows {
     require_channels(x, 1, 4 * count, "four offsets for each of " + std::to_string(count) + " anchors");
     if (x[1][0] != x[0][0] || x[1][2] != x[0][2] || x[1][3] != x[0][3])
       throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
-                       "scores and offsets are of the same places");
+                       "scores and offsets must have the same positions");
     images_ = x[0][0], height_ = x[0][2], width_ = x[0][3];
     info_ = images_ > 0 && x[2].count() % images_ == 0 ? x[2].count() / images_ : 0;
     if (images_ > 0 && info_ < 3)
       throw FieldError("bottom[2]",
                        "its shape is " + x[2].str() + ", but there are " + count_of(images_, "image", "images"),
-                       "each image has a row of its height, width and scale");
+                       "set one row of height, width and scale for each image");
     const int64_t all = checked_mul(height_ * width_, count), wanted = param_.post_nms_topn();
     most_ = checked_mul(images_, wanted > 0 ? std::min(wanted, all) : all);
     live_ = most_;
@@ -114,14 +114,14 @@ class ProposalLayer : public Layer, public DynamicRows {
 
  private:
   static void require_positive(int64_t value, const std::string& field, const std::string& what) {
-    if (value == 0) throw FieldError("proposal_param." + field, field + " is 0", "give " + what);
+    if (value == 0) throw FieldError("proposal_param." + field, field + " is 0", "set " + what);
   }
 
   static void require_channels(const std::vector<Shape>& x, size_t i, int64_t channels, const std::string& what) {
     if (x[i].axes() != 4 || x[i][1] != channels)
       throw FieldError(entry("bottom", int64_t(i)),
                        "its shape is " + x[i].str() + ", but must be N x " + std::to_string(channels) + " x H x W",
-                       "it has " + what + ", as many as ratios times scales");
+                       "set " + what + ", one for each pair of ratio and scale");
   }
 
   ImageInfo info(const float* rows, int64_t image) const {
@@ -135,12 +135,12 @@ class ProposalLayer : public Layer, public DynamicRows {
   std::vector<Box> anchors_;
   int tops_;
   int64_t images_ = 0, height_ = 0, width_ = 0, info_ = 0, most_ = 0, live_ = 0;
-  std::vector<Box> boxes_;     ///< of one image, by places, then by anchors
-  std::vector<float> scores_;  ///< -infinity: dropped
+  std::vector<Box> boxes_;     ///< of one image, by position, then by anchor
+  std::vector<float> scores_;  ///< -infinity if dropped
   HostStage region_stage_, score_stage_;
 };
 
-/// Of an anchor at place (h, w), whose numbers lie height_ width_ apart.
+/// The region of an anchor at position (h, w); its offsets have a stride of height_ width_.
 Box ProposalLayer::region(const Box& anchor, const float* offsets, int64_t h, int64_t w) const {
   const float dx = float(w * param_.feat_stride()), dy = float(h * param_.feat_stride());
   const int64_t apart = height_ * width_;
@@ -195,7 +195,7 @@ void ProposalLayer::validate(Context& context, const Operands& io) {
       throw Error(ExitCode::kData,
                   "image " + std::to_string(n) + " is " + to_text(image.width) + " wide and " + to_text(image.height) +
                       " high, of scale " + to_text(image.scale_h),
-                  "bottom[2] has a row of height, width and scale for each image");
+                  "set a row of height, width and scale in bottom[2] for each image");
 }
 
 const RegisterLayer register_proposal({

@@ -1,22 +1,21 @@
-// ProposalTarget (MS-CNN): from which regions the second stage learns, and what. Bottoms are regions R x 5
-// (common/regions.h) and the images' objects G x 7: the number of the image, corners, class, and whether it is ignored;
-// rows of class 0 are none. Tops are
-//   regions n x 5, their classes n, what their boxes should be, n x D, weights inside and outside of the boxes' loss,
-//   n x D, matches n x 6 (class, the object's corners, overlap), and, where wanted, weights n of their classes' loss
-// Nothing learns. D is 4 cls_num, or with cls_aware false 8: background and all objects. Not set it means true, as
-// MS-CNN has it. A region's four numbers stand where its class says: by what its object lies from it
-// (common/box_offsets.h), divided as bbox_reg_param says. Their weights are 1, all others 0.
+// ProposalTarget (MS-CNN): samples regions for the second stage and computes their targets. Bottoms are regions R x 5
+// (common/regions.h) and the images' objects G x 7: index of the image, corners, class, and whether it is ignored; rows
+// of class 0 are unused. Tops are
+//   regions n x 5, their classes n, the box targets n x D, the inside and outside weights of the box loss n x D,
+//   matches n x 6 (class, the object's corners, overlap), and, optionally, the weights n of the class loss
+// There is no backward. D is 4 cls_num, or with cls_aware: false 8 (background and all objects); the default is true,
+// as in MS-CNN. A region's four targets are at the index of its class: the offsets of its object
+// (common/box_offsets.h), normalized by bbox_reg_param. Their weights are 1, all others 0.
 //
-// Objects are regions, too, behind the others. A region that overlaps one of its image by fg_thr or more has its class,
-// or is left out where that object is ignored; the others are background: good where they overlap by bg_thr_lw or
-// more and by less than bg_thr_hg, else poor. With batch_size -1 all regions with objects and all good ones of the
-// background are taken. Else batch_size of them are: at most fg_fraction of it, drawn, have objects; good ones of the
-// background follow, drawn if there are too many; then the first poor ones; then boxes drawn anywhere in the images
-// that overlap no object by fg_thr. Those with objects come first. Weights of classes make those with objects count
-// fg_fraction together, the background the rest.
+// Objects are appended to the regions. A region that overlaps an object of its image by fg_thr or more gets its class,
+// or is left out if that object is ignored; the others are background: good if their overlap is in [bg_thr_lw,
+// bg_thr_hg), else poor. With batch_size -1 all foreground regions and all good background are taken. Otherwise
+// batch_size regions are: foreground first, at most the fraction fg_fraction, drawn at random; then good background,
+// drawn if there are too many; then the first poor ones; then random boxes that overlap no object by fg_thr. The class
+// weights make the foreground count fg_fraction in total, the background the rest.
 //
-// How many rows there are only the values tell (layers/roles.h): there are fewer than batch_size where objects
-// leave no place for background. Sides are a pixel longer than the difference of their corners.
+// The number of rows depends on the values (layers/roles.h): there are fewer than batch_size if objects leave no room
+// for background. Sides are a pixel longer than the difference of their corners.
 
 #include <algorithm>
 #include <cmath>
@@ -34,14 +33,14 @@ namespace cortado {
 
 namespace {
 
-constexpr int kLeastSide = 32;  ///< of boxes that are drawn
+constexpr int kLeastSide = 32;  ///< of random boxes, in pixels
 constexpr int kProposalTargetMostRows = 1 << 20;
-constexpr int kMaxTries = 100;  ///< for each of them
+constexpr int kMaxTries = 100;  ///< for each random box
 
 struct ProposalTargetCandidate {
   float image = 0;
   Box box;
-  int64_t object = -1;  ///< the one that it overlaps most; -1: none
+  int64_t object = -1;  ///< the object with the largest overlap; -1 if none
   float overlap = 0;
 };
 
@@ -61,8 +60,8 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
       if (const int64_t width = i == 0 ? 5 : 7; x[i].axes() < 2 || x[i].count(1) != width)
         throw FieldError(entry("bottom", int64_t(i)),
                          "its shape is " + x[i].str() + ", but must be N x " + std::to_string(width),
-                         i == 0 ? "each row is an image's number and a region"
-                                : "each row is an image's number, corners, class, and whether it is ignored");
+                         i == 0 ? "set rows of an image index and a region"
+                                : "set rows of an image index, corners, class, and whether it is ignored");
     regions_ = x[0][0], rows_ = x[1][0];
     most_ = live_ = param_.batch_size() > 0 ? param_.batch_size() : regions_ + rows_;
     return {.y = current_shapes(), .w = {}};
@@ -125,27 +124,27 @@ ProposalTargetLayer::ProposalTargetLayer(const LayerOptions& options)
       tops_(std::max(options.config.top_size(), 6)) {
   const std::string field = "proposal_target_param.";
   if (param_.cls_num() < 2)
-    throw FieldError(field + "cls_num", "it is " + std::to_string(param_.cls_num()) + ", but must be 2 or more",
-                     "give the number of classes, background included");
+    throw FieldError(field + "cls_num", "it is " + std::to_string(param_.cls_num()) + ", but must be at least 2",
+                     "set the number of classes, background included");
   numbers_ = by_class_ ? 4 * int64_t(param_.cls_num()) : 8;
   if (param_.num_img_per_batch() == 0)
-    throw FieldError(field + "num_img_per_batch", "it is 0", "give the number of images of a batch");
+    throw FieldError(field + "num_img_per_batch", "it is 0", "set the number of images of a batch");
   if (param_.batch_size() != -1 && (param_.batch_size() <= 0 || param_.batch_size() > kProposalTargetMostRows))
     throw FieldError(field + "batch_size", "it is " + std::to_string(param_.batch_size()),
-                     "give the number of regions of a batch, or -1 for all");
+                     "set the number of regions of a batch, or -1 for all");
   if (!(param_.fg_fraction() >= 0 && param_.fg_fraction() <= 1))
-    throw FieldError(field + "fg_fraction", "it is " + to_text(param_.fg_fraction()) + ", but must lie in [0, 1]");
+    throw FieldError(field + "fg_fraction", "it is " + to_text(param_.fg_fraction()) + ", but must be in [0, 1]");
   if (!(param_.fg_thr() > 0))
     throw FieldError(field + "fg_thr", "it is " + to_text(param_.fg_thr()) + ", but must be above 0");
   if (!(param_.bg_thr_hg() <= param_.fg_thr()))
     throw FieldError(field + "bg_thr_hg",
                      "it is " + to_text(param_.bg_thr_hg()) + ", but fg_thr is " + to_text(param_.fg_thr()),
-                     "background overlaps objects by less than what has their class");
+                     "set bg_thr_hg no larger than fg_thr");
   for (const auto& [side, name] : {std::pair(param_.img_width(), "img_width"), {param_.img_height(), "img_height"}})
     if (param_.batch_size() > 0 && (side <= kLeastSide || side > uint32_t(1) << 24))
       throw FieldError(field + name,
                        "it is " + std::to_string(side) + ", but must be above " + std::to_string(kLeastSide),
-                       "boxes are drawn in images of this size where there are too few regions");
+                       "set the image size: random boxes are drawn in it if regions are too few");
 }
 
 void ProposalTargetLayer::gather(const float* regions, const float* rows) {
@@ -188,14 +187,14 @@ void ProposalTargetLayer::sort_out() {
   }
 }
 
-/// `count` of the list, drawn; in their order where there are no more.
+/// Keeps `count` random entries of the list; a shorter list keeps its order.
 void ProposalTargetLayer::keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream) {
   if (list.size() <= count) return;
   for (size_t i = 0; i < count; ++i) std::swap(list[i], list[i + size_t(stream.below(list.size() - i))]);
   list.resize(count);
 }
 
-/// Leaves the background in good_.
+/// Stores the background in good_.
 void ProposalTargetLayer::take(RandomStream& stream) {
   if (param_.batch_size() < 0) return;
   const size_t wanted = size_t(param_.batch_size());
@@ -224,7 +223,7 @@ void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
   }
 }
 
-/// Row r of the first six tops, which are 0.
+/// Writes row r of the first six tops, which must hold zeros.
 void ProposalTargetLayer::write(size_t r, const ProposalTargetCandidate& candidate, bool has_object,
                                 float* const* to) const {
   const float row[5] = {candidate.image, candidate.box.x0, candidate.box.y0, candidate.box.x1, candidate.box.y1};
@@ -282,7 +281,7 @@ void ProposalTargetLayer::validate(Context& context, const Operands& io) {
 
 const RegisterLayer register_proposal_target({
     .name = "ProposalTarget",
-    .help = "from which regions a second stage learns, and what",
+    .help = "samples regions for a second stage, and their targets",
     .options = "proposal_target_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

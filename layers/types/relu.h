@@ -1,6 +1,6 @@
 #pragma once
 
-// ReLU has a header because ReLU6 is one with a ceiling.
+// ReLU is declared in a header because ReLU6 derives from it.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// SoftmaxWithLoss, which SoftmaxWithLossOHEM is with another top and WeightedSoftmaxWithLoss with other weights.
+// SoftmaxWithLoss, shared by SoftmaxWithLossOHEM (another top) and WeightedSoftmaxWithLoss (other weights).
 
 #include <memory>
 
@@ -11,7 +11,7 @@ namespace cortado {
 /// With three tops the last one has the loss of each row, in the shape of the labels.
 std::unique_ptr<Layer> make_softmax_with_loss(const LayerOptions& options);
 
-/// With softmax_param's pos_mult as the weight of the class pos_cid. Throws FieldError.
+/// Weights the class softmax_param.pos_cid by pos_mult. Throws FieldError.
 std::unique_ptr<Layer> make_weighted_softmax_with_loss(const LayerOptions& options);
 
 }  // namespace cortado

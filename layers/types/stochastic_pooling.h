@@ -1,11 +1,11 @@
 #pragma once
 
-// Pooling with pool: STOCHASTIC, for activations that are not negative: in training y is one value of each window,
-// drawn with a chance proportional to it; in testing what that gives on average, (sum of x^2) / (sum of x). There is no
-// padding, and a window whose sum is not positive gives its first value in training and 0 in testing.
+// Pooling with pool: STOCHASTIC, for non-negative activations. In training y is one value of each window, drawn with a
+// probability proportional to it; in testing its expectation, (sum of x^2) / (sum of x). Padding is not supported. A
+// window whose sum is not positive yields its first value in training and 0 in testing.
 //
-// The draw is a function of (seed, layer, forward pass, element), so resumed runs draw what uninterrupted ones would
-// have drawn. Differs from Caffe: it runs on every device, and testing has a gradient.
+// The draw is a function of (seed, layer, forward pass, element), so resumed runs draw the same values as uninterrupted
+// ones. Differs from Caffe: it runs on every device, and testing has a gradient.
 
 #include <memory>
 

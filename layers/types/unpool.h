@@ -1,6 +1,6 @@
 #pragma once
 
-// Two layers of different forks are called Upsample; the number of bottoms tells them apart.
+// Two layers of different forks are called Upsample; the number of bottoms selects one.
 
 #include <memory>
 
@@ -8,10 +8,10 @@
 
 namespace cortado {
 
-/// SegNet's: puts each value back where a pooling's second top says that it came from.
+/// SegNet's: puts each value back at the position that the mask, a pooling's second top, holds.
 std::unique_ptr<Layer> make_unpool(const LayerOptions& options);
 
-/// How many times as high and as wide y is.
+/// The ratio of y's height and width to those of x.
 struct UpsampleScale {
   int64_t h, w;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// Pooling over windows of three axes, of N x C x D x H x W. The number of windows along an axis and what an average is
-// divided by are those of two axes (layers/common/windows/pool_window.h). MAX and AVE; there is no second top. Pooling
-// with kernel_size_3d, Pooling3D and PoolingND are this; they differ in how their options are written.
+// Pooling over windows of three axes, of N x C x D x H x W. The number of windows along an axis and the divisor of an
+// average follow the rules of two axes (layers/common/windows/pool_window.h). MAX and AVE; a second top is not
+// supported. Pooling with kernel_size_3d, Pooling3D and PoolingND use it; they differ in the fields of their options.
 
 #include <memory>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace cortado {
 
-/// Windows along each axis, and which fields said so.
+/// Windows along each axis, and the fields that set them.
 struct VolumeWindows {
   /// One option: a value for all axes or one for each, outermost first, and the field of each value.
   struct Option {
@@ -23,13 +23,13 @@ struct VolumeWindows {
   bool average = false;
   bool up = true;              ///< the number of windows is rounded up
   bool counts_padding = true;  ///< an average's divisor counts padding
-  bool any_axes = false;       ///< x may have one or two axes behind its channels, too
+  bool any_axes = false;       ///< x may also have one or two axes after its channels
 };
 
 /// Throws FieldError, as its infer() does.
 std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows);
 
-/// For pooling_param with kernel_size_3d, or with kernel_size, which then is that of all three axes. Throws FieldError.
+/// For pooling_param with kernel_size_3d, or with kernel_size, which then applies to all three axes. Throws FieldError.
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options);
 
 }  // namespace cortado
