@@ -7,17 +7,17 @@
 
 namespace cortado::data {
 
-/// Corners lie no farther from the image's than so many pixels, or sides of it: areas and ratios stay numbers.
+/// Maximum distance of a box's corner from the image, in pixels or in sides, so that areas and ratios stay finite.
 constexpr float kFarthestCorner = 1 << 24;
 
-inline bool is_near_enough(double corner) { return std::abs(corner) <= double(kFarthestCorner); }  ///< NaN is not
+inline bool is_near_enough(double corner) { return std::abs(corner) <= double(kFarthestCorner); }  ///< false for NaN
 
 /// An object in an image.
 struct Object {
   int32_t label = 0;
-  int32_t instance = 0;    ///< which one of its label
-  Box box;                 ///< in parts of the image's sides
-  bool difficult = false;  ///< hard to see: scores may leave it out
+  int32_t instance = 0;    ///< index among the objects of its label
+  Box box;                 ///< in fractions of the image's sides
+  bool difficult = false;  ///< hard to recognize: scores may exclude it
 
   bool operator==(const Object&) const = default;
 };

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int64_t kBlockBytes = int64_t(16) << 20;
 constexpr uint64_t kPoolBlocks = 8;
-constexpr double kMemoryShare = 0.6;  // of the machine's, that a file may take and still stay in the page cache
+constexpr double kMemoryShare = 0.6;  // of the machine's memory: a file up to this size stays in the page cache
 
-/// The machine's memory, not what is free of it just now: a resumed training has to choose the same order.
+/// Uses the total memory instead of the free memory, because a resumed training must choose the same order.
 Shuffle resolve(Shuffle asked, const DataSource& source) {
   if (asked != Shuffle::kAuto) return asked;
   const double memory = double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
@@ -39,7 +39,7 @@ void RecordOrder::begin() {
   const uint64_t n = uint64_t(records());
   if (shuffle_ != Shuffle::kNone && n > UINT32_MAX)
     throw file_error(ExitCode::kData, source_->path(), "too many records to shuffle",
-                     "at most 4294967295; shuffle when the dataset is made");
+                     "use at most 4294967295, or shuffle when the dataset is created");
   finder_ = source_->finder(shuffle_ != Shuffle::kNone);
   if (shuffle_ == Shuffle::kNone) return;
   if (shuffle_ == Shuffle::kExact) {

@@ -12,9 +12,9 @@ namespace cortado::data {
 
 enum class Shuffle {
   kNone,    ///< by number
-  kAuto,    ///< kExact where the file takes up to 60 % of the machine's memory, else kBlocks
-  kExact,   ///< an exact new permutation each epoch: needs random reads to be cheap
-  kBlocks,  ///< data/shuffled_order.h: blocks of about 16 MB, eight to a pool
+  kAuto,    ///< kExact if the file has up to 60 % of the machine's memory, otherwise kBlocks
+  kExact,   ///< a new exact permutation each epoch; requires cheap random reads
+  kBlocks,  ///< data/shuffled_order.h: blocks of about 16 MB, eight per pool
 };
 
 struct OrderOptions {
@@ -22,8 +22,8 @@ struct OrderOptions {
   uint64_t seed = 1;
 };
 
-/// In which order the records of a source are taken: place p is record p % records() of epoch p / records(), so what is
-/// there is a function of (seed, place) alone. Cheap while places come from first to last. Not thread-safe.
+/// The order of a source's records: place p is record p % records() of epoch p / records(). The record depends on
+/// (seed, place) only. Sequential access is cheap. Not thread-safe.
 class RecordOrder {
  public:
   RecordOrder(std::shared_ptr<const DataSource> source, const OrderOptions& options);
@@ -36,7 +36,7 @@ class RecordOrder {
   void begin();
 
   std::shared_ptr<const DataSource> source_;
-  std::unique_ptr<RecordFinder> finder_;  ///< made with the first next()
+  std::unique_ptr<RecordFinder> finder_;  ///< created by the first next()
   Shuffle shuffle_;
   uint64_t seed_;
   std::optional<ShuffledOrder> shuffled_;

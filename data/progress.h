@@ -5,7 +5,7 @@
 
 namespace cortado::data {
 
-/// Called now and then with what is done and what there is in all (-1: not known).
+/// Called occasionally with the number of processed items and the total (-1: unknown).
 using Progress = std::function<void(int64_t done, int64_t total)>;
 
 }  // namespace cortado::data

@@ -5,11 +5,11 @@
 
 namespace cortado::data {
 
-/// One record: views of the source's memory, valid as long as the source is there.
+/// One record: views of the source's memory, valid during the source's lifetime.
 struct Record {
   std::string_view key;    ///< its name in messages
-  std::string_view value;  ///< its bytes, where they are in memory already
-  uint64_t number = 0;     ///< which one it is; RecordOrder sets it
+  std::string_view value;  ///< its bytes, if they are in memory
+  uint64_t number = 0;     ///< its index; set by RecordOrder
 };
 
 }  // namespace cortado::data

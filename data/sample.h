@@ -7,8 +7,8 @@
 
 namespace cortado::data {
 
-/// What is wrong with one sample, thrown by code that does not know where the sample came from. The pipeline or a
-/// converter adds the dataset and the key, and makes it an Error(kData) or a line of a report.
+/// An error of one sample, thrown by code that does not know the sample's origin. The pipeline or a converter adds the
+/// dataset and the key and converts it to an Error(kData) or a line of a report.
 class SampleError : public std::runtime_error {
  public:
   explicit SampleError(const std::string& what, std::string hint = {})
@@ -19,14 +19,14 @@ class SampleError : public std::runtime_error {
   std::string hint_;
 };
 
-/// The colours that an image is decoded to.
+/// The colours to which an image is decoded.
 enum class ColorMode { kAsStored, kColor, kGray };
 
-/// Memory for decoded elements, asked for when their number is known; aligned to 4 bytes at least.
+/// Allocates memory for decoded elements when their number is known; aligned to at least 4 bytes.
 using PixelPlace = std::function<uint8_t*(size_t bytes)>;
 
-/// A rectangle of the source and the size that it is resized to: a decoder may skip what lies outside of it and finer
-/// detail than that. Equal sizes mean that nothing is resized.
+/// A rectangle of the source and the size to which it is resized. A decoder may skip everything outside and all finer
+/// detail. Equal sizes mean no resizing.
 struct SourceWindow {
   int top, left, height, width;
   int out_height, out_width;
@@ -37,8 +37,8 @@ struct SourcePart {
   int top, left, height, width;
 };
 
-/// One decoded sample: a view of memory that it does not own. Colour is blue, green, red. Elements are bytes or
-/// floats (exactly one pointer is set), planar (channels x height x width) or, when `interleaved`, height x width x
+/// One decoded sample: a view of memory that it does not own. Colours are blue, green, red. Elements are bytes or
+/// floats (exactly one pointer is set), planar (channels x height x width) or, if `interleaved`, height x width x
 /// channels.
 struct Sample {
   int channels = 0, height = 0, width = 0;
@@ -50,13 +50,13 @@ struct Sample {
   std::string shape_str() const;  ///< "3x256x256"
 };
 
-/// A sample that holds a part of its source.
+/// A sample that contains a part of its source.
 struct SamplePart {
   Sample sample;
-  SourcePart part;  ///< of the source in full size; the sample may hold it at a smaller scale
+  SourcePart part;  ///< in coordinates of the full-size source; the sample may have a smaller scale
 };
 
-/// The part's elements, copied to `to`; the sample is whole and the part lies in it.
+/// Copies the part's elements to `to`; the sample must be whole and contain the part.
 SamplePart copy_part(const Sample& whole, const SourcePart& part, uint8_t* to);
 
 }  // namespace cortado::data

@@ -10,7 +10,7 @@ namespace cortado::data {
 
 namespace {
 
-// Each keeps its draws apart from others made with the same seed.
+// Each separates its draws from others with the same seed.
 constexpr uint64_t kShuffleKey = 0x5348554646ull, kBlockKey = 0x424C4F434Bull;
 
 void permute(std::vector<uint32_t>& values, uint64_t key) {
@@ -55,7 +55,7 @@ void ShuffledOrder::announce(uint64_t pool) const {
 }
 
 void ShuffledOrder::begin_pool(uint64_t pool) {
-  if (!pool_ || *pool_ + 1 != pool) announce(pool);  // else it was announced with the one before
+  if (!pool_ || *pool_ + 1 != pool) announce(pool);  // otherwise it was announced with the previous pool
   announce(pool + 1);
   pool_records_.clear();
   const uint64_t end = std::min<uint64_t>((pool + 1) * pool_blocks_, blocks_.size());

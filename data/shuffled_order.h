@@ -1,9 +1,9 @@
 #pragma once
 
-// A new order of records for every epoch, as a function of (seed, epoch, index). Records stand in blocks of neighbours;
-// the blocks are permuted, a few of them at a time make a pool, and the records of a pool are permuted. With one block
-// of all records that is an exact permutation. With blocks of megabytes a disk is read in long runs, and a record is
-// still about as likely to stand beside any other.
+// A new order of records for every epoch, as a function of (seed, epoch, index). Neighbouring records form blocks. The
+// blocks are permuted, a few consecutive ones form a pool, and the records of a pool are permuted. A single block of
+// all records yields an exact permutation. With blocks of megabytes a disk is read sequentially, and any two records
+// are still about equally likely to be adjacent.
 
 #include <cstdint>
 #include <functional>
@@ -14,13 +14,13 @@ namespace cortado::data {
 
 class ShuffledOrder {
  public:
-  /// Called with the first record of a block and the number of its records, before any of them is asked for: now, or
-  /// when the pool before this one is begun.
+  /// Called with the first record of a block and the number of its records before any of them is needed: immediately,
+  /// or when the previous pool is started.
   using OnBlock = std::function<void(uint64_t first, uint64_t count)>;
 
   ShuffledOrder(uint64_t records, uint64_t block_records, uint64_t pool_blocks, uint64_t seed, OnBlock on_block = {});
 
-  /// Which record, counted in key order, is at `index` of `epoch`. Cheap while pools are read from first to last.
+  /// The record, in key order, at `index` of `epoch`. Sequential access within pools is cheap.
   uint64_t at(uint64_t epoch, uint64_t index);
 
  private:
@@ -34,7 +34,7 @@ class ShuffledOrder {
   OnBlock on_block_;
   std::optional<uint64_t> epoch_, pool_;
   std::vector<uint32_t> blocks_;  ///< in this epoch's order
-  std::vector<uint64_t> starts_;  ///< index at which each pool begins, and the end
+  std::vector<uint64_t> starts_;  ///< index of the start of each pool, and the end
   std::vector<uint32_t> pool_records_;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// What AdamW and LAMB share: running means of the plain gradient and of its square, corrected for their start at zero.
+// The arithmetic that AdamW and LAMB share: running means of the plain gradient and of its square, with bias
+// correction.
 //   m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2; direction = m / (1 - b1^t) / (sqrt(v / (1 - b2^t)) + delta)
 // with b1 = momentum, b2 = momentum2, t = iter + 1.
 
@@ -22,12 +23,12 @@ struct AdamMeans {
     check_no_layer_rates(config);
   }
 
-  /// The direction of what histories 0 and 1 hold.
+  /// The update direction from the means in histories 0 and 1.
   CORTADO_HD float direction(const WeightStep& on, int64_t i) const {
     return on.history[0][i] * on.correction.mean / (sqrtf(on.history[1][i] * on.correction.square) + delta);
   }
 
-  /// Takes this iteration's gradient into the means; the direction after it.
+  /// Adds this iteration's gradient to the means and returns the new direction.
   CORTADO_HD float next(const WeightStep& on, int64_t i) const {
     float *m = on.history[0], *v = on.history[1];
     const float g = on.plain_gradient(i);

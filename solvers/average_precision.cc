@@ -36,7 +36,7 @@ ApVersion ap_version_of(const std::string& name) {
   if (name == "Integral") return ApVersion::kIntegral;
   if (name == "MaxIntegral") return ApVersion::kMaxIntegral;
   if (name == "11point") return ApVersion::k11Point;
-  throw FieldError("ap_version", "unknown ap_version '" + name + "'", "Integral, MaxIntegral or 11point");
+  throw FieldError("ap_version", "unknown ap_version '" + name + "'", "use Integral, MaxIntegral or 11point");
 }
 
 void DetectionTally::clear() {

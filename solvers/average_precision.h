@@ -8,43 +8,44 @@
 
 namespace cortado {
 
-/// Numbers of a row.
+/// Numbers in one row of DetectionEvaluate's output.
 constexpr int64_t kJudgedWidth = 5;
 
-/// How the area under the curve of precision over recall is taken, by SSD's names.
+/// How the area under the precision-recall curve is computed. The names are SSD's.
 enum class ApVersion {
-  kIntegral,     ///< the sum of precision times the gain of recall
-  kMaxIntegral,  ///< the same with the best precision at that recall or more (PASCAL VOC since 2010)
-  k11Point       ///< the mean of the best precisions at recall 0, 0.1 ... 1 or more (PASCAL VOC 2007)
+  kIntegral,     ///< the sum of precision times the increase of recall
+  kMaxIntegral,  ///< the same, with the best precision at that recall or higher (PASCAL VOC since 2010)
+  k11Point       ///< the mean of the best precisions at recall 0, 0.1 ... 1 or higher (PASCAL VOC 2007)
 };
 
-/// Of "Integral", "MaxIntegral" or "11point". Throws FieldError("ap_version").
+/// Parses "Integral", "MaxIntegral" or "11point". Throws FieldError("ap_version").
 ApVersion ap_version_of(const std::string& name);
 
-/// What a class's detections reach down to one of their scores.
+/// Precision and recall of the detections of a class whose score is at least some threshold.
 struct PrecisionRecall {
   double precision, recall;
 };
 
-/// Counts the objects of each class, and keeps the detections.
+/// Counts the objects of each class and stores the detections.
 class DetectionTally {
  public:
   explicit DetectionTally(int64_t classes) : objects_(size_t(classes)), detections_(size_t(classes)) {}
 
   void clear();
-  /// `count` rows of five numbers; rows of zeros are none.
+  /// Adds `count` rows of kJudgedWidth numbers; rows of zeros are ignored.
   void add(const float* rows, int64_t count);
   void add(const DetectionTally& other);
-  /// As numbers, and those of another tally in place of this one's; returns what follows them.
+  /// pack() appends the tally to `words`. unpack() replaces this tally by a packed one and returns the end of its
+  /// words.
   void pack(std::vector<double>& words) const;
   const double* unpack(const double* words);
   int64_t classes() const { return int64_t(objects_.size()); }
   bool has_objects(int64_t c) const { return objects_[size_t(c)] > 0; }
   double objects(int64_t c) const { return objects_[size_t(c)]; }
-  /// From the surest detection on, one more each time; none where the class has no objects.
+  /// One point per detection, in descending order of score; empty if the class has no objects.
   std::vector<PrecisionRecall> curve(int64_t c) const;
-  double average_precision(int64_t c, ApVersion version) const;  ///< 0 where the class has no objects
-  double mean(ApVersion version) const;                          ///< over classes that have objects; 0: none has
+  double average_precision(int64_t c, ApVersion version) const;  ///< 0 if the class has no objects
+  double mean(ApVersion version) const;  ///< over the classes that have objects; 0 if there are none
 
  private:
   struct Detection {

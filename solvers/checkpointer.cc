@@ -13,7 +13,7 @@ namespace cortado {
 namespace {
 
 constexpr const char* kVersion = "cortado 1";
-constexpr int64_t kOtherParts = 500'000;  ///< of a state besides its histories: averages, positions of data, kernels
+constexpr int64_t kOtherParts = 500'000;  ///< parts of a state besides its histories: averages, data positions, kernels
 
 }  // namespace
 
@@ -54,7 +54,7 @@ void Checkpointer::restore(const Snapshot& snapshot) {
         "been");
   }
   if (iter() >= state_.progress.max_iter)
-    log_info() << "Nothing is left to train: the snapshot is of iteration " << iter() << " of "
+    log_info() << "Training is already complete: the snapshot is of iteration " << iter() << " of "
                << state_.progress.max_iter;
 }
 
@@ -62,7 +62,7 @@ void Checkpointer::restore_average(const Snapshot& snapshot) {
   const caffe::TrainingState& training = snapshot.state.training();
   if (training.average_size() > 0) return state_.average->load(training, snapshot.state_path);
   state_.average->reset();
-  if (snapshot.exact()) warn("the snapshot has no average of the weights: it begins with them");
+  if (snapshot.exact()) warn("the snapshot has no average of the weights: starting it from the weights");
 }
 
 caffe::SolverState Checkpointer::state_message() {
@@ -87,7 +87,7 @@ void Checkpointer::write() {
   write_gathered();
 }
 
-/// What the first rank knows: whether there is one of this iteration.
+/// Broadcasts the first rank's answer: whether a snapshot of this iteration is already written.
 bool Checkpointer::agrees_to_write() {
   uint64_t wanted = state_.newest_snapshot != iter();
   if (ranks::Engine* engine = state_.share.engine)
@@ -127,27 +127,28 @@ void Checkpointer::try_write() {
   } catch (const Error& error) {
     if (error.code() != ExitCode::kIo) throw;
     failure_ = error;
-    const std::string kept =
-        state_.newest_snapshot >= 0 ? "; that of iteration " + std::to_string(state_.newest_snapshot) + " is kept" : "";
+    const std::string kept = state_.newest_snapshot >= 0
+                                 ? "; the snapshot of iteration " + std::to_string(state_.newest_snapshot) + " is kept"
+                                 : "";
     log_error() << "THE SNAPSHOT OF ITERATION " << iter() << " WAS NOT WRITTEN: " << error.mistakes()[0].message
                 << kept;
-    warn("training continues without this snapshot; the next one is tried when it is due");
+    warn("training continues without this snapshot");
   }
 }
 
-/// keep_best and keep_last. A best score may be of an iteration whose snapshot could not be written: then the one
-/// before it stays the best.
+/// Applies keep_last and keep_best. If the snapshot of the best iteration could not be written, the previous best is
+/// kept.
 void Checkpointer::apply_retention() {
   const int64_t best = evaluation_.best_iter();
   if (best >= 0) link_best(plan(), best);
   if (plan().keep_last <= 0 || state_.newest_snapshot < 0) return;
   if (prune_snapshots({plan().prefix, run_, plan().keep_last, {best}}) < 0)
     warn("the snapshot of iteration " + std::to_string(state_.newest_snapshot) +
-         " cannot be read back whole: older ones are kept, whatever keep_last says");
+         " cannot be read back completely: older ones are kept despite keep_last");
 }
 
-/// What the prefix holds past the point where this run starts is not this run's. Left there, this run would overwrite
-/// one snapshot after the other, and a resume would find a mixture of two.
+/// Moves snapshots after the start iteration away. They are from another run. Otherwise this run would overwrite them
+/// one by one, and a resume could find a mixture of two runs.
 void Checkpointer::archive_stale_snapshots() {
   const Progress& progress = state_.progress;
   if (progress.start_iter >= progress.max_iter) return;
@@ -158,18 +159,18 @@ void Checkpointer::archive_stale_snapshots() {
   std::string list;
   for (const int64_t iter : aside.iterations) list += (list.empty() ? ", of iteration " : ", ") + std::to_string(iter);
   warn("this run starts at iteration " + std::to_string(progress.start_iter) + ", and " + prefix +
-       " had snapshots of another one past it" + list + ": they were moved to " + aside.folder);
+       " had later snapshots of another run" + list + ": they were moved to " + aside.folder);
 }
 
-/// What cannot be read back must not be found out when it is needed.
+/// Checks the limits for reading a state back, so that a snapshot is not found to be unreadable only when it is needed.
 void Checkpointer::check_parts() {
   if (plan().hdf5) return;
   const int64_t shards = shards_with_history(), parts = kPartsOfABlob * int64_t(state_.update.history_blobs()) * shards;
   if (parts + kOtherParts > kMaxStateParts)
     throw Error(ExitCode::kSnapshot,
                 "a snapshot would have " + std::to_string(parts) + " parts, for " + std::to_string(shards) +
-                    " shards, and is read back with " + std::to_string(kMaxStateParts - kOtherParts) + " at the most",
-                shards > 1 ? "fewer shards, or snapshot_format: HDF5" : "snapshot_format: HDF5");
+                    " shards, but the limit for reading one is " + std::to_string(kMaxStateParts - kOtherParts),
+                shards > 1 ? "use fewer shards, or set snapshot_format: HDF5" : "set snapshot_format: HDF5");
 }
 
 void Checkpointer::check_space() {
@@ -181,8 +182,8 @@ void Checkpointer::check_space() {
   const SnapshotPaths paths = plan().paths(0);
   if (paths.hdf5) check_hdf5_snapshot(paths.weights, state_.net);
   if (!paths.hdf5 && size >= int64_t(1) << 31)
-    throw Error(ExitCode::kSnapshot, "a snapshot of this net would pass 2 GiB, the most that its format can hold",
-                "snapshot_format: HDF5 has no such limit");
+    throw Error(ExitCode::kSnapshot, "a snapshot of this net would exceed 2 GiB, the limit of its format",
+                "set snapshot_format: HDF5, which has no such limit");
   if (room >= 0 && room < 2 * size)
     warn("a snapshot takes " + std::to_string(size >> 20) + " MiB, and only " + std::to_string(room >> 20) +
          " MiB are free at " + plan().prefix);

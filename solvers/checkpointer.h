@@ -1,7 +1,7 @@
 #pragma once
 
-// The snapshots of a run: takes up the one that it resumes from, writes new ones under the solver's prefix, and keeps
-// those of other runs from mixing with them.
+// The snapshots of a run: restores the one to resume from, writes new ones under the solver's prefix, and moves those
+// of other runs out of the way.
 
 #include <memory>
 #include <optional>
@@ -19,32 +19,32 @@ namespace cortado {
 
 class Checkpointer {
  public:
-  /// References outlive this.
+  /// The references must outlive this object.
   Checkpointer(TrainState& state, Iteration& iteration, Evaluation& evaluation, Observers& observers);
   Checkpointer(const Checkpointer&) = delete;
   Checkpointer& operator=(const Checkpointer&) = delete;
 
-  /// Brings the run to where it starts: restores the snapshot, if there is one, checks that snapshots will fit, and
-  /// moves those of other runs out of the way. Throws Error.
+  /// Prepares the start of the run: restores the snapshot, if any, checks that new snapshots will fit on the disk, and
+  /// archives those of other runs. Throws Error.
   void begin(RunStart start);
 
-  // Both are collective: of several ranks the first one writes, and the others have a part in it.
+  // Both are collective: the first rank writes the files, the other ranks take part in the communication.
 
   /// Writes a snapshot now. Throws Error as write_snapshot() does.
   void write();
-  /// The same unless the newest one is of this iteration. Training is worth more than one of its snapshots: what the
-  /// disk refuses is reported and kept as failure() until a later one is written.
+  /// The same, unless the newest snapshot is already of this iteration. A write error does not end the training: it is
+  /// reported and kept as failure() until a later snapshot is written.
   void try_write();
 
   const std::optional<Error>& failure() const { return failure_; }
-  const std::string& resumed_from() const { return resumed_from_; }  ///< path of the state, or ""
-  /// The identity of the training: that of the snapshot, or a new one.
+  const std::string& resumed_from() const { return resumed_from_; }  ///< path of the state file, or ""
+  /// The identity of the training: from the snapshot, or a new one.
   const std::string& run() const { return run_; }
 
  private:
   const SnapshotPlan& plan() const { return state_.config.snapshots; }
   int64_t iter() const { return state_.progress.iter; }
-  /// With local_steps each shard has a history of its own.
+  /// With local_steps each shard has its own history.
   int64_t shards_with_history() const { return state_.config.iteration.local_steps > 1 ? state_.share.shards : 1; }
   void warn(const std::string& text) { observers_.warn(state_.progress, text); }
   caffe::SolverState state_message();
@@ -62,9 +62,9 @@ class Checkpointer {
   Iteration& iteration_;
   Evaluation& evaluation_;
   Observers& observers_;
-  std::unique_ptr<SnapshotLock> lock_;  ///< null until the first snapshot, where the start had none
+  std::unique_ptr<SnapshotLock> lock_;  ///< null until the first snapshot if RunStart had none
   SnapshotLock::Holder holder_ = SnapshotLock::Holder::kTraining;
-  std::vector<std::string> started_from_;  ///< files of weights
+  std::vector<std::string> started_from_;  ///< weight files
   std::string run_, resumed_from_;
   std::optional<Error> failure_;
 };

@@ -107,13 +107,13 @@ std::vector<Diagnostic> solver_warnings(const SolverFile& file) {
   };
   if (!config.has_max_iter() && config.max_epoch() <= 0)
     warn("max_iter", "no max_iter: training ends before the first iteration", "add max_iter: 10000");
-  // "detection" says what becomes of a DetectionEvaluate layer's results, and nothing to nets without one.
+  // "detection" only affects nets with a DetectionEvaluate layer.
   if (const std::string& type = config.eval_type(); type != "classification" && type != "detection")
-    warn("eval_type", "unknown eval_type '" + type + "': tests tell the mean of each score",
+    warn("eval_type", "unknown eval_type '" + type + "': tests report the mean of each score",
          did_you_mean(type, {"classification", "detection"}));
   if (config.test_interval() > 0 && SolverChecks(config).described_test_nets() == 0)
-    warn("test_interval", "there is a test_interval, but nothing is tested",
-         "test_iter says how many batches a test takes");
+    warn("test_interval", "test_interval has no effect, because no test net runs",
+         "set test_iter to the number of batches of a test");
   return warnings;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A solver's file, checked and taken apart once. Who trains asks the parts; the file stays for the nets that it names
-// or holds, for places in messages, and for who shows or writes it.
+// A solver file, checked and parsed into its parts. The training reads the parts. The file is kept for the nets that it
+// names or contains, for places in messages, and for printing.
 
 #include <cstdint>
 #include <optional>
@@ -17,19 +17,19 @@
 
 namespace cortado {
 
-/// A mistake in the solver file at the field that `error` names.
+/// A diagnostic at the field of the solver file that `error` names.
 Diagnostic mistake_at(const SolverFile& file, const FieldError& error);
 
-/// The tests of a training.
+/// When and how the test nets run.
 struct TestPlan {
-  int nets = 0;      ///< how many are described; 0 where each would take 0 batches
+  int nets = 0;      ///< number of test nets; 0 if each has test_iter 0
   int interval = 0;  ///< 0: no tests
   bool at_first = true, by_epoch = false, logs_loss = false, logs_classes = false;
   std::vector<int> batches{};  ///< per net, unless by_epoch
   ApVersion ap_version = ApVersion::kIntegral;
-  // Scores by name: "" is the only one there is.
+  // Scores by name; "" means the only score.
   std::string plateau_metric{};            ///< "": none
-  std::optional<std::string> keep_best{};  ///< the score
+  std::optional<std::string> keep_best{};  ///< name of the score
   std::optional<caffe::EarlyStopParameter> early_stop{};
 
   bool is_due(int64_t iter) const { return interval > 0 && iter % interval == 0 && (iter > 0 || at_first); }
@@ -38,29 +38,29 @@ struct TestPlan {
 struct SolverConfig {
   SolverFile file;
   IterationPlan iteration{};
-  Schedule schedule{};  ///< as it is at iteration 0
+  Schedule schedule{};  ///< state at iteration 0
   TestPlan tests{};
   SnapshotPlan snapshots{};
-  int display = 0;  ///< iterations from one line to the next; 0: none
+  int display = 0;  ///< iterations between log lines; 0: none
   int average_loss = 1;
   bool debug_info = false;
-  int64_t max_iter = 0;  ///< with max_epoch only once the training net is there
-  float ema_decay = 0;   ///< 0: no average of the weights
+  int64_t max_iter = 0;  ///< if max_epoch is set, known only after the training net is built
+  float ema_decay = 0;   ///< 0: no moving average of the weights
   bool ema_warmup = true;
 
-  int64_t seed() const { return file.solver.random_seed(); }     ///< negative: none is given
-  int64_t max_epoch() const { return file.solver.max_epoch(); }  ///< 0: max_iter says how long
+  int64_t seed() const { return file.solver.random_seed(); }     ///< negative: not set
+  int64_t max_epoch() const { return file.solver.max_epoch(); }  ///< 0: max_iter is the limit
   float base_lr() const { return file.solver.base_lr(); }
   const std::string& lr_policy() const { return file.solver.lr_policy(); }
   bool displays(int64_t iter) const { return display > 0 && iter % display == 0; }
 
-  // What a training settles once it knows its ranks, its snapshot and its net; the file's message says it, too.
+  // Values that are known only once the ranks, the snapshot and the net are. They are also written to `file`.
   void set_shards(int shards);
   void set_snapshot_prefix(const std::string& prefix);
   void set_base_lr(float rate);
-  void set_max_iter(int iterations);  ///< throws FieldError as Schedule
+  void set_max_iter(int iterations);  ///< throws FieldError like Schedule's constructor
 
-  /// Runs `work`, for mistakes that show only later: a FieldError becomes an Error at its field.
+  /// Runs `work` and converts a FieldError to an Error at its field, for errors that are found after parsing.
   template <typename Work>
   auto at_its_field(const Work& work) const -> decltype(work()) {
     try {
@@ -71,14 +71,14 @@ struct SolverConfig {
   }
 };
 
-/// Adds every mistake in the options of a solver that shows without its nets: values out of range, unknown types and
-/// policies, numbers of test nets that do not agree, options of other programs that would be ignored. Nets are not
-/// read. Where there are mistakes, the parts that they are about are not what the file says.
+/// Adds a diagnostic for every error that can be found without reading the nets: values out of range, unknown types and
+/// policies, numbers of test nets that do not agree, options of other programs that would be ignored. After an error
+/// the parts that it concerns have unspecified values.
 SolverConfig parse_solver(SolverFile file, Mistakes& mistakes);
-/// Throws Error(kNet) with all of them, if there are any.
+/// Throws Error(kNet) with all diagnostics, if there are any.
 SolverConfig parse_solver(SolverFile file);
 
-/// What parse_solver() lets pass and a user should know, with the place.
+/// Warnings about options that parse_solver() accepts, with their places.
 std::vector<Diagnostic> solver_warnings(const SolverFile& file);
 
 }  // namespace cortado

@@ -5,8 +5,8 @@ namespace cortado {
 DeviceIteration::DeviceIteration(TrainState& state, Observers& observers)
     : Iteration(state, observers), device_(state.config.iteration, state.net, state.update.entries(), state.share) {}
 
-/// The device does not wait for the host to look at the loss, unless the rate depends on it: where it is not finite, or
-/// a gradient is not, the device has updated nothing, in a later iteration neither.
+/// The device does not wait until the host has checked the loss, unless the rate depends on it. If the loss or a
+/// gradient is not finite, the device skips this update and all later ones.
 void DeviceIteration::run(int asked, bool looked_at) {
   const int64_t iter = begun();
   const bool verbose = config().displays(iter) && config().debug_info;
@@ -18,13 +18,13 @@ void DeviceIteration::run(int asked, bool looked_at) {
   count_time();
 }
 
-/// Then sees the one before.
+/// Submits an iteration, then reads the result of the previous one.
 void DeviceIteration::tell(int64_t iter, bool verbose, int asked) {
   const StepRates rates = state_.next_rates(iter);
   try {
     device_.tell(iter, rates, verbose, asked);
   } catch (...) {
-    see();  // a fault of the iteration before comes first
+    see();  // an error of the previous iteration comes first
     throw;
   }
   add_to_average();
@@ -53,7 +53,7 @@ void DeviceIteration::update(const StepRates& rates) {
 
 void DeviceIteration::see() {
   if (!in_flight_) return;
-  state_.progress.rate = *in_flight_;  // of a later one by now, perhaps
+  state_.progress.rate = *in_flight_;  // may already be that of a later iteration
   in_flight_.reset();
   const StepState step = device_.seen(iter());
   requests_ |= step.requests;
@@ -69,7 +69,7 @@ void DeviceIteration::require_good(const StepState& step) {
   require_finite(step.loss);
   if (!step.finite_gradients && !device_.scales_loss()) throw_diverged("a gradient is not finite", kLearnLess);
   if (step.loss_scale <= kLeastLossScale)
-    throw_diverged("no scale of the loss gives finite gradients", "bf16 has more range");
+    throw_diverged("no loss scale results in finite gradients", "use bf16, which has more range");
 }
 
 void DeviceIteration::save(caffe::TrainingState& training) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Iterations on a device. It is told one before the host sees what became of the one before, unless something looks at
-// that one: a display, a test, a snapshot, the rate, a request, the end. Progress counts iterations that were seen, so
-// all but the telling happens in the order in which it would happen without.
+// Iterations on a device. The host submits an iteration before it reads the result of the previous one, unless
+// something needs that result: a display, a test, a snapshot, the rate, a request, the end. Progress counts iterations
+// whose result was read, so the order of everything else is the same as without this overlap.
 
 #include <optional>
 #include <string>
@@ -19,7 +19,7 @@ class DeviceIteration : public Iteration {
   bool is_unseen() const override { return in_flight_.has_value(); }
   void see() override;
   void connect(const std::string& engine) override { device_.connect(engine); }
-  /// How the loss is scaled.
+  /// The state of loss scaling.
   void save(caffe::TrainingState& training) override;
   void load(const caffe::TrainingState& training) override;
 
@@ -31,8 +31,7 @@ class DeviceIteration : public Iteration {
   void require_good(const StepState& step);
 
   DeviceTraining device_;
-  /// The iteration that the device was told and the host has not seen, by the rate that it was told; its number is
-  /// iter().
+  /// The rate of the submitted iteration whose result the host has not read; the iteration's number is iter().
   std::optional<float> in_flight_;
 };
 

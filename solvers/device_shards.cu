@@ -20,7 +20,7 @@ struct TakeLoss {
   CORTADO_HD void operator()(int64_t) const { *word = state->loss; }
 };
 
-/// Losses in the order of their shards, whoever computed them.
+/// Adds the losses in the order of shards, independent of the ranks that computed them.
 struct PutOutcome {
   StepState* state;
   const float* words;
@@ -83,7 +83,7 @@ void DeviceShards::begin_shard(int64_t index) {
   completed_.begin();
 }
 
-/// Where ranks exchange gradients, the last of them are computed meanwhile.
+/// If ranks exchange gradients, the last pass overlaps with the exchange.
 GradientReader* DeviceShards::reader(int64_t index) { return exchange_ && index + 1 == count() ? this : nullptr; }
 
 void DeviceShards::on_complete(size_t param) {

@@ -1,9 +1,9 @@
 #pragma once
 
-// Iterations of shards on a device (solvers/shard_training.h has the CPU's): what is done between a shard's passes, and
-// the sums over the shards of all ranks, gradients by the same tree as there. All of it is work of the device, which
-// the host does not wait for, but where bytes go by way of the hosts. Every rank has all gradients afterwards, and
-// makes the whole update.
+// Iterations with several shards on a device (solvers/shard_training.h has the CPU's): the work between the passes of
+// shards, and the sums over the shards of all ranks. Gradients are summed by the same tree as on the CPU. All work is
+// queued on the device, and the host waits only where bytes travel through host memory. Every rank then has all
+// gradients and does the whole update.
 
 #include <memory>
 #include <optional>
@@ -20,26 +20,28 @@ namespace cortado {
 
 class DeviceShards : private GradientReader {
  public:
-  /// References outlive this.
+  /// The references must outlive this object.
   DeviceShards(Net& net, const RankShare& share, DeviceUpdate& update);
 
-  /// Collective, before the first iteration: opens what moves bytes between the ranks' devices, "nccl" or "host"; "":
-  /// whichever is there. Throws Error(kDevice) or Error(kIo).
+  /// Collective, before the first iteration: opens the engine that moves bytes between the ranks' devices, "nccl" or
+  /// "host"; "" selects the one that is available. Throws Error(kDevice) or Error(kIo).
   void connect(const std::string& engine);
 
   int64_t count() const { return share_.range.count; }  ///< shards of this process
-  /// The number of its `index`-th one among all.
+  /// The global number of this process's shard `index`.
   int64_t number(int64_t index) const { return share_.range.first + index; }
 
-  /// Around all passes of a shard. The last pass's backward() of one that has a reader() tells it of gradients.
+  /// Called before and after all passes of a shard. If reader() is not null, pass it to backward() of the shard's last
+  /// pass.
   void begin_shard(int64_t index);
   GradientReader* reader(int64_t index);
   void end_shard(int64_t index);
 
-  /// After all shards: gradients become the sums, the loss the mean over all. `requests`: Request flags of this rank,
-  /// which become those of all in the state.
+  /// Called after all shards: sums the gradients and averages the loss over all shards. `requests`: Request flags of
+  /// this rank; the state receives those of all ranks.
   void end_iteration(int requests, int slot);
-  /// Waits for the latest end_iteration() of this slot, 0 or 1. Throws Error(kIo) as ranks/device_engine.h says.
+  /// Waits for the latest end_iteration() of this slot, 0 or 1. Throws Error(kIo) as described in
+  /// ranks/device_engine.h.
   void wait(int slot);
 
  private:
@@ -55,12 +57,12 @@ class DeviceShards : private GradientReader {
   std::span<float> gradients_;
   KeptOverShards kept_;
   ranks::ShardSums gradient_sums_;
-  CompleteParts completed_;  ///< while the last shard's last pass goes backward
-  /// Of each rank its requests, then the losses of its shards; beside it which of them are requests.
+  CompleteParts completed_;  ///< used during backward of the last shard's last pass
+  /// For each rank its requests, then the losses of its shards. are_requests_ marks which words are requests.
   DeviceMemory words_, are_requests_;
-  std::vector<size_t> word_at_;  ///< per rank, in bytes; the end
+  std::vector<size_t> word_at_;  ///< per rank, in bytes, and the end
   std::unique_ptr<ranks::DeviceEngine> engine_;
-  std::optional<ranks::DeviceExchange> exchange_;  ///< where there are several ranks
+  std::optional<ranks::DeviceExchange> exchange_;  ///< if there are several ranks
   DeviceEvent ended_[2];
 };
 

@@ -29,7 +29,7 @@ void DeviceTraining::begin(int64_t iter) {
   before_[slot(iter)] = net_.positions();
 }
 
-/// `reader` is told of the last pass's gradients.
+/// `reader` is called during the last pass's backward.
 void DeviceTraining::run_shard(uint64_t first_pass, bool verbose, GradientReader* reader) {
   for (int k = 0; k < plan_.iter_size; ++k) {
     stage(first_pass + uint64_t(k));
@@ -96,7 +96,8 @@ StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool ver
   return seen(iter);
 }
 
-/// Weights are what they were, and draws are functions of the pass: the passes make the same values again.
+/// The weights have not changed, and random draws depend only on the pass, so rerunning the passes computes the same
+/// values.
 void DeviceTraining::go_back(int64_t iter) {
   if (latest_ == iter) return;
   for (const auto& [layer, position] : before_[slot(iter)]) net_.seek(layer, position);

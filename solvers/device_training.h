@@ -1,10 +1,10 @@
 #pragma once
 
-// One iteration of training on a device: data are brought there, then everything from forward to the update runs
-// without the host. Where an iteration has one pass it is recorded as one CUDA graph, else as several: of the first
-// pass, of the others, of the update. The host need not wait for an iteration before it tells the device the next one:
-// what became of it, its loss first of all, is seen() later. Where ranks share an iteration, its last pass is not
-// recorded: gradients are sent as they come.
+// One iteration of training on a device. The data are copied there; forward, backward and the update then run without
+// the host. An iteration of one pass is captured as one CUDA graph; otherwise there are three: of the first pass, of
+// the other passes, and of the update. The host may submit the next iteration before it reads the result of the
+// previous one by seen(). If ranks share an iteration, its last pass is not captured, because gradients are sent as
+// soon as they are complete.
 
 #include <optional>
 #include <string>
@@ -20,36 +20,37 @@ namespace cortado {
 
 class DeviceTraining {
  public:
-  /// As DeviceUpdate.
+  /// The arguments are those of DeviceUpdate.
   DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries,
                  const RankShare& share = {});
 
-  /// As DeviceShards. Nothing where an iteration has one shard.
+  /// See DeviceShards::connect(). Does nothing if an iteration has one shard.
   void connect(const std::string& engine);
 
-  /// Tells the device an iteration: forward and backward of all its passes, the update. Iterations are told in order,
-  /// and seen() in order, the one before the latest at the latest. `verbose`: the net logs debug_info's lines, so
-  /// nothing is recorded. Waits for data, and where layers work on the host. `requests`: of this rank, to be told the
+  /// Submits an iteration: forward and backward of all its passes, and the update. The results are read by seen() in
+  /// the same order, and at most two may be pending. `verbose`: the net logs debug_info's lines, so nothing is
+  /// captured. Waits for data, and for layers that run on the host. `requests`: those of this rank, to be sent to the
   /// others.
   void tell(int64_t iter, const StepRates& rates, bool verbose, int requests = 0);
-  /// The same in two. In between state() has the loss.
+  /// The same in two steps. Between them state() has the loss.
   void run_passes(int64_t iter, bool verbose, int requests = 0);
   void update(int64_t iter, const StepRates& rates);
 
-  /// The state that an iteration left, and waits for it, not for one after it. Its loss or gradients may not be finite,
-  /// and then neither it nor one that was told since has updated anything.
+  /// Waits for this iteration only and returns the state after it. If its loss or gradients are not finite, neither it
+  /// nor a later submitted iteration has updated anything.
   StepState seen(int64_t iter);
-  /// tell() and seen() at once.
+  /// Submits an iteration and waits for its state.
   StepState iterate(int64_t iter, const StepRates& rates, bool verbose);
-  /// Where `iter` updated nothing: values, gradients and data layers as it left them, although one more was told.
+  /// For an iteration that updated nothing: restores values, gradients and data layers as it left them, although a
+  /// later one was submitted.
   void go_back(int64_t iter);
 
-  /// Whether the host has nothing to do within an iteration, so that another one may be told before this one is seen.
+  /// Whether the host has no work within an iteration, so that the next one may be submitted before this one is read.
   bool runs_ahead() const { return net_.stages_all_host_work(); }
 
-  /// Whether a gradient that is not finite is a reason to scale the loss otherwise, not to stop.
+  /// Whether a gradient that is not finite changes the loss scale instead of ending the training.
   bool scales_loss() const { return update_.loss_scale() != nullptr; }
-  /// As it is once all work is done.
+  /// The state after all submitted work.
   StepState state();
   void set_state(const StepState& state) { update_.write(state); }
 
@@ -67,10 +68,10 @@ class DeviceTraining {
   const IterationPlan& plan_;
   Net& net_;
   DeviceUpdate update_;
-  std::optional<DeviceShards> shards_;  ///< where an iteration has several
+  std::optional<DeviceShards> shards_;  ///< if an iteration has several
   CapturedWork iteration_, first_pass_, more_passes_, update_work_;
-  int64_t latest_ = -1;  ///< that was told
-  Positions before_[2];  ///< of data layers, before each of the latest two
+  int64_t latest_ = -1;  ///< the latest submitted iteration
+  Positions before_[2];  ///< of the data layers, before each of the latest two iterations
 };
 
 }  // namespace cortado

@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// In double, where no square of a finite float is infinite: the sum is finite where all gradients are.
+/// In double, because the square of any finite float is finite there. So the sum is finite if all gradients are.
 struct SumOfSquares {
   double value;
   CORTADO_HD SumOfSquares& operator+=(const SumOfSquares& other) {
@@ -39,7 +39,7 @@ struct AddLoss {
 
 struct Squares {
   const WeightStep* weights;
-  int64_t values, count;  ///< of all gradients, of pieces
+  int64_t values, count;  ///< of all gradients; of pieces
   Traffic traffic(int64_t) const { return {values * int64_t(sizeof(float)), count * int64_t(sizeof(SumOfSquares))}; }
   struct OfOne {
     const float* dw;
@@ -48,7 +48,7 @@ struct Squares {
   CORTADO_HD OfOne operator()(int64_t part) const { return {weights[part].dw}; }
 };
 
-/// Sums that were made before, all as one piece.
+/// Sums that were computed before, as one piece.
 struct Sums {
   const SumOfSquares* sums;
   int64_t count;
@@ -70,7 +70,7 @@ struct Control {
   StepState* state;
   const IterationStep* input;
   const SumOfSquares* squares;  ///< of all gradients
-  float share;                  ///< 1 / passes whose gradients were added up
+  float share;                  ///< 1 / passes whose gradients were summed
   float most;                   ///< clip_gradients; negative: none
   bool scales;
 

@@ -1,18 +1,19 @@
 #pragma once
 
-// An iteration's arithmetic after backward, on a device, without the host: is the loss finite, are all gradients, how
-// much is clipped, how the loss is scaled next time, and one pass over all weights, which is left out where something
-// is not finite. What it depends on lies in device memory, so that it can be recorded once and run often.
+// The arithmetic of an iteration after backward, on a device and without the host: checks that the loss and all
+// gradients are finite, computes the clipping factor and the next loss scale, then updates all weights in one pass. The
+// pass is skipped if a value is not finite. All inputs are in device memory, so the work can be captured once and
+// replayed.
 //
-// Scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the gradients are
-// divided by it in the update. Where one is not finite the update is left out and the scale halved; after kGoodSteps
-// updates it is doubled.
+// Loss scaling: 16-bit gradients of binary16 underflow, so the loss is multiplied by `loss_scale` and the update
+// divides the gradients by it. If a gradient is not finite, the update is skipped and the scale is halved. After
+// kGoodSteps updates it is doubled.
 //
-// The host may tell the device another iteration before it has seen what became of one. So where one ends the training,
-// by a loss or a gradient that is not finite, the device leaves out the updates of later ones, too, until the host has
-// looked.
+// The host may submit an iteration before it has read the result of the previous one. So if a loss or gradient that
+// is not finite ends the training, the device also skips the updates of later iterations until the host has read the
+// state.
 //
-// 16-bit copies of weights that the net's kernels read (Net::weight_copies()) are written by the pass over the weights.
+// The pass over the weights also writes the 16-bit copies that the net's kernels read (Net::weight_copies()).
 
 #include <vector>
 
@@ -26,17 +27,17 @@ namespace cortado {
 constexpr int kGoodSteps = 2000;
 constexpr float kFirstLossScale = 65536, kLeastLossScale = 1.0f / 1024, kMaxLossScale = 16777216;
 
-/// What an iteration leaves behind, in the device's memory and, read(), on the host.
+/// The result of an iteration, in device memory; read() copies it to the host.
 struct StepState {
   IterationStep step;
-  float loss = 0;        ///< the mean of the iteration's passes
-  float loss_scale = 1;  ///< of the next iteration
+  float loss = 0;        ///< the mean over the iteration's passes
+  float loss_scale = 1;  ///< for the next iteration
   double norm = 0;       ///< of the accumulated gradients
   bool finite_gradients = true;
   int32_t good_steps = 0;
-  int64_t skipped = 0;   ///< updates left out so far because of the gradients
-  int32_t requests = 0;  ///< Request flags, where ranks tell one another theirs
-  /// This iteration ends the training; nothing is updated any more, and all but the loss stays as it is.
+  int64_t skipped = 0;   ///< updates skipped so far because of gradients that are not finite
+  int32_t requests = 0;  ///< Request flags, if ranks exchange them
+  /// This iteration ends the training: later updates are skipped, and everything but the loss keeps its value.
   bool ends = false;
 };
 
@@ -44,28 +45,29 @@ struct SumOfSquares;
 
 class DeviceUpdate {
  public:
-  /// `entries` per param, as IterationStep::of() takes them (WeightUpdate::entries()); all references outlive this.
+  /// `entries`: one per param, as IterationStep::of() expects them (WeightUpdate::entries()). All references must
+  /// outlive this object.
   DeviceUpdate(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries);
 
-  /// Tells the device what the next apply() is to be. Not to be recorded.
+  /// Sets the iteration and rates of the next apply(). Do not capture this call.
   void begin(int64_t iter, const StepRates& rates);
 
-  // To be recorded, in this order:
-  void add_loss(const float* loss, bool first);  ///< of each pass
+  // To be captured, in this order:
+  void add_loss(const float* loss, bool first);  ///< once per pass
   void apply();
 
-  /// Not to be recorded: what the state is at this point of the context's work will be seen(slot), 0 or 1. That waits
-  /// for this point alone; where training ends there, later iterations are updates again.
+  /// Records the state at this point of the context's work, to be returned by seen(slot), slot 0 or 1. seen() waits for
+  /// this point only; if the training ends there, it enables later updates again. Do not capture this call.
   void keep(int slot) { kept_[slot].begin(context_, memory_.data()); }
   StepState seen(int slot);
 
-  /// The state as it is when all work is done, for which read() waits.
+  /// Waits for all work and returns the state after it.
   StepState read();
   void write(const StepState& state);
 
-  // In device memory:
+  // In device memory.
   StepState* state() const { return reinterpret_cast<StepState*>(memory_.data()); }
-  const float* loss_scale() const;  ///< null where the loss is not scaled
+  const float* loss_scale() const;  ///< null if the loss is not scaled
 
  private:
   void make_tables(const std::vector<WeightStep>& entries);

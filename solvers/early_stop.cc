@@ -27,14 +27,14 @@ Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, cons
   }
   if (name.empty() && known.size() == 1) return known[0];
   if (name.empty())
-    throw FieldError(field, "which score? The test nets give " + (names.empty() ? "none" : list_text(names)),
-                     "name it in " + field);
+    throw FieldError(field, "no score is named, and the test nets have " + (names.empty() ? "none" : list_text(names)),
+                     "set " + field + " to one of them");
   for (const Metric& metric : known)
     if (metric.name == name) return metric;
   const std::string guess = did_you_mean(name, names);
-  throw FieldError(field, "no test net gives a score '" + name + "'",
+  throw FieldError(field, "no test net has a score '" + name + "'",
                    !guess.empty()  ? guess
-                   : names.empty() ? "there is no score"
+                   : names.empty() ? "add a layer with a scalar output, such as Accuracy"
                                    : "the scores are " + list_text(names));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What follows from a test score: early_stop, and the metrics of lr_policy plateau and keep_best. A score is named like
-// the output's blob, "#1 accuracy" where it is the second test net's.
+// Decisions from test scores: early_stop, and the metrics of lr_policy plateau and keep_best. A score has the name of
+// its output blob, with a prefix for all but the first test net: "#1 accuracy".
 
 #include <cmath>
 #include <cstdint>
@@ -15,27 +15,27 @@
 
 namespace cortado {
 
-/// Whether less is better: the tops of losses, and what is called so.
+/// Whether lower is better: for the tops of loss layers, and for names that say so.
 bool is_cost(const Score& score);
 bool is_cost(const NetOutput& output);
 
-/// One number that tests give.
+/// One score of the tests.
 struct Metric {
   size_t net = 0, output = 0;  ///< index of the test net, and of the score in its list
-  std::string name;            ///< as BestTestScore has it
+  std::string name;            ///< as in BestTestScore
   bool higher_is_better = true;
 };
 
-/// Finds it in the test nets' outputs; "" is the only one there is. Throws FieldError about `field`.
+/// Finds the score in the test nets' outputs; "" means the only one. Throws FieldError about `field`.
 Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name,
                    const std::string& field);
 
-/// Counts tests in a row without a gain.
+/// Counts consecutive tests without an improvement.
 class EarlyStop {
  public:
   EarlyStop(const caffe::EarlyStopParameter& options, Metric metric);
 
-  /// One test's value. Returns whether it is a gain.
+  /// Adds the value of one test. Returns whether it is an improvement.
   bool see(double value);
   bool is_over() const { return without_gain_ >= options_.patience(); }
   const Metric& metric() const { return metric_; }
@@ -51,12 +51,13 @@ class EarlyStop {
   int without_gain_ = 0;
 };
 
-/// The score of keep_best: when it was best, of iterations that a snapshot can be of.
+/// The best value of keep_best's score and its iteration. Only iterations of which a snapshot can exist count.
 class KeptBest {
  public:
   explicit KeptBest(Metric metric) : metric_(std::move(metric)) {}
 
-  /// One test's value. Returns whether it is better than all before. What a training starts from does not count.
+  /// Adds the value of one test. Returns whether it is better than all before. The value before the first update does
+  /// not count.
   bool see(double value, int64_t iter) {
     const bool better = metric_.higher_is_better ? value > value_ : value < value_;
     if (iter <= 0 || std::isnan(value) || (iter_ >= 0 && !better)) return false;
@@ -65,7 +66,7 @@ class KeptBest {
     return true;
   }
   const Metric& metric() const { return metric_; }
-  int64_t iter() const { return iter_; }  ///< -1: there was no test yet
+  int64_t iter() const { return iter_; }  ///< -1: no test yet
 
   void save(caffe::TrainingState& training) const {
     if (iter_ < 0) return;

@@ -59,7 +59,7 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   Tester& tester = testers_[index];
   const Progress& progress = state_.progress;
   log_info() << "Iteration " << progress.iter << ", Testing net (#" << index << ")";
-  if (tester.batches() == 0) return true;  // test_iter: 0 beside others
+  if (tester.batches() == 0) return true;  // test_iter: 0, with other test nets
   const auto go_on = [&](int done) {
     const bool continues = calls.continues();
     observers_.tell(
@@ -94,7 +94,7 @@ void Evaluation::keep_best(size_t index) {
   }
 }
 
-/// A gain is worth a snapshot, so that the best weights are there in the end.
+/// An improvement requests a snapshot, so that the best weights are saved.
 void Evaluation::use_score(size_t index, const TestCalls& calls) {
   const std::vector<Score>& scores = testers_[index].scores();
   if (plateau_metric_ && plateau_metric_->net == index) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The tests of a run: when they are due, the test nets' scores and the best of them, and what follows from scores,
+// The tests of a run: when they are due, the test nets' scores and the best of them, and what depends on scores:
 // early_stop, keep_best and lr_policy plateau.
 
 #include <functional>
@@ -16,35 +16,36 @@
 
 namespace cortado {
 
-/// What a test asks of the run around it.
+/// Callbacks of a test.
 struct TestCalls {
-  std::function<bool()> continues;  ///< before each batch; false ends the test
-  std::function<void()> on_gain;    ///< the score of early_stop or keep_best has gained: worth a snapshot
-  TestRounds* rounds = nullptr;     ///< leads other ranks, where tests are dealt out
+  std::function<bool()> continues;  ///< called before each batch; false ends the test
+  std::function<void()> on_gain;    ///< the score of early_stop or keep_best improved; write a snapshot
+  TestRounds* rounds = nullptr;     ///< leads the other ranks if they share the batches of tests
 };
 
 class Evaluation {
  public:
-  /// References outlive this. Throws FieldError where a metric of the solver is no score of the test nets.
+  /// The references must outlive this object. Throws FieldError if a metric of the solver is not a score of the test
+  /// nets.
   Evaluation(SolverNets& nets, TrainState& state, Observers& observers);
   Evaluation(const Evaluation&) = delete;
   Evaluation& operator=(const Evaluation&) = delete;
 
-  /// Whether tests are to run once so many iterations are done.
+  /// Whether tests are due after so many iterations.
   bool is_due(int64_t iter) const { return plan().is_due(iter); }
-  /// Runs all test nets. False: `calls` ended it. Until begin() a snapshot is then, and where early_stop ends the run,
-  /// of the moment before the first of these tests, which a resumed run does again.
+  /// Runs all test nets. Returns false if `calls` ended the test. Until begin(), and if early_stop ends the run,
+  /// snapshots have the state before the first of these tests, so a resumed run repeats them.
   bool run(const TestCalls& calls);
   bool is_dealt_out() const { return dealt_out_; }  ///< whether the ranks share the batches of tests
   bool stops_early() const { return stops_early_; }
-  void set_stops_early(bool stops) { stops_early_ = stops; }  ///< of a rank that heard so from the first one
-  /// Iterations follow: an earlier test's end is forgotten.
+  void set_stops_early(bool stops) { stops_early_ = stops; }  ///< on ranks other than the first
+  /// To be called before more iterations: discards the state that an earlier test saved.
   void begin();
 
-  /// With early_stop, one log line about the best value of its score.
+  /// With early_stop, logs the best value of its score.
   void log_best() const;
   std::vector<Tester>& testers() { return testers_; }
-  /// With keep_best: the iteration at which its score was best, -1 before the first one.
+  /// With keep_best: the iteration with the best score, -1 before the first test.
   int64_t best_iter() const { return kept_best_ ? kept_best_->iter() : -1; }
 
   void save(caffe::TrainingState& training);
@@ -68,7 +69,7 @@ class Evaluation {
   std::optional<EarlyStop> early_stop_;
   std::optional<KeptBest> kept_best_;
   bool stops_early_ = false;
-  std::optional<caffe::TrainingState> before_;  ///< what save_tests() said before the tests that run or were ended
+  std::optional<caffe::TrainingState> before_;  ///< the output of save_tests() before the current or interrupted tests
 };
 
 }  // namespace cortado

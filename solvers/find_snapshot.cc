@@ -1,6 +1,6 @@
-// --snapshot=auto. A prefix may hold snapshots of several runs, and the one of the highest iteration need not be of the
-// newest run. So the run that wrote last is found first, by what its states say; then its last state that is whole.
-// Where there are states and none of them is whole, what was learned is lost unless somebody looks: that is an error.
+// --snapshot=auto. A prefix may have snapshots of several runs, and the highest iteration may not be from the newest
+// run. So the run that wrote last is determined first, from its states; then its last complete state is used. If there
+// are states but none is complete, this is an error, because training progress may be lost.
 
 #include <algorithm>
 #include <map>
@@ -22,8 +22,8 @@ struct State {
   StateStamp stamp;
 };
 
-/// Those of the run that wrote last come first, the highest iteration first. States that name no run may be of many:
-/// among them the time alone decides.
+/// Sorts states: those of the run that wrote last first, by descending iteration. States without a run's name may be
+/// from several runs; they are sorted by time only.
 std::vector<State> newest_first(const std::string& prefix) {
   std::vector<State> states;
   std::map<std::string, double> latest;
@@ -50,7 +50,7 @@ bool is_whole_state(const std::string& path) {
   }
 }
 
-/// A damaged state may name any run; one that is whole, but whose weights are not, names the newest.
+/// A damaged state may name any run. A complete state without complete weights still names the newest run.
 std::optional<Snapshot> find_newest(const std::string& prefix) {
   const std::vector<State> states = newest_first(prefix);
   std::string newest_run;
@@ -59,19 +59,19 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
     if (!newest_run.empty() && !run.empty() && run != newest_run)
       throw Error(
           ExitCode::kSnapshot,
-          "no snapshot of the newest run of " + prefix + " is whole, and " + state.path + " is of an earlier run",
-          "--snapshot=" + state.path + " resumes from that one; without --snapshot, training starts fresh");
+          "no snapshot of the newest run of " + prefix + " is complete, and " + state.path + " is of an earlier run",
+          "use --snapshot=" + state.path + " to resume from that one, or omit --snapshot to start a new training");
     try {
       return read_snapshot(state.path);
     } catch (const Error& error) {
-      log_warning() << "Snapshot of iteration " << state.iter << " is passed over: " << error.mistakes()[0].message;
+      log_warning() << "Snapshot of iteration " << state.iter << " is skipped: " << error.mistakes()[0].message;
     }
     if (newest_run.empty() && is_whole_state(state.path)) newest_run = run;
   }
   if (!states.empty())
-    throw Error(ExitCode::kSnapshot, "no snapshot of " + prefix + " is whole",
-                "cortado snapshot verify " + prefix + " tells of each; without --snapshot, training starts fresh");
-  log_info() << "There is no snapshot of " << prefix << ": training starts from the beginning";
+    throw Error(ExitCode::kSnapshot, "no snapshot of " + prefix + " is complete",
+                "run cortado snapshot verify " + prefix + " for details, or omit --snapshot to start a new training");
+  log_info() << "No snapshot of " << prefix << " exists: training starts from the beginning";
   return std::nullopt;
 }
 

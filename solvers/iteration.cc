@@ -18,7 +18,7 @@ double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Hands gradients on to the observers that want them.
+/// Forwards gradients to the observers that request them.
 class GradientForwarder : public GradientReader {
  public:
   GradientForwarder(const Observers& observers, const Progress& progress)
@@ -40,14 +40,14 @@ class GradientForwarder : public GradientReader {
   const Progress& progress_;
 };
 
-/// One shard, on the CPU.
+/// One shard on the CPU.
 class PlainIteration : public Iteration {
  public:
   using Iteration::Iteration;
 
  private:
-  /// Where all gradients are needed together they have memory of their own; else the update is a part of backward, and
-  /// what is logged of this iteration comes after it.
+  /// If all gradients are needed together they have their own memory. Otherwise the update is part of backward, and
+  /// this iteration's log lines follow the update.
   void run(int /*asked*/, bool /*looked_at*/) override {
     const graph::BuildOptions& built = net_.plan().graph.options;
     const bool display = displays(), within_backward = built.transient_gradients;
@@ -65,7 +65,8 @@ class PlainIteration : public Iteration {
     complete();
   }
 
-  /// The loss of the k-th batch of this iteration. Throws Error(kDiverged), so that no weight learns from it.
+  /// The loss of batch k of this iteration. Throws Error(kDiverged) before any weight learns from a loss that is not
+  /// finite.
   double forward(int k) {
     net_.context().pass = state_.pass(k);
     net_.forward();
@@ -74,7 +75,7 @@ class PlainIteration : public Iteration {
     return loss;
   }
 
-  /// Gradients of iter_size batches, added up, and the mean of their losses.
+  /// Sums the gradients of iter_size batches and returns the mean of their losses.
   double forward_backward() {
     const int batches = config().iteration.iter_size;
     double sum = 0;
@@ -103,8 +104,8 @@ void Iteration::iterate(int asked, bool looked_at) {
 void Iteration::apply_update() {
   if (net_.plan().graph.options.transient_gradients) throw_internal("gradients that are gone before the update");
   if (state_.share.shards > 1)
-    throw Error(ExitCode::kUsage, "an update by passes of your own is for one shard, and the solver has " +
-                                      std::to_string(state_.share.shards));
+    throw Error(ExitCode::kUsage,
+                "apply_update() needs one shard, but the solver has " + std::to_string(state_.share.shards));
   begin_time();
   state_.take_loss(net_.loss());
   update(state_.next_rates(iter()));

@@ -13,7 +13,7 @@ namespace cortado {
 
 namespace {
 
-/// What a context's device is told while this lives.
+/// Records the work of a context's device during its lifetime.
 class Recorded {
  public:
   explicit Recorded(Context& context) : context_(context) {
@@ -102,7 +102,7 @@ constexpr int kWarmUps = 2, kPasses = 7;
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-/// Of one pass.
+/// Measures one pass.
 class PassClock : private GradientReader {
  public:
   explicit PassClock(Net& net) : net_(net), completed_(net) {}
@@ -143,7 +143,7 @@ IterationCost iteration_cost(const IterationPlan& plan, Net& net) {
   const WeightUpdate weights(plan, net);
   DeviceUpdate update(plan, net, weights.entries());
   net.scale_losses(update.loss_scale());
-  net.stage();  // which brings weights into the form that kernels read
+  net.stage();  // converts weights to the layout that kernels read
   Counter counter(net);
   counter.forward();
   counter.backward();

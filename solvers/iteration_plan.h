@@ -8,38 +8,38 @@
 
 namespace cortado {
 
-/// What a solver says of one iteration: its passes, and how their gradients change the weights.
+/// The solver's options for one iteration: its passes, and how their gradients change the weights.
 struct IterationPlan {
   std::shared_ptr<const UpdateRule> rule;
   int iter_size = 1, local_steps = 1;
-  int shards = 0;                          ///< 0: not settled yet, as many as there are ranks
-  float outer_lr = 0, outer_momentum = 0;  ///< of local steps
-  float clip_gradients = -1;               ///< negative: no
+  int shards = 0;                          ///< 0: not known yet; defaults to the number of ranks
+  float outer_lr = 0, outer_momentum = 0;  ///< for local steps
+  float clip_gradients = -1;               ///< negative: no clipping
   bool l1 = false;                         ///< regularization_type
-  bool rule_remembers = false;             ///< the rule keeps one number for each param (larc_turbo)
+  bool rule_remembers = false;             ///< the rule stores one number for each param (larc_turbo)
   bool writes_gradients = false;           ///< into snapshots (snapshot_diff)
 
-  /// Passes of one shard that make one iteration, and those of all shards.
+  /// Passes of one shard in one iteration. passes(): those of all shards.
   int64_t passes_of_shard() const { return int64_t(iter_size) * local_steps; }
   int64_t passes() const { return passes_of_shard() * std::max(1, shards); }
-  /// Passes whose gradients are added up for one update: of all shards, or with local_steps of one.
+  /// Passes whose gradients are summed for one update: those of all shards, or with local_steps those of one.
   int64_t passes_per_update() const { return local_steps > 1 ? iter_size : passes(); }
 
-  /// Whether each weight is updated within backward, as soon as its gradient is complete, so that gradients need no
-  /// memory of their own: nothing reads all of them together. On a device one pass over all weights is faster.
+  /// Whether each weight is updated during backward, as soon as its gradient is complete. Gradients then need no memory
+  /// of their own, because nothing reads all of them together. On a device one pass over all weights is faster.
   bool updates_within_backward(const Context& context) const {
     return context.shares_host_memory() && iter_size == 1 && clip_gradients < 0 && !writes_gradients && shards <= 1;
   }
-  /// Whether ranks update slices of the weights, each with the history of its own alone. The update of an element
-  /// depends on nothing beside it then: nothing wants norms of weights or of all gradients, or the gradients
-  /// afterwards, and no shard makes updates by itself. A device wants to know first whether all gradients are finite.
+  /// Whether each rank updates a slice of the weights and stores the history of that slice only. This requires an
+  /// elementwise update: no norms of weights or of all gradients, no use of gradients afterwards, and no local updates.
+  /// A device must first know whether all gradients are finite.
   bool updates_by_slices(const Context& context) const {
     return context.shares_host_memory() && !rule->layer_wise && clip_gradients < 0 && !writes_gradients &&
            local_steps <= 1;
   }
 };
 
-/// With `rule`, make_update_rule()'s of the same message.
+/// `rule` is the result of make_update_rule(config).
 inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config, std::shared_ptr<const UpdateRule> rule) {
   return {.rule = std::move(rule),
           .iter_size = config.iter_size(),
@@ -52,7 +52,7 @@ inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config, std
           .rule_remembers = config.larc() && config.larc_turbo(),
           .writes_gradients = config.snapshot_diff()};
 }
-/// Throws FieldError as make_update_rule() does.
+/// Throws FieldError like make_update_rule().
 inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config) {
   return iteration_plan_of(config, make_update_rule(config));
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// What layers keep by themselves, as BatchNorm its statistics, in an iteration of shards: each shard begins as the
-// iteration began, and all end as the mean over all shards. The mean is that of the changes, so that what no shard
-// changes stays as it is, to the bit.
+// State that layers update in forward passes, such as BatchNorm's statistics, in an iteration with several shards. Each
+// shard starts from the state at the start of the iteration, and the result is the mean over all shards. The mean is
+// taken of the changes, so a value that no shard changes keeps its exact bits.
 
 #include <vector>
 
@@ -15,20 +15,20 @@ namespace cortado {
 
 class KeptOverShards {
  public:
-  /// Takes memory on the net's device. The net outlives this.
+  /// Allocates memory on the net's device. The net must outlive this object.
   KeptOverShards(Net& net, const RankShare& share);
 
-  // All work is put into the net's context.
+  // All work is queued on the net's context.
 
-  /// Before and after all passes of the range's `index`-th shard, the first of which begins an iteration.
+  /// Called before and after all passes of this rank's shard `index`. Shard 0 begins an iteration.
   void begin_shard(int64_t index);
   void end_shard(int64_t index);
 
-  /// The changes of this process's shards, and where their sum over all shards is wanted.
+  /// The changes of this process's shards, and the place for their sum over all shards.
   ranks::ShardSums& changes() { return sums_; }
   float* sum() { return floats(sum_); }
   ranks::FloatRange all() const { return {0, count_}; }
-  /// Once it is there.
+  /// Called when the sum is complete.
   void end_iteration();
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
 
-// Rates of each weight's own, from norms of it and of its gradient, for rules with a velocity:
+// Learning rates for each weight, from norms of the weight and of its gradient, for rules with a velocity:
 //   NVIDIA's larc    r = (1 - m) eta |w| / |g|; larc_policy scale: rate * r, clip: the lesser of rate and r
 //   larc_turbo       r (1 - 0.9 c), c the running mean (0.95) of the cosine between gradient and velocity, from the
 //                    third iteration on
 //   Intel's local_lr_auto    r = ratio |w| / (|g| + weight_decay |w|); rate * r
-// g is the gradient as it is clipped, without weight decay. r is 1 where a norm is 0. The surprise: r takes the place
-// of lr_mult, whatever lr_mult says (0 still means that a weight does not learn).
+// g is the clipped gradient without weight decay. r is 1 if a norm is 0. Note: r replaces lr_mult, except that lr_mult
+// 0 still means that a weight does not learn.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@
 namespace cortado {
 
 struct LayerRate {
-  float larc_eta, auto_ratio;  ///< the one or the other is not 0
+  float larc_eta, auto_ratio;  ///< one of them is 0
   bool clip, turbo;
 
   explicit LayerRate(const caffe::SolverParameter& config)
@@ -54,7 +54,7 @@ struct WithLayerRate {
   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const { rule(on, i); }
 };
 
-/// A rule that runs with layer rates where the solver wants them. History 0 is its velocity.
+/// A rule that uses layer rates if the solver requests them. History 0 is its velocity.
 template <typename Rule>
 std::shared_ptr<const UpdateRule> make_rule_with_layer_rates(const caffe::SolverParameter& config) {
   if (config.larc() || config.local_lr_auto()) return make_rule<WithLayerRate<Rule>>(config);

@@ -20,7 +20,7 @@ std::vector<std::span<float>> weight_places(Net& net) {
   return places;
 }
 
-/// Where each begins behind the one before, and the end.
+/// The offset of each place in the concatenation of all, and the end.
 std::vector<int64_t> offsets_of(const std::vector<std::span<float>>& places) {
   std::vector<int64_t> offsets = {0};
   for (const std::span<float>& place : places) offsets.push_back(offsets.back() + int64_t(place.size()));
@@ -45,7 +45,7 @@ LocalSteps::LocalSteps(TrainState& state, Observers& observers)
   if (state.share.engine) exchange_.emplace(*state.share.engine, state.share.shards);
 }
 
-/// As with gradients of shards; but each shard's weights have learned by the time that the losses are looked at.
+/// As for the gradients of shards, except that each shard's weights are already updated when the losses are checked.
 void LocalSteps::run(int asked, bool /*looked_at*/) {
   const bool display = displays();
   const ShardOutcome outcome = run_shards(state_.next_rates(iter()), asked, display);
@@ -67,7 +67,7 @@ void LocalSteps::copy_in(const std::vector<float>& from) {
     std::copy_n(from.data() + offsets_[i], places_[i].size(), places_[i].data());
 }
 
-/// All passes and updates of this rank's shards. The net has the last shard's weights then.
+/// Runs all passes and updates of this rank's shards. Afterwards the net has the last shard's weights.
 ShardOutcome LocalSteps::run_shards(const StepRates& rates, int asked, bool verbose) {
   copy_out(begin_);
   std::vector<double> losses;
@@ -81,7 +81,7 @@ ShardOutcome LocalSteps::run_shards(const StepRates& rates, int asked, bool verb
   return gather_outcome(state_.share, losses, asked);
 }
 
-/// The mean loss of its passes. From weights that are no numbers there is nothing to go on from.
+/// The mean loss of the shard's passes. Stops early at a loss that is not finite.
 double LocalSteps::run_shard(int64_t index, const StepRates& rates, bool verbose) {
   const int64_t steps = plan_.local_steps, first = (state_.share.range.first + index) * plan_.passes_of_shard();
   double loss = 0;
@@ -91,7 +91,8 @@ double LocalSteps::run_shard(int64_t index, const StepRates& rates, bool verbose
   return loss / double(plan_.passes_of_shard());
 }
 
-/// The sum of the losses of iter_size passes, by whose mean gradient the weights are updated, unless it is no number.
+/// Runs iter_size passes and updates the weights by their mean gradient, unless the loss is not finite. Returns the sum
+/// of the losses.
 double LocalSteps::run_step(WeightUpdate& update, int64_t first_pass, int64_t number, const StepRates& rates,
                             bool verbose) {
   double loss = 0;
@@ -106,7 +107,7 @@ double LocalSteps::run_step(WeightUpdate& update, int64_t first_pass, int64_t nu
   return loss;
 }
 
-/// Afterwards change_ is the sum over all shards.
+/// Sums change_ over all shards.
 void LocalSteps::sum_up() {
   if (!exchange_) {
     std::copy_n(ranks::sum_of_all(net_.context(), sums_), sums_.floats(), change_.data());
@@ -117,7 +118,7 @@ void LocalSteps::sum_up() {
   exchange_->wait();
 }
 
-/// The step of the weights that all have in common.
+/// The outer update of the common weights.
 void LocalSteps::finish() {
   sum_up();
   const float rate = plan_.outer_lr, momentum = plan_.outer_momentum, shards = float(state_.share.shards);
@@ -137,7 +138,7 @@ void LocalSteps::finish() {
   copy_in(change_);
 }
 
-/// Of each rank's shards, one behind the other, in bytes.
+/// Offsets of each rank's histories, in bytes.
 std::vector<size_t> LocalSteps::history_places() const {
   std::vector<size_t> at = {0};
   for (int rank = 0; rank < state_.share.ranks(); ++rank)
@@ -176,7 +177,7 @@ void LocalSteps::share_histories() {
     std::memcpy(updates_[i]->history_memory().data(), own.data() + i * history_bytes(), history_bytes());
 }
 
-/// By the first rank. A process alone has all shards' where they are.
+/// Only on the first rank. A single process uses the histories in place.
 std::span<std::byte> LocalSteps::history_of(int64_t shard) {
   if (!state_.share.engine) return updates_[size_t(shard)]->history_memory();
   return {all_histories_.data() + size_t(shard) * history_bytes(), history_bytes()};

@@ -1,11 +1,11 @@
 #pragma once
 
-// Iterations of local steps (SolverParameter.local_steps), for ranks between which there is a slow network: DiLoCo
-// (Douillard et al. 2023, arXiv:2311.08105). From weights w that all V shards have in common, shard s makes H updates
-// of the solver's own rule by itself, whose history it keeps from iteration to iteration, and ends at w_s. Then
+// Iterations of local steps (SolverParameter.local_steps), for ranks with a slow network between them: DiLoCo
+// (Douillard et al. 2023, arXiv:2311.08105). All V shards start from common weights w. Shard s makes H updates with the
+// solver's rule, keeps its own history from iteration to iteration, and ends at w_s. Then
 //   g = -1/V sum of (w_s - w),  v = outer_momentum v + g,  w = w - outer_lr (g + outer_momentum v).
-// The sum is taken by the shards' tree, so that it has the same bits in one process as in many. What layers keep by
-// themselves, as BatchNorm its statistics, goes on with the mean of its changes.
+// The sum is taken by the shards' tree, so its bits do not depend on the number of processes. State such as BatchNorm's
+// statistics changes by the mean of the shards' changes.
 
 #include <memory>
 #include <optional>
@@ -23,15 +23,15 @@ class LocalSteps : public Iteration {
  public:
   LocalSteps(TrainState& state, Observers& observers);
 
-  /// The velocity v. Of a training without local steps there is none: it begins at zero.
+  /// The velocity v. If the snapshot has none, it starts at zero.
   void save(caffe::TrainingState& training) override;
   void load(const caffe::TrainingState& training) override;
 
   void gather_histories() override;
   void share_histories() override;
   void drop_histories() override { all_histories_ = {}; }
-  /// Those of all shards but the first, which a state has where Caffe's do. Where the state knows fewer shards the
-  /// others begin as those.
+  /// The histories of all shards but the first, which is in Caffe's fields. If the state has fewer shards, the others
+  /// start from copies of those.
   void save_histories(caffe::TrainingState& training) override;
   void load_histories(const caffe::SolverState& state, const std::string& path) override;
 
@@ -50,17 +50,17 @@ class LocalSteps : public Iteration {
   std::vector<size_t> history_places() const;
 
   const IterationPlan& plan_;
-  std::vector<std::unique_ptr<WeightUpdate>> more_;  ///< of this rank's other shards
-  std::vector<WeightUpdate*> updates_;               ///< of its shards
-  std::vector<std::span<float>> places_;             ///< what learns, then what layers keep
-  std::vector<int64_t> offsets_;                     ///< per place, in the arrays below
+  std::vector<std::unique_ptr<WeightUpdate>> more_;  ///< for this rank's other shards
+  std::vector<WeightUpdate*> updates_;               ///< for this rank's shards
+  std::vector<std::span<float>> places_;             ///< learned weights, then the state of layers
+  std::vector<int64_t> offsets_;                     ///< per place: its offset in the arrays below
   std::vector<float> begin_;                         ///< the common weights
-  std::vector<float> change_;                        ///< a shard's; the sum over all
-  std::vector<float> velocity_;                      ///< of what learns
+  std::vector<float> change_;                        ///< of one shard; then the sum over all
+  std::vector<float> velocity_;                      ///< of the learned weights
   ranks::ShardSums sums_;
-  std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
+  std::optional<ranks::ShardExchange> exchange_;  ///< if there is an engine
   WeightList list_;
-  std::vector<std::byte> all_histories_;  ///< of all shards, on the first of several ranks
+  std::vector<std::byte> all_histories_;  ///< of all shards, on the first rank only
 };
 
 }  // namespace cortado

@@ -6,8 +6,7 @@
 
 namespace cortado {
 
-/// The mean of the latest `size` losses (average_loss), kept up to date as Caffe does: by the change that each new one
-/// makes.
+/// The mean of the latest `size` losses (average_loss), updated incrementally as in Caffe.
 class LossWindow {
  public:
   /// size >= 1.
@@ -34,7 +33,7 @@ class LossWindow {
     return list;
   }
 
-  /// Continues where another window was. One of another size begins with the newest losses of the old one.
+  /// Restores a saved window. If its size differs, keeps the newest losses.
   void restore(const std::vector<float>& recent, double smoothed) {
     losses_.clear();
     oldest_ = 0;

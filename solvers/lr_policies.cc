@@ -34,7 +34,7 @@ Rate step(const Config& config) {
 
 Rate multistep(const Config& config) {
   for (int i = 1; i < config.stepvalue_size(); ++i)
-    refuse_if(config.stepvalue(i) < config.stepvalue(i - 1), indexed("stepvalue", i), "stepvalues must rise");
+    refuse_if(config.stepvalue(i) < config.stepvalue(i - 1), indexed("stepvalue", i), "stepvalues must increase");
   return by_steps(config);
 }
 
@@ -59,8 +59,7 @@ Rate inverse(const Config& config) {
 }
 
 void check_min_lr(const Config& config) {
-  refuse_if(config.min_lr() > config.base_lr(), "min_lr",
-            "min_lr is above base_lr, and the rate goes from the one to the other");
+  refuse_if(config.min_lr() > config.base_lr(), "min_lr", "min_lr is above base_lr");
 }
 
 Rate polynomial(const Config& config) {
@@ -83,10 +82,11 @@ Rate multifixed(const Config& config) {
   refuse_if(rates.size() != ends.size(),
             rates.size() > ends.size() ? indexed("stagelr", int(ends.size())) : indexed("stageiter", int(rates.size())),
             std::to_string(rates.size()) + " stagelr for " + std::to_string(ends.size()) + " stageiter",
-            "each stage takes one of both");
+            "set one stagelr and one stageiter for each stage");
   for (int i = 0; i < int(rates.size()); ++i) {
     refuse_if(config.stagelr(i) < 0, indexed("stagelr", i), "stagelr must not be negative");
-    refuse_if(i > 0 && config.stageiter(i) < config.stageiter(i - 1), indexed("stageiter", i), "stageiters must rise");
+    refuse_if(i > 0 && config.stageiter(i) < config.stageiter(i - 1), indexed("stageiter", i),
+              "stageiters must increase");
   }
   return [rates, ends](int64_t iter, int) {
     size_t stage = 0;
@@ -100,8 +100,8 @@ double half_cosine(double first, double last, double share) {
   return last + (first - last) / 2 * (1 + std::cos(std::numbers::pi * std::clamp(share, 0.0, 1.0)));
 }
 
-/// How much of its cycle is over at t, where each cycle is `longer` times as long as the one before. The cycle's number
-/// is a closed form: a loop over short cycles might never end.
+/// The completed fraction of the cycle at t, where each cycle is `longer` times as long as the previous one. The number
+/// of the cycle has a closed form; a loop over short cycles might not end.
 double share_of_cycle(double t, double length, double longer) {
   const auto begin_of = [&](double k) {
     return longer == 1 ? k * length : length * (std::pow(longer, k) - 1) / (longer - 1);
@@ -121,11 +121,11 @@ Rate cosine(const Config& config) {
   const int warm = warm_iterations(config), end = config.max_iter();
   const double cycle = config.cosine_cycle(), longer = config.cosine_cycle_mult();
   refuse_if(cycle < 0, "cosine_cycle", "cosine_cycle counts iterations: it must not be negative");
-  refuse_if(longer < 1, "cosine_cycle_mult", "cosine_cycle_mult must be at least 1: cycles do not get shorter");
+  refuse_if(longer < 1, "cosine_cycle_mult", "cosine_cycle_mult must be at least 1");
   refuse_if(config.has_cosine_cycle_mult() && cycle == 0, "cosine_cycle_mult", "cosine_cycle_mult without cosine_cycle",
-            "how long is the first cycle?");
+            "add cosine_cycle, the length of the first cycle in iterations");
   refuse_if(cycle == 0 && warm >= end && end > 0, warm_field(config),
-            "the warm-up is as long as the training, and nothing is left for the cosine");
+            "the warm-up takes the whole training, which leaves no iterations for the cosine");
   return [base = config.base_lr(), least = config.min_lr(), warm, end, cycle, longer](int64_t iter, int) {
     const double t = std::max(0.0, double(iter - warm));
     return half_cosine(base, least, cycle > 0 ? share_of_cycle(t, cycle, longer) : t / (end - warm));
@@ -133,8 +133,8 @@ Rate cosine(const Config& config) {
 }
 
 Rate onecycle(const Config& config) {
-  refuse_if(warm_iterations(config) > 0, warm_field(config), "lr_policy \"onecycle\" brings its own warm-up",
-            "onecycle_warmup and onecycle_div shape it");
+  refuse_if(warm_iterations(config) > 0, warm_field(config), "lr_policy \"onecycle\" has its own warm-up",
+            "use onecycle_warmup and onecycle_div instead");
   refuse_if(!(config.onecycle_warmup() >= 0 && config.onecycle_warmup() < 1), "onecycle_warmup",
             "onecycle_warmup is a share of max_iter: it must be at least 0 and less than 1");
   refuse_if(config.onecycle_div() < 1, "onecycle_div", "onecycle_div must be at least 1");
@@ -151,7 +151,7 @@ Rate onecycle(const Config& config) {
 
 struct NamedPolicy {
   const char* name;
-  std::vector<const char*> needs;         ///< fields without which it says nothing
+  std::vector<const char*> needs;         ///< required fields
   Rate (*rate_of)(const Config& config);  ///< throws FieldError
   Steps steps = Steps::kNone;
 };
@@ -180,7 +180,8 @@ bool is_set(const Config& config, const std::string& name) {
   return field->is_repeated() ? reflection->FieldSize(config, field) > 0 : reflection->HasField(config, field);
 }
 
-/// Options that no Caffe has belong to one policy; with another they are a slip. Caffe's own stay unread, as in Caffe.
+/// Options that no other Caffe has belong to one policy; with another policy they are an error. Caffe's own are
+/// ignored, as in Caffe.
 void check_strays(const Config& config) {
   for (const char* owner : {"cosine", "onecycle", "plateau"})
     for (const char* option : {"cosine_cycle", "cosine_cycle_mult", "onecycle_warmup", "onecycle_div",
@@ -202,7 +203,7 @@ std::vector<std::string> all_lr_policies() {
 
 LrPolicy lr_policy_of(const Config& config) {
   const std::string list = "one of " + list_text(all_lr_policies()), &name = config.lr_policy();
-  refuse_if(name.empty(), "lr_policy", "there is no lr_policy", list);
+  refuse_if(name.empty(), "lr_policy", "lr_policy is not set", list);
   check_known("lr_policy", name, all_lr_policies(), list);
   const NamedPolicy& policy =
       *std::find_if(policies().begin(), policies().end(), [&](const NamedPolicy& known) { return name == known.name; });

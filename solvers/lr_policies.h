@@ -12,7 +12,7 @@
 //   multifixed stagelr[k] up to and with iteration stageiter[k]; the last one stays
 //   cosine     min + (base - min) / 2 * (1 + cos(pi * t / length)), t counted from the end of the warm-up
 //   onecycle   from base / div up to base, then down to base / div / final_div, along half cosines
-// Surprises: sigmoid rises where gamma is positive, as in Caffe. Poly past max_iter is min_lr here and NaN in Caffe.
+// Notes: sigmoid rises if gamma is positive, as in Caffe. Poly past max_iter is min_lr here and NaN in Caffe.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@
 
 namespace cortado {
 
-/// What a policy counts from iteration to iteration (LearningRate::current_step()).
+/// What a policy counts over the iterations (LearningRate::current_step()).
 enum class Steps { kNone, kStepsizes, kStepvalues, kDrops };
 
 struct LrPolicy {
@@ -31,7 +31,7 @@ struct LrPolicy {
   Steps steps = Steps::kNone;
 };
 
-/// The policy that lr_policy names. Throws FieldError where there is none, or where options are missing or impossible.
+/// The policy that lr_policy names. Throws FieldError if it is unknown, or if options are missing or out of range.
 LrPolicy lr_policy_of(const caffe::SolverParameter& config);
 std::vector<std::string> all_lr_policies();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run tells those outside, a progress line, a file of metrics, a test; and what they may ask of it.
+// Events of a run, for progress lines, files of metrics and tests; and requests to it.
 
 #include <atomic>
 #include <cstdint>
@@ -12,44 +12,44 @@
 
 namespace cortado {
 
-/// Requests from outside to a run: bits, set by fetch_or, also in a signal handler. The run reads and clears them after
-/// each iteration and before each batch of a test.
+/// Requests to a run, as bits. Set them by fetch_or, also in a signal handler. The run reads and clears them after each
+/// iteration and before each batch of a test.
 enum Request : int { kRequestNothing = 0, kRequestStop = 1, kRequestSnapshot = 2 };
 using Requests = std::atomic<int>;
 static_assert(Requests::is_always_lock_free);
 
-/// Where training stands. Times are in seconds of iterations alone, without tests and snapshots.
+/// The progress of a training. Times are seconds spent in iterations, without tests and snapshots.
 struct Progress {
-  int64_t iter = 0;        ///< updates made
-  int64_t start_iter = 0;  ///< where this run began: not 0 after a resume
+  int64_t iter = 0;        ///< updates done
+  int64_t start_iter = 0;  ///< the iteration at which this run began; not 0 after a resume
   int64_t max_iter = 0;
   double loss = 0;              ///< of the latest iteration
   double smoothed_loss = 0;     ///< mean of the latest average_loss iterations
   float rate = 0;               ///< of the latest iteration
-  double seconds = 0;           ///< spent in this run
-  double wait_seconds = 0;      ///< of those, spent waiting for data
-  int64_t images_per_iter = 0;  ///< batch size times iter_size; 0 if there is no data layer
-  int64_t records = 0;          ///< of the dataset; 0 where it is not known, or there is none
+  double seconds = 0;           ///< since the start of this run
+  double wait_seconds = 0;      ///< part of `seconds`: waiting for data
+  int64_t images_per_iter = 0;  ///< batch size times iter_size; 0 without a data layer
+  int64_t records = 0;          ///< in the dataset; 0 if unknown or if there is none
 };
 
-/// One number that a net gave out.
+/// One number of a net's outputs.
 struct Score {
   std::string name;
   double value = 0;
   float loss_weight = 0;
 };
 
-/// The best value that an output of a test net has had: the least for losses, the greatest for everything else.
+/// The best value so far of a test net's output: the lowest for losses, the highest for everything else.
 struct BestTestScore {
   std::string name;  ///< "accuracy", or "#1 accuracy" for the second test net
   double value = 0;
   int64_t iter = 0;
 };
 
-/// How a run ended without an Error: at max_iter, on request, by early_stop.
+/// How a run ended without an Error: at max_iter, on request, or by early_stop.
 enum class Outcome { kFinished, kStopped, kStoppedEarly };
 
-/// Nothing here may throw but where it is said. References are valid during the call only.
+/// These functions must not throw, except where noted. References are valid during the call only.
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
@@ -57,14 +57,14 @@ class TrainObserver {
   virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
   /// Whether on_gradient() is to be called in iteration `iter`.
   virtual bool wants_gradients(int64_t /*iter*/) const { return false; }
-  /// On the CPU and without shards: the gradient of Net::params()[param] is whole, and its update comes next. What lies
-  /// in front of the net's weights is still as forward() left it, at the first of these calls in a pass.
+  /// Called on the CPU without shards: the gradient of Net::params()[param] is complete and its update is next. At the
+  /// first call in a pass, everything before the net's weights in memory is still as forward() left it.
   virtual void on_gradient(const Progress&, size_t /*param*/) {}
-  /// Of nets that are observed, on the CPU and without shards: an iteration's gradients are whole, and the update comes
-  /// next. Those of weights may be changed. What this one throws ends the step.
+  /// Called for observed nets on the CPU without shards: all gradients of an iteration are complete and the update is
+  /// next. The observer may change gradients of weights. An exception ends the step.
   virtual void on_gradients(const Progress&) {}
-  /// After each update; must be cheap and allocate nothing. A device's net may be at the next iteration already
-  /// (TrainingLoop::step(1) ends with the net as `progress` tells).
+  /// Called after each update; must be cheap and must not allocate. On a device the net may already be at the next
+  /// iteration. (After TrainingLoop::step(1) it is at the iteration in `progress`.)
   virtual void on_iteration(const Progress&) {}
   /// At each display, before the update of that iteration: `progress.iter` is the iteration shown.
   virtual void on_display(const Progress&, const std::vector<Score>& /*outputs*/) {}
@@ -76,13 +76,13 @@ class TrainObserver {
   virtual void on_end(const Progress&, Outcome) {}
 };
 
-/// The observers of a run: each is told of every event, in the order in which they were added.
+/// The observers of a run, which receive every event in the order in which they were added.
 class Observers {
  public:
-  /// `warnings`: those logged before this was made.
+  /// `warnings`: those logged before this object existed.
   explicit Observers(std::vector<std::string> warnings = {}) : early_warnings_(std::move(warnings)) {}
 
-  /// `observer` outlives this.
+  /// `observer` must outlive this object.
   void add(TrainObserver* observer) { list_.push_back(observer); }
 
   /// Calls `event` with each observer.
@@ -91,14 +91,14 @@ class Observers {
     for (TrainObserver* observer : list_) event(*observer);
   }
 
-  /// Logs a warning and tells it. Where there is no observer yet, it is kept for tell_early_warnings().
+  /// Logs a warning and passes it to the observers. If there are none yet, saves it for later.
   void warn(const Progress& progress, const std::string& text) {
     log_warning() << text;
     if (list_.empty()) early_warnings_.push_back(text);
     tell([&](TrainObserver& observer) { observer.on_warning(progress, text); });
   }
 
-  /// Tells the warnings that no observer has seen, once.
+  /// Passes the saved warnings to the observers, once.
   void tell_early_warnings(const Progress& progress) {
     for (const std::string& text : early_warnings_)
       tell([&](TrainObserver& observer) { observer.on_warning(progress, text); });

@@ -12,7 +12,7 @@ namespace cortado {
 
 constexpr int kFirstRank = 0;
 
-/// Collective: the first rank's protobuf message goes to all.
+/// Collective: sends the first rank's protobuf message to all ranks.
 template <typename Message>
 void broadcast_message(ranks::Engine& engine, Message& message) {
   const auto bytes_of = [](auto* data) { return reinterpret_cast<std::byte*>(data); };
@@ -26,7 +26,7 @@ void broadcast_message(ranks::Engine& engine, Message& message) {
     throw_internal("a message between ranks is broken");
 }
 
-/// Collective: the first rank's floats, in the memory of the context's device, go to all; as many as fill a memory.
+/// Collective: sends the first rank's floats, in the memory of the context's device, to all ranks.
 void broadcast_floats(ranks::Engine& engine, Context& context, float* floats, int64_t count);
 void broadcast_floats(ranks::Engine& engine, Context& context, std::span<std::byte> memory);
 

@@ -4,7 +4,7 @@ namespace cortado {
 
 namespace {
 
-// In floats. The last part is small: it is sent while nearly all of backward is still to come.
+// In floats. The last part is small, so that sending can start early in backward.
 constexpr int64_t kLastPart = (int64_t(1) << 20) / 4;
 
 }  // namespace
@@ -46,7 +46,7 @@ std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks)
 
 ShardOutcome gather_outcome(const RankShare& share, const std::vector<double>& losses, int requests) {
   const int ranks = share.ranks();
-  std::vector<double> words;  // of each rank: its requests, then the losses of its shards
+  std::vector<double> words;  // per rank: its requests, then the losses of its shards
   std::vector<size_t> at = {0};
   for (int rank = 0; rank < ranks; ++rank) {
     const ranks::ShardRange range = ranks::range_of(rank, ranks, share.shards);

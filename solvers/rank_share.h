@@ -13,42 +13,43 @@
 
 namespace cortado {
 
-/// The ranks of a training, and which of an iteration's shards are this one's.
+/// The ranks of a training, and the shards of an iteration that belong to this rank.
 struct RankShare {
-  ranks::Engine* engine = nullptr;  ///< null: this process is alone
+  ranks::Engine* engine = nullptr;  ///< null: this is the only process
   int64_t shards = 1;
   ranks::ShardRange range = {};
 
   int rank() const { return engine ? engine->rank() : 0; }
   int ranks() const { return engine ? engine->ranks() : 1; }
-  /// Whether an iteration's passes bring what other ranks were asked for.
+  /// Whether the requests of other ranks arrive with an iteration's results.
   bool shares_requests() const { return engine && shards > 1; }
-  /// The rank that tests, writes snapshots and says what there is to say.
+  /// The rank that tests, writes snapshots and logs.
   bool is_first() const { return rank() == 0; }
 };
 
-/// `engine`, which may be null, has no more ranks than there are shards.
+/// `engine` may be null. It must not have more ranks than there are shards.
 inline RankShare share_of(const IterationPlan& plan, ranks::Engine* engine) {
   const int64_t shards = std::max(1, plan.shards);
   if (!engine) return {nullptr, shards, {0, shards}};
   return {engine, shards, ranks::range_of(engine->rank(), engine->ranks(), shards)};
 }
 
-/// Floats that are exchanged at once, 25 MB: more than enough for a line to be at its best.
+/// Floats per exchange, 25 MB: large enough for full bandwidth.
 inline constexpr int64_t kExchangedPart = (int64_t(25) << 20) / 4;
 
-/// The parts of a net's gradients that are summed up one after the other, from the first to the last in memory, each of
-/// whole params. Backward makes them from the last to the first, more or less.
+/// Parts of a net's gradients, in order of memory, each of whole params. They are summed one at a time. Backward
+/// completes them roughly from the last to the first.
 std::vector<ranks::FloatRange> gradient_parts(Net& net);
 
-/// Which parts of a net's gradients backward has completed. What lies behind the first param that is not complete is.
+/// Tracks which parts of a net's gradients backward has completed: all params after the last incomplete one.
 class CompleteParts {
  public:
   explicit CompleteParts(Net& net);
 
   const std::vector<ranks::FloatRange>& parts() const { return parts_; }
-  void begin();  ///< a pass
-  /// As GradientReader is told. Calls ready(index) for each part that is complete now, from the last to the first.
+  void begin();  ///< before a pass
+  /// Called as GradientReader::on_complete(). Calls ready(index) for each part that is complete now, from the last to
+  /// the first.
   template <typename Ready>
   void on_complete(size_t param, const Ready& ready) {
     complete_[param] = 1;
@@ -58,29 +59,29 @@ class CompleteParts {
 
  private:
   std::vector<ranks::FloatRange> parts_;
-  std::vector<int64_t> begins_;  ///< per param, of what it and all behind it have; the end; that of the first one is 0
+  std::vector<int64_t> begins_;  ///< per param: start of the memory of it and all later ones; the end; first is 0
   std::vector<char> complete_;   ///< per param
-  size_t left_ = 0;              ///< params from this one on are complete
-  size_t parts_left_ = 0;        ///< parts from this one on were told
+  size_t left_ = 0;              ///< params from this index on are complete
+  size_t parts_left_ = 0;        ///< parts from this index on were passed to ready()
 };
 
-/// Of each rank the slices that it sums up.
+/// For each rank the slices that it sums.
 std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks);
 
-/// The batches that a rank reads.
+/// The batches that this rank reads.
 inline data::BatchShare batches_of(const IterationPlan& plan, const RankShare& share) {
   const int64_t passes = plan.passes_of_shard();
   return {share.range.first * passes, share.range.count * passes, share.shards * passes};
 }
 
-/// What all ranks agree on after an iteration's passes.
+/// What all ranks agree on after the passes of an iteration.
 struct ShardOutcome {
   double loss = 0;   ///< mean over all passes
-  int requests = 0;  ///< Request flags of all ranks together
+  int requests = 0;  ///< Request flags of all ranks combined
 };
 
-/// Collective: from the mean loss of each of this rank's shards and its own requests. The losses of all shards are
-/// added in their order.
+/// Collective. `losses`: the mean loss of each of this rank's shards; `requests`: those of this rank. The losses of all
+/// shards are added in the order of shards.
 ShardOutcome gather_outcome(const RankShare& share, const std::vector<double>& losses, int requests);
 
 }  // namespace cortado

@@ -28,7 +28,7 @@ void check_shards(int ranks, int64_t shards) {
   if (ranks > shards)
     throw Error(ExitCode::kUsage,
                 std::to_string(ranks) + " ranks for " + std::to_string(shards) + (shards == 1 ? " shard" : " shards"),
-                "a rank computes whole shards: fewer ranks, or shards: " + std::to_string(ranks) + " in the solver");
+                "use fewer ranks, or set shards: " + std::to_string(ranks) + " in the solver");
 }
 
 void settle_shards(SolverConfig& config, const caffe::TrainingState* snapshot, const ranks::Engine* engine,
@@ -42,8 +42,8 @@ void settle_shards(SolverConfig& config, const caffe::TrainingState* snapshot, c
   check_shards(ranks, shards);
   config.at_its_field([&] {
     const std::string text = "local_steps: " + std::to_string(steps);
-    refuse_if(steps > 1 && shards <= 1, "local_steps", text + " of one shard, whose changes meet no others'",
-              "shards: 4, or --ranks=4; or no local_steps");
+    refuse_if(steps > 1 && shards <= 1, "local_steps", text + " has no effect with one shard",
+              "set shards: 4, use --ranks=4, or remove local_steps");
     refuse_if(steps > 1 && !context.shares_host_memory(), "local_steps",
               text + ": iterations of local steps run on the CPU alone",
               "shards without local_steps exchange gradients");
@@ -76,7 +76,7 @@ void await_conditions(ranks::Engine& engine, SolverConfig& config, Context& cont
   use_threads(context.threads);
   if (const std::string other = difference_of_libraries(conditions, context); !other.empty())
     throw Error(ExitCode::kDevice, "rank " + std::to_string(engine.rank()) + " would compute otherwise: " + other,
-                "all ranks need the same program and CPU level: --cpu-level=v3 holds them to AVX2");
+                "use the same program and CPU level on all ranks, for example --cpu-level=v3 for AVX2");
   take_kernels(conditions, context);
 }
 

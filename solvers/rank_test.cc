@@ -12,21 +12,21 @@ enum Kind : int64_t { kGoOn, kSnapshot, kRound, kNetIsOver, kIsOver };
 
 }  // namespace
 
-/// What the first rank says: that the test goes on, what to do, or what came of it.
+/// A message from the first rank: the test continues, work to do, or the result.
 struct RankTest::Word {
   int64_t kind = kGoOn;
   int64_t net = 0, whole = 0;  ///< of kRound, kNetIsOver
   TestRound round = {};
-  int64_t stop = 0, stops_early = 0;  ///< of kIsOver, as all that follows
+  int64_t stop = 0, stops_early = 0;  ///< of kIsOver, like all that follow
   int64_t current_step = 0, last_event = 0;
-  double least = 0;  ///< of lr_policy plateau
+  double least = 0;  ///< for lr_policy plateau
 };
 
 void RankTest::tell(Word& word) {
   if (state_.share.engine) state_.share.engine->broadcast(reinterpret_cast<std::byte*>(&word), sizeof word, kFirstRank);
 }
 
-/// Of a round that is dealt out they hear anyway.
+/// Not needed if the ranks share the batches, because each round continues the test.
 void RankTest::go_on() {
   if (evaluation_.is_dealt_out()) return;
   Word word;
@@ -45,7 +45,8 @@ void RankTest::end(bool stop) {
   share_kept();
 }
 
-/// What a layer keeps by itself among the weights may change in a test, which the first rank runs alone then.
+/// If the first rank tests alone, a test may change the state of layers that is stored among the weights. Sends it to
+/// all ranks.
 void RankTest::share_kept() {
   if (!state_.share.engine || evaluation_.is_dealt_out()) return;
   for (const KeptWeight& kept : state_.net.kept_weights())
@@ -68,7 +69,7 @@ void RankTest::end(int net, bool whole) {
   tell(word);
 }
 
-/// Of each rank the bytes of its batches, one after the other; all of them, as places. Requests go to the first rank.
+/// Collective: the byte offsets of each rank's results, and the end. Requests are sent to the first rank.
 std::vector<size_t> RankTest::gather_sizes(size_t own) {
   struct Head {
     int64_t bytes, requests;
@@ -128,7 +129,7 @@ bool RankTest::follow(const std::function<void()>& snapshot) {
 std::string why_not_dealt_out(const graph::Graph& test) {
   for (const graph::Node& node : test.nodes)
     if (const auto* memory = node.layer->roles().memory; memory && memory->is_stateful())
-      return layer_text(node.name, node.type) + " wants all batches, one after the other";
+      return layer_text(node.name, node.type) + " needs all batches in order";
   return "";
 }
 

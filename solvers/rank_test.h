@@ -1,9 +1,9 @@
 #pragma once
 
-// A test among ranks, which the first one leads: the others run the batches that are dealt out to them, or wait, hear
-// before every batch that it goes on, and at the end what follows from its scores. Where batches are dealt out, number
-// b of each test net is rank b % ranks', and scores are added up by the first one in the order of batches, so that they
-// have the bits of one process alone.
+// A test among ranks, which the first rank leads. The other ranks run their share of the batches, or wait. Before every
+// batch they receive the first rank's decision to continue, and at the end the consequences of the scores. If ranks
+// share the batches, rank b % ranks runs batch b of each test net. The first rank adds the scores in the order of
+// batches, so they have the same bits as in one process.
 
 #include <functional>
 
@@ -14,31 +14,31 @@
 
 namespace cortado {
 
-/// Why the batches of this test net, built or not, have to come to one process one after the other: a layer that
-/// remembers them (layers/roles.h); "" where they need not.
+/// Why one process has to run all batches of this test net, built or not, in order: a layer keeps state from batch to
+/// batch (layers/roles.h). "" if the ranks may share them.
 std::string why_not_dealt_out(const graph::Graph& test);
 
-/// Collective, where tests are dealt out: all ranks get the first one's weights of layers that only test nets have, and
-/// where its tests stand.
+/// Collective, if ranks share the batches of tests: sends the first rank's weights of layers that only test nets have,
+/// and the state of its tests, to all ranks.
 void share_tests(ranks::Engine& engine, SolverNets& nets, Evaluation& evaluation);
 
 class RankTest : public TestRounds {
  public:
-  /// References outlive this. Of a process alone every call does nothing. What a rank is asked for during a round that
-  /// it has a part in is the first one's to obey: it comes to its `requests`.
+  /// The references must outlive this object. With a single process every call does nothing. Requests that another rank
+  /// receives during its rounds are passed to the first rank's `requests`.
   RankTest(TrainState& state, Evaluation& evaluation, Requests& requests)
       : state_(state), evaluation_(evaluation), requests_(requests) {}
 
-  // Of the first rank: before each batch, where it tests alone, and after the last one.
+  // For the first rank: called before each batch, if it tests alone, and after the last one.
   void go_on();
   void end(bool stop);
-  /// A snapshot is written within the test, in which all have a part.
+  /// Starts a snapshot within the test, which is collective.
   void begin_snapshot();
   void begin(int net, const TestRound& round) override;
   std::vector<std::vector<double>> gather(std::span<const double> own) override;
   void end(int net, bool whole) override;
 
-  /// Of the others: returns at the end whether to stop.
+  /// For the other ranks: runs until the end of the test. Returns whether to stop the training.
   bool follow(const std::function<void()>& snapshot);
 
  private:

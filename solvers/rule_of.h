@@ -1,15 +1,14 @@
 #pragma once
 
-// Makes an UpdateRule of a rule's arithmetic, for the rules' .cu files. `Rule` is a small struct of the rule's
+// Implements UpdateRule for the arithmetic of a rule, for the rules' .cu files. `Rule` is a small struct of the rule's
 // constants:
 //   static constexpr int kHistories;
-//   explicit Rule(const caffe::SolverParameter&);   // throws FieldError for options that it cannot work with
+//   explicit Rule(const caffe::SolverParameter&);   // throws FieldError for options that it does not support
 //   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const;   // updates on.w[i] and on.history[.][i]
-// One whose rate depends on whole weights also has
+// A rule whose rate depends on whole weights also has
 //   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const;   // of element i; may write on.history[.][i]
-//   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // what on.rate becomes; once per
-//   weight
-// One that corrects its means has
+//   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // the new on.rate; once per weight
+// A rule with bias correction has
 //   Correction correction(int64_t iter) const;   // after `iter` updates
 
 #include "core/loops/reduce_pieces.h"
@@ -57,7 +56,7 @@ struct UpdateUnlessSkipped {
   }
 };
 
-/// The same weight, whatever the part.
+/// The weight, whichever part is computed.
 template <typename Rule>
 struct SumItself {
   SumOne<Rule> one;
@@ -69,7 +68,7 @@ struct SumTable {
   Rule rule;
   WeightTable table;
   const IterationStep* step;
-  /// Sums look at weights and gradients; a rule that keeps a history meanwhile says nothing of it.
+  /// Sums read weights and gradients. A history that the rule writes at the same time is not counted.
   Traffic traffic(int64_t n) const {
     return {2 * table.values * int64_t(sizeof(float)), n * int64_t(sizeof(WeightSums))};
   }
@@ -98,7 +97,7 @@ struct UpdateTable {
   WeightTable table;
   const IterationStep* step;
   bool own_rates;
-  /// Gradients are read, weights and histories read and written, copies written.
+  /// Reads gradients, reads and writes weights and histories, writes copies.
   Traffic traffic(int64_t) const {
     const int64_t each = table.values * int64_t(sizeof(float));
     return {(2 + table.histories) * each, (1 + table.histories) * each + table.copied};

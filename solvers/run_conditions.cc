@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// One line for each node of the plan: what would change bits if it were chosen otherwise.
+/// One line for each node of the plan, with the choices that affect the exact bits.
 std::vector<std::string> choices_of(const Net& net) {
   std::vector<std::string> lines;
   const graph::Plan& plan = net.plan();
@@ -29,7 +29,7 @@ std::vector<std::string> choices_of(const Net& net) {
   return lines;
 }
 
-/// Begins the line behind the choices that lists the layers that learn nothing.
+/// Prefix of the line after the choices that lists the frozen layers.
 constexpr const char* kFrozen = "frozen: ";
 
 std::string frozen_line(const Net& net) {
@@ -37,7 +37,7 @@ std::string frozen_line(const Net& net) {
   return kFrozen + (names.empty() ? "none" : names);
 }
 
-/// The first step that was chosen otherwise.
+/// The first step with a different choice.
 std::string difference_of_steps(const std::vector<std::string>& then, const std::vector<std::string>& now) {
   for (size_t i = 0; i < std::max(now.size(), then.size()); ++i) {
     const std::string before = i < then.size() ? then[i] : "nothing";
@@ -95,8 +95,8 @@ std::string warning_of_conditions(const caffe::TrainingState& training, Net& net
   if (!then.empty() && then.back().starts_with(kFrozen)) {
     const std::string frozen = frozen_line(net);
     if (frozen != then.back())
-      return "resuming with other layers frozen than before: was " + then.back() + ", is " + frozen +
-             "; weights that learn again begin without history";
+      return "the frozen layers differ from the snapshot's: were " + then.back() + ", are " + frozen +
+             "; weights that learn again start without history";
     then.pop_back();
   }
   std::string difference = difference_of_steps(then, choices_of(net));
@@ -136,7 +136,7 @@ void load_layer_states(const caffe::TrainingState& training, const std::string& 
       copy_to_device(net.context(), carried.values.data(), values->data().data(), carried.values.size_bytes());
     else
       log_warning() << "The snapshot has no state of layer '" << carried.layer << "' (" << name
-                    << "): it begins with zeros, so the training goes on, but not bit for bit";
+                    << "): it starts with zeros, so the resumed training is not bit for bit the same";
   }
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a snapshot says of nets besides their weights. Where their layers stand; and the run's conditions, which decide
-// its bits, too: kernels, layouts, threads, the device, the layers that learn nothing. A resumed run takes its kernels
-// and compares the rest.
+// State of nets in a snapshot besides their weights: the state of layers, and the run's conditions. The conditions also
+// determine the exact bits: kernels, layouts, threads, the device, the frozen layers. A resumed run uses the snapshot's
+// kernels and compares the other conditions.
 
 #include <string>
 
@@ -11,28 +11,28 @@
 
 namespace cortado {
 
-/// The layers with weights that could be learned and are not, separated by commas.
+/// The names of layers whose weights could learn but do not, separated by commas.
 std::string frozen_layers(const Net& net);
 
 void save_conditions(Net& net, caffe::TrainingState& training);
 
-/// Nets that are built on `context` from now on take the kernels of the run that wrote `training`, whatever a cache or
-/// a measurement says; but where another CPU level or library computes, whose best kernels are others.
+/// Nets that are built on `context` from now on use the kernels of the run that wrote `training`, regardless of caches
+/// and measurements. Does nothing if the CPU level or a library differs, because other kernels are best then.
 void take_kernels(const caffe::TrainingState& training, Context& context);
 
-/// The first of what computed then that is another now: a library, the CPU's level; "": nothing.
+/// The first difference between the libraries or CPU level of that run and the present ones; "" if there is none.
 std::string difference_of_libraries(const caffe::TrainingState& training, Context& context);
 
-/// A warning where the conditions of `net` differ from those of the run that wrote `training`, which costs bits, not
-/// correctness; "" where they are the same.
+/// A warning if the conditions of `net` differ from those of the run that wrote `training`; "" if they are the same. A
+/// difference changes bits, not correctness.
 std::string warning_of_conditions(const caffe::TrainingState& training, Net& net);
 
-/// Adds what the layers of `net`, which snapshots call `name` ("train", "test:0"), have besides weights: where data
-/// layers stand, and what others carry from one pass to the next.
+/// Saves the state of the layers of `net`, which snapshots call `name` ("train", "test:0"): the positions of data
+/// layers, and values that layers keep from one pass to the next.
 void save_layer_states(Net& net, const std::string& name, caffe::TrainingState& training);
 
-/// The layers continue where `training` has those of net `name`. Layers whose values it lacks, or has of another size,
-/// begin with zeros, with a warning.
+/// Restores the layers of net `name` from `training`. Layers whose values are missing or have another size start with
+/// zeros and a warning.
 void load_layer_states(const caffe::TrainingState& training, const std::string& name, Net& net);
 
 }  // namespace cortado

@@ -19,7 +19,7 @@ void warn(RunStart& start, const std::string& text) {
 void choose_seed(int64_t wanted, Context& context, RunStart& start) {
   const bool exact = start.snapshot && start.snapshot->exact(), given = wanted >= 0;
   context.seed = given ? uint64_t(wanted) : std::random_device()();
-  if (!given && !exact) log_info() << "No random_seed is given: taking " << context.seed;
+  if (!given && !exact) log_info() << "No random_seed is set: using " << context.seed;
   if (!exact) return;
   const uint64_t before = start.snapshot->state.training().seed();
   if (given && before != context.seed)
@@ -42,7 +42,7 @@ RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context
   log_info() << "Initializing solver from parameters: \n" << config.file.solver.DebugString();
   if (!options.snapshot.empty() && !options.weights.empty())
     throw Error(ExitCode::kUsage, "--snapshot and --weights exclude each other",
-                "a snapshot brings its weights; --weights starts a new training from them");
+                "use --snapshot to resume a training, or --weights to start a new one");
   for (const Diagnostic& warning : solver_warnings(config.file))
     warn(start, (warning.place.known() ? warning.place.str() + ": " : "") + warning.message +
                     (warning.hint.empty() ? "" : "; " + warning.hint));

@@ -1,6 +1,7 @@
 #pragma once
 
-// Where a run starts. It is found before the run's nets are built, because a snapshot decides their seed and kernels.
+// The start of a run. It is found before the run's nets are built, because a snapshot determines their seed and
+// kernels.
 
 #include <memory>
 #include <optional>
@@ -15,20 +16,20 @@
 namespace cortado {
 
 struct RunStart {
-  /// Of the solver's prefix. Null where it is taken with the first snapshot: where only a request or a stop writes
-  /// them, or with SolverOptions::shares_prefix.
+  /// Of the solver's prefix. Null if it is taken with the first snapshot: if only a request or a stop writes snapshots,
+  /// or with SolverOptions::shares_prefix.
   std::unique_ptr<SnapshotLock> lock;
   SnapshotLock::Holder prefix_holder = SnapshotLock::Holder::kTraining;
   std::optional<Snapshot> snapshot;   ///< to resume from
-  std::vector<std::string> weights;   ///< files to start from where there is no snapshot
-  std::vector<std::string> warnings;  ///< about the above and the solver, logged already
+  std::vector<std::string> weights;   ///< files to load without a snapshot
+  std::vector<std::string> warnings;  ///< about the start and the solver; already logged
   RankShare share;
   std::string device_engine;  ///< SolverOptions::device_engine
 };
 
-/// Finds what a solver resumes or starts from. Sets context.seed: the solver's
-/// random_seed, or that of the snapshot, or one picked and logged; the kernels of the snapshot; and the solver's
-/// shards. Of several ranks all but the first are told by it, once it has its nets. Throws Error for every mistake.
+/// Finds the snapshot or weights that a solver starts from. Sets context.seed: the solver's random_seed, or that of the
+/// snapshot, or a random one, which is logged. Also sets the kernels of the snapshot and the solver's shards. With
+/// several ranks the first one does this and later sends the results to the others. Throws Error.
 RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

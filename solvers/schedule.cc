@@ -13,7 +13,7 @@ namespace {
 
 using Config = caffe::SolverParameter;
 
-/// What policies of momentum and decay have in common.
+/// Checks that the policies of momentum and weight decay share.
 void check_policy(const Config& config, const char* field, const std::string& policy,
                   const std::vector<std::string>& known) {
   check_known(field, policy, known, "one of " + list_text(known));
@@ -21,7 +21,7 @@ void check_policy(const Config& config, const char* field, const std::string& po
             std::string(field) + " \"poly\" needs max_iter");
 }
 
-/// Goes from 0 to 1 with the training.
+/// The completed fraction of the training, from 0 to 1, to the power of `power`.
 std::function<double(int64_t iter)> share_of(const Config& config, double power) {
   return [end = std::max(1, config.max_iter()), power](int64_t iter) { return std::pow(double(iter) / end, power); };
 }
@@ -30,17 +30,17 @@ std::function<double(int64_t iter)> share_of(const Config& config, double power)
 
 WarmUp warm_up_of(const Config& config) {
   const bool ramp = config.rampup_interval() > 0, warm = config.warmup_iter() > 0;
-  refuse_if(warm && ramp, "rampup_interval", "both warmup_iter and rampup_interval: one warm-up is enough", "keep one");
+  refuse_if(warm && ramp, "rampup_interval", "both warmup_iter and rampup_interval set a warm-up", "keep one");
   for (const auto& [field, given] :
        {std::pair{"warmup_policy", config.has_warmup_policy()}, std::pair{"warmup_power", config.has_warmup_power()}})
     refuse_if(given && config.warmup_iter() == 0, field, std::string(field) + " without warmup_iter",
-              "how many iterations does the warm-up take?");
+              "add warmup_iter, the length of the warm-up in iterations");
   const bool poly = config.warmup_policy() == "poly";
-  check_known("warmup_policy", config.warmup_policy(), {"linear", "poly"}, "linear or poly");
+  check_known("warmup_policy", config.warmup_policy(), {"linear", "poly"}, "use linear or poly");
   refuse_if(config.has_warmup_power() && !poly, "warmup_power", "a linear warm-up has no power",
-            "warmup_policy: \"poly\" has");
+            "remove warmup_power, or set warmup_policy: \"poly\"");
   refuse_if(config.warmup_power() <= 0, "warmup_power", "warmup_power must be positive");
-  refuse_if((warm || ramp) && !config.has_base_lr(), "base_lr", "the warm-up leads to base_lr, which is missing");
+  refuse_if((warm || ramp) && !config.has_base_lr(), "base_lr", "the warm-up needs base_lr, which is not set");
   if (ramp) return {config.rampup_interval(), config.rampup_lr(), config.base_lr(), 2};
   return {config.warmup_iter(), config.warmup_start_lr(), config.base_lr(), poly ? config.warmup_power() : 1};
 }

@@ -14,7 +14,7 @@ OutputReader::OutputReader(Net& net, ApVersion version) : net_(net), version_(ve
     const size_t count = size_t(output.shape.count());
     const graph::Value& value = graph.value(output.value);
     Layer* layer = graph.node(value.producer).layer.get();
-    // Only tests make a score of several batches.
+    // Only tests combine scores over several batches.
     const auto* scoring = graph.options.backward ? nullptr : layer->roles().scoring;
     const bool lists = output.detection_classes > 0;
     outputs_.push_back(
@@ -52,7 +52,7 @@ void OutputReader::read_detections(const Output& output, size_t score) {
   }
 }
 
-/// On devices labels are not checked before the scores are there. The loop checks the loss of a net that learns.
+/// Devices do not check labels before the scores are computed. For a training net the loop checks the loss.
 void OutputReader::explain_nan() {
   const graph::BuildOptions& options = net_.plan().graph.options;
   if (explained_ || net_.context().shares_host_memory() || options.backward) return;

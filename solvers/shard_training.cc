@@ -12,7 +12,7 @@ ShardTraining::ShardTraining(TrainState& state, Observers& observers)
   if (state.share.engine) exchange_.emplace(*state.share.engine, state.share.shards);
 }
 
-/// The loss is looked at when all ranks have that of all shards, so that all of them go on or none does.
+/// The loss is checked after all ranks have the losses of all shards, so that either all ranks continue or none does.
 void ShardTraining::run(int asked, bool /*looked_at*/) {
   const bool display = displays();
   const ShardOutcome outcome = forward(asked);
@@ -25,7 +25,7 @@ void ShardTraining::run(int asked, bool /*looked_at*/) {
   complete();
 }
 
-/// All passes but the last one's backward.
+/// Runs all passes except the last one's backward.
 ShardOutcome ShardTraining::forward(int asked) {
   std::vector<double> losses;
   for (shard_ = 0; shard_ < state_.share.range.count; ++shard_) {
@@ -36,7 +36,7 @@ ShardOutcome ShardTraining::forward(int asked) {
   return gather_outcome(state_.share, losses, asked);
 }
 
-/// All of a shard's passes but the last one's backward; their mean loss.
+/// Runs all passes of a shard except the last one's backward, and returns their mean loss.
 double ShardTraining::forward_shard(int64_t index) {
   kept_.begin_shard(index);
   completed_.begin();
@@ -51,8 +51,7 @@ double ShardTraining::forward_shard(int64_t index) {
   return loss / double(passes_);
 }
 
-/// Where ranks have slices of the weights each is updated as soon as its gradients are summed up, while backward goes
-/// on.
+/// If ranks update slices of the weights, each slice is updated as soon as its gradients are summed, during backward.
 void ShardTraining::backward_and_apply(const StepRates& rates, bool verbose) {
   rates_ = rates;
   net_.backward(passes_ > 1, this);
@@ -65,14 +64,14 @@ void ShardTraining::on_complete(size_t param) {
   completed_.on_complete(param, [&](size_t part) { add_part(completed_.parts()[part]); });
 }
 
-/// It can be summed up while backward goes on.
+/// The part can be summed while backward continues.
 void ShardTraining::add_part(const ranks::FloatRange& part) {
   gradient_sums_.add(net_.context(), shard_, gradients_.data(), part.begin, part.end);
   if (exchange_ && is_last(shard_))
     exchange_->start(gradient_sums_, gradients_.data(), part, state_.update.is_sliced() ? this : nullptr);
 }
 
-/// By the exchange's thread. Backward is done with the weights of complete gradients.
+/// Called in the exchange's thread. Backward no longer needs the weights of complete gradients.
 void ShardTraining::on_sum(const ranks::FloatRange& slice) {
   state_.update.apply_to_slice(slice, slice_context_, iter(), rates_);
 }
@@ -82,7 +81,7 @@ void ShardTraining::on_gathered(const ranks::FloatRange& part, const ranks::Floa
   state_.update.take_weights({slice.end, part.end});
 }
 
-/// Waits for the gradients, too.
+/// Also waits for the gradients.
 void ShardTraining::finish_kept() {
   if (exchange_) {
     exchange_->start(kept_.changes(), kept_.sum(), kept_.all());

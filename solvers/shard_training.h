@@ -1,8 +1,8 @@
 #pragma once
 
-// An iteration of shards (SolverParameter.shards): this process's passes, and the sums over those of all. Gradients are
-// added by a fixed tree over the shards, so that they have the same bits in one process as in many. On the CPU;
-// solvers/device_shards.h has the others.
+// An iteration with several shards (SolverParameter.shards) on the CPU: the passes of this process, and the sums over
+// all shards. Gradients are summed by a fixed tree over the shards, so their bits do not depend on the number of
+// processes. solvers/device_shards.h has the version for devices.
 
 #include <optional>
 
@@ -29,17 +29,17 @@ class ShardTraining : public Iteration, private GradientReader, private ranks::S
   void add_part(const ranks::FloatRange& part);
   void finish_kept();
 
-  const int64_t passes_;  ///< of a shard: iter_size
+  const int64_t passes_;  ///< per shard: iter_size
   std::span<float> gradients_;
   KeptOverShards kept_;
   ranks::ShardSums gradient_sums_;
-  std::optional<ranks::ShardExchange> exchange_;  ///< where there is an engine
+  std::optional<ranks::ShardExchange> exchange_;  ///< if there is an engine
 
-  Context slice_context_{1};  ///< of updates by the exchange's thread
+  Context slice_context_{1};  ///< for updates in the exchange's thread
   StepRates rates_;
 
-  int64_t shard_ = 0;        ///< of the range
-  CompleteParts completed_;  ///< while a shard's last pass goes backward
+  int64_t shard_ = 0;        ///< index in the range
+  CompleteParts completed_;  ///< used during backward of a shard's last pass
 };
 
 }  // namespace cortado

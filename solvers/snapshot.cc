@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void throw_damaged(const std::string& path, const std::string& how) {
   throw Error(ExitCode::kSnapshot, path + " is damaged: " + how,
-              "--snapshot=auto takes the newest snapshot that is whole");
+              "use --snapshot=auto to resume from the newest complete snapshot");
 }
 
 std::string write_net(const std::string& path, Net& net, bool with_diffs) {
@@ -40,26 +40,27 @@ void write_state(const std::string& path, const WeightUpdate& update, caffe::Sol
   writer.commit();
 }
 
-/// Snapshots move as pairs, so what lies beside the state comes before the path that it was written with.
+/// Snapshots are moved as pairs, so weights next to the state take precedence over the path in it.
 std::string find_weights(const std::string& state_path, const std::string& learned_net) {
   if (learned_net.empty()) throw_damaged(state_path, "it does not name its weights");
   const std::string beside = join_path(folder_of(state_path), file_name_of(learned_net));
   if (file_exists(beside)) return beside;
   if (file_exists(learned_net)) return learned_net;
-  throw Error(ExitCode::kSnapshot, "the weights of " + state_path + " are missing: there is no " + beside);
+  throw Error(ExitCode::kSnapshot, "the weights of " + state_path + " are missing: cannot find " + beside);
 }
 
 }  // namespace
 
-/// A net that diverges shows it in the loss one iteration after it shows in its weights.
+/// When a net diverges, its loss shows it one iteration after its weights.
 void check_finite(const caffe::LayerParameter& layer) {
   for (int i = 0; i < layer.blobs_size(); ++i)
     for (const float value : layer.blobs(i).data())
       if (!std::isfinite(value))
         throw Error(ExitCode::kDiverged,
-                    "blob " + std::to_string(i) + " of layer '" + layer.name() + "' holds " +
-                        (std::isnan(value) ? "nan" : "inf") + ": the training has diverged, no snapshot is written",
-                    "a smaller base_lr or clip_gradients may help");
+                    "blob " + std::to_string(i) + " of layer '" + layer.name() + "' contains " +
+                        (std::isnan(value) ? "nan" : "inf") +
+                        ": the training has diverged, and no snapshot was written",
+                    "use a smaller base_lr or clip_gradients");
 }
 
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5) {
@@ -80,7 +81,7 @@ SnapshotPlan snapshot_plan_of(const caffe::SolverParameter& config) {
 }
 
 std::string SnapshotPlan::longest_path(int64_t last) const {
-  constexpr int32_t kMaxProcess = 1 << 22;  // and temporary_beside() puts the process's number behind a name
+  constexpr int32_t kMaxProcess = 1 << 22;  // temporary_beside() appends the number of the process
   const std::string longest = averages ? paths(last).average : paths(last).state;
   return longest + ".tmp." + std::to_string(kMaxProcess) + (hdf5 ? ".99999" : "");
 }
@@ -92,8 +93,8 @@ double seconds_of_interval(const std::string& text) {
   const std::string unit = end;
   const double seconds = number * (unit == "s" ? 1 : unit == "m" || unit == "min" ? 60 : unit == "h" ? 3600 : 0);
   if (seconds > 0 && seconds <= kLongest) return seconds;
-  throw FieldError("snapshot_every", "snapshot_every is '" + text + "', which is no time",
-                   "a number and s, m or h: snapshot_every: \"10m\"");
+  throw FieldError("snapshot_every", "snapshot_every is '" + text + "', which is not a valid time",
+                   "set a number with s, m or h, for example snapshot_every: \"10m\"");
 }
 
 void write_snapshot(const SnapshotPaths& paths, Net& net, bool with_diffs, const WeightUpdate& update,
@@ -121,7 +122,7 @@ Snapshot read_snapshot(const std::string& state_path) {
   std::string digest;
   snapshot.weights = read_weights(snapshot.weights_path, &digest);
   if (snapshot.exact() && digest != snapshot.state.training().weights_digest())
-    throw_damaged(snapshot.weights_path, "it is not what " + state_path + " was written with");
+    throw_damaged(snapshot.weights_path, "it does not match the digest in " + state_path);
   return snapshot;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What "BEGIN123.solverstate" and the like say, with or without ".h5" behind them.
+/// Parses the part of the name after the prefix, such as "123.solverstate", with an optional ".h5" suffix.
 std::optional<SnapshotFile> parse_name(std::string_view name, std::string_view begin) {
   constexpr std::string_view kHdf5 = ".h5", kState = ".solverstate";
   if (name.ends_with(kHdf5)) name.remove_suffix(kHdf5.size());
@@ -32,7 +32,8 @@ std::optional<SnapshotFile> parse_name(std::string_view name, std::string_view b
   return file;
 }
 
-/// Those to be moved: of each iteration the state first, for without it the rest is no snapshot any more.
+/// The files to be moved. Within an iteration the state is first, because without it the other files are not a
+/// snapshot.
 std::vector<SnapshotFile> later_files(const std::string& prefix, int64_t start) {
   std::vector<SnapshotFile> files = list_snapshot_files(prefix);
   std::set<int64_t> iterations;
@@ -58,8 +59,8 @@ std::string make_dated_folder(const std::string& prefix) {
     if (fs::create_directory(folder, failure)) return folder;
     if (failure)
       throw Error(ExitCode::kIo,
-                  "cannot make the folder " + folder + " for the snapshots of an earlier run: " + failure.message(),
-                  "choose another snapshot_prefix");
+                  "cannot create the folder " + folder + " for the snapshots of an earlier run: " + failure.message(),
+                  "set another snapshot_prefix");
   }
 }
 
@@ -68,7 +69,8 @@ bool is_one_of(const std::string& path, const std::vector<std::string>& files) {
   return std::any_of(files.begin(), files.end(), [&](const auto& file) { return fs::equivalent(path, file, ignored); });
 }
 
-/// `stays`: under its name as well. A link is enough: snapshots are renamed into place, never written over.
+/// `stays`: keep it under its old name, too. A hard link suffices, because snapshots are replaced by renames, never
+/// overwritten.
 void move_file(const std::string& path, const std::string& folder, bool stays) {
   const std::string target = join_path(folder, file_name_of(path));
   std::error_code failure;
@@ -77,10 +79,10 @@ void move_file(const std::string& path, const std::string& folder, bool stays) {
   if (stays && failure) fs::copy_file(path, target, failure);
   if (failure)
     throw Error(ExitCode::kIo, "cannot move " + path + ", of an earlier run, to " + folder + ": " + failure.message(),
-                "choose another snapshot_prefix");
+                "set another snapshot_prefix");
 }
 
-/// Iterations of the run's states, the newest first.
+/// The run's states, in descending order of iterations.
 std::vector<SnapshotFile> states_of(const std::string& prefix, const std::string& run) {
   std::vector<SnapshotFile> states = list_snapshot_files(prefix);
   std::erase_if(states,
@@ -89,14 +91,14 @@ std::vector<SnapshotFile> states_of(const std::string& prefix, const std::string
   return states;
 }
 
-/// The state goes last: as long as it is there the next call finds what a death left of the others.
+/// The state is removed last, so that after an interruption the next call finds the remaining files.
 void remove_snapshot(const SnapshotFile& state, const std::string& prefix) {
   const SnapshotPaths paths = snapshot_paths(prefix, state.iter, state.path.ends_with(".h5"));
   std::error_code ignored;
   for (const std::string& path : {paths.weights, paths.average, paths.state}) fs::remove(path, ignored);
 }
 
-/// The iteration of keep_best as a state has it, -1 where it had none yet; nothing where the state cannot be read.
+/// The keep_best iteration in a state, -1 if it had none yet; nothing if the state cannot be read.
 std::optional<int64_t> best_said_by(const std::string& state) {
   try {
     const caffe::SolverState read = read_solver_state(state);
@@ -106,7 +108,7 @@ std::optional<int64_t> best_said_by(const std::string& state) {
   }
 }
 
-/// A link, or where the file system has none a copy.
+/// True for links to the same file, and for copies.
 bool is_same_content(const std::string& a, const std::string& b) {
   std::error_code ignored;
   if (fs::equivalent(a, b, ignored)) return true;
@@ -150,7 +152,7 @@ void link_best(const SnapshotPlan& plan, int64_t iter) {
   if (!file_exists(weights)) return;
   const std::string best = plan.best_weights(), temporary = temporary_beside(best);
   std::error_code failure;
-  if (fs::equivalent(best, weights, failure)) return;  // a rename of a file onto itself would leave both names
+  if (fs::equivalent(best, weights, failure)) return;  // renaming a link to the same file would keep both names
   fs::remove(temporary, failure);
   fs::create_hard_link(weights, temporary, failure);
   if (failure) fs::copy_file(weights, temporary, fs::copy_options::overwrite_existing, failure);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The files that snapshots of one prefix lie in, told by their names.
+// The snapshot files of one prefix, recognized by their names.
 
 #include <cstdint>
 #include <set>
@@ -18,42 +18,41 @@ struct SnapshotFile {
   bool is_average = false;  ///< of ema_decay
 };
 
-/// All of them, in no order. What is no regular file is no snapshot.
+/// All of them, in no particular order. Only regular files count.
 std::vector<SnapshotFile> list_snapshot_files(const std::string& prefix);
 
-/// Where snapshots went that were in the way, and of which iterations they are; neither where there were none.
+/// The folder to which old snapshots were moved, and their iterations; both empty if there were none.
 struct SetAside {
   std::string folder;
   std::vector<int64_t> iterations;  ///< ascending
 };
 
-/// Moves the snapshots of `prefix` past iteration `start` into a new folder beside them, named after the prefix and the
-/// date. A run that starts fresh has a negative `start`: all go, also weights without a state and those of keep_best.
-/// Files of `used` stay and are in the folder as well. To be called with the prefix's SnapshotLock held. Throws
-/// Error(kIo).
+/// Moves the snapshots of `prefix` after iteration `start` into a new folder next to them, named after the prefix and
+/// the date. A negative `start` means a fresh run: all are moved, including weights without a state and those of
+/// keep_best. Files in `used` stay and also appear in the folder. The caller must hold the prefix's SnapshotLock.
+/// Throws Error(kIo).
 SetAside set_later_snapshots_aside(const std::string& prefix, int64_t start, const std::vector<std::string>& used);
 
-// Which snapshots of a run stay: keep_last and keep_best.
+// Retention of snapshots: keep_last and keep_best.
 
-/// Makes PREFIX_best.caffemodel the weights of the snapshot of iteration `iter` (with ema_decay their average): a link
-/// where the file system has links. Does nothing where there are no such weights. Throws Error(kIo).
+/// Links PREFIX_best.caffemodel to the weights of the snapshot of iteration `iter` (with ema_decay to their average),
+/// or copies them if the file system has no links. Does nothing if these weights do not exist. Throws Error(kIo).
 void link_best(const SnapshotPlan& plan, int64_t iter);
 
-/// The iterations that keep_best wants of a run: the one whose weights PREFIX_best.caffemodel is, and where that is
-/// none of the run's, for the file may be missing, damaged or of another run, the one that the run's newest readable
-/// state calls the best.
+/// The iterations that keep_best keeps of a run: the one whose weights are PREFIX_best.caffemodel. If that file is
+/// missing, damaged or of another run, the best iteration according to the run's newest readable state.
 std::set<int64_t> best_iterations(const std::string& prefix, const std::string& run);
 
 struct PruneOrder {
   std::string prefix;
-  std::string run;              ///< whose snapshots are looked at
-  int64_t keep_last = 1;        ///< so many of the newest stay
-  std::set<int64_t> best = {};  ///< iterations that stay, too
+  std::string run;              ///< the run whose snapshots are pruned
+  int64_t keep_last = 1;        ///< number of the newest to keep
+  std::set<int64_t> best = {};  ///< iterations to keep, too
 };
 
-/// Removes the other snapshots of the run. Nothing is removed unless the newest one can be read and is whole: a disk
-/// may lose what it said that it has. Returns how many went; -1 where the newest one is not whole. Throws nothing; what
-/// cannot be removed stays.
+/// Removes the other snapshots of the run. Removes nothing unless the newest one is readable and complete, because a
+/// disk may lose data that it has acknowledged. Returns the number of removed snapshots, or -1 if the newest one is not
+/// complete. Does not throw; skips files that cannot be removed.
 int prune_snapshots(const PruneOrder& order);
 
 }  // namespace cortado

@@ -8,7 +8,8 @@ namespace cortado {
 
 namespace {
 
-/// A shared weight for every layer that uses it, as .caffemodel has it: a net may lack its owner.
+/// A shared weight is written for every layer that uses it, as in .caffemodel files, because another net may lack its
+/// owner.
 std::vector<TensorEntry> entries_of(const graph::Graph& graph, bool with_diffs) {
   std::vector<TensorEntry> entries;
   for (const graph::SourceLayer& layer : graph.layers)

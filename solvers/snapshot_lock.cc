@@ -35,18 +35,19 @@ std::unique_ptr<MadeFolders> made_folder(const std::string& folder) {
   std::error_code failure;
   auto made = std::make_unique<MadeFolders>(folder, failure);
   if (failure)
-    throw Error(ExitCode::kIo, "cannot make the folder " + folder + " for snapshots: " + failure.message(),
-                "choose another snapshot_prefix");
-  if (made->any()) log_info() << "Made the folder " << folder << " for snapshots";
+    throw Error(ExitCode::kIo, "cannot create the folder " + folder + " for snapshots: " + failure.message(),
+                "set another snapshot_prefix");
+  if (made->any()) log_info() << "Created the folder " << folder << " for snapshots";
   return made;
 }
 
 [[noreturn]] void throw_unwritable(const std::string& prefix, int reason) {
   throw Error(ExitCode::kIo, "snapshots of " + prefix + " cannot be written: " + std::strerror(reason),
-              "snapshot_prefix must lie in a folder that this user may write to");
+              "set snapshot_prefix to a folder with write permission");
 }
 
-/// The same for all spellings of the prefix, and in whichever folder the process works later.
+/// The lock's path is the same for all spellings of the prefix, and stays valid if the process changes its working
+/// folder.
 std::string lock_path(const std::string& prefix) {
   const std::string name = "." + file_name_of(prefix) + ".lock", folder = folder_or_here(prefix);
   std::error_code failure;
@@ -54,8 +55,7 @@ std::string lock_path(const std::string& prefix) {
   return join_path(failure ? folder : whole.string(), name);
 }
 
-/// Opens and locks `path`. The file is removed when its holder ends; -1 when it was removed between opening and
-/// locking.
+/// Opens and locks `path`. Returns -1 if the previous holder removed the file between opening and locking.
 int open_locked(const std::string& path, const std::string& prefix) {
   const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) throw_unwritable(prefix, errno);
@@ -76,7 +76,7 @@ int open_locked(const std::string& path, const std::string& prefix) {
   return -1;
 }
 
-/// Of the weights and the state that a training with this prefix writes.
+/// Whether it is the name of weights or of a state of a training with this prefix.
 bool is_snapshot_name(std::string_view name, const std::string& begin) {
   if (!name.starts_with(begin + "_iter_") && !name.starts_with(begin + "_best.")) return false;
   return std::ranges::any_of(kSnapshotEndings, [&](const char* ending) { return name.ends_with(ending); });
@@ -84,7 +84,7 @@ bool is_snapshot_name(std::string_view name, const std::string& begin) {
 
 }  // namespace
 
-/// A file that is locked as long as this lives.
+/// A file that is locked during its lifetime.
 class SnapshotLock::File {
  public:
   File(const std::string& path, const std::string& prefix, std::unique_ptr<MadeFolders> folders)
@@ -94,7 +94,7 @@ class SnapshotLock::File {
                      [begin = file_name_of(prefix)](std::string_view name) { return is_snapshot_name(name, begin); });
   }
   ~File() {
-    ::unlink(path_.c_str());  // while the lock is held: a waiting process finds that its file has no name
+    ::unlink(path_.c_str());  // while the lock is held, so that a waiting process detects the removal
     ::close(file_);
   }
   File(const File&) = delete;
@@ -106,7 +106,7 @@ class SnapshotLock::File {
   int file_ = -1;
 };
 
-/// The process's, where it has one.
+/// The lock of this process for `path`, shared by all its trainings.
 std::shared_ptr<SnapshotLock::File> SnapshotLock::shared_file(const std::string& path, const std::string& prefix,
                                                               std::unique_ptr<MadeFolders> folders) {
   static std::mutex mutex;
@@ -115,8 +115,8 @@ std::shared_ptr<SnapshotLock::File> SnapshotLock::shared_file(const std::string&
   std::weak_ptr<File>& known = files[path];
   std::shared_ptr<File> file = known.lock();
   if (file)
-    log_warning() << "another training of this process has written snapshots of " << prefix
-                  << ": of one iteration there is the snapshot of the one that was last";
+    log_warning() << "another training in this process has written snapshots of " << prefix
+                  << ": for each iteration the last writer's snapshot remains";
   else
     known = file = std::make_shared<File>(path, prefix, std::move(folders));
   return file;

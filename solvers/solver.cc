@@ -8,7 +8,7 @@ namespace cortado {
 
 namespace {
 
-/// `config` with the max_iter that max_epoch comes to.
+/// Sets max_iter from max_epoch.
 SolverConfig with_max_iter(SolverConfig config, const Net& train) {
   const int64_t epochs = config.max_epoch();
   if (epochs <= 0) return config;
@@ -23,7 +23,7 @@ SolverConfig with_max_iter(SolverConfig config, const Net& train) {
 SolverNets with_weights(SolverNets nets, const RunStart& start, Observers& observers) {
   load_starting_weights(start.weights, nets);
   if (!nets.train->plan().graph.options.freeze.empty() && start.weights.empty() && !start.snapshot)
-    observers.warn({}, "layers are frozen, and no weights are given: they stay what their fillers made of them");
+    observers.warn({}, "layers are frozen, but no weights are loaded: they keep the values of their fillers");
   return nets;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A training, put together: the nets, the state that iterations change, the tests, the snapshots and the loop over
-// them. Each part has its own file; this one owns them in the order in which they depend on each other.
+// A training, assembled from its parts: the nets, the state that iterations change, the tests, the snapshots and the
+// loop. Each part has its own file. This class owns them, in the order of their dependencies.
 
 #include <memory>
 #include <string>
@@ -19,14 +19,13 @@ namespace cortado {
 
 class Solver {
  public:
-  /// `start` is prepare_run()'s and `nets` are those that `config` names, built afterwards on one context, which
-  /// outlives this. Loads weights or restores the snapshot. Throws Error for every
-  /// mistake.
+  /// `start` is the result of prepare_run(). `nets` are those that `config` names, built afterwards on one context,
+  /// which must outlive this object. Loads weights or restores the snapshot. Throws Error.
   Solver(SolverConfig config, RunStart start, SolverNets nets);
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
 
-  /// `observer` outlives this. To be called before run().
+  /// `observer` must outlive this object. Call this before run().
   void add_observer(TrainObserver* observer) { observers_.add(observer); }
 
   Outcome run(Requests& requests) { return loop_.run(requests); }   ///< TrainingLoop::run()
@@ -55,8 +54,8 @@ class Solver {
   TrainingLoop loop_;
 };
 
-/// From a solver to its training: checks it, finds what to start from, builds the nets and puts the parts together.
-/// Sets context.seed as prepare_run() does; `context` outlives the solver. Throws Error for every mistake.
+/// Creates the training of a solver: checks the solver, finds what to start from, builds the nets and assembles the
+/// parts. Sets context.seed as prepare_run() does; `context` must outlive the solver. Throws Error.
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

@@ -28,17 +28,17 @@ void log_train_net(const Net& train) {
   log_info() << "Memory required for data: " << train.plan().arena_bytes;
 }
 
-/// The net for the records of a set that fill no batch of `test`; null where none is left.
+/// The net for the last records, which do not fill a batch of `test`; null if there are none.
 std::unique_ptr<Net> make_tail(SolverNetFile wanted, Net& test, int64_t records, Context& context) {
   const int64_t left = records % test.batch_size();
   if (left == 0) return nullptr;
-  wanted.options.share = {};  // it is one batch
+  wanted.options.share = {};  // it has only one batch
   return make_net(with_data_batch(std::move(wanted.file), left), wanted.options, context, &test);
 }
 
 }  // namespace
 
-/// Where one net comes from: a path in the solver's `field`, or a net written inside the solver at `field`.
+/// The source of one net: a path in the solver's `field`, or a net inside the solver at `field`.
 struct SolverNetReader::Source {
   std::string field;
   const std::string* path = nullptr;
@@ -58,7 +58,7 @@ SolverNetReader::Source SolverNetReader::source_of_train() const {
   return {.field = "net", .path = &solver.net()};
 }
 
-/// In Caffe's order, which gives the tests their numbers.
+/// In Caffe's order, which determines the numbers of the tests.
 std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   const caffe::SolverParameter& solver = config_.file.solver;
   std::vector<Source> sources;
@@ -80,12 +80,12 @@ std::string path_in_solver(const SolverFile& file, const std::string& field, con
   if (file_exists(path)) return path;
   const std::string beside = join_path(folder_of(file.positions.file()), path);
   if (file_exists(beside)) {
-    log_info() << "There is no " << path << " in the current folder; taking " << beside;
+    log_info() << "Using " << beside << ", because " << path << " is not in the current folder";
     return beside;
   }
   throw Error(ExitCode::kIo, {file.positions.place(field),
-                              "there is no file " + path,
-                              "paths are taken from the current folder, then from the solver's",
+                              "cannot find the file " + path,
+                              "paths are searched in the current folder, then in the solver's",
                               {}});
 }
 
@@ -99,13 +99,13 @@ bool SolverNetReader::deals_tests_out() {
   const std::string why = why_first_tests_alone();
   deals_tests_out_ = why.empty();
   if (why.empty())
-    log_info() << "The batches of tests are dealt out to " << options_.engine->ranks() << " ranks";
+    log_info() << "The batches of tests are divided among " << options_.engine->ranks() << " ranks";
   else
     log_info() << "The first rank tests alone: " << why;
   return *deals_tests_out_;
 }
 
-/// Touches no data.
+/// Does not read data.
 std::string SolverNetReader::why_first_tests_alone() {
   for (size_t i = 0; i < wanted_tests(); ++i) {
     SolverNetFile test = whole_test(i);
@@ -150,7 +150,7 @@ SolverNetFile SolverNetReader::train() {
   build.state.MergeFrom(config_.file.solver.train_state());
   build.state.MergeFrom(options_.state);
   build.accumulates = config_.iteration.iter_size > 1 || options_.observed;
-  build.fuse = build.fuse && !config_.debug_info;  // each layer of the file has its lines
+  build.fuse = build.fuse && !config_.debug_info;  // debug_info logs each layer of the file
   build.transient_gradients = !options_.observed && config_.iteration.updates_within_backward(context_);
   build.recompute = options_.recompute;
   build.share = batches_of(config_.iteration, share_of(config_.iteration, options_.engine));
@@ -184,7 +184,7 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
     Net& test = *nets.tests.emplace_back(make_net(wanted.file, wanted.options, context, nets.train.get()));
     if (const std::vector<std::string> alone = test.layers_without_weights(); !alone.empty())
       log_warning() << "The training net has no weights for " << layers_text(alone) << " of test net (#" << i
-                    << "), which no training changes";
+                    << "), so they will not be trained";
     if (!reader.config().tests.by_epoch) continue;
     const int64_t records = reader.config().at_its_field([&] { return records_of(test.plan().graph, "test_epoch"); });
     nets.test_records.push_back(records);
@@ -195,7 +195,7 @@ SolverNets with_test_nets(std::unique_ptr<Net> train, SolverNetReader& reader, C
 
 namespace {
 
-/// Looks at the file's layers: nodes may be several of them by now.
+/// Checks the layers of the file, because passes may have merged them into other nodes.
 void check_whole_batches(const graph::Graph& graph, int64_t shards) {
   if (shards <= 1) return;
   for (size_t i = 0; i < graph.layers.size(); ++i) {
@@ -203,9 +203,9 @@ void check_whole_batches(const graph::Graph& graph, int64_t shards) {
     if (const LayerType* type = find_layer_type(layer.type()); !type || !type->needs_whole_batch) continue;
     throw Error(ExitCode::kNet,
                 {graph.place_of_layer(int(i), "type"),
-                 layer_text(layer.name(), layer.type()) + " takes statistics of a whole batch, and the batch " +
+                 layer_text(layer.name(), layer.type()) + " computes statistics of a whole batch, but the batch " +
                      "is divided into " + std::to_string(shards) + " shards",
-                 "train with one process and without shards, or write type: \"BN\", whose statistics are of each shard",
+                 "train with one process and without shards, or use type: \"BN\", which computes them for each shard",
                  {}});
   }
 }
@@ -225,7 +225,8 @@ int max_iter_of_epochs(int64_t epochs, const IterationPlan& plan, const Net& tra
   const int64_t records = records_of(train.plan().graph, "max_epoch"), step = train.batch_size() * plan.passes();
   const int64_t iterations = (epochs * records + step - 1) / step;
   if (iterations > std::numeric_limits<int>::max())
-    throw FieldError("max_epoch", "so many epochs take " + std::to_string(iterations) + " iterations");
+    throw FieldError("max_epoch",
+                     "max_epoch is too large: the training would take " + std::to_string(iterations) + " iterations");
   return int(iterations);
 }
 
@@ -264,7 +265,7 @@ void load_starting_weights(const std::vector<std::string>& files, SolverNets& ne
   }
   if (files.empty()) return;
   if (const std::vector<std::string> fresh = nets.train->layers_without_weights(); !fresh.empty())
-    log_warning() << "Not in the weights given: " << layers_text(fresh) << ", trained from what the fillers give";
+    log_warning() << "Not in the loaded weights: " << layers_text(fresh) << "; they start from their fillers";
 }
 
 }  // namespace cortado

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Training counts its passes from 0 up; each test net has a range far above.
+/// Training numbers its passes from 0; each test net has its own range far above.
 uint64_t pass_of_test(int net, uint64_t pass) { return (uint64_t(1) << 63) | (uint64_t(net) << 48) | pass; }
 
 }  // namespace
@@ -28,7 +28,7 @@ Tester::Tester(Net& net, Net* tail, int index, int64_t records, ApVersion versio
     if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
       throw FieldError("test_epoch",
                        "output '" + output.name + "' has values for each sample, not a score of the batch",
-                       "a Silence layer takes it from the outputs");
+                       "add a Silence layer to remove it from the outputs");
 }
 
 void Tester::rewind() {
@@ -38,7 +38,7 @@ void Tester::rewind() {
     tail_->seek(layer, uint64_t(batches_) * uint64_t(net_.batch_size()));
 }
 
-/// Batch number `batch` of this test; its loss.
+/// Runs batch `batch` of this test and returns its loss.
 double Tester::run_batch(int batch) {
   Net& net = is_tail(batch) ? *tail_ : net_;
   net.context().pass = pass_of_test(index_, passes_ + uint64_t(batch));
@@ -66,7 +66,7 @@ void Tester::say_once_what_differs() {
   if (different.empty() || said_what_differs_) return;
   said_what_differs_ = true;
   LogStream line = log_info();
-  line << "These are means over batches, as Caffe has them. Of all samples together";
+  line << "These are means over batches, as in Caffe. Over all samples";
   for (size_t n = 0; n < std::min(kMax, different.size()); ++n) {
     const size_t i = different[n];
     line << (n > 0 ? ", " : " ") << one_word(score_name(scores_, i)) << " is " << Shown{exact_[i].value} << " (not "
@@ -106,7 +106,7 @@ bool Tester::run_rounds(const std::function<bool(int done)>& go_on, TestRounds& 
   return whole;
 }
 
-/// Adds what the ranks' batches scored in the order of batches; how many there were.
+/// Adds the scores of the ranks' batches in the order of batches, and returns their number.
 int Tester::add_round(const TestRound& round, const std::vector<std::vector<double>>& words) {
   std::vector<const double*> next;
   for (const std::vector<double>& of_rank : words) next.push_back(of_rank.data());
@@ -121,7 +121,8 @@ int Tester::add_round(const TestRound& round, const std::vector<std::vector<doub
   return int(end - round.first);
 }
 
-/// Ranks meet seldom where batches are quick, and often enough to be asked to stop; nothing else depends on it.
+/// Chooses the batches per round: many if batches are quick, but few enough to react to requests. This does not affect
+/// the results.
 void Tester::choose_pace(double seconds, size_t words) {
   constexpr double kShort = 0.1, kLong = 0.4;
   constexpr size_t kMaxWords = size_t(1) << 17;
@@ -154,8 +155,8 @@ void Tester::end(bool whole) {
   if (whole) passes_ += uint64_t(batches());
 }
 
-/// Data stands where one process would have left it; this rank's part of the last round may have been more or less than
-/// its share of them. A rank that has no batch never reads.
+/// Moves the data to the position that a single process would have. In the last round this rank may have read more or
+/// less than its share. A rank without batches never reads.
 void Tester::move_data(bool whole) {
   const int64_t own = (batches_ - share_.rank + share_.ranks - 1) / share_.ranks;
   if (own <= 0) return;

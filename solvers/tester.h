@@ -11,60 +11,60 @@
 
 namespace cortado {
 
-/// Which of a test's batches are one rank's: of every `ranks` in succession number `rank`.
+/// The batches of a test that one rank runs: batch `rank` of every group of `ranks` consecutive ones.
 struct TestShare {
   int rank = 0, ranks = 1;
 };
 
-/// Batches of a test that its ranks run between two meetings: `each` of every rank, from number `first` on, as far as
-/// there are so many.
+/// One round of a test: every rank runs `each` batches, starting at batch `first`; the last round may have fewer.
 struct TestRound {
   int64_t first = 0, each = 1;
 };
 
-/// How the first rank leads others through a test that is dealt out, round after round.
+/// The first rank's interface to the other ranks during a test whose batches are shared, round by round.
 class TestRounds {
  public:
   virtual ~TestRounds() = default;
-  /// Now all run their batches of this round.
+  /// Starts a round on all ranks.
   virtual void begin(int net, const TestRound& round) = 0;
-  /// What each rank's batches scored, those of the first one being `own`; for who is not the first nothing.
+  /// Collects the scores of each rank's batches; `own` are those of this rank. Returns nothing on the other ranks.
   virtual std::vector<std::vector<double>> gather(std::span<const double> own) = 0;
   virtual void end(int net, bool whole) = 0;
 };
 
-/// Runs one test net over its batches. Draws of its passes never meet those of training or of another test net.
+/// Runs one test net over its batches. The random draws of its passes differ from those of training and of other test
+/// nets.
 ///
-/// By batches, as in Caffe: scores are plain means over batches, and the data continues where the last test stopped. By
-/// epoch: each test begins at the first record and takes each record once. The rest that fills no batch runs in a net
-/// of its own, with the same weights and so small a batch, and scores are those of the set: quotients of sums over it
-/// where layers tell them (ScoreSums), else means in which every batch counts by its samples.
+/// By batches, as in Caffe: scores are plain means over batches, and the data continue after the last test. By epoch:
+/// each test reads each record once, from the first one on. The last records, if they do not fill a batch, run in a net
+/// of their own with the same weights and a smaller batch. Scores are those of the whole set: a sum of numerators
+/// divided by a sum of denominators, if layers report these (ScoreSums). Otherwise they are means that weight every
+/// batch by its number of samples.
 ///
-/// Dealt out: several ranks have a tester of the same net, whose data was built for that rank's share of the batches.
-/// The first one's run() leads, the others are told what to do by begin(), run_own() and end().
+/// With shared batches several ranks have a tester of the same net, whose data layers read that rank's share. The first
+/// rank's run() leads; the others receive calls of begin(), run_own() and end().
 class Tester {
  public:
   Tester(Net& net, int index, int batches, ApVersion version = ApVersion::kIntegral, TestShare share = {});
-  /// `tail`: the net for the last records % batch, null where nothing is left. Throws FieldError about test_epoch where
-  /// an output has not one score for the set but values for each sample.
+  /// `tail`: the net for the last records % batch, null if there are none. Throws FieldError about test_epoch if an
+  /// output has one value for each sample instead of one score.
   Tester(Net& net, Net* tail, int index, int64_t records, ApVersion version = ApVersion::kIntegral,
          TestShare share = {});
 
-  /// Calls go_on before each batch, or round, with the number of batches done; where that returns false, so does this,
-  /// at once. `rounds` leads the other ranks, where there are some; such a test that is not whole goes back to where it
-  /// began.
+  /// Calls go_on with the number of completed batches before each batch or round, and returns false at once if it does.
+  /// `rounds` leads the other ranks, if there are any; an interrupted test with rounds restores the state before it.
   bool run(const std::function<bool(int done)>& go_on, TestRounds* rounds = nullptr);
 
   void begin();
-  /// Runs this rank's batches of a round and gives what they scored, for TestRounds.
+  /// Runs this rank's batches of a round and returns their scores, for TestRounds.
   std::span<const double> run_own(const TestRound& round);
   void end(bool whole);
 
-  const std::vector<Score>& scores() const { return scores_; }                          ///< of the last whole run
-  double loss() const { return loss_; }                                                 ///< the same of the loss
+  const std::vector<Score>& scores() const { return scores_; }                          ///< of the last complete run
+  double loss() const { return loss_; }                                                 ///< of the last complete run
   const std::vector<DetectionScore>& detections() const { return sums_.detections(); }  ///< of the last run
-  const std::vector<Score>& exact() const { return exact_; }  ///< of all samples of the last run's batches
-  /// One log line, the first time that scores of the last run are not those of all its samples.
+  const std::vector<Score>& exact() const { return exact_; }  ///< over all samples of the last run's batches
+  /// Logs, once only, that scores of the last run differ from those over all its samples.
   void say_once_what_differs();
   int batches() const { return batches_ + (tail_ ? 1 : 0); }
   Net& net() { return net_; }
@@ -86,13 +86,13 @@ class Tester {
 
   Net& net_;
   Net* tail_ = nullptr;
-  int index_, batches_;  ///< of net_
-  int64_t records_ = 0;  ///< of a test by epoch
+  int index_, batches_;  ///< `batches_`: of net_
+  int64_t records_ = 0;  ///< if the test is by epoch
   TestShare share_;
   uint64_t passes_ = 0;
-  std::vector<std::pair<std::string, uint64_t>> began_;  ///< where data stood
+  std::vector<std::pair<std::string, uint64_t>> began_;  ///< positions of the data before the test
   std::vector<double> words_;
-  int64_t pace_ = 1;  ///< batches of each rank in a round
+  int64_t pace_ = 1;  ///< batches of each rank per round
   OutputReader outputs_;
   std::unique_ptr<OutputReader> tail_outputs_;
   ScoreSums sums_;

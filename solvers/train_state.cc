@@ -9,7 +9,7 @@ namespace {
 
 constexpr const char* kNetName = "train";  // in snapshots
 
-/// What this rank updates; nothing where it updates all of the weights.
+/// The slices that this rank updates; nothing if it updates all weights.
 std::optional<std::vector<ranks::FloatRange>> own_slices(const IterationPlan& plan, Net& net, const RankShare& share) {
   if (!share.engine || share.shards == 1 || !plan.updates_by_slices(net.context())) return {};
   return ranks::slices_of(gradient_parts(net), share.engine->rank(), share.ranks());

@@ -1,7 +1,7 @@
 #pragma once
 
-// What iterations change besides the net's weights: the progress, the rates and losses, the histories of the update
-// rule, the average of the weights. A snapshot holds all of it.
+// The state that iterations change besides the net's weights: the progress, the rates and losses, the histories of the
+// update rule, the average of the weights. A snapshot contains all of it.
 
 #include <optional>
 #include <string>
@@ -17,25 +17,26 @@
 namespace cortado {
 
 struct TrainState {
-  /// Takes memory on the net's device. `config` says max_iter; both references outlive this, and so does the engine.
+  /// Allocates memory on the net's device. Reads max_iter from `config`. The references and the engine must outlive
+  /// this object.
   TrainState(const SolverConfig& config, Net& net, const RankShare& share);
   TrainState(const TrainState&) = delete;
   TrainState& operator=(const TrainState&) = delete;
 
-  /// The number of the forward pass of this iteration's k-th batch, which keys the draws of layers.
+  /// The number of the forward pass of this iteration's batch k, which keys the random draws of layers.
   uint64_t pass(int64_t k) const { return uint64_t(progress.iter) * uint64_t(config.iteration.passes()) + uint64_t(k); }
-  /// The loss of this iteration; once for each.
+  /// Adds the loss of this iteration. Call it once for each.
   void take_loss(double loss);
-  /// The rates of an iteration; once for each, in order, after take_loss() where a rate depends on the loss.
+  /// The rates of an iteration. Call it once for each, in order; after take_loss() if a rate depends on the loss.
   StepRates next_rates(int64_t iter);
 
-  /// All but the history, which write_snapshot() takes from `update` blob by blob, and what its iterations keep
-  /// (Iteration::save()).
+  /// Everything but the history, which write_snapshot() reads from `update` blob by blob, and the state of the
+  /// iteration (Iteration::save()).
   void save(caffe::SolverState& state);
-  /// Weights, history and what Caffe's states know; then, of a snapshot that is exact(), the rest but the average.
-  /// Throws Error(kSnapshot) where something does not fit.
+  /// Restores weights, history and Caffe's fields; from an exact() snapshot also the rest, except the average. Throws
+  /// Error(kSnapshot) if something does not match.
   void load(const Snapshot& snapshot);
-  /// What save() gave of a training like this one, or the part of it that Caffe's states have.
+  /// Restores the output of save() of a training like this one, or the part of it that Caffe's states have.
   void load_head(const caffe::SolverState& state);
 
   const SolverConfig& config;
@@ -45,8 +46,8 @@ struct TrainState {
   Schedule schedule;
   LossWindow window;
   WeightUpdate update;
-  std::optional<WeightAverage> average;  ///< with ema_decay
-  int64_t newest_snapshot = -1;          ///< its iteration; -1: none is whole yet
+  std::optional<WeightAverage> average;  ///< null without ema_decay
+  int64_t newest_snapshot = -1;          ///< its iteration; -1: none is complete yet
 
  private:
   void save_training(caffe::TrainingState& training);

@@ -10,8 +10,8 @@ namespace cortado {
 
 namespace {
 
-/// While it lives a pass may be run for its loss alone: at its end what layers keep by themselves, as BatchNorm its
-/// statistics, is what it was.
+/// Allows a forward pass for its loss only: restores the state of layers, such as BatchNorm's statistics, at the end of
+/// its lifetime.
 class StatisticsGuard {
  public:
   explicit StatisticsGuard(Net& net) : net_(net) {
@@ -26,7 +26,7 @@ class StatisticsGuard {
       copy_on_device(net_.context(), kept.values, copies_[i].data(), copies_[i].bytes());
       ++i;
     }
-    synchronize(net_.context());  // the copies' memory goes
+    synchronize(net_.context());  // before the memory of the copies is freed
   }
   StatisticsGuard(const StatisticsGuard&) = delete;
   StatisticsGuard& operator=(const StatisticsGuard&) = delete;
@@ -36,7 +36,7 @@ class StatisticsGuard {
   std::vector<DeviceMemory> copies_;
 };
 
-/// 0 where snapshot_every is not given.
+/// 0 if snapshot_every is not set.
 std::chrono::steady_clock::duration duration_of(const std::string& every) {
   using std::chrono::duration, std::chrono::duration_cast, std::chrono::steady_clock;
   return duration_cast<steady_clock::duration>(duration<double>(every.empty() ? 0 : seconds_of_interval(every)));
@@ -82,8 +82,8 @@ void TrainingLoop::start() {
   observers_.tell_early_warnings(progress);
 }
 
-/// The loss after the last update, and the last test: of the weights that were saved, also where a pass in training
-/// changes BatchNorm's statistics, on each rank by images of its own.
+/// Logs the loss after the last update and runs the last test. Both use the saved weights, although a training pass
+/// changes BatchNorm's statistics, on each rank with its own images.
 void TrainingLoop::finish() {
   if (config().displays(iter())) {
     const StatisticsGuard kept(net_);
@@ -122,13 +122,13 @@ bool TrainingLoop::step(int64_t iterations) {
   return !stop_ && !evaluation_.stops_early();
 }
 
-/// Whether something wants to see what is there once so many iterations are done, before there are more.
+/// Whether something needs the state after `done` iterations, before the next one.
 bool TrainingLoop::is_looked_after(int64_t done) const {
   return done == end_ || config().snapshots.is_due(done) || evaluation_.is_due(done);
 }
 
-/// A snapshot that is due by the clock. Ranks hear of it as of any request, so that all of them write the same
-/// snapshots.
+/// Requests a snapshot if it is due by time. It is sent to the ranks like any other request, so that all of them write
+/// the same snapshots.
 void TrainingLoop::poll_snapshot_timer() {
   if (!state_.share.is_first() || snapshot_every_ == Clock::duration::zero()) return;
   const Clock::time_point now = Clock::now();
@@ -137,7 +137,7 @@ void TrainingLoop::poll_snapshot_timer() {
   requests_->fetch_or(kRequestSnapshot);
 }
 
-/// The weights have come from many sums by now, which is the time to see that all ranks have the same.
+/// Also compares the weights of all ranks, which result from many sums by now.
 void TrainingLoop::snapshot() {
   if (state_.share.engine) compare_weights(*state_.share.engine, net_, iter());
   checkpoints_.try_write();
@@ -163,7 +163,7 @@ bool TrainingLoop::test() {
   return whole;
 }
 
-/// Ranks obey what any of them was asked for by the end of an iteration's passes.
+/// Every rank follows the requests that any rank had received by the end of an iteration's passes.
 void TrainingLoop::take_requests() {
   const bool shared = state_.share.shares_requests();
   const int asked = shared ? iteration_.take_requests() : requests_->exchange(kRequestNothing);

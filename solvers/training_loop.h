@@ -1,8 +1,8 @@
 #pragma once
 
-// Training: the loop of forward, backward and update, with tests, log lines and snapshots where the solver wants them,
-// in Caffe's order, so that a run logs and learns what Caffe's would. Where it departs from Caffe: a loss that is not
-// finite ends the run; a stop always snapshots.
+// The training loop: forward, backward and update, with tests, log lines and snapshots as the solver requests, in
+// Caffe's order. So a run logs and learns the same as Caffe's. Two differences: a loss that is not finite ends the run,
+// and a stop always writes a snapshot.
 
 #include <chrono>
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace cortado {
 
 class TrainingLoop {
  public:
-  /// References outlive this.
+  /// The references must outlive this object.
   TrainingLoop(TrainState& state, Iteration& iteration, Evaluation& evaluation, Checkpointer& checkpoints,
                Observers& observers);
   TrainingLoop(const TrainingLoop&) = delete;
   TrainingLoop& operator=(const TrainingLoop&) = delete;
 
-  /// Trains up to max_iter, or until early_stop has enough, then writes the last snapshot and runs the last test.
-  /// Throws Error(kDiverged) when the loss is not finite (snapshots written so far are good), and Error(kIo) at the end
-  /// when the last snapshot could not be written.
+  /// Trains up to max_iter or until early_stop ends the run, then writes the last snapshot and runs the last test.
+  /// Throws Error(kDiverged) if the loss is not finite (earlier snapshots are good), and Error(kIo) at the end if the
+  /// last snapshot could not be written.
   Outcome run(Requests& requests);
-  /// Runs `iterations` more, with the tests, snapshots and log lines that fall among them. False: asked to stop, by a
-  /// request or by early_stop.
+  /// Runs `iterations` more, with the tests, snapshots and log lines that are due. Returns false if a request or
+  /// early_stop ended it.
   bool step(int64_t iterations);
   bool step(int64_t iterations, Requests& requests);
-  /// Runs all test nets now. False: asked to stop.
+  /// Runs all test nets now. Returns false if a request ended it.
   bool test();
 
  private:
@@ -51,7 +51,7 @@ class TrainingLoop {
   Checkpointer& checkpoints_;
   Observers& observers_;
   using Clock = std::chrono::steady_clock;
-  const Clock::duration snapshot_every_;  ///< 0: no snapshots by the clock
+  const Clock::duration snapshot_every_;  ///< 0: no snapshots by time
   Clock::time_point clocked_ = Clock::now();
   Requests no_requests_{kRequestNothing};
   Requests* requests_ = &no_requests_;

@@ -32,24 +32,23 @@ std::vector<std::string> all_update_rules() {
 
 void check_no_momentum(const caffe::SolverParameter& config) {
   refuse_if(config.momentum() != 0, "momentum", config.type() + " has no momentum",
-            "leave momentum out, or choose SGD, Nesterov or Adam");
+            "remove momentum, or use SGD, Nesterov or Adam");
 }
 
 void check_mean_momentum(const caffe::SolverParameter& config) {
   check_fraction("momentum", config.momentum());
-  refuse_if(config.momentum_policy() != "fixed", "momentum_policy",
-            config.type() + " corrects its means for a momentum that stays as it is",
-            "SGD, Nesterov, SAG and LARS take a momentum_policy");
+  refuse_if(config.momentum_policy() != "fixed", "momentum_policy", config.type() + " requires a constant momentum",
+            "use momentum_policy with SGD, Nesterov, SAG or LARS");
 }
 
 void check_no_layer_rates(const caffe::SolverParameter& config) {
   refuse_if(config.larc() || config.local_lr_auto(), config.larc() ? "larc" : "local_lr_auto",
-            config.type() + " has no rates of each layer's own",
-            "they go with SGD, Nesterov and SAG; LARS and LAMB bring theirs");
+            config.type() + " does not support larc or local_lr_auto",
+            "use SGD, Nesterov or SAG, or LARS or LAMB without these options");
 }
 
 void check_delta(const caffe::SolverParameter& config) {
-  refuse_if(!(config.delta() > 0), "delta", config.type() + " divides by it: delta must be positive",
+  refuse_if(!(config.delta() > 0), "delta", config.type() + " divides by delta, which must be positive",
             "the default is 1e-8");
 }
 

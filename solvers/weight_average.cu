@@ -8,7 +8,7 @@ namespace cortado {
 
 namespace {
 
-/// What is done to one weight: its average moves towards it.
+/// The update of one weight's average.
 struct Approach {
   AveragedWeight on;
   float decay;
@@ -87,8 +87,8 @@ void WeightAverage::save(caffe::TrainingState& training) const {
 
 void WeightAverage::load(const caffe::TrainingState& training, const std::string& path) {
   if (size_t(training.average_size()) != list_.size())
-    throw Error(ExitCode::kSnapshot, path + " holds the average of " + std::to_string(training.average_size()) +
-                                         " weights, and the net has " + std::to_string(list_.size()));
+    throw Error(ExitCode::kSnapshot, path + " contains the average of " + std::to_string(training.average_size()) +
+                                         " weights, but the net has " + std::to_string(list_.size()));
   for (size_t k = 0; k < list_.size(); ++k)
     list_.load(k, training.average(int(k)), list_.param(k) < 0 ? nullptr : weights_[size_t(list_.param(k))].average,
                path + ": average " + std::to_string(k));

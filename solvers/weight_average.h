@@ -2,8 +2,8 @@
 
 // A moving average of the weights (ema_decay), in the memory of the net's device: after each update
 //   a = d a + (1 - d) w,  d = ema_decay, with ema_warmup at most (1 + n) / (10 + n), n the updates averaged so far.
-// It is of the weights that learn. Others, such as BatchNorm's statistics, are used as they are: they are averages
-// already.
+// Only weights that learn are averaged. Others, such as BatchNorm's statistics, are averages already and are used as
+// they are.
 
 #include <vector>
 
@@ -20,21 +20,21 @@ struct AveragedWeight {
 
 class WeightAverage {
  public:
-  /// Begins with the weights as they are. `net` outlives this.
+  /// Starts with the current weights. `net` must outlive this object.
   WeightAverage(double decay, bool warms_up, Net& net);
 
-  /// The average becomes the weights as they are.
+  /// Sets the average to the current weights.
   void reset();
-  /// Takes in the weights after an update. Allocates nothing.
+  /// Adds the weights after an update. Allocates nothing.
   void add();
 
-  /// Whether the net's memory holds the average, and this the weights; nothing but forward passes may happen then.
+  /// Whether the average is in the net's memory and the weights are stored here. Only forward passes are allowed then.
   bool shown() const { return shown_; }
   void show(bool average);
 
   int64_t bytes() const { return int64_t(arena_.bytes()); }
   void save(caffe::TrainingState& training) const;
-  /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit.
+  /// Throws Error(kSnapshot) with `path` if the number or the sizes do not match.
   void load(const caffe::TrainingState& training, const std::string& path);
 
  private:
@@ -48,7 +48,7 @@ class WeightAverage {
   bool shown_ = false;
 };
 
-/// While this lives the nets that share the weights see the average. `average` may be null.
+/// During its lifetime the nets that share the weights use the average. `average` may be null.
 class ShownAverage {
  public:
   ShownAverage(WeightAverage* average, bool shown) : average_(average), before_(average && average->shown()) {

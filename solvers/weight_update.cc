@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Older snapshots have the memory of the rule as a layer of a net of this name.
+/// Older snapshots store the memory of the rule as a layer of a net with this name.
 constexpr const char* kOlderNet = "solver:memories";
 
 const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingState& training) {
@@ -19,7 +19,7 @@ const google::protobuf::RepeatedField<float>& memory_in(const caffe::TrainingSta
   return training.rule_memory();
 }
 
-/// Calls use(param, from, count) for what of each param lies in the slices: floats of it, from which on, how many.
+/// Calls use(param, from, count) for each part of a param within the slices: its index, offset and length in floats.
 template <typename Use>
 void for_each_part(Net& net, const std::vector<ranks::FloatRange>& slices, const Use& use) {
   const float* const base = net.gradient_memory().data();
@@ -99,7 +99,8 @@ void WeightUpdate::take_weights(const ranks::FloatRange& range) {
   });
 }
 
-/// use(floats, count) for the pieces of the whole history that belong to these slices, in the order of their rank's.
+/// Calls use(floats, count) for the pieces of the whole history that belong to these slices, in the order of the
+/// owner's.
 template <typename Use>
 void WeightUpdate::visit_history(const std::vector<ranks::FloatRange>& slices, const Use& use) const {
   for_each_part(net_, slices, [&](size_t p, int64_t from, int64_t count) {
@@ -157,8 +158,7 @@ void WeightUpdate::load_memory(const caffe::TrainingState& training) {
   copy_to_device(net_.context(), memory_.data(), values.data(), memory_.bytes());
 }
 
-/// What the accumulated gradients are multiplied by, so that the norm of all of them together is at most
-/// clip_gradients.
+/// The factor for the accumulated gradients that limits their global norm to clip_gradients.
 float WeightUpdate::clip_factor(bool verbose) {
   double sum = 0;
   for (const Param& param : net_.params())
@@ -216,9 +216,9 @@ void WeightUpdate::load(const google::protobuf::RepeatedPtrField<caffe::BlobProt
   const size_t wanted = history_blobs();
   if (size_t(blobs.size()) != wanted)
     throw Error(ExitCode::kSnapshot,
-                path + " holds " + std::to_string(blobs.size()) + " history blobs, but " + plan_.rule->name +
+                path + " has " + std::to_string(blobs.size()) + " history blobs, but " + plan_.rule->name +
                     " on this net has " + std::to_string(wanted),
-                "was it written by a solver of another type, or for another net?");
+                "use a snapshot of the same net and solver type");
   if (is_sliced_ && !whole_.data()) make_whole();
   for (size_t i = 0; i < wanted; ++i)
     list_.load(i % list_.size(), blobs.Get(int(i)), history_of(i), path + ": history " + std::to_string(i));

@@ -1,8 +1,8 @@
 #pragma once
 
-// The history of a net's weights, and on the CPU the way from gradients to new weights, in Caffe's order: clip the
-// accumulated gradient by its global norm, divide by iter_size, add weight decay, apply the rule. Only the norm takes a
-// pass of its own; the rest is one loop inside the rule.
+// The history of a net's weights, and on the CPU the update from gradients to new weights, in Caffe's order: clip the
+// accumulated gradient by its global norm, divide by iter_size, add weight decay, apply the rule. Only the norm needs a
+// separate pass; the rest is one loop inside the rule.
 
 #include <optional>
 #include <span>
@@ -19,48 +19,50 @@ namespace cortado {
 
 class WeightUpdate {
  public:
-  /// Takes memory for the history, which is zero. Both references outlive this. With `slices` a rank has the history of
-  /// these parts of net.gradient_memory() alone, and updates no others; plan.updates_by_slices() holds then.
+  /// Allocates memory for the history, initially zero. Both references must outlive this object. With `slices` a rank
+  /// has the history of these parts of net.gradient_memory() only, and updates only them. This requires
+  /// plan.updates_by_slices().
   WeightUpdate(const IterationPlan& plan, Net& net, std::optional<std::vector<ranks::FloatRange>> slices = {});
 
-  /// One update of every learning weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
+  /// Updates every learned weight of the net. Allocates nothing. `verbose`: logs whether gradients were clipped.
   void apply(int64_t iter, const StepRates& rates, bool verbose = false);
 
-  /// The net's backward() and the update in one; the bits of the one after the other. No gradients are clipped, so
-  /// plan.updates_within_backward() must hold. `reader`, if any, is told of each param before its update.
+  /// The net's backward() combined with the update; the same bits as one after the other. Requires
+  /// plan.updates_within_backward(), so no gradients are clipped. `reader`, if not null, is called for each param
+  /// before its update.
   void backward_and_apply(int64_t iter, const StepRates& rates, GradientReader* reader = nullptr);
 
   bool is_sliced() const { return is_sliced_; }
-  /// The update of the weights of one slice, from any thread; and their values copied to where their gradients were.
+  /// Updates the weights of one slice, from any thread, and copies their values to the place of their gradients.
   void apply_to_slice(const ranks::FloatRange& slice, Context& context, int64_t iter, const StepRates& rates);
-  /// Copies weights to the net that lie where the gradients of `range` were.
+  /// Copies weights from the place of the gradients of `range` into the net.
   void take_weights(const ranks::FloatRange& range);
 
-  /// Per param of the net, or per part of one within a slice, as IterationStep::of() takes them; what they point to is
-  /// in the memory of the net's device.
+  /// One per param of the net, or per part of one within a slice, as IterationStep::of() expects them. The pointers are
+  /// to the memory of the net's device.
   const std::vector<WeightStep>& entries() const { return entries_; }
-  /// The history of each param after the other, where it is whole.
+  /// The history of all params in order, if this rank has all of it.
   std::span<std::byte> history_memory() { return {whole().data(), whole().bytes()}; }
-  int64_t history_bytes() const { return whole_bytes_; }  ///< of all weights
+  int64_t history_bytes() const { return whole_bytes_; }  ///< for all weights
   int64_t bytes() const { return int64_t(arena_.bytes() + memory_.bytes()); }
-  /// Collective, where histories are sliced: `first` of the ranks has the whole history afterwards, until drop_whole();
-  /// and the way back.
+  /// Collective, if histories are sliced: rank `first` receives the whole history, until drop_whole(). scatter() does
+  /// the reverse.
   void gather(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices, int first);
   void scatter(ranks::Engine& engine, const std::vector<std::vector<ranks::FloatRange>>& slices, int first);
-  void make_whole() { whole_ = DeviceMemory(net_.context(), size_t(whole_bytes_)); }  ///< of zeros
+  void make_whole() { whole_ = DeviceMemory(net_.context(), size_t(whole_bytes_)); }  ///< zeros
   void drop_whole() { whole_ = DeviceMemory(); }
 
   /// The history as Caffe stores it: one blob for each weight of the net in the file's order (zero for those that do
-  /// not learn), in the user's shapes; rules with two have all first ones, then all second ones.
+  /// not learn), in the user's shapes. Rules with two histories have all first ones, then all second ones.
   size_t history_blobs() const { return list_.size() * size_t(rule_.histories); }
   const Shape& history_shape(size_t blob) const { return list_.shape(blob % list_.size()); }
   void save(size_t blob, caffe::BlobProto& out) const;
-  /// Throws Error(kSnapshot) naming `path` where number or sizes do not fit. Of a sliced history the whole one is there
-  /// afterwards, to be scattered.
+  /// Throws Error(kSnapshot) with `path` if the number or the sizes do not match. A sliced history is then complete on
+  /// this rank, ready for scatter().
   void load(const google::protobuf::RepeatedPtrField<caffe::BlobProto>& blobs, const std::string& path);
 
-  /// The number that the rule keeps for each param, where it keeps one (TrainingState.rule_memory). Numbers of a net
-  /// with other params are ignored.
+  /// The number that the rule stores for each param, if any (TrainingState.rule_memory). Numbers for a net with other
+  /// params are ignored.
   void save_memory(caffe::TrainingState& training) const;
   void load_memory(const caffe::TrainingState& training);
 
@@ -81,9 +83,9 @@ class WeightUpdate {
   const bool is_sliced_;
   int64_t whole_bytes_ = 0;
   DeviceMemory arena_;
-  DeviceMemory whole_;               ///< of all ranks, where slices were gathered
-  DeviceMemory memory_;              ///< one number per param, where the rule keeps one
-  std::vector<int64_t> places_;      ///< per param: of its history in the whole one, in floats
+  DeviceMemory whole_;               ///< of all ranks, after gather()
+  DeviceMemory memory_;              ///< one number per param, if the rule stores one
+  std::vector<int64_t> places_;      ///< per param: the offset of its history in the whole one, in floats
   std::vector<WeightStep> entries_;  ///< per param, or per part of one in a slice
   WeightList list_;
   std::vector<float> scratch_;

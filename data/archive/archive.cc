@@ -21,30 +21,30 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int64_t kMaxTimes = 200, kLeastRoom = int64_t(64) << 20;  // of what is unpacked
+constexpr int64_t kMaxTimes = 200, kLeastRoom = int64_t(64) << 20;  // of the decompressed data
 
-/// Whether a file of this name would lie outside of the folder that the archive is unpacked in.
+/// Whether a file of this name would be outside of the folder in which the archive is unpacked.
 bool leaves_folder(const std::string& name) {
   const std::filesystem::path path = name;
   return path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end();
 }
 
-/// A file without a name, in the folder for such.
+/// An unnamed file in the temporary folder.
 Descriptor nameless_file() {
-  const char* given = std::getenv("TMPDIR");  // the standard library does not say which folder it failed to find
+  const char* given = std::getenv("TMPDIR");  // the standard library does not report which folder is missing
   const std::string folder = given && *given ? given : "/tmp";
   std::string path = folder + "/cortado-XXXXXX";
   Descriptor file(::mkostemp(path.data(), O_CLOEXEC));
   if (!file.ok())
     throw file_error(ExitCode::kIo, folder, "a packed archive cannot be unpacked here: " + why_not_opened(errno),
-                     "TMPDIR names another folder");
+                     "set TMPDIR to another folder");
   ::unlink(path.c_str());
   return file;
 }
 
 [[noreturn]] void throw_cannot_unpack() {
   throw Error(ExitCode::kIo, std::string("a packed archive cannot be unpacked: ") + std::strerror(errno),
-              "TMPDIR names a folder with more room");
+              "set TMPDIR to a folder with more free space");
 }
 
 void write_all(int fd, const uint8_t* bytes, size_t size, int64_t offset) {
@@ -58,7 +58,7 @@ void write_all(int fd, const uint8_t* bytes, size_t size, int64_t offset) {
 
 }  // namespace
 
-/// libarchive on its way through a file.
+/// Reads a file with libarchive.
 class Archives::Reader {
  public:
   explicit Reader(const std::string& path) : file_(path), module_(module()) {
@@ -83,7 +83,7 @@ class Archives::Reader {
     if (status < 0) fail();
     return status > 0;
   }
-  /// Where these bytes lie in the file; -1: elsewhere.
+  /// The offset of these bytes in the file; -1 if they are elsewhere.
   int64_t offset_of(const uint8_t* bytes) const {
     const bool inside = std::less_equal<>()(file_.data(), bytes) && std::less<>()(bytes, file_.data() + file_.size());
     return inside ? bytes - file_.data() : -1;
@@ -118,8 +118,8 @@ class Archives::Reader {
   [[noreturn]] void fail() const {
     const std::string words = printable(message_);
     refuse(!any_ && words.starts_with("Unrecognized")
-               ? "this is no tar archive, plain or packed by gzip, xz or zstd, and no zip"
-               : "it is cut off, or damaged: " + words);
+               ? "not a tar archive, plain or compressed by gzip, xz or zstd, and not a zip"
+               : "it is truncated or damaged: " + words);
   }
 
   const MappedFile file_;
@@ -138,14 +138,14 @@ std::vector<ArchiveMember> Archives::list(const std::string& path) {
     if (member.size != 0) place(reader, member);
     members.push_back(std::move(member));
   }
-  if (reader.damaged()) throw file_error(ExitCode::kIo, path, "it was cut off while it was read");
-  if (members.empty()) reader.refuse("there are no files in this archive");
+  if (reader.damaged()) throw file_error(ExitCode::kIo, path, "it was truncated while it was read");
+  if (members.empty()) reader.refuse("the archive is empty");
   // Zeros at the end of a member were not written.
   if (unpacked_.ok() && ::ftruncate(unpacked_.fd(), unpacked_bytes_) != 0) throw_cannot_unpack();
   return members;
 }
 
-/// Finds its content where it is stored as it is, or unpacks it.
+/// Sets the offset of the content if it is stored uncompressed, otherwise decompresses it.
 void Archives::place(Reader& reader, ArchiveMember& member) {
   CortadoArchiveBlock block;
   bool more = reader.block(block);
@@ -161,7 +161,7 @@ void Archives::place(Reader& reader, ArchiveMember& member) {
   for (; more; more = reader.block(block)) {
     const int64_t end = block.offset + int64_t(block.size);
     if (member.size >= 0 && end > member.size)
-      reader.refuse("it is damaged: '" + printable(member.name) + "' is larger than it says");
+      reader.refuse("it is damaged: '" + printable(member.name) + "' is larger than its header states");
     write_all(unpacked_.fd(), block.bytes, block.size, unpacked_bytes_ + block.offset);
     size = std::max(size, end);
   }
@@ -175,7 +175,7 @@ std::string Archives::read(const std::string& path, const ArchiveMember& member)
   const int file = member.packed ? unpacked_.fd() : archive.fd();
   if (why.empty()) {
     const int64_t got = read_at(file, content.data(), content.size(), member.offset);
-    if (got < int64_t(content.size())) why = got < 0 ? std::strerror(errno) : "it is shorter than it was";
+    if (got < int64_t(content.size())) why = got < 0 ? std::strerror(errno) : "it was truncated";
   }
   if (!why.empty()) throw file_error(ExitCode::kIo, path, "cannot read: " + why);
   return content;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Archives as datasets use them: tar (POSIX ustar and pax, GNU's long names), packed by gzip, xz or zstd or not, and
-// zip. Links, folders and devices are passed over, and names are words: no file is made under one.
+// Archives of datasets: tar (POSIX ustar and pax, GNU's long names), plain or compressed by gzip, xz or zstd, and zip.
+// Links, folders and devices are skipped. Names of members are never used to create files.
 
 #include <cstdint>
 #include <string>
@@ -15,21 +15,21 @@ namespace cortado::data {
 struct ArchiveMember {
   std::string name;
   int64_t size = 0;
-  int64_t offset = 0;  ///< of its content within the archive or, where it was packed, within what was unpacked
+  int64_t offset = 0;  ///< of its content, in the archive or, if it is compressed, in the decompressed data
   bool packed = false;
 };
 
-/// Archives whose files can be read in any order. What is packed is unpacked once, into a file without a name in
-/// $TMPDIR (or /tmp); no archive stays open.
+/// Archives whose files can be read in any order. Compressed ones are decompressed once, into an unnamed file in
+/// $TMPDIR (or /tmp). No archive is kept open.
 class Archives {
  public:
-  /// The archive's files, in its order. Throws Error(kIo), also where libarchive is not here; Error(kData) for what is
-  /// no archive, is damaged or cut off, holds no file, names one outside of its folder, or would unpack to more than
-  /// 200 times its size and 64 MiB.
+  /// The archive's files, in its order. Throws Error(kIo), also if libarchive is missing. Throws Error(kData) if the
+  /// file is not an archive, is damaged or truncated, contains no file or one with a path outside of its folder, or
+  /// would decompress to more than 200 times its size and 64 MiB.
   std::vector<ArchiveMember> list(const std::string& path);
 
-  /// The content of a file in it, of a packed one only if it has no more than kMaxImageFileBytes: others are not kept.
-  /// Throws Error(kIo).
+  /// The content of a file. From compressed archives only files of up to kMaxImageFileBytes can be read, because larger
+  /// ones are not stored. Throws Error(kIo).
   std::string read(const std::string& path, const ArchiveMember& member) const;
 
  private:

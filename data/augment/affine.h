@@ -1,6 +1,7 @@
 #pragma once
 
-// Maps of the plane from the pixels of a result back to those of an image, in doubles, until AugmentParams fixes them.
+// Affine maps from the pixels of a result to those of a source image, in double precision. AugmentParams stores them in
+// fixed point.
 
 #include <cmath>
 
@@ -10,7 +11,7 @@ namespace cortado::data {
 struct Affine {
   double m[6] = {1, 0, 0, 0, 1, 0};
 
-  /// The map that does `first`, then this.
+  /// The map that applies `first`, then this one.
   Affine after(const Affine& first) const {
     const double* f = first.m;
     return {{m[0] * f[0] + m[1] * f[3], m[0] * f[1] + m[1] * f[4], m[0] * f[2] + m[1] * f[5] + m[2],
@@ -18,7 +19,7 @@ struct Affine {
   }
 };
 
-/// A motion of an image about its middle.
+/// A motion of an image around its centre.
 struct Motion {
   double turn = 0;                  ///< radians
   double shear_x = 0, shear_y = 0;  ///< pixels per pixel
@@ -26,7 +27,7 @@ struct Motion {
   double zoom = 1;
 };
 
-/// Where the pixels of the moved image of this size come from.
+/// The map from the pixels of the moved image, which has this size, to the original.
 inline Affine way_back(const Motion& motion, int height, int width) {
   const double x = (width - 1) / 2.0, y = (height - 1) / 2.0, c = std::cos(motion.turn), s = std::sin(motion.turn);
   const Affine to_middle{{1, 0, -x - motion.move_x, 0, 1, -y - motion.move_y}};

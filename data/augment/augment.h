@@ -1,10 +1,10 @@
 #pragma once
 
-// How a draw makes pixels: functions of (sample, draw, place) that the CPU's rows and a device's kernel both call, so
-// both give the same numbers. Places are fixed point, weights of bytes are integers that sum to exactly 2^14 and sums
-// of bytes are integers: geometry is equal to the bit by construction. Colours are 32-bit floats made by additions and
-// multiplications alone, which neither build contracts (exponentials and sines are polynomials for the same reason).
-// Rows are weighed first, and rounded to 1/128 of a grey level; then columns.
+// Computes pixels from (sample, draw, position). Both the CPU's rows and the device kernel call these functions, so
+// both compute the same numbers. Positions are fixed point. Weights of bytes are integers that sum to exactly 2^14, and
+// sums of bytes are integers, so geometry is bit-exact by construction. Colours are 32-bit floats, computed by
+// additions and multiplications only, which neither build contracts into FMAs. Exponentials and sines are polynomials
+// for the same reason. Rows are interpolated first and rounded to 1/128 of a grey level, then columns.
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ constexpr int32_t kWeightOne = 1 << kWeightBits;
 constexpr float kByteUnit = 1.0f / float(1 << (2 * kWeightBits - kRowShift)), kWeightUnit = 1.0f / float(kWeightOne);
 
 CORTADO_HD inline int clamped(int at, int size) { return at < 0 ? 0 : at < size ? at : size - 1; }
-/// In the two steps that are one instruction each.
+/// Clamps in two steps, each of which is one instruction.
 CORTADO_HD inline float clamped_color(float x) {
   const float low = x > 0.0f ? x : 0.0f;
   return low < 255.0f ? low : 255.0f;
@@ -51,21 +51,21 @@ CORTADO_HD inline float tent(float d) {
   return t > 0.0f ? t : 0.0f;
 }
 
-/// As OpenCV's: the slope at the neighbours is -0.75.
+/// The same as OpenCV's: the slope at the neighbours is -0.75.
 CORTADO_HD inline float cubic(float d) {
   const float a = -0.75f, t = fabsf(d);
   if (t <= 1.0f) return ((a + 2.0f) * t - (a + 3.0f)) * t * t + 1.0f;
   return t < 2.0f ? ((t - 5.0f) * t + 8.0f) * t * a - 4.0f * a : 0.0f;
 }
 
-/// The share of a pixel at distance d that a window of this width covers.
+/// The part of a pixel at distance d that a window of this width covers.
 CORTADO_HD inline float coverage(float d, float width) {
   const float half = 0.5f * width, low = d - 0.5f, high = d + 0.5f;
   const float covered = (high < half ? high : half) - (low > -half ? low : -half);
   return covered > 0.0f ? covered : 0.0f;
 }
 
-/// The kernel at distance d from the place, before it is made to sum to 1.
+/// The kernel at distance d from the position, before normalization to a sum of 1.
 CORTADO_HD inline float kernel_at(const Kernel& kernel, float d) {
   switch (kernel.kind) {
     case KernelKind::kNearest:
@@ -89,8 +89,8 @@ CORTADO_HD inline float kernel_at(const Kernel& kernel, float d) {
   return (1.0f + 2.0f * kernel.amount) * tent(d * kernel.inverse) - kernel.amount * sides;
 }
 
-/// The neighbours of a place along one axis: `count` pixels from `first`, perhaps beyond the edges. Weights are
-/// rounded; what is then missing from 1, `rest`, is added to the one at `nearest`.
+/// The neighbours of a position along one axis: `count` pixels from `first`, possibly beyond the edges. Weights are
+/// rounded; `rest`, the difference of their sum to 1, is added to the one at `nearest`.
 struct Taps {
   int32_t first = 0, count = 1, nearest = 0, rest = 0;
   float offset = 0;  ///< distance of the first
@@ -125,7 +125,8 @@ CORTADO_HD inline Taps taps_at(const Kernel& kernel, int64_t place) {
   return taps;
 }
 
-/// Moves a place beyond the edges to where the border says; false where it says that there is nothing but fill.
+/// Maps a position beyond the edges to the one that the border mode selects. Returns false if it is filled with a
+/// constant.
 CORTADO_HD inline bool bring_inside(Border border, int size, int64_t& place) {
   const int64_t end = int64_t(size) * kOnePixel;
   int64_t at = place + kHalfPixel;
@@ -149,7 +150,7 @@ CORTADO_HD inline int64_t row_place(const AugmentParams& params, int64_t x, int6
   return params.map[3] * x + params.map[4] * y + params.map[5];
 }
 
-/// Sums in the order that gives the same bits everywhere: rows of one column, rounded, then columns.
+/// Sums in a fixed order, for the same bits everywhere: the rows of one column, rounded, then the columns.
 CORTADO_HD inline int32_t rounded_column(int32_t sum) { return (sum + (1 << (kRowShift - 1))) >> kRowShift; }
 
 struct ByteSums {
@@ -170,7 +171,7 @@ struct FloatSums {
   CORTADO_HD static float value(Sum sum) { return sum; }
 };
 
-/// Where one pixel of the result is read.
+/// The position from which one pixel of the result is read.
 struct Spot {
   bool fill = false;
   Taps across, down;
@@ -201,7 +202,7 @@ CORTADO_HD float read_spot(const T* x, int64_t row_step, int64_t column_step, co
   return Sums::value(sum);
 }
 
-/// Channel c of the sample where the draw reads it.
+/// Channel c of the sample at the position of the draw.
 CORTADO_HD inline float geometry_at(const Sample& sample, const AugmentParams& params, const Spot& spot, int c) {
   if (spot.fill) return params.fill[c < 4 ? c : 3];
   const int64_t plane = int64_t(sample.height) * sample.width;
@@ -212,7 +213,7 @@ CORTADO_HD inline float geometry_at(const Sample& sample, const AugmentParams& p
              : read_spot<FloatSums>(sample.floats + from, row_step, column_step, sample, params, spot);
 }
 
-/// One operation on blue, green and red.
+/// Applies one colour matrix to blue, green and red.
 CORTADO_HD inline void apply_matrix(const float* v, float& b, float& g, float& r) {
   const float blue = v[0] * b + v[1] * g + v[2] * r + v[3];
   const float green = v[4] * b + v[5] * g + v[6] * r + v[7];
@@ -244,14 +245,14 @@ CORTADO_HD inline void apply_color(const ColorOp& op, const uint8_t (*table)[256
   }
 }
 
-/// What is drawn for pixel `at` of the result: a word for each channel, of one of several kinds.
+/// Random words for pixel `at` of the result: one for each channel, of one of several kinds.
 enum class PixelLane : uint64_t { kNoise = 0, kErased = 1, kSalt = 2 };
 
 CORTADO_HD inline Philox::Words pixel_words(const AugmentParams& params, PixelLane lane, int group, int64_t at) {
   return Philox(params.noise_key)(uint64_t(lane) << 32 | uint64_t(group), uint64_t(at));
 }
 
-/// A bell of deviation 1: the sum of four bytes, so it ends at 3.45.
+/// Approximates a normal distribution with standard deviation 1 by the sum of four bytes; the range ends at 3.45.
 CORTADO_HD inline float bell(uint32_t word) {
   const int sum = int(word & 255u) + int(word >> 8 & 255u) + int(word >> 16 & 255u) + int(word >> 24);
   return float(sum - 510) * 0.006766054f;
@@ -262,7 +263,7 @@ CORTADO_HD inline float with_noise(const AugmentParams& params, uint32_t word, b
   return bytes ? clamped_color(noisy) : noisy;
 }
 
-/// True where a pixel is replaced; `first` and `second` are the first words of its kSalt lane.
+/// Whether a pixel is replaced by salt and pepper noise; `first` is the first word of its kSalt lane.
 CORTADO_HD inline bool is_salted(const AugmentParams& params, uint32_t first) {
   return unit_float(first) < params.salt;
 }
@@ -275,8 +276,8 @@ CORTADO_HD inline bool is_erased(const Erased& erased, int64_t x, int64_t y) {
   return y >= erased.top && y < erased.top + erased.height && x >= erased.left && x < erased.left + erased.width;
 }
 
-/// Channels c0 to c0 + n (at most 4; colours are changed where there are 1 or 3 in all) of pixel (x, y) of the result,
-/// before the mean. False where the pixel is erased and becomes 0.
+/// Computes channels c0 to c0 + n (at most 4; colours change only with 1 or 3 channels in all) of pixel (x, y) of the
+/// result, before mean subtraction. Returns false if the pixel is erased and becomes 0.
 CORTADO_HD inline bool make_pixel(const Sample& sample, const AugmentParams& params, int64_t x, int64_t y, int c0,
                                   int n, float* v) {
   const bool erased = is_erased(params.erased, x, y);

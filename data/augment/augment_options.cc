@@ -46,7 +46,7 @@ Filter filter_of(AugmentParameter::Filter filter) {
   }
 }
 
-/// What holds in both phases: sizes and filters.
+/// Options of both phases: sizes and filters.
 void add_sizes(const TransformationParameter& param, bool training, AugmentPlan& plan) {
   const AugmentParameter& augment = param.augment();
   plan.filters = {filter_of(augment.filter())};
@@ -56,7 +56,8 @@ void add_sizes(const TransformationParameter& param, bool training, AugmentPlan&
                                                                 : Border::kFill;
   plan.fill.assign(augment.fill_value().begin(), augment.fill_value().end());
   if (augment.short_side_max() > 0 && augment.short_side() == 0)
-    throw FieldError(kAugment + "short_side_max", "short_side is not set", "the shorter side is drawn from the two");
+    throw FieldError(kAugment + "short_side_max", "short_side is not set",
+                     "set both: the shorter side is drawn between them");
   if (augment.short_side() == 0) return;
   const float low = float(augment.short_side());
   const float high = augment.short_side_max() > 0 ? float(augment.short_side_max()) : low;
@@ -72,7 +73,8 @@ void add_part(const TransformationParameter& param, bool training, AugmentPlan& 
   const std::string path = kAugment + "resized_crop.";
   const uint32_t crop = param.crop_size() > 0 ? param.crop_size() : std::min(param.crop_h(), param.crop_w());
   if (crop == 0)
-    throw FieldError(kAugment + "resized_crop", "there is no crop_size", "the part is brought to the size of the crop");
+    throw FieldError(kAugment + "resized_crop", "crop_size is not set",
+                     "set crop_size, the size to which the part is resized");
   plan.part.area = areas(path, given.min_area(), given.max_area());
   plan.part.aspect = aspects(path, given.min_aspect(), given.max_aspect());
   plan.part.on = training;
@@ -134,14 +136,14 @@ void add_policy(const AugmentParameter& augment, AugmentPlan& plan) {
   plan.magnitude = checked(kAugment, "rand_augment.magnitude", rand.magnitude(), 0, 30);
 }
 
-/// The label top has its shape in both phases; testing mixes nothing.
+/// The label top has the same shape in both phases; testing does not mix.
 void add_mix(const AugmentParameter& augment, bool training, AugmentPlan& plan) {
   if (!augment.has_mix()) return;
   constexpr uint32_t kMaxClasses = 1 << 24;
   const caffe::MixParameter& mix = augment.mix();
   const std::string path = kAugment + "mix.";
   if (mix.classes() < 1 || mix.classes() > kMaxClasses)
-    throw FieldError(path + "classes", "the number of classes has to be set", "labels become a share for each class");
+    throw FieldError(path + "classes", "the number of classes is not set", "set classes, for one weight per class");
   plan.mix.classes = int(mix.classes());
   plan.mix.mixup_alpha = checked(path, "mixup_alpha", mix.mixup_alpha(), 0, kAugmentOptionsMaxFactor);
   plan.mix.cutmix_alpha = checked(path, "cutmix_alpha", mix.cutmix_alpha(), 0, kAugmentOptionsMaxFactor);
@@ -173,7 +175,7 @@ void sum_up(AugmentPlan& plan) {
                plan.noise > 0 || plan.erase.prob > 0 || spots.prob > 0;
 }
 
-/// Sizes that differ from sample to sample make no batch.
+/// Samples of different sizes do not form a batch.
 void check_sizes(const TransformationParameter& param, const AugmentPlan& plan) {
   if (param.crop_size() > 0 || param.crop_h() > 0) return;
   const ResizePlan& resize = plan.resize;
@@ -184,13 +186,14 @@ void check_sizes(const TransformationParameter& param, const AugmentPlan& plan) 
                       ((plan.expand_prob > 0 || plan.part.on) && !fixed);
   if (random)
     throw FieldError(kTransform + "crop_size",
-                     "images are resized at random, so without a crop they do not make a batch", "set crop_size");
+                     "images are resized at random, so without a crop the samples of a batch have different sizes",
+                     "set crop_size");
 }
 
 }  // namespace
 
 float checked(const std::string& path, const std::string& name, float value, float least, float most) {
-  if (value >= least && value <= most) return value;  // not so for what is not a number
+  if (value >= least && value <= most) return value;  // false for NaN
   throw FieldError(path + name, name + " is " + text(value) + "; it must be from " + text(least) + " to " + text(most));
 }
 
@@ -208,7 +211,7 @@ AugmentPlan make_augment_plan(const TransformationParameter& param, caffe::Phase
   AugmentPlan plan, tested;
   add_sizes(param, training, plan);
   add_part(param, training, plan);
-  AugmentPlan& random = training ? plan : tested;  // testing checks these options, and does not use them
+  AugmentPlan& random = training ? plan : tested;  // testing only checks these options
   add_motions(param.augment(), random);
   add_colors(param.augment(), random);
   add_policy(param.augment(), random);

@@ -1,7 +1,7 @@
 #pragma once
 
-// transform_param's options beyond crop, mirror and mean: this program's own (augment { ... }) and those of NVIDIA's,
-// Intel's and SSD's dialects, all brought to one AugmentPlan.
+// Options of transform_param beyond crop, mirror and mean: this program's own (augment { ... }) and those of NVIDIA's,
+// Intel's and SSD's dialects. All are converted to one AugmentPlan.
 
 #include "data/augment/affine.h"
 #include "data/augment/augment_plan.h"
@@ -12,39 +12,38 @@
 
 namespace cortado::data {
 
-/// Throws FieldError for values out of range, for contradictions and for what cannot be had. Testing keeps what is the
-/// same for every sample; of a range it takes the middle, and of a random part the centre.
+/// Throws FieldError for values out of range, contradictions and unsupported combinations. For testing, options that
+/// are the same for every sample stay; of a range the middle is used, and of a random part the centre.
 AugmentPlan make_augment_plan(const caffe::TransformationParameter& param, caffe::Phase phase);
 
 /// Adds the options of other dialects.
 void add_dialect_options(const caffe::TransformationParameter& param, bool training, AugmentPlan& plan);
 
-/// Checks that both say what they may: 0 to `most`, and low <= high. `path` is that of the message, `name` of the
-/// field.
+/// Checks 0 <= low <= high <= `most`. `path` is that of the message, `name` that of the field.
 float checked(const std::string& path, const std::string& name, float value, float least, float most);
 Range checked_range(const std::string& path, const std::string& low_name, float low, const std::string& high_name,
                     float high, float least, float most);
 
-/// Throws SampleError where mean or colours do not go with the sample's shape.
+/// Throws SampleError if the mean or the colours do not match the sample's shape.
 void check_fits(const TransformPlan& plan, int channels, int height, int width);
 
-/// Throws SampleError where the crop is larger than what it is cut from.
+/// Throws SampleError if the crop is larger than the image.
 void check_crop(const TransformPlan& plan, int channels, int height, int width);
 
-/// Makes `map` the draw's: in fixed point, with the kernels that its steps ask for.
+/// Stores `map` in the draw: in fixed point, with the interpolation kernels for its steps.
 void fix_map(const Affine& map, AugmentParams& params);
 
-/// Whether the draw's operations on colours have to know the sample's pixels.
+/// Whether the draw's colour operations depend on statistics of the sample's pixels.
 bool measures_colors(const AugmentParams& params);
 
-/// Fills in what these operations have to know of the sample.
+/// Measures these statistics and stores them in the draw.
 void measure_colors(const Sample& sample, AugmentParams& params);
 
-// The operations of AutoAugment (Cubuk et al. 2018) and RandAugment (2019), and how strong each is: a strength of 1
-// shears by 0.3, moves by 150/331 of the side, turns by 30 degrees, changes colour factors by 0.9, leaves 4 bits, and
-// inverts from 0 up.
+// The operations of AutoAugment (Cubuk et al. 2018) and RandAugment (2019) and their strengths. A strength of 1 shears
+// by 0.3, translates by 150/331 of the side, rotates by 30 degrees, changes colour factors by 0.9, keeps 4 bits, and
+// inverts values from 0 up.
 
-/// What a policy chose: motions compose in `back`, colours are added to a list.
+/// The operations that a policy chose: motions are composed in `back`, colour operations are added to a list.
 struct PolicyChoice {
   Affine back;
   float sharpen = 0;

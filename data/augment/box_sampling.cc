@@ -8,7 +8,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Whether `part` shows one of the objects as the sampler wants it.
+/// Whether `part` satisfies the sampler's constraints for one of the objects.
 bool satisfies(const PartSampler& sampler, const Box& part, const std::vector<Box>& objects) {
   if (!sampler.constrained()) return true;
   const auto within = [](const std::optional<Range>& wanted, float value) {
@@ -31,7 +31,7 @@ Box draw_part(const PartSampler& sampler, Draws& draws) {
   return {float(left), float(top), float(left + width), float(top + height)};
 }
 
-/// Boxes in parts of the source as parts of the placement.
+/// Converts boxes from fractions of the source to fractions of the placement.
 std::vector<Box> seen_from(const CropBox& from, std::span<const Object> objects, int height, int width) {
   std::vector<Box> boxes;
   const auto x = [&](float v) { return float((v * width - from.left) / from.width); };
@@ -61,7 +61,7 @@ bool is_kept(const KeepObjects& keep, const Box& moved) {
   }
 }
 
-/// The way of coordinates of the source's pixels into parts of the result: the map of the draw the other way round.
+/// Maps coordinates of the source's pixels to fractions of the result: the inverse of the draw's map.
 class Forward {
  public:
   explicit Forward(const AugmentParams& params) : width_(params.out_width), height_(params.out_height) {
@@ -70,7 +70,7 @@ class Forward {
   }
   bool exists() const { return determinant_ != 0; }
 
-  /// The smallest upright box around what becomes of one.
+  /// The smallest axis-aligned box around the mapped box.
   Box operator()(const Box& box, int height, int width) const {
     double x0 = 1e30, y0 = 1e30, x1 = -1e30, y1 = -1e30;
     for (const float u : {box.x0, box.x1})

@@ -1,7 +1,7 @@
 #pragma once
 
-// Random parts of images chosen by what they show of the objects (SSD's batch_sampler), and objects that go along with
-// the pixels.
+// Random parts of images, chosen by the objects in them (SSD's batch_sampler), and the transformation of objects
+// together with the pixels.
 
 #include <optional>
 #include <span>
@@ -13,16 +13,16 @@
 
 namespace cortado::data {
 
-/// A part of `from` that a sampler found, one of all by chance; `from` itself where none found any. Objects' boxes are
-/// in parts of the source, whose size is height x width.
+/// Draws one of the parts of `from` that the samplers found, or returns `from` if none found any. The coordinates of
+/// objects' boxes are fractions of the source's sides; the source has height x width pixels.
 CropBox sampled_part(const std::vector<PartSampler>& samplers, const CropBox& from, std::span<const Object> objects,
                      int height, int width, const SampleKey& key);
 
-/// `from` with each edge moved by up to `share` of the side, inwards or outwards (YOLO).
+/// Returns `from` with each edge moved by up to `share` of the side, inwards or outwards (YOLO).
 CropBox jittered(double share, const CropBox& from, const SampleKey& key);
 
-/// The objects as the result shows them: boxes in parts of the result, cut off at its edges. Those that `keep` drops or
-/// that lie outside are left out. `params` are those of the draw, before resolve_params().
+/// The objects in the result: boxes in fractions of the result's sides, clipped at its edges. Objects outside of it and
+/// those that `keep` rejects are dropped. `params` are those of the draw, before resolve_params().
 void carry_objects(const AugmentParams& params, std::span<const Object> objects, const KeepObjects& keep,
                    std::vector<Object>& carried);
 

@@ -27,7 +27,7 @@ ColorMatrix saturated(double factor) {
   return {{b + factor, g, r, 0, b, g + factor, r, 0, b, g, r + factor, 0}};
 }
 
-/// In luminance and two differences of colour (YIQ), the differences turn.
+/// Rotates the two colour differences of YIQ.
 ColorMatrix hue_turned(double radians) {
   const double c = std::cos(radians), s = std::sin(radians);
   const double rows[3][3] = {{kRed, kGreen, kBlue}, {0.596, -0.274, -0.322}, {0.211, -0.523, 0.312}};
@@ -41,7 +41,7 @@ ColorMatrix hue_turned(double radians) {
       made.v[(2 - to) * 4 + 2 - from] = value;
       sum += value;
     }
-    made.v[(2 - to) * 4 + 1] += 1 - sum;  // the tables have three digits; greys stay exactly
+    made.v[(2 - to) * 4 + 1] += 1 - sum;  // the tables have three digits; this keeps greys exact
   }
   return made;
 }
@@ -55,7 +55,7 @@ ColorMatrix reordered(int blue, int green, int red) {
 }
 
 ColorOp& ColorList::next(ColorKind kind) {
-  if (params_.color_ops == kMaxColorOps) throw_internal("more operations on colours than a draw holds");
+  if (params_.color_ops == kMaxColorOps) throw_internal("too many colour operations for a draw");
   ColorOp& op = params_.color[params_.color_ops++];
   op.kind = kind;
   return op;

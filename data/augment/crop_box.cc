@@ -1,5 +1,5 @@
-// Each step takes the rectangle that the one before left and cuts it, widens it or gives it another number of pixels.
-// Nothing is resampled between the steps: they only say where the pixels of the result lie in the source.
+// Each step crops or widens the previous rectangle or changes its number of pixels. Nothing is resampled between the
+// steps: they only determine the positions of the result's pixels in the source.
 #include "data/augment/crop_box.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr double kMaxPixelsOfSide = 1 << 20;
 
 int pixels(double length) { return int(std::clamp(std::round(length), 1.0, kMaxPixelsOfSide)); }
 
-/// More room on every side, in pixels of the placement.
+/// Adds a border on every side, in pixels of the placement.
 CropBox widened(const CropBox& from, int left, int top, int right, int bottom) {
   const double step_x = from.width / from.columns, step_y = from.height / from.rows;
   const int columns = from.columns + left + right, rows = from.rows + top + bottom;
@@ -34,7 +34,7 @@ CropBox cut(const CropBox& from, int left, int top, int columns, int rows) {
   return widened(from, -left, -top, left + columns - from.columns, top + rows - from.rows);
 }
 
-/// As large as fits with an aspect within the range, in the middle: when no draw did fit.
+/// The largest centred part with an aspect ratio in the range, used if no draw fits.
 CropBox largest_part(const PartPlan& plan, const CropBox& from) {
   const double aspect = std::clamp(double(from.columns) / from.rows, double(plan.aspect.low), double(plan.aspect.high));
   const int columns = std::min(from.columns, pixels(from.rows * aspect));

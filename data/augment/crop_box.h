@@ -8,13 +8,14 @@
 
 namespace cortado::data {
 
-/// A rectangle of the source's plane (it may reach beyond the source) and how many pixels it is brought to.
+/// A rectangle of the source's plane, which may extend beyond the source, and the number of pixels to which it is
+/// resized.
 struct CropBox {
   double left, top, width, height;
   int columns, rows;
 };
 
-/// Expanding, choosing a part, resizing and padding, in this order: all that comes before the crop.
+/// All steps before the crop, in this order: expanding, choosing a part, resizing and padding.
 CropBox place_sample(const TransformPlan& plan, int height, int width, const SampleKey& key,
                      std::span<const Object> objects = {});
 

@@ -1,4 +1,4 @@
-// What NVIDIA's, Intel's and SSD's options mean here (for users: docs/augmentation.md).
+// The meaning of NVIDIA's, Intel's and SSD's options here (for users: docs/augmentation.md).
 #include <algorithm>
 #include <cmath>
 
@@ -16,12 +16,12 @@ using caffe::TransformationParameter;
 const std::string kPath = "transform_param.";
 constexpr float kDialectOptionsMaxSide = 65536, kDialectOptionsMaxFactor = 100;
 
-/// Testing takes the middle of what training draws.
+/// Testing uses the middle of the range that training draws from.
 Range for_phase(Range range, bool training) { return training ? range : Range{range.middle(), range.middle()}; }
 
 void one_resize(const AugmentPlan& plan, const std::string& field) {
   if (plan.resize.fit != Fit::kNone)
-    throw FieldError(kPath + field, "another option brings images to a size already", "keep one of them");
+    throw FieldError(kPath + field, "another option already sets the size of images", "keep one of them");
 }
 
 Filter filter_of_dialect(TransformationParameter::InterpolationAlgo algo) {
@@ -85,11 +85,11 @@ Filter filter_of_dialect(ResizeParameter::Interp_mode mode) {
   }
 }
 
-/// How pixels are made and what pads: of any resize_param.
+/// Interpolation and padding of any resize_param.
 void add_looks(const std::string& path, const ResizeParameter& given, AugmentPlan& plan) {
   if (given.height_scale() > 0 || given.width_scale() > 0)
     throw FieldError(path + (given.height_scale() > 0 ? "height_scale" : "width_scale"),
-                     "sizes that follow boxes are not supported", "give height and width");
+                     "sizes relative to boxes are not supported", "set height and width");
   plan.filters.clear();
   for (const int mode : given.interp_mode())
     plan.filters.push_back(filter_of_dialect(ResizeParameter::Interp_mode(mode)));
@@ -141,14 +141,14 @@ void add_intel(const TransformationParameter& param, bool training, AugmentPlan&
     add_resize(path + "resize_param.", given.resize_param(), training, plan);
   } else if (param.crop_size() == 0 && param.crop_h() == 0) {
     throw FieldError(kPath + "random_aspect_ratio_param", "there is neither a crop_size nor a resize_param",
-                     "the part is brought to that size");
+                     "set one of them, the size to which the part is resized");
   }
 }
 
 void add_distortion(const caffe::DistortionParameter& given, AugmentPlan& plan) {
   const std::string path = kPath + "distort_param.";
   DistortPlan& made = plan.distort;
-  // deepdetect: one probability for whatever is switched on.
+  // deepdetect: one probability for all enabled distortions.
   const float of_all = given.has_prob() ? checked(path, "prob", given.prob(), 0, 1) : 0;
   const auto prob = [&](const std::string& name, float value, bool on) {
     if (!given.has_prob()) return checked(path, name, value, 0, 1);
@@ -177,7 +177,7 @@ void refuse_noise(const caffe::NoiseParameter& given) {
   for (const auto& [name, on] : refused)
     if (on)
       throw FieldError(kPath + "noise_param." + name, "this kind of noise is not supported",
-                       "hist_eq, inverse, decolorize, gauss_blur, posterize and saltpepper are");
+                       "use hist_eq, inverse, decolorize, gauss_blur, posterize or saltpepper");
 }
 
 void add_noise(const caffe::NoiseParameter& given, AugmentPlan& plan) {
@@ -199,15 +199,14 @@ void add_noise(const caffe::NoiseParameter& given, AugmentPlan& plan) {
     throw FieldError(salt + "value", "give one value, or one for each of up to 4 channels");
 }
 
-/// Several sizes are those that YOLO's batches are drawn from, each with its own chance. A net is planned for one size:
-/// the first is used, always.
+/// Several sizes are those from which YOLO draws its batches, each with its own probability. A net is planned for one
+/// size, so the first one is always used.
 void add_first_resize(const TransformationParameter& param, bool training, AugmentPlan& plan) {
   ResizeParameter first = param.resize_param(0);
   if (param.resize_param_size() > 1) {
     first.set_prob(1);
     log_warning() << "transform_param has " << param.resize_param_size()
-                  << " sizes (resize_param); a net has one here, the first: " << first.height() << " x "
-                  << first.width();
+                  << " sizes (resize_param); only the first is used: " << first.height() << " x " << first.width();
   }
   add_resize(kPath + "resize_param[0].", first, training, plan);
 }
@@ -215,7 +214,7 @@ void add_first_resize(const TransformationParameter& param, bool training, Augme
 void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& plan) {
   if (param.resize_param_size() > 0) {
     one_resize(plan, "resize_param[0]");
-    if (plan.part.on) throw FieldError(kPath + "resize_param[0]", "a random part is brought to the size of the crop");
+    if (plan.part.on) throw FieldError(kPath + "resize_param[0]", "a random part is resized to the size of the crop");
     add_first_resize(param, training, plan);
   }
   AugmentPlan checked_only;
@@ -239,7 +238,7 @@ void refuse_boxes(const TransformationParameter& param) {
   for (const auto& [name, on] : refused)
     if (on)
       throw FieldError(kPath + name, "this option is about boxes, masks or flow fields, which this layer does not read",
-                       "leave it out");
+                       "remove it");
 }
 
 }  // namespace

@@ -8,10 +8,10 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint64_t kMixKey = 0x4D49584Dull;  // keeps these draws apart from others made with the same seed
+constexpr uint64_t kMixKey = 0x4D49584Dull;  // separates these draws from others with the same seed
 
-/// The logarithm of a draw from Gamma(shape, 1), by Marsaglia and Tsang's rejection; shapes below 1 from the one above.
-/// A logarithm, for draws of small shapes fall below the least double.
+/// The logarithm of a draw from Gamma(shape, 1), by Marsaglia and Tsang's rejection method; shapes below 1 are derived
+/// from shape + 1. Logarithmic, because draws of small shapes are below the smallest double.
 double log_gamma_draw(RandomStream& random, double shape) {
   if (shape < 1) return log_gamma_draw(random, shape + 1) + std::log(1 - double(random.uniform())) / shape;
   const double d = shape - 1.0 / 3, c = 1 / std::sqrt(9 * d);
@@ -22,7 +22,7 @@ double log_gamma_draw(RandomStream& random, double shape) {
   }
 }
 
-/// From Beta(alpha, alpha), as a / (a + b) of two draws.
+/// Draws from Beta(alpha, alpha) as a / (a + b) of two gamma draws.
 double beta_draw(RandomStream& random, double alpha) {
   const double a = log_gamma_draw(random, alpha), b = log_gamma_draw(random, alpha);
   return 1 / (1 + std::exp(b - a));
@@ -36,9 +36,9 @@ MixParams draw_mix(const MixPlan& plan, int height, int width, uint64_t seed, ui
   if (!mixes) return {};
   const bool cuts = plan.cutmix_alpha > 0 && (prefers_cut || plan.mixup_alpha <= 0);
   if (!cuts) return {float(beta_draw(random, plan.mixup_alpha))};
-  const double side = std::sqrt(1 - beta_draw(random, plan.cutmix_alpha));  // of each side of the image
+  const double side = std::sqrt(1 - beta_draw(random, plan.cutmix_alpha));  // relative to each side of the image
   const int h = int(side * height), w = int(side * width);
-  const int y = int(random.below(uint64_t(height))), x = int(random.below(uint64_t(width)));  // the middle: anywhere
+  const int y = int(random.below(uint64_t(height))), x = int(random.below(uint64_t(width)));  // the centre: anywhere
   const int top = std::max(y - h / 2, 0), left = std::max(x - w / 2, 0);
   const int bottom = std::min(y - h / 2 + h, height), right = std::min(x - w / 2 + w, width);
   if (bottom <= top || right <= left) return {};

@@ -1,5 +1,4 @@
-// From ranges to one draw: where the pixels of the result lie, by which kernels they are read, and what happens to
-// their colours.
+// Draws from the ranges: the positions of the result's pixels, the kernels that read them, and the colour changes.
 #include <algorithm>
 #include <numbers>
 
@@ -10,7 +9,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Where pixels of the placement, counted from (left, top) of the crop, lie in the source.
+/// Maps pixels of the placement, counted from (left, top) of the crop, to the source.
 Affine way_to_source(const CropBox& place, int left, int top) {
   const double x = place.width / place.columns, y = place.height / place.rows;
   return {{x, 0, place.left + (left + 0.5) * x - 0.5, 0, y, place.top + (top + 0.5) * y - 0.5}};
@@ -72,7 +71,7 @@ void jitter(const JitterPlan& plan, const SampleKey& key, ColorList& colors) {
 }
 
 void draw_spots(const NoisePlan& plan, const SampleKey& key, AugmentParams& params, ColorList& colors) {
-  constexpr float kBlur = 1.5f;  // of gauss_blur
+  constexpr float kBlur = 1.5f;  // standard deviation of gauss_blur
   if (plan.prob <= 0 || !Draws(key, Lane::kSpots).chance(plan.prob)) return;
   if (plan.equalize) colors.equalize();
   if (plan.invert) colors.add(inverted());
@@ -105,7 +104,7 @@ void draw_fill(const TransformPlan& plan, AugmentParams& params) {
   params.border = plan.augment.border;
 }
 
-/// Flips, motions and the policy, in the order in which they act on the picture.
+/// Flips, motions and the policy, in the order in which they are applied to the image.
 Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, AugmentParams& params) {
   const AugmentPlan& augment = plan.augment;
   ColorList colors(params);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the random numbers of one sample come from. Each option has a lane of its own, so that switching one on does
-// not change what the others draw.
+// The random numbers for one sample. Each option has its own lane, so that enabling one does not change the draws of
+// the others.
 
 #include <cmath>
 
@@ -10,14 +10,14 @@
 
 namespace cortado::data {
 
-/// Which sample of which epoch.
+/// The number of a sample and its epoch.
 struct SampleKey {
   uint64_t seed, epoch, index;
 };
 
-constexpr uint64_t kAugmentKey = 0x4155474Dull;  // keeps these draws apart from others made with the same seed
+constexpr uint64_t kAugmentKey = 0x4155474Dull;  // separates these draws from others with the same seed
 
-/// The lanes of options. kCrop is older than the others and has its words to itself: mirror, top, left.
+/// The lanes of options. kCrop is older than the others and uses separate words for mirror, top and left.
 enum class Lane : uint64_t {
   kCrop = 0,
   kFilter,

@@ -1,6 +1,6 @@
-// What equalising and automatic contrast know of a sample: histograms of at most 64 x 64 pixels of the result, spread
-// evenly, each the source's nearest pixel after the operations before. Other programs look at all pixels; this
-// needs no second pass over them, and a device gets a table instead of a search.
+// Statistics for equalization and automatic contrast: histograms of at most 64 x 64 evenly spaced pixels of the result.
+// Each is the nearest pixel of the source after the previous colour operations. Other programs use all pixels; this
+// needs no second pass over them, and a device receives a table instead of computing one.
 #include <algorithm>
 
 #include "data/augment/augment.h"
@@ -22,7 +22,7 @@ float source_at(const Sample& sample, int c, int64_t row, int64_t column) {
   return sample.bytes != nullptr ? float(sample.bytes[at]) : sample.floats[at];
 }
 
-/// Counts the pixel at (x, y) of the result, unless it lies beyond the source.
+/// Counts the pixel at (x, y) of the result, unless it is outside of the source.
 void count_pixel(const Sample& sample, const AugmentParams& params, int ops, int64_t x, int64_t y, Histograms& counts) {
   int64_t column = column_place(params, x, y), row = row_place(params, x, y);
   if (!bring_inside(params.border, sample.width, column) || !bring_inside(params.border, sample.height, row)) return;
@@ -43,7 +43,7 @@ Histograms histograms_of(const Sample& sample, const AugmentParams& params, int 
   return counts;
 }
 
-/// Each channel from its least and greatest values to 0 and 255.
+/// Maps the minimum and maximum of each channel to 0 and 255.
 void stretch(const Histograms& counts, ColorOp& op) {
   op = ColorOp();
   for (int c = 0; c < 3; ++c) {
@@ -56,7 +56,7 @@ void stretch(const Histograms& counts, ColorOp& op) {
   }
 }
 
-/// Equally many pixels for each grey level, as far as levels allow.
+/// Distributes the pixels evenly over the grey levels, as far as possible.
 void equalize(const int* counts, uint8_t* table) {
   int last = 255, total = 0, below = 0;
   while (last > 0 && counts[last] == 0) --last;

@@ -8,7 +8,7 @@ namespace cortado::data {
 
 namespace {
 
-/// The pixel `i` of a pair, in both samples and one channel.
+/// Mixes pixel `i` of a pair, in both samples and one channel.
 template <typename T>
 struct MixPixel {
   const MixParams* params;

@@ -6,7 +6,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Those of RandAugment first.
+/// RandAugment's operations are first.
 enum class Op : uint8_t {
   kIdentity,
   kShearX,
@@ -26,7 +26,7 @@ enum class Op : uint8_t {
 };
 constexpr int kRandAugmentOps = 14;
 
-/// One of the two steps of a sub-policy: with this probability in tenths, at this level of 0 to 9.
+/// One of the two steps of a sub-policy: its probability in tenths, and its level from 0 to 9.
 struct Step {
   Op op;
   uint8_t tenths, level;
@@ -67,7 +67,7 @@ constexpr SubPolicy kCifar10Policy[] = {
     {{kMoveY, 7, 9}, {kAutoContrast, 9, 0}},
 };
 
-/// What the operations act on.
+/// The data that operations change.
 struct Target {
   int height, width;
   PolicyChoice& choice;
@@ -75,7 +75,7 @@ struct Target {
 
   void move(const Motion& motion) { choice.back = choice.back.after(way_back(motion, height, width)); }
 
-  /// `strength` is 0 to 1, and negative for the other side.
+  /// `strength` is 0 to 1, or negative for the opposite direction.
   void apply(Op op, double strength) {
     const double factor = 1 + 0.9 * strength, most = 150.0 / 331 * strength, positive = std::abs(strength);
     switch (op) {

@@ -1,6 +1,6 @@
-// Rows of pictures that were turned or sheared: every pixel has its own place on both axes. Between four neighbours the
-// weights follow from the place's binary digits by a few integer operations; wider kernels are evaluated once for each
-// axis of a pixel, for all channels. The same numbers as geometry_at() gives, sooner.
+// Rows of images that were rotated or sheared: every pixel has its own position on both axes. For interpolation between
+// four neighbours the weights are computed from the position's fractional bits by a few integer operations. Wider
+// kernels are evaluated once per axis of a pixel, for all channels. The results are those of geometry_at(), but faster.
 #include <algorithm>
 
 #include "data/augment/read_rows.h"
@@ -11,9 +11,9 @@ namespace {
 
 bool is_plain_linear(const Kernel& kernel) { return kernel.kind == KernelKind::kLinear && kernel.reach == 1; }
 
-/// What taps_at() and weight_of() give for a tent of one pixel, which needs no division: the lesser weight is rounded.
+/// The results of taps_at() and weight_of() for a tent of one pixel, without a division: the smaller weight is rounded.
 struct ReadMovedRowsPair {
-  int32_t low, high;  ///< pixels, within the edges
+  int32_t low, high;  ///< pixels, clamped to the edges
   int32_t low_weight, high_weight;
 };
 
@@ -28,7 +28,7 @@ int32_t column_sum(const uint8_t* low, const uint8_t* high, const ReadMovedRowsP
   return rounded_column(down.low_weight * low[at] + down.high_weight * high[at]);
 }
 
-/// The weights of one axis of a spot.
+/// The weights along one axis of a spot.
 template <typename Sums>
 const typename Sums::Sum* weights_of(const Kernel& kernel, const Taps& taps, std::vector<typename Sums::Sum>& weights) {
   weights.resize(size_t(taps.count));

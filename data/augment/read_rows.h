@@ -1,9 +1,9 @@
 #pragma once
 
-// Rows of the result before their colours change. Where columns of the result are columns of the source, the taps of
-// all columns are known once per sample: a row of the result is a weighed sum of rows of the source (contiguous), of
-// which every pixel then takes its neighbours by a table. Otherwise pixel by pixel
-// (data/augment/read_moved_rows.cc).
+// Rows of the result before colour changes. If columns of the result correspond to columns of the source, the taps of
+// all columns are computed once per sample. A row of the result is then a weighted sum of rows of the source
+// (contiguous memory), from which every pixel gathers its neighbours by a table. Otherwise each pixel is computed
+// separately (data/augment/read_moved_rows.cc).
 
 #include <vector>
 
@@ -14,19 +14,19 @@ namespace cortado::data {
 /// The neighbours of all columns: tap k of column x is at [k * width + x].
 struct ColumnTaps {
   int taps = 0;
-  int low = 0, high = 0;   ///< columns of the source that are read
-  int begin = 0, end = 0;  ///< columns of the result that are not fill
+  int low = 0, high = 0;   ///< range of columns of the source that are read
+  int begin = 0, end = 0;  ///< range of columns of the result that are not fill
   std::vector<int32_t> index, weight;
 
-  /// `step` is the distance of neighbours in the source.
+  /// `step` is the distance between neighbours in the source.
   void set(const AugmentParams& params, const Sample& sample, int step);
 };
 
-/// Keeps its memory from sample to sample; one for each thread.
+/// Reuses its memory from sample to sample; create one for each thread.
 class RowReader {
  public:
   void begin(const Sample& sample, const AugmentParams& params);
-  /// rows[c][0..out_width) of row y, for every channel.
+  /// Writes row y of every channel to rows[c][0..out_width).
   void read(int y, float* const* rows);
 
  private:

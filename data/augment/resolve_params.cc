@@ -1,5 +1,5 @@
-// Kernels follow from the map: one step of the result is so many pixels of the source. What reads whole pixels needs
-// none, so a crop or a flip is exact and cheap whatever the filter.
+// Computes the kernels from the map's step, in pixels of the source. A map to whole pixels needs no kernel, so a crop
+// or a flip is exact and cheap with every filter.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace cortado::data {
 
 namespace {
 
-/// No further from 0 than `most`, so that sums of a place's three parts fit.
+/// Clamped to `most`, so that the sum of a position's three parts does not overflow.
 int64_t fixed(double pixels, double most) { return std::llround(std::clamp(pixels, -most, most) * double(kOnePixel)); }
 constexpr double kResolveParamsFarthest = 1 << 28;
 
@@ -27,19 +27,19 @@ bool reads_whole_pixels(int64_t along, int64_t aside, int64_t from) {
 int32_t reach_for(float pixels) { return int32_t(std::ceil(std::min(pixels, 1e6f))); }
 
 Kernel sharp_kernel(float step, float stretch, float share) {
-  // A 3 x 3 mean that counts its middle five times takes 6/13 of a pixel's neighbours along each axis.
+  // A 3 x 3 mean in which the centre has weight 5 uses 6/13 of a pixel's neighbours along each axis.
   const float amount = share * 3.0f / 13.0f;
   return {KernelKind::kSharp, reach_for(stretch + step), stretch, 1 / stretch, amount, step};
 }
 
 Kernel gauss_kernel(float step, float stretch, float blur) {
-  const float variance = blur * blur * step * step + stretch * stretch / 6;  // that of a tent, besides
+  const float variance = blur * blur * step * step + stretch * stretch / 6;  // plus the variance of a tent
   return {KernelKind::kGauss, reach_for(3 * std::sqrt(variance)), 1, 1 / (2 * variance)};
 }
 
 Kernel any_kernel(const AugmentParams& params, float step) {
-  // Pictures that were turned or sheared are read between four neighbours until they shrink to less than half: wider
-  // kernels have to be evaluated for each of their pixels.
+  // Images that were rotated or sheared use four neighbours unless they are reduced to less than half, because wider
+  // kernels have to be evaluated for each pixel.
   const float most = params.map[1] != 0 || params.map[3] != 0 ? 2.0f : 1.0f;
   const float stretch = params.smooth && step > most ? step : 1.0f;
   if (params.blur > 0) return gauss_kernel(step, stretch, params.blur);
@@ -60,7 +60,7 @@ Kernel any_kernel(const AugmentParams& params, float step) {
   return {KernelKind::kLinear, reach_for(stretch), stretch, 1 / stretch};
 }
 
-/// Farther than the other edge there is nothing, whatever the step.
+/// Limited to the size of the image, for any step.
 Kernel kernel_for(const AugmentParams& params, float step, int size) {
   Kernel kernel = any_kernel(params, step);
   kernel.reach = std::min(kernel.reach, size);
@@ -77,7 +77,7 @@ void set_kernels(AugmentParams& params) {
       as_is && reads_whole_pixels(m[4], m[3], m[5]) ? Kernel() : kernel_for(params, step(m[3], m[4]), params.height);
 }
 
-/// The pixels from `begin` to `end` that a row of the map reads, on an axis of `size` pixels.
+/// The range of pixels that a row of the map reads, from `begin` to `end`, on an axis of `size` pixels.
 struct Reach {
   int begin, end;
 };

@@ -1,6 +1,6 @@
-// Crops and flips, Caffe's transform: subtract the mean (which is laid out over the image before cropping), multiply,
-// mirror last. A row is converted from left to right by a loop that vectorises, and reversed in place when it is
-// mirrored. Whatever else a draw asks for is made by data/augment/transform_rows.cc.
+// Crops and flips, the transformation of Caffe: subtract the mean (which is aligned with the image before cropping),
+// multiply, then mirror. A vectorized loop converts a row from left to right, and a mirrored row is then reversed in
+// place. data/augment/transform_rows.cc does all other transformations.
 #include "data/augment/transform.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace cortado::data {
 
 namespace {
 
-/// One row of one channel. `step` is the distance between neighbours; the usual ones are compile-time constants.
+/// Converts one row of one channel. `step` is the distance between neighbours; the usual ones are compile-time
+/// constants.
 template <typename T, typename Step>
 void convert_row(const T* x, Step step, int n, const float* mean_row, float mean, float scale, float* out) {
   if (mean_row != nullptr) {
@@ -37,7 +38,7 @@ void convert_row(const T* x, int step, int n, const float* mean_row, float mean,
     convert_row<T, int>(x, step, n, mean_row, mean, scale, out);
 }
 
-/// The least column (or row) that is read, of `count` from `at` on in either direction.
+/// The smallest of `count` columns (or rows) that are read from `at` on in either direction.
 int64_t least(int64_t at, int64_t along, int count) { return along < 0 ? at - (count - 1) : at; }
 
 template <typename T>
@@ -83,7 +84,7 @@ void check_fits(const TransformPlan& plan, int channels, int height, int width) 
   if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(channels))
     throw SampleError(
         "the image is " + shape + ", but there are " + std::to_string(plan.mean_values.size()) + " mean values",
-        std::string("give one transform_param.mean_value, or one for each channel") +
+        std::string("set one transform_param.mean_value, or one for each channel") +
             (channels == 1 ? "; force_color: true makes encoded grey images three channels" : ""));
   if (plan.augment.colors && channels != 1 && channels != 3)
     throw SampleError("the image is " + shape + ", but transform_param changes colours, which takes 1 or 3 channels");
@@ -92,7 +93,7 @@ void check_fits(const TransformPlan& plan, int channels, int height, int width) 
   if (mean.channels != channels || mean.height != height || mean.width != width)
     throw SampleError("the image is " + shape + ", but the mean file " + mean.path + " is " +
                           Sample{mean.channels, mean.height, mean.width, nullptr, nullptr, false}.shape_str(),
-                      "the mean has the size of images before cropping; `cortado mean` makes it from the dataset");
+                      "use a mean with the size of images before cropping, from `cortado mean`");
 }
 
 void check_crop(const TransformPlan& plan, int channels, int height, int width) {

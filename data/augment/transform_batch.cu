@@ -9,10 +9,10 @@ namespace cortado::data {
 
 namespace {
 
-/// What is subtracted and multiplied.
+/// The mean and the scale.
 struct Normalization {
   const float* mean = nullptr;
-  int64_t count = 0;  ///< of mean values; 0: none, or an image of this size
+  int64_t count = 0;  ///< number of mean values; 0: none, or a mean image of this size
   int64_t height = 0, width = 0;
   float scale = 1;
 
@@ -25,7 +25,7 @@ struct Normalization {
   }
 };
 
-/// All channels of one pixel of y.
+/// Transforms all channels of one pixel of y.
 template <typename T>
 struct TransformPixel {
   RawBatch batch;

@@ -1,5 +1,5 @@
-// Read a row of every channel, change its colours by loops over the row, add noise, erase, subtract the mean: each step
-// is a loop around the function of data/augment/augment.h that makes one pixel, so the numbers are those of a device.
+// Reads a row of every channel, changes its colours, adds noise, erases, and subtracts the mean. Each step is a loop
+// around the function of data/augment/augment.h for one pixel, so the results are the same as on a device.
 #include "data/augment/transform_rows.h"
 
 #include "data/augment/read_rows.h"
@@ -70,12 +70,12 @@ void normalize_row(const TransformPlan& plan, const AugmentParams& params, int c
   }
 }
 
-/// Rows of floats, kept from sample to sample.
+/// Rows of floats, reused for all samples.
 struct Rows {
   std::vector<float> memory;
   std::vector<float*> pointers;
 
-  /// Two more than there are channels: blue and red of what has one.
+  /// Allocates two more rows than channels, for blue and red of images with one channel.
   void set(int channels, int width) {
     memory.resize(size_t(channels + 2) * size_t(width));
     pointers.clear();

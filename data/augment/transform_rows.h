@@ -7,14 +7,14 @@
 
 namespace cortado::data {
 
-/// transform() for every kind of draw, row by row, with the numbers of data/augment/augment.h. The draw is fitted to
-/// the sample.
+/// transform() for every kind of draw, row by row, with the arithmetic of data/augment/augment.h. The draw must be
+/// resolved for the sample.
 void transform_rows(const Sample& sample, const TransformPlan& plan, const AugmentParams& params, float* out);
 
-float mean_value(const TransformPlan& plan, int channel);  ///< 0 where there are none
+float mean_value(const TransformPlan& plan, int channel);  ///< 0 without mean values
 const float* mean_at(const MeanImage& mean, int channel, int64_t row, int64_t column);
 
-/// Rows on their way to a sample's memory: large samples are written past the caches, for a batch of them fits none.
+/// Writes rows to a sample's memory. Large samples bypass the caches, because a batch of them does not fit.
 class RowWriter {
  public:
   explicit RowWriter(int64_t floats) : streams_(floats * 4 >= kLarge) {}

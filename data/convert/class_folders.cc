@@ -15,12 +15,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What lies in a folder: names of folders and of files, sorted by bytes.
+/// The contents of a folder: names of folders and of files, sorted by bytes.
 struct FolderNames {
   std::vector<std::string> folders, files;
 };
 
-/// Counts what is no sample in `skipped`. Throws Error(kIo).
+/// Counts files that are not samples in `skipped`. Throws Error(kIo).
 FolderNames names_in_folder(const std::string& folder, int64_t& skipped) {
   FolderNames names;
   try {
@@ -40,7 +40,7 @@ FolderNames names_in_folder(const std::string& folder, int64_t& skipped) {
   return names;
 }
 
-/// One root with a folder for each class.
+/// A folder with one folder per class.
 class ClassRoot {
  public:
   ClassRoot(const std::string& root, FoundImages& found) : root_(root), found_(found) {
@@ -51,7 +51,7 @@ class ClassRoot {
 
   const std::vector<std::string>& classes() const { return classes_; }
 
-  /// Adds the images of all its classes, which are among `found`'s.
+  /// Adds the images of all its classes, which must be in `found`.
   void take_images(bool tests) {
     for (const std::string& name : classes_) {
       const auto at = std::lower_bound(found_.classes.begin(), found_.classes.end(), name);
@@ -66,7 +66,7 @@ class ClassRoot {
     const std::string folder = join_path(root_, path);
     std::error_code unknown;
     const std::string real = fs::weakly_canonical(folder, unknown);
-    if (!above_.insert(real).second) return;  // a link to a folder above it
+    if (!above_.insert(real).second) return;  // a link to a parent folder
     const FolderNames names = names_in_folder(folder, found_.skipped);
     for (const std::string& file : names.files) {
       found_.entries.push_back({join_path(folder, file), path + "/" + file, label});
@@ -83,7 +83,7 @@ class ClassRoot {
   std::set<std::string> above_;
 };
 
-/// The folder for testing of the usual layout, and that for training; both "" where this is no such layout.
+/// The test and training folders of the usual layout; both "" if the layout is different.
 struct UsualLayout {
   std::string train, test;
 };
@@ -132,8 +132,8 @@ FoundImages find_in_class_folders(const std::string& root) {
   ClassRoot classes(root, found);
   found.classes = classes.classes();
   if (found.classes.empty())
-    throw file_error(ExitCode::kData, root, "there are no folders in it",
-                     "put the images of each class into a folder of its own, named like the class");
+    throw file_error(ExitCode::kData, root, "it has no folders",
+                     "put the images of each class into a separate folder with the name of the class");
   classes.take_images(false);
   return found;
 }

@@ -8,14 +8,14 @@
 
 namespace cortado::data {
 
-/// The images of a folder with a folder for each class, those in subfolders of these too; or of a folder with train/
-/// and val/ (valid/, validation/, test/), each of which has a folder for each class: two sets with one list of classes.
-/// What is taken from where one may not look for it, and what is passed over, is noted in `folders`. Throws Error(kIo),
-/// and Error(kData) where there is no class.
+/// Finds the images of a folder with one folder per class, including those in subfolders of these. If the folder has
+/// train/ and val/ (valid/, validation/, test/), each with a folder per class, the result is two sets with one list of
+/// classes. Unexpected places of images and skipped files are reported in `folders`. Throws Error(kIo), and
+/// Error(kData) without any class.
 FoundImages find_in_class_folders(const std::string& root);
 
-/// Labels as a table or an archive has them: whole numbers stay as they are; where one of them is none, all are names,
-/// sorted and numbered from 0, and `names` receives them.
+/// Numbers the labels of a table or an archive. Integers keep their values. If one label is not an integer, all of them
+/// are names; they are sorted and numbered from 0, and `names` receives them.
 std::vector<int32_t> class_numbers(const std::vector<std::string>& labels, std::vector<std::string>& names);
 
 }  // namespace cortado::data

@@ -14,7 +14,7 @@ class MeanSum {
     if (count_++ == 0) start(sample);
     if (sample.channels != first_.channels || sample.height != first_.height || sample.width != first_.width)
       throw SampleError("the image is " + sample.shape_str() + ", but the first one is " + first_.shape_str(),
-                        "a mean image needs images of one size; give mean_value instead, or resize when converting");
+                        "use mean_value instead, or resize the images when converting");
     if (sample.bytes != nullptr)
       add(sample.bytes, sample);
     else

@@ -7,9 +7,9 @@
 
 namespace cortado::data {
 
-/// The mean of every element over all records of an LMDB, as compute_image_mean writes it (num = 1). Sums run in
-/// double, in key order. Throws Error as Lmdb::open does, and Error(kData) naming the key when a record cannot be read
-/// or has another size.
+/// The mean of every element over all records of an LMDB, in the format of compute_image_mean (num = 1). Sums are in
+/// double precision, in key order. Throws Error like Lmdb::open, and Error(kData) with the key if a record cannot be
+/// read or has another size.
 caffe::BlobProto compute_mean(const std::string& lmdb, const Progress& progress = {});
 
 }  // namespace cortado::data

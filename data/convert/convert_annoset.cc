@@ -15,7 +15,7 @@ namespace cortado::data {
 
 namespace {
 
-/// An image, and what is known of its objects.
+/// An image and its annotation.
 struct Annotated {
   Annotated(ImageEntry image, Annotation annotation) : entry(std::move(image)), objects(std::move(annotation.objects)) {
     entry.annotated = true;
@@ -26,7 +26,7 @@ struct Annotated {
   std::vector<NamedObject> objects;
 };
 
-/// Numbers of classes by name. Without a file of them names get numbers from 1 on, sorted; 0 is the background.
+/// Numbers of classes by name. Without a label map, names are sorted and numbered from 1; 0 is the background.
 class Labels {
  public:
   explicit Labels(const std::string& file) : file_(file) {
@@ -46,11 +46,11 @@ class Labels {
     text_ = map_.DebugString();
   }
 
-  /// Throws SampleError for a name that has no number.
+  /// Throws SampleError for an unknown name.
   int32_t of(const std::string& name) const {
     const auto found = numbers_.find(name);
     if (found != numbers_.end()) return found->second;
-    throw SampleError("'" + printable(name) + "' is no class of " + file_, "its label map has an item for each name");
+    throw SampleError("'" + printable(name) + "' is not in the label map " + file_, "add an item for each name");
   }
 
   const std::string& text() const { return text_; }
@@ -92,7 +92,8 @@ Found from_list(const AnnosetOptions& options) {
   for_each_line(read_file_or_pipe(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
     const LastWord words = split_last_word(line);
     if (words.before.empty()) {
-      found.bad.push_back({options.list, number, "no annotation: a line is an image's path and its annotation's"});
+      found.bad.push_back(
+          {options.list, number, "no annotation: a line needs the paths of an image and of its annotation"});
       return;
     }
     const std::string name(words.before), annotation(words.word);
@@ -124,7 +125,7 @@ Found from_coco(const AnnosetOptions& options) {
 
 ConvertReport convert_annoset(const AnnosetOptions& options) {
   check_image_options(options);
-  // A detector's training and test sets lie in a folder together, which the first of them makes.
+  // The training and test sets of a detector may be in one folder; the first conversion creates it.
   const std::string folder = folder_of(without_trailing_slashes(options.output));
   std::error_code told_by_the_writer;
   const MadeFolders folders(folder.empty() ? "." : folder, told_by_the_writer);

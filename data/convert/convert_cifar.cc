@@ -1,6 +1,5 @@
 // CIFAR's binary batches: records of one or two label bytes and 3 x 32 x 32 bytes, planar, in the order red, green,
-// blue. The order stays as it is in the file, as Caffe's tool leaves it, although images decoded from JPEG are blue,
-// green, red.
+// blue. The order is not changed, as in Caffe's tool, although images decoded from JPEG are blue, green, red.
 #include "core/error.h"
 #include "core/files/mapped_file.h"
 #include "data/convert/convert.h"
@@ -23,13 +22,13 @@ ConvertReport convert_cifar(const CifarOptions& options) {
       throw file_error(
           ExitCode::kData, path,
           "its " + std::to_string(content.size()) + " bytes are not a number of records of " + std::to_string(record),
-          "give the files of CIFAR's binary version: data_batch_1.bin, ..., test_batch.bin");
+          "use the files of CIFAR's binary version: data_batch_1.bin, ..., test_batch.bin");
     for (size_t at = 0; at < content.size(); at += record, ++number) {
       const auto label = static_cast<uint8_t>(content[at + label_bytes - 1]);
       const std::string_view pixels = content.substr(at + label_bytes, kPixels);
       builder.add(number_key(number, 5), make_datum(kChannels, kSide, kSide, pixels, label), label, shape);
     }
-    if (file.damaged()) throw file_error(ExitCode::kIo, path, "was cut off while it was read");
+    if (file.damaged()) throw file_error(ExitCode::kIo, path, "was truncated while it was read");
   }
   return builder.finish();
 }

@@ -1,5 +1,5 @@
-// Tables: rows of a path and a label, or of a label and pixels, as MNIST is often passed on. A first line that holds
-// no data names the columns.
+// Tables: rows of a path and a label, or of a label and pixels, a common format of MNIST. A first line without data is
+// a header.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -27,7 +27,7 @@ struct Row {
 };
 
 struct Table {
-  Cells header;  ///< empty: the first line holds data
+  Cells header;  ///< empty if the first line contains data
   std::vector<Row> rows;
   std::vector<Rejected> bad;
 };
@@ -48,7 +48,7 @@ size_t column(const Cells& header, const std::vector<std::string>& names, size_t
 const std::vector<std::string> kPathNames = {"path", "file", "filename", "file_name", "image", "image_path", "img"};
 const std::vector<std::string> kLabelNames = {"label", "class", "class_name", "category", "target", "y"};
 
-/// Whether the first line names columns: one of the usual names is in it.
+/// Whether the first line is a header: it contains one of the usual names.
 bool names_columns(const Cells& cells) {
   return column(cells, kPathNames, cells.size()) < cells.size() ||
          column(cells, kLabelNames, cells.size()) < cells.size();
@@ -78,7 +78,7 @@ Table read_table(const std::string& path) {
       table.bad.push_back({path, number, wrong});
   });
   if (columns < 2)
-    throw file_error(ExitCode::kData, path, "a table with at least two columns is wanted, separated by , ; or tabs");
+    throw file_error(ExitCode::kData, path, "not a table with at least two columns, separated by , ; or tabs");
   return table;
 }
 
@@ -90,23 +90,24 @@ bool has_pixels(const Table& table) {
          int64_t(cells.size()) - 1;
 }
 
-/// Grey or, where that is no square, three planes of one.
+/// Grey if `pixels` is a square number, otherwise three planes.
 Sample shape_of(const std::string& path, int64_t pixels) {
   for (const int channels : {1, 3}) {
     const int side = int(std::lround(std::sqrt(double(pixels) / channels)));
     if (int64_t(side) * side * channels == pixels) return {channels, side, side, nullptr, nullptr, false};
   }
-  throw file_error(ExitCode::kData, path,
-                   std::to_string(pixels) + " columns of pixels are no square image, grey or of three colours");
+  throw file_error(
+      ExitCode::kData, path,
+      std::to_string(pixels) + " columns of pixels do not form a square image, grey or with three colours");
 }
 
 ConvertReport convert_pixels(const Table& table, const CsvOptions& options) {
   if (options.test_share > 0)
-    throw Error(ExitCode::kUsage, options.table + " holds pixels: --split is for files",
+    throw Error(ExitCode::kUsage, options.table + " contains pixels, but --split is for files",
                 "convert it, then `cortado data split`");
   if (options.gray || options.shuffle || options.resize_height > 0 || options.short_side > 0 || options.check_size ||
       options.encoded)
-    throw Error(ExitCode::kUsage, options.table + " holds pixels, which are taken as they are",
+    throw Error(ExitCode::kUsage, options.table + " contains pixels, which cannot be changed",
                 "flags that change images, or their order, are for tables of paths");
   const size_t label_column = column(table.header, kLabelNames, 0);
   const Sample shape = shape_of(options.table, int64_t(table.rows[0].cells.size()) - 1);
@@ -124,7 +125,7 @@ ConvertReport convert_pixels(const Table& table, const CsvOptions& options) {
     for (size_t k = 0; k < row.cells.size(); ++k) {
       if (k == label_column) continue;
       if (!is_byte(row.cells[k], value)) {
-        builder.reject(options.table, row.line, "'" + printable(row.cells[k]) + "' is no pixel: 0 to 255 are wanted");
+        builder.reject(options.table, row.line, "'" + printable(row.cells[k]) + "' is not a pixel from 0 to 255");
         break;
       }
       pixels += char(value);

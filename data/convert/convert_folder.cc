@@ -9,7 +9,7 @@ ConvertReport convert_folder(const FolderOptions& given) {
   check_image_options(options);
   FoundImages found = find_in_class_folders(options.folder);
   if (found.parted && options.test_share > 0)
-    throw Error(ExitCode::kUsage, options.folder + " has a folder to train and one to test with already",
+    throw Error(ExitCode::kUsage, options.folder + " already has training and test folders",
                 "convert it without --split, or name one of its folders");
   return convert_images(std::move(found), options);
 }

@@ -1,5 +1,5 @@
-// IDX, the format of MNIST: 00 00 08 and the number of axes, then each extent as a big-endian 32-bit number, then
-// bytes.
+// IDX, the format of MNIST: 00 00 08 and the number of dimensions, then each dimension as a big-endian 32-bit number,
+// then bytes.
 #include <zlib.h>
 
 #include <array>
@@ -22,7 +22,7 @@ namespace {
   throw file_error(ExitCode::kData, path, what, hint);
 }
 
-/// An IDX file, plain or gzip, read from front to back.
+/// An IDX file, plain or gzip, read sequentially.
 class IdxFile {
  public:
   IdxFile(const std::string& path, const std::string& content) : path_(path), file_(nullptr, ::gzclose) {
@@ -48,11 +48,11 @@ class IdxFile {
     const int got = ::gzread(file_.get(), to, static_cast<unsigned>(bytes));
     if (got >= 0 && size_t(got) == bytes) return;
     check_unpacking();
-    fail_on_idx(path_, "the file is cut off");
+    fail_on_idx(path_, "the file is truncated");
   }
-  void expect_end() {  // only at its end does gzip know whether all was well
+  void expect_end() {  // gzip verifies the data only at the end
     char extra;
-    if (::gzread(file_.get(), &extra, 1) > 0) fail_on_idx(path_, "the file holds more than its header says");
+    if (::gzread(file_.get(), &extra, 1) > 0) fail_on_idx(path_, "the file has more data than its header states");
     check_unpacking();
   }
 
@@ -62,21 +62,21 @@ class IdxFile {
   void check_unpacking() {
     int code = Z_OK;
     const char* reason = ::gzerror(file_.get(), &code);
-    if (code != Z_OK && code != Z_STREAM_END) fail_on_idx(path_, std::string("cannot be unpacked: ") + reason);
+    if (code != Z_OK && code != Z_STREAM_END) fail_on_idx(path_, std::string("cannot be decompressed: ") + reason);
   }
 
   std::string path_;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
 };
 
-/// Channels, height and width of the images file.
+/// Channels, height and width of the image file.
 Sample shape_of_idx(const IdxFile& file, const std::string& path) {
   const size_t axes = file.dims.size();
   if (axes < 3)
     fail_on_idx(path,
                 "this IDX file has " + std::to_string(axes) + (axes == 1 ? " axis" : " axes") +
                     "; images have 3 (number, height, width) or 4",
-                "the images file comes first, then the labels file");
+                "name the image file first, then the label file");
   constexpr int64_t kMax = 1 << 14;
   const int64_t c = axes == 4 ? file.dims[1] : 1, h = file.dims[axes - 2], w = file.dims[axes - 1];
   if (c < 1 || h < 1 || w < 1 || c > kMax || h > kMax || w > kMax || c * h * w > int64_t(1) << 28)
@@ -91,7 +91,7 @@ ConvertReport convert_idx(const IdxOptions& options) {
   const Sample shape = shape_of_idx(images, options.images);
   if (labels.dims.size() != 1)
     fail_on_idx(options.labels, "this IDX file has " + std::to_string(labels.dims.size()) + " axes; labels have 1",
-                "the images file comes first, then the labels file");
+                "name the image file first, then the label file");
   const int64_t n = images.dims[0];
   if (labels.dims[0] != n)
     fail_on_idx(options.labels,

@@ -28,7 +28,7 @@ bool same_type(const std::string& a, const std::string& b) {
   return a == b || (is_jpeg(a) && is_jpeg(b));
 }
 
-/// Makes one record's value. Keeps its buffers.
+/// Creates one record's value. Reuses its buffers.
 class ImageToDatum {
  public:
   explicit ImageToDatum(const ImageOptions& options) : options_(options) {}
@@ -42,7 +42,7 @@ class ImageToDatum {
     return entry.annotated ? make_annotated_datum(datum, entry.objects) : datum;
   }
   const Sample& shape() const { return shape_; }
-  Sample decoded() const { return image_.sample(); }  ///< as its file has it
+  Sample decoded() const { return image_.sample(); }  ///< as stored in the file
 
  private:
   void decode(const ImageEntry& entry, const std::string& content, ColorMode mode) {
@@ -72,12 +72,11 @@ class ImageToDatum {
     return make_datum(image.channels, image.height, image.width, planar_, entry.label);
   }
 
-  /// The file as it is where nothing has to change; it is decoded all the same, to know that it can be.
+  /// Returns the unchanged file if the options allow it, but decodes it to verify it.
   std::string encoded(const ImageEntry& entry, const std::string& content) {
     const std::string extension = extension_of(entry.archived ? entry.archived->member.name : entry.file);
     const std::string type = options_.encode_type.empty() ? extension : options_.encode_type;
-    if (type.empty())
-      throw SampleError("its name has no extension that tells the format", "give an encode type, such as jpg");
+    if (type.empty()) throw SampleError("its name has no extension for the format", "set an encode type, such as jpg");
     decode(entry, content, ColorMode::kAsStored);
     const std::string stored = image_.sample().shape_str();
     Image& image = resized();
@@ -96,12 +95,12 @@ class ImageToDatum {
   Sample shape_;
 };
 
-/// Makes records, and says of each image that becomes none what is wrong with it.
+/// Creates records and determines the error of each unusable image.
 class Judge {
  public:
   explicit Judge(const ImageOptions& options) : options_(options), maker_(options) {}
 
-  /// What is wrong with the image, or "": then datum() and shape() are its record's.
+  /// Returns the error of the image, or ""; then datum() and shape() are those of its record.
   std::string try_to_make(const ImageEntry& entry, const std::string& key) {
     try {
       datum_ = maker_.make(entry);
@@ -112,7 +111,7 @@ class Judge {
     }
     const Sample& shape = maker_.shape();
     if (options_.check_size && any_ && shape.shape_str() != first_.shape_str())
-      return "it is " + shape.shape_str() + ", and the first image has another size";
+      return "it is " + shape.shape_str() + ", but the first image has another size";
     if (key.size() > LmdbWriter::kMaxKeyBytes) return "its name is too long for a key";
     if (!any_) first_ = shape;
     any_ = true;
@@ -149,11 +148,12 @@ void check_image_options(const ImageOptions& options) {
   const bool both = (options.resize_height > 0) == (options.resize_width > 0);
   constexpr int kMaxSide = 1 << 15;
   if (!both || options.resize_height < 0 || options.resize_height > kMaxSide || options.resize_width > kMaxSide)
-    throw Error(ExitCode::kUsage, "resize_height and resize_width go together, from 1 to 32768");
+    throw Error(ExitCode::kUsage, "resize_height and resize_width must both be set, from 1 to 32768");
   if (options.short_side < 0 || options.short_side > kMaxSide || (options.short_side > 0 && options.resize_height > 0))
-    throw Error(ExitCode::kUsage, "short_side is from 1 to 32768, and instead of resize_height and resize_width");
+    throw Error(ExitCode::kUsage, "short_side must be from 1 to 32768, without resize_height and resize_width");
   if (!(options.test_share >= 0 && options.test_share < 1))
-    throw Error(ExitCode::kUsage, "the share of the test set lies between 0 and 1", "0.2 is a fifth of each class");
+    throw Error(ExitCode::kUsage, "the fraction of the test set must be between 0 and 1",
+                "use for example 0.2 for a fifth of each class");
 }
 
 bool is_no_sample(std::string_view name) {

@@ -1,5 +1,5 @@
-// A training and a test set out of one heap of images: two databases that are built in a folder of their own, which
-// is put in place when both are whole.
+// Splits images into a training and a test set: two databases that are built in a temporary folder, which is renamed
+// when both are complete.
 #include <algorithm>
 
 #include "core/error.h"
@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Marks the images that go to the test set; returns how many.
+/// Marks the images for the test set and returns their number.
 int64_t mark_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed) {
   std::vector<int32_t> labels;
   for (const ImageEntry& entry : entries) labels.push_back(entry.label);
@@ -21,13 +21,13 @@ int64_t mark_tests(std::vector<ImageEntry>& entries, double share, uint64_t seed
   return std::count(tests.begin(), tests.end(), true);
 }
 
-/// Throws Error(kData) where one of the sets would have no image.
+/// Throws Error(kData) if one of the sets would be empty.
 void check_parts(const FoundImages& found, const ImageOptions& options) {
   for (const bool tests : {false, true})
     if (std::none_of(found.entries.begin(), found.entries.end(),
                      [&](const ImageEntry& entry) { return entry.tests == tests; }))
       throw file_error(ExitCode::kData, options.output,
-                       std::string("there is no image to ") + (tests ? "test" : "train") + " with");
+                       std::string("it has no image to ") + (tests ? "test" : "train") + " with");
 }
 
 void add_report(ConvertReport& train, const ConvertReport& tests) {
@@ -41,7 +41,7 @@ void add_report(ConvertReport& train, const ConvertReport& tests) {
   train.test = {tests.written, tests.per_label};
 }
 
-/// A line for each label up to the highest; "" where labels cannot be lines of a file.
+/// A line for each label up to the highest; "" if labels cannot be lines of a file.
 std::string all_labels_text(const ConvertReport& report) {
   if (report.per_label.empty()) return "";
   std::vector<std::string> names = report.classes;
@@ -53,7 +53,7 @@ std::string all_labels_text(const ConvertReport& report) {
 
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   const std::vector<std::string> classes = found.classes;
-  labels_text(classes);  // what is wrong with them is known before work begins
+  labels_text(classes);  // reports invalid names before the work begins
   TwoSetsFolder folder(options.output, options.force);
   const FolderNotes folders = found.folders;
   const int64_t skipped = found.skipped, total = int64_t(found.entries.size() + found.bad_lines.size());
@@ -69,12 +69,12 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   };
   const ImageOptions train = options_of(kTrainPart, train_done), tests = options_of(kTestPart, tests_done);
   DatasetBuilder train_builder(train, total), tests_builder(tests, total);
-  // Shares are of what can be used, and that takes a look at all of it first.
+  // The split is over usable images only, so all images are checked first.
   if (options.skip_bad) leave_out_bad(found, options, train_builder);
   if (found.parted)
     check_parts(found, options);
   else if (mark_tests(found.entries, options.test_share, options.seed) == 0)
-    throw file_error(ExitCode::kData, options.output, "no class has two images, one to train and one to test with",
+    throw file_error(ExitCode::kData, options.output, "no class has two images, one for training and one for testing",
                      "convert them without --split");
   const OddImages odd = add_images(std::move(found), options, train_builder, &tests_builder);
   ConvertReport report = train_builder.finish();

@@ -1,4 +1,4 @@
-// Records keep their keys and bytes, so either backend gives the same samples in the same order.
+// Records keep their keys and bytes, so both databases have the same samples in the same order.
 #include "core/error.h"
 #include "data/convert/dataset_builder.h"
 #include "data/convert/leveldb.h"

@@ -1,5 +1,5 @@
-// Shards of WebDataset: archives in which files of one name before the first dot of their last part are a sample,
-// KEY.jpg its image and KEY.cls its class.
+// Shards of WebDataset: archives in which files with the same name up to the first dot of the last path component form
+// a sample. KEY.jpg is its image and KEY.cls its class.
 #include <map>
 #include <optional>
 
@@ -31,7 +31,7 @@ struct ArchivedSample {
   std::optional<ArchiveMember> image, label;
 };
 
-/// Samples of one shard; `names` keeps their order.
+/// Adds the samples of one shard; `names` keeps their order.
 void collect(const std::string& shard, const std::shared_ptr<Archives>& archives, FoundImages& found,
              std::vector<std::string>& labels) {
   std::map<std::string, ArchivedSample> samples;

@@ -6,11 +6,11 @@
 
 namespace cortado::data {
 
-/// One line of a table as its cells: separated by `separator`; a cell in quotes may hold it, and "" for a quote.
-/// `wrong` says what is wrong with the line, or "".
+/// Splits one line of a table into its cells. A quoted cell may contain `separator`, and "" for a quote. `wrong`
+/// receives the error in the line, or "".
 std::vector<std::string> csv_cells(std::string_view line, char separator, std::string& wrong);
 
-/// What separates the first line's cells: the most frequent of comma, semicolon and tab.
+/// The separator of the first line: the most frequent of comma, semicolon and tab.
 char csv_separator(std::string_view line);
 
 }  // namespace cortado::data

@@ -15,7 +15,7 @@ constexpr size_t kMaxKinds = 50;
 constexpr int32_t kMaxLabels = 100000;
 constexpr int64_t kTickEvery = 256;
 
-/// Reasons that differ in numbers and quoted words alone are of one kind.
+/// Reasons that differ only in numbers and quoted words are of the same kind.
 std::string kind_of(const std::string& reason) {
   std::string kind;
   bool quoted = false;
@@ -96,7 +96,7 @@ bool DatasetBuilder::may_keep() const {
 ConvertReport DatasetBuilder::finish() {
   if (options_.progress) options_.progress(done_, total_);
   if (report_.written == 0 && report_.rejected == 0)
-    throw file_error(ExitCode::kData, options_.output, "there are no samples to convert");
+    throw file_error(ExitCode::kData, options_.output, "no samples to convert");
   if (may_keep()) {
     writer_.commit();
     report_.kept = true;
@@ -105,7 +105,7 @@ ConvertReport DatasetBuilder::finish() {
 }
 
 namespace {
-constexpr uint64_t kSplitKey = 0x73706C69745F7E21ull;  // keeps these draws apart from those of the order
+constexpr uint64_t kSplitKey = 0x73706C69745F7E21ull;  // separates these draws from those of the order
 }
 
 std::vector<bool> choose_tests(const std::vector<int32_t>& labels, double share, uint64_t seed) {

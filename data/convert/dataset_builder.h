@@ -12,19 +12,20 @@
 
 namespace cortado::data {
 
-/// What all converters do: write records, count, collect what was rejected, and keep the database or not.
+/// The common part of all converters: writes records, counts them, collects rejected samples, and commits or discards
+/// the database.
 class DatasetBuilder {
  public:
-  /// `total`: samples expected, or -1.
+  /// `total`: number of expected samples, or -1.
   DatasetBuilder(const ConvertOptions& options, int64_t total, DatasetNames names = {});
 
-  /// Adds a record. `shape` is the sample's (only its extents count; 0 channels: not known).
+  /// Adds a record. `shape` is the sample's; only its dimensions are used, and 0 channels means unknown.
   void add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape);
-  /// `image`: what the line names, if it is to blame.
+  /// `image`: the one that the line names, if the image is bad.
   void reject(const std::string& file, int64_t line, const std::string& reason, const std::string& image = {});
 
-  /// Puts the database in place unless there were bad samples and they may not be skipped, or there is no good one.
-  /// Throws Error(kData) when there was nothing at all.
+  /// Commits the database, unless there were bad samples that may not be skipped, or no good one. Throws Error(kData)
+  /// if there were no samples at all.
   ConvertReport finish();
 
  private:
@@ -42,15 +43,15 @@ class DatasetBuilder {
   LmdbWriter writer_;
   ConvertReport report_;
   int64_t total_, done_ = 0;
-  bool labels_countable_ = true;       ///< all so far are 0 to kMaxLabels - 1
-  std::map<std::string, Kind> kinds_;  ///< of rejects
+  bool labels_countable_ = true;       ///< all labels so far are 0 to kMaxLabels - 1
+  std::map<std::string, Kind> kinds_;  ///< of rejected samples
 };
 
-/// `number` with leading zeros, as Caffe's tools write keys.
+/// `number` with leading zeros, as in the keys of Caffe's tools.
 std::string number_key(int64_t number, int digits);
 
-/// Which of the samples with these labels go to the test set: of each class that share, rounded, at least one where
-/// there are two, never all. A function of (seed, label, order of the samples).
+/// Chooses the test samples: this fraction of each class, rounded, at least one if there are two, never all. Depends on
+/// (seed, label, order of the samples).
 std::vector<bool> choose_tests(const std::vector<int32_t>& labels, double share, uint64_t seed);
 
 }  // namespace cortado::data

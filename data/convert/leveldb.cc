@@ -15,13 +15,13 @@ namespace {
 
 constexpr const char* kProgram = "cortado-leveldb";
 constexpr size_t kPartBytes = size_t(1) << 20;
-constexpr uint64_t kLeveldbMaxBytes = uint64_t(1) << 31;  // of a key or a value: a Datum is smaller
+constexpr uint64_t kLeveldbMaxBytes = uint64_t(1) << 31;  // of a key or a value; a Datum is smaller
 
 void check_is_leveldb(const std::string& folder) {
   const std::string current = join_path(folder, "CURRENT");
   if (!file_exists(current))
-    throw file_error(ExitCode::kData, folder, "not a LevelDB: there is no file CURRENT in this folder",
-                     file_exists(join_path(folder, "data.mdb")) ? "it is an LMDB: nets read it as it is" : "");
+    throw file_error(ExitCode::kData, folder, "not a LevelDB: the file CURRENT is missing",
+                     file_exists(join_path(folder, "data.mdb")) ? "it is an LMDB: use it without a conversion" : "");
   std::string why;
   if (!open_regular_file(current, why).ok()) throw file_error(ExitCode::kIo, current, "cannot read: " + why);
 }
@@ -32,7 +32,7 @@ Leveldb::Leveldb(const std::string& folder) : folder_(folder) {
   check_is_leveldb(folder);
   if (companion_path(kProgram).empty())
     throw file_error(ExitCode::kData, folder,
-                     "a LevelDB, and this program was built without LevelDB: there is no cortado-leveldb beside it",
+                     "a LevelDB, and this program was built without LevelDB: cortado-leveldb is missing",
                      "apt install libleveldb-dev, then cmake --preset release && cmake --build build");
   try {
     process_ = std::make_unique<HelperProcess>(kProgram, std::vector<std::string>{"read", folder});
@@ -43,10 +43,11 @@ Leveldb::Leveldb(const std::string& folder) : folder_(folder) {
 
 void Leveldb::fail(const std::string& what) const {
   throw file_error(ExitCode::kData, folder_, what,
-                   "copy the dataset again, or make an LMDB of the images it came from with `cortado convert`");
+                   "copy the dataset again, or create an LMDB from the original images by `cortado convert`");
 }
 
-/// The next `n` bytes, in parts: memory is taken for what is there, not for what is promised. False: there are fewer.
+/// Reads the next `n` bytes, in parts, so that memory is allocated only for existing data. Returns false if there are
+/// fewer.
 bool Leveldb::take(std::string& out, size_t n) {
   out.clear();
   while (out.size() < n) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reading a LevelDB, to convert it: what Caffe makes where no backend is named. The program `cortado-leveldb` beside
-// this one reads it by libleveldb, which never runs here: a damaged database may make it crash, and what comes back is
-// checked. Nothing is written to the folder, and no lock is taken.
+// Reads a LevelDB for conversion; Caffe creates these if no backend is named. The program `cortado-leveldb` in the same
+// folder reads it with libleveldb. libleveldb does not run in this process, because a damaged database may crash it,
+// and the output of the program is validated. Nothing is written to the folder, and no lock is taken.
 
 #include <memory>
 #include <string>
@@ -14,12 +14,12 @@ namespace cortado::data {
 
 class Leveldb {
  public:
-  /// Throws Error(kIo) where the folder's CURRENT cannot be read, Error(kData) where it is no LevelDB, is damaged, or
-  /// this build has no LevelDB.
+  /// Throws Error(kIo) if the folder's CURRENT cannot be read, Error(kData) if it is not a LevelDB, is damaged, or this
+  /// build has no LevelDB support.
   explicit Leveldb(const std::string& folder);
 
-  /// The next record by rising key; false behind the last. Views last until the next call. Throws Error(kData) naming
-  /// the folder.
+  /// Reads the next record in key order; returns false at the end. The views are valid until the next call. Throws
+  /// Error(kData) with the folder.
   bool next(std::string_view& key, std::string_view& value);
 
  private:

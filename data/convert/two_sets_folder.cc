@@ -37,7 +37,7 @@ bool holds_only(const std::filesystem::path& folder, const std::vector<std::stri
   return !error;
 }
 
-/// Surely two sets, or nothing: only these are ever removed.
+/// Whether the folder has only the two sets, or nothing; other folders are never removed.
 bool is_two_sets(const std::string& path) {
   bool ours = holds_only(path, {kTrainPart, kTestPart, kLabelsPart, kLabelMapPart});
   for (const char* part : {kTrainPart, kTestPart}) {
@@ -50,10 +50,10 @@ bool is_two_sets(const std::string& path) {
 void check_sets_target(const std::string& path, bool replace) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
-  if (!replace) fail_on_sets(path, "exists already", "choose another name, or say --force to replace it");
+  if (!replace) fail_on_sets(path, "exists already", "choose another name, or use --force to replace it");
   if (!is_two_sets(path))
-    fail_on_sets(path, std::string("holds other files than ") + kTrainPart + ", " + kTestPart + " and " + kLabelsPart +
-                           ", so it is not replaced");
+    fail_on_sets(path, std::string("contains other files than ") + kTrainPart + ", " + kTestPart + " and " +
+                           kLabelsPart + ", so it is not replaced");
 }
 
 void remove_sets(const std::string& path) {
@@ -72,8 +72,8 @@ TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) == 0) return;
-  fail_on_sets(path_, "cannot make the folder: " +
-                          (errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno)));
+  fail_on_sets(path_, "cannot create the folder: " +
+                          (errno == ENOENT ? "cannot find the folder " + folder_of(path_) : std::strerror(errno)));
 }
 
 TwoSetsFolder::~TwoSetsFolder() {
@@ -85,7 +85,7 @@ std::string TwoSetsFolder::part(const std::string& name) const { return join_pat
 
 void TwoSetsFolder::commit(const DatasetNames& names) {
   write_names(temporary_, names);
-  check_sets_target(path_, replace_);  // again: much time may have passed
+  check_sets_target(path_, replace_);  // repeated, because a lot of time may have passed
   put_folder_in_place(temporary_, path_, remove_sets);
   temporary_.clear();
 }

@@ -1,4 +1,4 @@
-// A database back as image files.
+// Exports a database as image files.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -20,7 +20,7 @@ namespace cortado::data {
 
 namespace {
 
-/// A name that is one file's or folder's, whatever it was made of, and no hidden one.
+/// A valid name of a single file or folder, not hidden, from any text.
 std::string safe_name(std::string_view name) {
   std::string safe;
   for (const char c : name.substr(0, 200)) safe += c == '/' || static_cast<unsigned char>(c) < 0x20 ? '_' : c;
@@ -39,9 +39,9 @@ std::string ending_of(std::string_view file) {
 }
 
 Image interleaved(const Sample& sample) {
-  if (sample.bytes == nullptr) throw SampleError("it holds floats, which no image file does");
+  if (sample.bytes == nullptr) throw SampleError("it contains floats, which image files cannot store");
   if (sample.channels != 1 && sample.channels != 3)
-    throw SampleError("it has " + std::to_string(sample.channels) + " channels, and images have 1 or 3");
+    throw SampleError("it has " + std::to_string(sample.channels) + " channels, but images have 1 or 3");
   Image image;
   image.resize(sample.channels, sample.height, sample.width);
   const size_t plane = size_t(sample.height) * size_t(sample.width), channels = size_t(sample.channels);
@@ -50,7 +50,8 @@ Image interleaved(const Sample& sample) {
   return image;
 }
 
-/// A folder for each label, no two the same: names may be, or differ in what a folder's name cannot hold.
+/// A unique folder for each label, because names may be equal, or differ only in characters that folder names cannot
+/// have.
 std::map<int32_t, std::string> folders_of(const std::vector<int32_t>& labels, const std::vector<std::string>& names) {
   std::map<int32_t, std::string> folders;
   std::set<std::string> taken;
@@ -63,7 +64,7 @@ std::map<int32_t, std::string> folders_of(const std::vector<int32_t>& labels, co
   return folders;
 }
 
-/// "00000012_3" of "00000012_ant/3.jpg" of the class "ant": neither the class nor the ending is said twice.
+/// "00000012_3" from "00000012_ant/3.jpg" of the class "ant": without repeating the class and the extension.
 std::string stem_of(std::string_view key, const std::string& class_name) {
   std::string name(key);
   if (const size_t at = name.find("_" + class_name + "/"); at != std::string::npos)
@@ -73,7 +74,7 @@ std::string stem_of(std::string_view key, const std::string& class_name) {
   return safe_name(name);
 }
 
-/// Paths of files, no two the same: keys may differ in what names may not hold.
+/// Unique paths of files, because keys may differ only in characters that names cannot have.
 class FreePaths {
  public:
   std::string take(const std::string& folder, const std::string& stem, const std::string& ending) {
@@ -85,10 +86,10 @@ class FreePaths {
 
  private:
   std::unordered_set<std::string> taken_;
-  std::unordered_map<std::string, int64_t> last_;  ///< number that was put behind a path's stem
+  std::unordered_map<std::string, int64_t> last_;  ///< the number that was appended to a path's stem
 };
 
-/// Unlike write_file_atomically() without a sync for each: the folder is not in place yet.
+/// Unlike write_file_atomically() without a sync for each file, because the folder is not renamed yet.
 void write_image(const std::string& path, const ImageFile& image) {
   std::ofstream file(path, std::ios::binary);
   file.write(image.content.data(), std::streamsize(image.content.size()));
@@ -110,8 +111,8 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   if (file_exists(target)) throw file_error(ExitCode::kIo, target, "exists already", "choose another name");
   const Records records(lmdb);
   if (records.annotated())
-    throw file_error(ExitCode::kData, lmdb, "its records have objects, and folders of classes do not hold boxes",
-                     "`cortado data cat` writes single images");
+    throw file_error(ExitCode::kData, lmdb, "its records have objects, but folders of classes cannot store boxes",
+                     "use `cortado data cat` to write single images");
   const std::vector<int32_t> labels = records.labels();
   const std::string names_file = names_file_of(lmdb, kLabelsPart);
   const std::vector<std::string> names = names_file.empty() ? std::vector<std::string>() : read_labels(names_file);
@@ -141,7 +142,7 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   } catch (const std::filesystem::filesystem_error& error) {
     std::error_code ignored;
     std::filesystem::remove_all(made, ignored);
-    throw file_error(ExitCode::kIo, target, "cannot make the folder: " + error.code().message());
+    throw file_error(ExitCode::kIo, target, "cannot create the folder: " + error.code().message());
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove_all(made, ignored);

@@ -21,18 +21,18 @@ using NewLabels = std::map<int32_t, int32_t>;
 
 constexpr int32_t kBackground = 0;
 
-/// The classes of one set by name. Throws Error(kData) where a name would be two of them.
+/// The classes of one set by name. Throws Error(kData) if two classes have the same name.
 LabelsOfNames labels_in(const std::string& file) {
   LabelsOfNames labels;
   int32_t label = 0;
   for (const std::string& name : read_labels(file))
     if (!labels.emplace(name, label++).second)
       throw file_error(ExitCode::kData, file, "two classes are called '" + printable(name) + "'",
-                       "give them different names: classes of one name become one");
+                       "use different names, because classes with the same name are merged");
   return labels;
 }
 
-/// Classes of one name become one: those of the first set keep their labels, others get the next that are free.
+/// Merges classes with the same name: those of the first set keep their labels, others get the next free ones.
 class CommonClasses {
  public:
   void add_labels(const std::string& file) {
@@ -42,7 +42,7 @@ class CommonClasses {
     for (const auto& [label, name] : names) added[label] = label_of(name, label);
   }
 
-  /// Label 0 is the background of each, whatever it is called.
+  /// Label 0 is the background of each set, regardless of its name.
   void add_map(const std::string& file) {
     NewLabels& added = news_.emplace_back();
     const caffe::LabelMap map = read_label_map(file);
@@ -70,12 +70,12 @@ class CommonClasses {
     return list;
   }
 
-  /// Throws Error(kData) for more classes than a label map may name.
+  /// Throws Error(kData) if there are more classes than a label map may have.
   std::string map_text() const {
     if (names_.size() > kMaxInLabelMap)
       throw Error(ExitCode::kData,
-                  "the datasets have " + std::to_string(names_.size()) + " classes together, and a label map names " +
-                      std::to_string(kMaxInLabelMap) + " at most",
+                  "the datasets have " + std::to_string(names_.size()) +
+                      " classes together, but the limit of a label map is " + std::to_string(kMaxInLabelMap),
                   "merge fewer of them");
     caffe::LabelMap map;
     for (const auto& [label, name] : names_) {
@@ -101,7 +101,7 @@ class CommonClasses {
   std::vector<NewLabels> news_;
 };
 
-/// Reads the names of each set. Throws Error(kData) where some have names and others have none.
+/// Reads the names of each set. Throws Error(kData) if some sets have names and others do not.
 CommonClasses common_classes(const std::vector<std::string>& lmdbs, bool annotated) {
   const char* const part = annotated ? kLabelMapPart : kLabelsPart;
   CommonClasses classes;
@@ -111,9 +111,10 @@ CommonClasses common_classes(const std::vector<std::string>& lmdbs, bool annotat
     annotated ? classes.add_map(file) : classes.add_labels(file);
   }
   if (classes.sets() != 0 && classes.sets() != lmdbs.size())
-    throw file_error(ExitCode::kData, lmdbs[0],
-                     "some of the datasets have names of classes and others have none, so labels cannot be compared",
-                     std::string("write the missing DATASET.") + part + (annotated ? "" : ", a name on each line"));
+    throw file_error(
+        ExitCode::kData, lmdbs[0],
+        "some of the datasets have names of classes and others do not, so labels cannot be compared",
+        std::string("write the missing DATASET.") + part + (annotated ? "" : ", with a name on each line"));
   return classes;
 }
 
@@ -125,7 +126,7 @@ bool have_objects(const std::vector<std::string>& lmdbs) {
       throw file_error(ExitCode::kData, lmdb,
                        std::string("its records have ") + (now ? "objects" : "no objects") + ", and those of " +
                            lmdbs[0] + (now ? " have none" : " have some"),
-                       "sets of one kind can be merged");
+                       "merge only sets of the same kind");
     annotated = now;
   }
   return annotated.value_or(false);
@@ -169,7 +170,7 @@ Merged merge_datasets(const std::vector<std::string>& lmdbs, const CurateOptions
     for (size_t i = 0; i < records.size(); ++i) {
       const Record record = records[i];
       const std::string key = renumbered(merged.written++, record.key);
-      records.label(i);  // what cannot be read is told now
+      records.label(i);  // reports unreadable records now
       try {
         writer.put(key, merged.relabelled ? std::string_view(relabelled = with_labels(record.value, classes.of_set(k)))
                                           : record.value);

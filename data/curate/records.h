@@ -10,19 +10,19 @@
 
 namespace cortado::data {
 
-/// All records of a database by number, in key order.
+/// All records of a database by index, in key order.
 class Records {
  public:
-  explicit Records(const std::string& lmdb);  ///< throws Error as Lmdb::open does
+  explicit Records(const std::string& lmdb);  ///< throws Error like Lmdb::open
 
   size_t size() const { return positions_.size(); }
   Record operator[](size_t i) const { return database_->record_at(positions_[i]); }
   const Lmdb& database() const { return *database_; }
-  /// The label of a record. Throws Error(kData) naming it where it is no Datum.
+  /// The label of a record. Throws Error(kData) with its key if it is not a Datum.
   int32_t label(size_t i) const;
-  /// The label of each. Throws as label() does.
+  /// The labels of all records. Throws like label().
   std::vector<int32_t> labels() const;
-  /// Whether records have objects, by the first one.
+  /// Whether records have objects, determined from the first one.
   bool annotated() const;
 
  private:
@@ -31,10 +31,10 @@ class Records {
   mutable std::vector<float> floats_;
 };
 
-/// What a key names beyond its number: "ant/3.jpg" of "00000012_ant/3.jpg", "" of "00000012".
+/// The part of a key after the number: "ant/3.jpg" of "00000012_ant/3.jpg", "" of "00000012".
 std::string_view name_in_key(std::string_view key);
 
-/// "00000012_ant/3.jpg": `number` and the name in another key.
+/// "00000012_ant/3.jpg": `number` and the name from another key.
 std::string renumbered(int64_t number, std::string_view key);
 
 }  // namespace cortado::data

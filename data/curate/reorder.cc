@@ -1,4 +1,4 @@
-// One database in another order, or as two.
+// Copies a database in another order, or splits it into two.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Numbers where classes have no names.
+/// Numbers if classes have no names.
 DatasetNames names_or_numbers(const Records& records, const std::vector<int32_t>& labels) {
   DatasetNames names = read_names(records.database().path());
   const auto [least, most] = std::minmax_element(labels.begin(), labels.end());
@@ -36,7 +36,7 @@ int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOpti
   LmdbWriter writer(options.output, options.force, read_names(lmdb));
   for (size_t i = 0; i < order.size(); ++i) {
     const Record record = records[order[i]];
-    records.label(order[i]);  // what cannot be read is told now
+    records.label(order[i]);  // reports unreadable records now
     writer.put(renumbered(int64_t(i), record.key), record.value);
     if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(order.size()));
   }
@@ -50,7 +50,7 @@ SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t s
   const std::vector<int32_t> labels = records.labels();
   const std::vector<bool> tests = choose_tests(labels, test_share, seed);
   if (std::find(tests.begin(), tests.end(), true) == tests.end())
-    throw file_error(ExitCode::kData, lmdb, "no class has two records, one to train and one to test with");
+    throw file_error(ExitCode::kData, lmdb, "no class has two records, one for training and one for testing");
   TwoSetsFolder folder(options.output, options.force);
   LmdbWriter train(folder.part(kTrainPart)), test(folder.part(kTestPart));
   for (size_t i = 0; i < records.size(); ++i) {

@@ -15,18 +15,18 @@ namespace cortado::data {
 
 namespace {
 
-/// Corners in pixels as parts of the sides.
+/// Converts corners from pixels to fractions of the sides.
 Box in_parts(double x0, double y0, double x1, double y1, ImageExtent extent) {
   for (const double v : {x0, y0, x1, y1}) {
     if (std::isnan(v)) throw SampleError("the corner of a box is not a number");
-    if (!is_near_enough(v)) throw SampleError("the corner of a box lies farther away than images may be large");
+    if (!is_near_enough(v)) throw SampleError("the corner of a box is beyond the maximum image size");
   }
   if (x0 > x1 || y0 > y1) throw SampleError("a box ends before it begins");
   const double h = double(extent.height), w = double(extent.width);
   return {float(x0 / w), float(y0 / h), float(x1 / w), float(y1 / h)};
 }
 
-/// What reading one object of a file throws, with its place before it.
+/// Prefixes the errors of reading one object with its place.
 template <typename Where, typename Read>
 void read_object_of(const Where& where, const Read& read) {
   try {
@@ -55,17 +55,16 @@ double number_in(const pugi::xml_node& parent, const char* name) {
 
 int64_t side_in(const pugi::xml_node& size, const char* name) {
   const double side = number_in(size, name);
-  if (!(side >= 1 && side <= 1e6)) throw SampleError("the image's " + std::string(name) + " is no size");
+  if (!(side >= 1 && side <= 1e6)) throw SampleError("the image's " + std::string(name) + " is not a valid size");
   return int64_t(side);
 }
 
 using Json = nlohmann::json;
 
-/// A number that is whole and fits, however it is written. Throws SampleError.
+/// An integer that fits, in any notation. Throws SampleError.
 int64_t integer_of(const Json& number) {
   const double value = number.get<double>();
-  if (!(std::abs(value) <= 9e15) || value != std::floor(value))
-    throw SampleError(number.dump() + " is no whole number");
+  if (!(std::abs(value) <= 9e15) || value != std::floor(value)) throw SampleError(number.dump() + " is not an integer");
   return int64_t(value);
 }
 
@@ -85,10 +84,10 @@ CocoSet coco_of(const Json& set) {
     const auto place = places.find(integer_of(given.at("image_id")));
     const auto category = made.categories.find(integer_of(given.at("category_id")));
     if (place == places.end() || category == made.categories.end())
-      throw SampleError("annotation " + given.at("id").dump() + " is of an image or a category that is not there");
+      throw SampleError("annotation " + given.at("id").dump() + " refers to an unknown image or category");
     Annotation& image = made.images[place->second];
     const auto box = given.at("bbox").get<std::vector<double>>();
-    if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox has not four numbers");
+    if (box.size() != 4) throw SampleError("annotation " + given.at("id").dump() + ": bbox must have four numbers");
     read_object_of([&] { return "annotation " + given.at("id").dump(); },
                    [&] {
                      image.objects.push_back({category->second,
@@ -125,7 +124,7 @@ Annotation parse_voc(std::string_view xml, const std::function<ImageExtent()>& i
   const pugi::xml_parse_result result = document.load_buffer(xml.data(), xml.size());
   if (!result) throw SampleError("not XML: " + std::string(result.description()));
   const pugi::xml_node root = document.child("annotation");
-  if (!root) throw SampleError("there is no <annotation>", "PASCAL VOC's form is wanted");
+  if (!root) throw SampleError("<annotation> is missing", "use PASCAL VOC's format");
   Annotation made{root.child_value("filename"), {}, {}};
   const pugi::xml_node size = root.child("size");
   made.extent = size ? ImageExtent{side_in(size, "height"), side_in(size, "width")} : image_extent();
@@ -155,7 +154,7 @@ CocoSet parse_coco(std::string_view json) {
   } catch (const JsonError& error) {
     throw SampleError(std::string("not JSON: ") + error.what());
   } catch (const Json::exception& error) {
-    throw SampleError(std::string("not COCO's form: ") + error.what());
+    throw SampleError(std::string("not COCO's format: ") + error.what());
   }
 }
 

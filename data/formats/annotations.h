@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that say where objects are in images.
+// Files with the positions of objects in images.
 
 #include <cstdint>
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace cortado::data {
 
-/// An object before its class has a number.
+/// An object whose class has no number yet.
 struct NamedObject {
   std::string name;
-  Box box;  ///< in parts of the image's sides
+  Box box;  ///< in fractions of the image's sides
   bool difficult = false;
 };
 
@@ -26,25 +26,26 @@ struct ImageExtent {
   bool operator==(const ImageExtent&) const = default;
 };
 
-/// One image's objects.
+/// The objects of one image.
 struct Annotation {
-  std::string file;  ///< of the image, where the annotation names it
+  std::string file;  ///< of the image, if the annotation names it
   ImageExtent extent;
   std::vector<NamedObject> objects;
 };
 
-/// PASCAL VOC's XML: size, and for each object name, bndbox and difficult. Corners are divided by the size as they are,
-/// as SSD's tools do. `image_extent` looks at the image; called only where there is no <size>. Throws SampleError.
+/// PASCAL VOC's XML: size, and for each object name, bndbox and difficult. Corners are divided by the size without an
+/// offset, as in SSD's tools. `image_extent` reads the image's size; it is called only without <size>. Throws
+/// SampleError.
 Annotation parse_voc(std::string_view xml, const std::function<ImageExtent()>& image_extent);
 
 /// Lines "LABEL XMIN YMIN XMAX YMAX" in pixels of an image of that size; the label is a name or a number. Throws
 /// SampleError.
 Annotation parse_box_lines(std::string_view text, ImageExtent extent);
 
-/// COCO's instances: all images of a set in their order, crowds marked as difficult. Throws SampleError.
+/// COCO's instances: all images of a set in order, crowds marked as difficult. Throws SampleError.
 struct CocoSet {
   std::vector<Annotation> images;
-  std::map<int64_t, std::string> categories;  ///< by COCO's numbers
+  std::map<int64_t, std::string> categories;  ///< by COCO's category ids
 };
 CocoSet parse_coco(std::string_view json);
 

@@ -1,4 +1,4 @@
-// Read by hand because protobuf would copy the image and allocate for every record.
+// Parsed by hand, because protobuf would copy the image and allocate memory for every record.
 
 #include "data/formats/datum.h"
 
@@ -61,7 +61,8 @@ Fields read_fields(std::string_view message, std::vector<float>& floats) {
         append_floats(reader.bytes(), floats);
         break;
       default:
-        if (tag >> 3 == 0 || tag >> 3 > 536870911) throw SampleError("not a Datum: it has a field of unknown kind");
+        if (tag >> 3 == 0 || tag >> 3 > 536870911)
+          throw SampleError("not a Datum: it has a field of unknown wire type");
         reader.skip(wire);
     }
   }
@@ -76,7 +77,7 @@ DatumView parse_datum(std::string_view message, std::vector<float>& floats) {
   DatumView datum;
   datum.label = fields.label;
   if (fields.encoded) {
-    if (fields.data.empty()) throw SampleError("the Datum says that it holds an image file, but it is empty");
+    if (fields.data.empty()) throw SampleError("the Datum is marked as an image file, but is empty");
     datum.encoded = fields.data;
     return datum;
   }
@@ -91,8 +92,8 @@ DatumView parse_datum(std::string_view message, std::vector<float>& floats) {
     datum.raw.floats = floats.data();
   const size_t there = fields.data.empty() ? floats.size() : fields.data.size();
   if (there != count)
-    throw SampleError("the Datum says that it is " + datum.raw.shape_str() + " (" + std::to_string(count) +
-                      " elements), but it holds " + std::to_string(there));
+    throw SampleError("the Datum has the shape " + datum.raw.shape_str() + " (" + std::to_string(count) +
+                      " elements), but contains " + std::to_string(there));
   return datum;
 }
 
@@ -128,7 +129,7 @@ void add_objects(std::string_view bytes, std::vector<Object>& objects) {
     for (const float v : {corners.x0, corners.y0, corners.x1, corners.y1})
       if (!is_near_enough(v))
         throw SampleError(std::isnan(v) ? "the box of an object is not a number"
-                                        : "the box of an object is larger than images may be");
+                                        : "the box of an object is beyond the maximum image size");
     objects.push_back({group.group_label(), one.instance_id(), corners, box.difficult()});
   }
 }
@@ -149,14 +150,14 @@ std::string_view parse_annotated_datum(std::string_view message, std::vector<Obj
       reader.skip(int(tag & 7));
   }
   if (datum.empty())
-    throw SampleError("not an AnnotatedDatum: there is no image in it",
-                      "AnnotatedData reads what 'cortado convert annoset' writes; records without boxes are for Data");
+    throw SampleError("not an AnnotatedDatum: it has no image",
+                      "use 'cortado convert annoset' to create it, or Data for records without boxes");
   return datum;
 }
 
 bool is_annotated(std::string_view value) {
   std::vector<Object> objects;
-  if (value.empty() || value[0] != char(1 << 3 | 2)) return false;  // a Datum begins with a number
+  if (value.empty() || value[0] != char(1 << 3 | 2)) return false;  // a Datum starts with a number
   try {
     parse_annotated_datum(value, objects);
   } catch (const SampleError&) {

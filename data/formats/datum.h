@@ -10,34 +10,34 @@
 
 namespace cortado::data {
 
-/// A parsed Datum: views of the serialized message, nothing copied. `raw` is set unless encoded.
+/// A parsed Datum: views of the serialized message, without copies. `raw` is set unless encoded.
 struct DatumView {
-  Sample raw;                ///< shape-checked: raw.count() elements are really there
-  std::string_view encoded;  ///< the image file inside, or empty
+  Sample raw;                ///< shape-checked: raw.count() elements exist
+  std::string_view encoded;  ///< the image file in it, or empty
   int32_t label = 0;
 };
 
-/// Parses a serialized caffe::Datum with bounded work and no allocation, apart from `floats`, which receives float_data
-/// (its capacity is reused). Unknown fields are skipped. Throws SampleError: not a Datum, sizes that lie, nothing in
-/// it.
+/// Parses a serialized caffe::Datum with bounded work and without allocations, except for `floats`, which receives
+/// float_data and whose capacity is reused. Unknown fields are skipped. Throws SampleError if it is not a Datum, has
+/// wrong sizes or is empty.
 DatumView parse_datum(std::string_view message, std::vector<float>& floats);
 
 /// A serialized Datum of `channels` x `height` x `width` bytes (planar).
 std::string make_datum(int channels, int height, int width, std::string_view bytes, int32_t label);
-/// A serialized Datum that holds an image file.
+/// A serialized Datum with an image file.
 std::string make_encoded_datum(std::string_view image_file, int32_t label);
 
-/// Takes a serialized caffe::AnnotatedDatum apart: gives the bytes of its Datum, a view, and its objects in their
-/// order. `objects` keeps its memory. Throws SampleError: not an AnnotatedDatum, no Datum, a box that is no number.
+/// Parses a serialized caffe::AnnotatedDatum: returns the bytes of its Datum, as a view, and its objects in order.
+/// Reuses the memory of `objects`. Throws SampleError if it is not an AnnotatedDatum, has no Datum, or a box has a NaN.
 std::string_view parse_annotated_datum(std::string_view message, std::vector<Object>& objects);
 
-/// Whether a record's value is an AnnotatedDatum, not a Datum.
+/// Whether a record's value is an AnnotatedDatum instead of a Datum.
 bool is_annotated(std::string_view value);
 
-/// The serialized Datum in a record's value: itself, or that of an AnnotatedDatum.
+/// The serialized Datum in a record's value: the value itself, or a part of an AnnotatedDatum.
 std::string_view datum_in(std::string_view value);
 
-/// A serialized AnnotatedDatum of a serialized Datum.
+/// Serializes an AnnotatedDatum around a serialized Datum.
 std::string make_annotated_datum(std::string_view datum, const std::vector<Object>& objects);
 
 }  // namespace cortado::data

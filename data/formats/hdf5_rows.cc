@@ -14,9 +14,9 @@ namespace cortado::data {
 
 namespace {
 
-// Each keeps its draws apart from others made with the same seed.
+// Each separates its draws from others with the same seed.
 constexpr uint64_t kFileKey = 0x4835464C45ull, kRowKey = 0x4835524F57ull, kCropKey = 0x483543524Full;
-constexpr double kMaxPacked = 1100;  // deflate cannot make less of its input than a 1032nd
+constexpr double kMaxPacked = 1100;  // the maximum compression ratio of deflate is 1032
 
 std::vector<uint32_t> permutation(uint64_t n, uint64_t key) {
   std::vector<uint32_t> order(n);
@@ -30,18 +30,18 @@ Hdf5Request request_for(const std::string& path, const std::vector<std::string>&
   return {.path = path, .names = names, .values = values, .most_growth = kMaxPacked, .code = ExitCode::kData};
 }
 
-/// Where each of `names` stands in what the reader gives; throws where rows do not fit together.
+/// The shapes of the reader's datasets in the order of `names`; throws if their rows do not match.
 std::vector<Shape> shapes_by_name(const Hdf5Reader& reader, const std::vector<std::string>& names) {
   std::vector<Shape> shapes(names.size());
   for (size_t i = 0; i < names.size(); ++i)
     for (const TensorEntry& entry : reader.entries())
       if (entry.name == names[i]) shapes[i] = entry.shape;
   for (size_t i = 0; i < names.size(); ++i) {
-    if (shapes[i].axes() == 0) reader.fail("dataset '" + names[i] + "' has no axes, so it has no rows");
+    if (shapes[i].axes() == 0) reader.fail("dataset '" + names[i] + "' is a scalar, so it has no rows");
     if (shapes[i][0] != shapes[0][0])
       reader.fail("dataset '" + names[i] + "' has " + std::to_string(shapes[i][0]) + " rows, '" + names[0] + "' has " +
                       std::to_string(shapes[0][0]),
-                  "every dataset that is a top has one row for each sample");
+                  "use datasets with one row for each sample");
   }
   if (shapes[0][0] > int64_t(UINT32_MAX)) reader.fail("more than 4294967295 rows", "write several files");
   return shapes;
@@ -56,7 +56,7 @@ std::string without_blanks(const std::string& text) {
 
 std::vector<std::string> read_path_list(const std::string& path) {
   const std::string content = read_file(path, 64 << 20);
-  const std::string hint = "it is a text file with one path on each line";
+  const std::string hint = "use a text file with one path on each line";
   if (content.find('\0') != std::string::npos)
     throw file_error(ExitCode::kData, path, "this is not a list of files", hint);
   std::vector<std::string> paths;
@@ -70,7 +70,7 @@ std::vector<std::string> read_path_list(const std::string& path) {
     std::istringstream parts(line);
     for (std::string part; parts >> part;) paths.push_back(part);
   }
-  if (paths.empty()) throw file_error(ExitCode::kData, path, "no file is listed in it", hint);
+  if (paths.empty()) throw file_error(ExitCode::kData, path, "the list is empty", hint);
   return paths;
 }
 
@@ -82,14 +82,14 @@ Hdf5Rows::Hdf5Rows(Hdf5RowsOptions options)
 
 size_t Hdf5Rows::file_at(uint64_t place) const { return file_order_.empty() ? place : file_order_[place]; }
 
-/// What next() gives of such a row. `first`: that of the first dataset.
+/// The shape of such a row in next(). `first`: the shape of the first dataset's row.
 Shape Hdf5Rows::cropped(const Shape& row, const Shape& first, const std::string& name, const std::string& path) const {
   const std::array<int64_t, 3>& crop = options_.crop;
   const auto fail = [&](const std::string& what) {
     throw file_error(ExitCode::kData, path, "a row of dataset '" + name + "' is " + row.str() + what,
-                     "volumes are C x L x H x W, and all datasets have the same L x H x W");
+                     "use volumes of C x L x H x W with the same L x H x W in all datasets");
   };
-  if (row.axes() != 4) fail(", which is no volume to take a part of");
+  if (row.axes() != 4) fail(", which is not a volume that can be cropped");
   for (int axis = 1; axis < 4; ++axis) {
     if (row[axis] < crop[size_t(axis) - 1])
       fail(", smaller than the crop of " + Shape{crop[0], crop[1], crop[2]}.str());
@@ -111,7 +111,7 @@ void Hdf5Rows::take_shapes(const std::vector<Shape>& shapes, const std::string& 
     if (rows[i] != row_shapes_[i])
       throw file_error(ExitCode::kData, path,
                        "a row of dataset '" + options_.names[i] + "' is " + rows[i].str() + ", where it is " +
-                           row_shapes_[i].str() + " in the file before");
+                           row_shapes_[i].str() + " in the previous file");
 }
 
 uint64_t Hdf5Rows::rows_of(size_t file) {
@@ -140,12 +140,12 @@ void Hdf5Rows::load(size_t file) {
   loaded_ = int64_t(file);
 }
 
-/// Makes the file at place_ the loaded one and row_ one of its rows, passing over files without rows.
+/// Loads the file at place_ and makes row_ valid, skipping files without rows.
 void Hdf5Rows::begin_file() {
   for (size_t empty = 0; !begun_; ++empty) {
     const size_t file = file_at(place_);
     if (loaded_ < 0 || files_[size_t(loaded_)] != files_[file]) load(file);
-    rows_[file] = rows_[size_t(loaded_)];  // a list may name a file twice
+    rows_[file] = rows_[size_t(loaded_)];  // a list may contain a file twice
     const uint64_t rows = uint64_t(rows_[file]);
     if (row_ < rows) {
       row_order_.clear();

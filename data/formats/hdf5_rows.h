@@ -1,9 +1,9 @@
 #pragma once
 
-// Rows of HDF5 files, one after the other: of every file's datasets, which have a row each for every sample. One file
-// at a time lies in memory, wholly. Where rows are shuffled, the order of the files and that of the rows in each are
-// new every epoch, and functions of (seed, epoch, file) alone: so a position says everything. Of volumes a part may be
-// taken, at the same place of all datasets; then files may have volumes of several sizes.
+// Reads rows of HDF5 files sequentially: rows of the datasets of every file, one row per sample. One file at a time is
+// in memory as a whole. With shuffling, the order of files and the order of the rows in each file change every epoch.
+// They depend on (seed, epoch, file) only, so a position is the whole state. Volumes can be cropped at the same place
+// in all datasets; files may then have volumes of different sizes.
 
 #include <array>
 #include <cstdint>
@@ -15,17 +15,17 @@
 namespace cortado::data {
 
 struct Hdf5RowsOptions {
-  std::string source;              ///< a text file: one path a line, relative to the working folder
+  std::string source;              ///< a text file: one path per line, relative to the working folder
   std::vector<std::string> names;  ///< of the datasets
   bool shuffle = false;
   uint64_t seed = 1;
-  std::array<int64_t, 3> crop{};  ///< of volumes, C x L x H x W, a part of this size is taken; 0: all of it
-  bool random_crop = false;       ///< anywhere, by (seed, position); else in the middle
+  std::array<int64_t, 3> crop{};  ///< size of the crop of volumes, C x L x H x W; 0: no crop
+  bool random_crop = false;       ///< at a random place, by (seed, position); otherwise in the centre
 };
 
 class Hdf5Rows {
  public:
-  /// Reads the list and the first file, whose shapes the others must have, unless a part is taken. Throws
+  /// Reads the list and the first file. The other files must have the same shapes, unless there is a crop. Throws
   /// Error(kData/kIo).
   explicit Hdf5Rows(Hdf5RowsOptions options);
 
@@ -34,10 +34,9 @@ class Hdf5Rows {
   /// Copies the next row of each dataset to rows[i], row_shape(i).count() floats.
   void next(const std::vector<float*>& rows);
 
-  /// Rows given so far, over all epochs.
+  /// Number of rows read so far, over all epochs.
   uint64_t position() const { return position_; }
-  /// The next row is this one. Anywhere but at the beginning that takes the number of rows of all files: each is looked
-  /// into.
+  /// Sets the next row. For a position other than 0, this opens every file to read its number of rows.
   void seek(uint64_t position);
 
  private:
@@ -53,18 +52,18 @@ class Hdf5Rows {
 
   Hdf5RowsOptions options_;
   std::vector<std::string> files_;
-  std::vector<int64_t> rows_;               ///< of each file, -1: not known yet
-  std::vector<Shape> row_shapes_;           ///< of each dataset
-  std::vector<Shape> whole_shapes_;         ///< the same in the file that is loaded, before a part is taken
-  std::vector<std::vector<float>> values_;  ///< of each dataset, in the file that is loaded
+  std::vector<int64_t> rows_;               ///< per file; -1: unknown
+  std::vector<Shape> row_shapes_;           ///< per dataset
+  std::vector<Shape> whole_shapes_;         ///< per dataset in the loaded file, before cropping
+  std::vector<std::vector<float>> values_;  ///< per dataset in the loaded file
   int64_t loaded_ = -1;
   uint64_t position_ = 0, epoch_ = 0, place_ = 0, row_ = 0;  ///< place_: of the file in the epoch's order
-  std::vector<uint32_t> file_order_, row_order_;             ///< of the epoch, of the loaded file; empty: as they lie
-  bool begun_ = false;                                       ///< the file at place_ is loaded and row_order_ is its own
+  std::vector<uint32_t> file_order_, row_order_;             ///< of the epoch, of the loaded file; empty: stored order
+  bool begun_ = false;                                       ///< the file at place_ is loaded, with its row_order_
 };
 
-/// The paths in a list: one a line, without blanks around them. As Caffe takes every blank for the end of a path, a
-/// line that is no file's name is taken apart. Throws Error(kData) where there are none, Error(kIo).
+/// The paths in a list: one per line, trimmed. Caffe ends a path at any blank, so a line that is not the name of a file
+/// is split at blanks. Throws Error(kData) if there are none, Error(kIo).
 std::vector<std::string> read_path_list(const std::string& path);
 
 }  // namespace cortado::data

@@ -12,7 +12,7 @@ namespace cortado::data {
 std::vector<std::string> read_labels(const std::string& path) {
   const std::string content = read_file_or_pipe(path, 64 << 20);
   const auto fail = [&](const std::string& what) {
-    throw file_error(ExitCode::kData, path, what, "a label file has the name of one class on each line");
+    throw file_error(ExitCode::kData, path, what, "use a file with the name of one class on each line");
   };
   if (content.find('\0') != std::string::npos) fail("this is not a text file");
   const std::string_view text = without_bom(content);
@@ -24,7 +24,7 @@ std::vector<std::string> read_labels(const std::string& path) {
     begin = end + 1;
   }
   while (!names.empty() && names.back().empty()) names.pop_back();
-  if (names.empty()) fail("there are no labels in it");
+  if (names.empty()) fail("it has no labels");
   return names;
 }
 
@@ -32,10 +32,8 @@ std::string labels_text(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {
     if (name.empty() || name.back() == '\r' || name.find_first_of(std::string_view("\n\0", 2)) != std::string::npos)
-      throw Error(
-          ExitCode::kData,
-          "the class name '" + printable(name) + "' cannot stand on a line of its own, as files of names want it",
-          "rename the class: names are not empty and have no line breaks");
+      throw Error(ExitCode::kData, "the class name '" + printable(name) + "' cannot be a line of a file",
+                  "rename the class: use a name that is not empty and has no line breaks");
     text += name + "\n";
   }
   return text;
@@ -48,7 +46,7 @@ caffe::LabelMap read_label_map(const std::string& path) {
   std::set<int32_t> labels;
   for (const caffe::LabelMapItem& item : map.item()) {
     if (!names.insert(item.name()).second)
-      throw file_error(ExitCode::kData, path, "two classes are called '" + printable(item.name()) + "'");
+      throw file_error(ExitCode::kData, path, "two classes have the name '" + printable(item.name()) + "'");
     if (!labels.insert(item.label()).second)
       throw file_error(ExitCode::kData, path, "two classes have the label " + std::to_string(item.label()));
   }

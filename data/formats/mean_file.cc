@@ -53,8 +53,7 @@ std::shared_ptr<const MeanImage> read_mean_file(const std::string& path) {
   bool sane = dims.size() == 3 && there > 0;
   for (const int64_t dim : dims) sane = sane && dim > 0 && dim <= there;
   if (!sane || checked_mul(checked_mul(dims[0], dims[1]), dims[2]) != there)
-    fail_on_mean_file(path,
-                      "its shape is " + Shape(dims).str() + ", and it holds " + std::to_string(there) + " elements",
+    fail_on_mean_file(path, "its shape is " + Shape(dims).str() + ", but it has " + std::to_string(there) + " elements",
                       kMeanFileHint);
   auto mean = std::make_shared<MeanImage>();
   mean->path = path;

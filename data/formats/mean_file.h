@@ -14,8 +14,9 @@ struct MeanImage {
   std::vector<float> values;
 };
 
-/// Reads a mean: a .binaryproto (BlobProto with shape or the four old fields; float or double data) or a .npy array of
-/// three extents, channels first, or four, the first of which is 1. Throws Error(kIo) or Error(kData) naming the file.
+/// Reads a mean: a .binaryproto (BlobProto with shape or the four old fields; float or double data), or a .npy array
+/// with three dimensions, channels first, or four, of which the first is 1. Throws Error(kIo) or Error(kData) with the
+/// file.
 std::shared_ptr<const MeanImage> read_mean_file(const std::string& path);
 
 }  // namespace cortado::data

@@ -5,13 +5,13 @@
 
 namespace cortado::data {
 
-/// The text without the byte order mark that some editors and spreadsheets put first.
+/// The text without a byte order mark, which some editors and spreadsheets write.
 inline std::string_view without_bom(std::string_view text) {
   constexpr std::string_view kMark = "\xEF\xBB\xBF";
   return text.starts_with(kMark) ? text.substr(kMark.size()) : text;
 }
 
-/// What a file holds, fit for a message: its beginning, without control characters.
+/// The beginning of the bytes without control characters, for messages.
 inline std::string printable(std::string_view bytes) {
   std::string text(bytes.substr(0, 200));
   for (char& c : text)

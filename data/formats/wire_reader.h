@@ -1,7 +1,7 @@
 #pragma once
 
-// The wire format of protocol buffers, as much of it as records need: a message is a run of (tag, value), a tag is
-// field * 8 + wire type.
+// The subset of the protocol buffers wire format that records need: a message is a sequence of (tag, value), and a tag
+// is field * 8 + wire type.
 
 #include <cstdint>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace cortado::data {
 
 enum Wire { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
-/// Takes values off the front of a message. Throws SampleError where the message ends too early.
+/// Reads values from the front of a message. Throws SampleError if the message is truncated.
 class WireReader {
  public:
   explicit WireReader(std::string_view rest) : rest_(rest) {}
@@ -25,13 +25,13 @@ class WireReader {
       value |= uint64_t(byte & 0x7F) << shift;
       if (byte < 0x80) return value;
     }
-    throw SampleError("not a Datum: a number has no end");
+    throw SampleError("not a Datum: a varint is too long");
   }
 
   std::string_view bytes() { return take(varint()); }
 
   std::string_view take(uint64_t n) {
-    if (n > rest_.size()) throw SampleError("not a Datum, or a part of one: it ends too early");
+    if (n > rest_.size()) throw SampleError("not a Datum, or truncated");
     const std::string_view taken = rest_.substr(0, n);
     rest_.remove_prefix(n);
     return taken;
@@ -47,7 +47,7 @@ class WireReader {
     else if (wire == kFixed32)
       take(4);
     else
-      throw SampleError("not a Datum: it has a field of unknown kind");
+      throw SampleError("not a Datum: it has a field of unknown wire type");
   }
 
  private:

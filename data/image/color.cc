@@ -4,7 +4,7 @@ namespace cortado::data {
 
 namespace {
 
-/// In 14-bit fixed point, as OpenCV rounds it.
+/// In 14-bit fixed point, with OpenCV's rounding.
 uint8_t gray_of(const uint8_t* bgr) { return uint8_t((bgr[0] * 1868 + bgr[1] * 9617 + bgr[2] * 4899 + 8192) >> 14); }
 
 void to_gray(Image& image) {
@@ -16,7 +16,7 @@ void to_gray(Image& image) {
 void gray_to_color(Image& image) {
   const size_t n = size_t(image.height) * size_t(image.width);
   image.resize(3, image.height, image.width);
-  for (size_t i = n; i-- > 0;) {  // backwards: what is still to be read lies before what is written
+  for (size_t i = n; i-- > 0;) {  // backwards, because unread pixels are before the written ones
     const uint8_t value = image.pixels[i];
     for (size_t c = 0; c < 3; ++c) image.pixels[3 * i + c] = value;
   }
@@ -45,7 +45,7 @@ void cmyk_to_bgr(Image& image, bool inverted) {
   const int flip = inverted ? 0 : 255;
   for (size_t i = 0; i < n; ++i) {
     const uint8_t* ink = &image.pixels[4 * i];
-    const int c = ink[0] ^ flip, m = ink[1] ^ flip, y = ink[2] ^ flip, k = ink[3] ^ flip;  // light left by each ink
+    const int c = ink[0] ^ flip, m = ink[1] ^ flip, y = ink[2] ^ flip, k = ink[3] ^ flip;  // light after each ink
     uint8_t* bgr = &image.pixels[3 * i];
     bgr[0] = uint8_t((y * k + 127) / 255);
     bgr[1] = uint8_t((m * k + 127) / 255);

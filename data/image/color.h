@@ -4,11 +4,11 @@
 
 namespace cortado::data {
 
-/// Makes the image what `mode` asks for, in place: one channel repeated three times, or three (or four, the last of
-/// which is alpha) weighed into one as 0.114 B + 0.587 G + 0.299 R.
+/// Converts the image to `mode` in place: repeats one channel three times, or combines three (or four, the last being
+/// alpha) into one as 0.114 B + 0.587 G + 0.299 R.
 void convert_color(Image& image, ColorMode mode);
 
-/// Four channels of ink to blue, green, red. Adobe's files store ink inverted.
+/// Converts four channels of CMYK ink to blue, green, red. Adobe's files store inverted ink.
 void cmyk_to_bgr(Image& image, bool inverted);
 
 }  // namespace cortado::data

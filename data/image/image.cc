@@ -13,7 +13,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Reads "P5"/"P6", width, height and the largest value, with comments between, up to the first pixel.
+/// Reads "P5"/"P6", width, height and the maximum value, with comments in between, up to the first pixel.
 class PnmHeader {
  public:
   explicit PnmHeader(std::string_view file) : rest_(file) {
@@ -22,7 +22,7 @@ class PnmHeader {
     width = number();
     height = number();
     most = number();
-    if (rest_.empty() || most != 255) throw SampleError("the PNM's largest value is not 255");
+    if (rest_.empty() || most != 255) throw SampleError("the PNM's maximum value is not 255");
     rest_.remove_prefix(1);
     if (width < 1 || height < 1 || int64_t(width) * height > kMaxPixels)
       throw SampleError("the PNM is " + std::to_string(height) + "x" + std::to_string(width));
@@ -52,10 +52,10 @@ bool is_pnm(std::string_view file) { return file.size() > 2 && file[0] == 'P' &&
 void decode_pnm(std::string_view file, ColorMode mode, Image& out) {
   const PnmHeader header(file);
   if (int64_t(header.pixels().size()) < int64_t(header.channels) * header.height * header.width)
-    throw SampleError("the PNM is cut off");
+    throw SampleError("the PNM is truncated");
   out.resize(header.channels, header.height, header.width);
   const auto* in = reinterpret_cast<const uint8_t*>(header.pixels().data());
-  for (size_t i = 0; i < out.pixels.size(); ++i)  // red and blue change places
+  for (size_t i = 0; i < out.pixels.size(); ++i)  // swap red and blue
     out.pixels[i] = in[header.channels == 3 ? i + 2 - 2 * (i % 3) : i];
   convert_color(out, mode);
 }

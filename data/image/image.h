@@ -11,7 +11,7 @@
 
 namespace cortado::data {
 
-/// A decoded image: height x width x channels bytes, blue-green-red where there are three.
+/// A decoded image: height x width x channels bytes, blue-green-red if there are three.
 struct Image {
   int channels = 0, height = 0, width = 0;
   std::vector<uint8_t> pixels;
@@ -20,14 +20,15 @@ struct Image {
   Sample sample() const { return {channels, height, width, pixels.data(), nullptr, true}; }
 };
 
-constexpr int64_t kMaxPixels = 89'000'000;  ///< of one image, known from its header before memory is taken
-/// Of one image's file, known before memory is taken: enough for kMaxPixels of 16 bits in three channels.
+constexpr int64_t kMaxPixels = 89'000'000;  ///< of one image; checked in its header before memory is allocated
+/// Of one image file, checked before memory is allocated: enough for kMaxPixels with three channels of 16 bits.
 constexpr int64_t kMaxImageFileBytes = int64_t(512) << 20;
-constexpr const char* kImageFileTooLarge = "it is larger than 512 MiB, and image files may have no more";
+constexpr const char* kImageFileTooLarge = "it is larger than 512 MiB, the limit for image files";
 
-/// Decodes image files in memory: JPEG by libjpeg, PNG by libpng, PNM (P5, P6) by itself, all else by OpenCV, a module
-/// of its own (libcortado_opencv.so beside the program) loaded when the first such file is met. Keeps its buffers: one
-/// per thread. Warnings that mean lost data (a cut-off JPEG) are errors. Images are turned as they are shown, by EXIF.
+/// Decodes image files in memory: JPEG by libjpeg, PNG by libpng, PNM (P5, P6) by its own code. Other formats use
+/// OpenCV in a separate module (libcortado_opencv.so next to the program), which is loaded with the first such file.
+/// Reuses its buffers; create one per thread. Warnings that mean lost data (a truncated JPEG) are errors. EXIF
+/// orientation is applied.
 class ImageDecoder {
  public:
   ImageDecoder();
@@ -35,13 +36,13 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  /// Throws SampleError; `out` is then of no use, the decoder is.
+  /// Throws SampleError; the content of `out` is then unspecified, but the decoder remains usable.
   void decode(std::string_view file, ColorMode mode, Image& out);
 
-  /// The same in two steps, for those who want a part. open() tells what decode() would give, without elements; then
-  /// read(), while the file is still there, decodes at least the window, bit for bit as decode() would, or (where it
-  /// is to be brought to at most half its size) a JPEG at 1/2, 1/4 or 1/8 of its scale. What lies below the window of a
-  /// JPEG that is not cut off is not looked at, so damage there is not found. Both throw SampleError.
+  /// The same in two steps, to decode only a part. open() returns the result of decode() without elements. Then read()
+  /// decodes at least the window, while `file` is still valid, with the same bits as decode(). If the window is to be
+  /// resized to at most half its size, a JPEG may be decoded at 1/2, 1/4 or 1/8 of its scale. The rows below the window
+  /// of a JPEG that is not truncated are not decoded, so damage there is not detected. Both throw SampleError.
   Sample open(std::string_view file, ColorMode mode);
   SamplePart read(const SourceWindow& window, const PixelPlace& place);
 
@@ -50,18 +51,19 @@ class ImageDecoder {
   Jpeg& jpeg();
 
   std::unique_ptr<Jpeg> jpeg_;
-  Image whole_;              ///< what open() decoded, where only all of an image can be had
-  Image stored_;             ///< what decode() has to turn
-  bool reads_jpeg_ = false;  ///< what open() opened is the JPEG decoder's
+  Image whole_;              ///< the image from open(), if it had to be decoded as a whole
+  Image stored_;             ///< the image before decode() rotates it
+  bool reads_jpeg_ = false;  ///< open() opened a file of the JPEG decoder
 };
 
 /// Reads and decodes an image file. Throws Error(kIo) if it cannot be read, SampleError if not decoded.
 Image read_image(const std::string& path, ColorMode mode = ColorMode::kColor);
 
-/// Bilinear, half-pixel centres, edges clamped, as cv::resize INTER_LINEAR (to one grey level). `out` is another image.
+/// Bilinear, half-pixel centres, edges clamped, like cv::resize INTER_LINEAR (to one grey level). `out` must be another
+/// image.
 void resize_bilinear(const Image& image, int height, int width, Image& out);
 
-/// Image to file content. `type` is "jpg"/"jpeg" (quality 95), or another that OpenCV knows ("png"). Throws
+/// Encodes an image as a file. `type` is "jpg"/"jpeg" (quality 95), or another one that OpenCV supports ("png"). Throws
 /// SampleError.
 std::string encode_image(const Image& image, const std::string& type);
 

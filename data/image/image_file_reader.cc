@@ -14,7 +14,7 @@ namespace {
 
 [[noreturn]] void fail_to_read(const std::string& why) {
   throw SampleError("cannot read the file: " + why,
-                    "paths are taken from the folder the program runs in; root_folder is put before them as it is");
+                    "use paths relative to the working folder; root_folder is prepended to them as a string");
 }
 
 }  // namespace

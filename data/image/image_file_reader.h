@@ -6,10 +6,10 @@
 
 namespace cortado::data {
 
-/// Reads image files whole, into memory that is kept from one to the next.
+/// Reads whole image files and reuses its memory for the next one.
 class ImageFileReader {
  public:
-  /// The content of the file, until the next call. Throws SampleError with the system's reason.
+  /// The content of the file, valid until the next call. Throws SampleError with the system's error message.
   std::string_view read(const std::string& path);
 
  private:

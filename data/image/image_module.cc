@@ -10,7 +10,7 @@ namespace cortado::data {
 namespace {
 
 CompanionLibrary load_library() {
-  // OpenCV reads its limit on the size of images when it is loaded; it is 2^30 pixels otherwise.
+  // OpenCV reads its limit for image sizes when it is loaded; the default is 2^30 pixels.
   ::setenv("OPENCV_IO_MAX_IMAGE_PIXELS", std::to_string(kMaxPixels).c_str(), 0);
   return CompanionLibrary("libcortado_opencv.so");
 }
@@ -31,7 +31,7 @@ const Module& loaded_module() {
   if (!module.library.why_not().empty())
     throw SampleError("neither JPEG nor PNG nor PNM, and OpenCV, which reads other formats, cannot be loaded: " +
                           module.library.why_not(),
-                      "install libopencv-dev and build again, or turn the images into JPEG");
+                      "install libopencv-dev and build again, or convert the images to JPEG");
   return module;
 }
 

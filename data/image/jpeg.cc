@@ -1,5 +1,5 @@
-// Whole JPEGs. Two things a file can do to us are bounded: its size (checked from the header) and its scans (each
-// progressive scan costs a pass over the image).
+// Decoding of whole JPEGs. Two costs of malicious files are limited: the size (from the header), and the number of
+// scans, because each progressive scan is a pass over the image.
 #include "data/image/jpeg.h"
 
 #include "data/image/color.h"
@@ -35,7 +35,7 @@ bool is_jpeg(std::string_view file) { return file.substr(0, 3) == "\xFF\xD8\xFF"
 
 bool ImageDecoder::Jpeg::State::header(std::string_view file, ColorMode mode) {
   if (setjmp(trap.jump)) return false;
-  jpeg_abort_decompress(&info);  // of a file that was opened and not read
+  jpeg_abort_decompress(&info);  // for a file that was opened but not read
   jpeg_mem_src(&info, reinterpret_cast<const unsigned char*>(file.data()), static_cast<unsigned long>(file.size()));
   jpeg_read_header(&info, TRUE);
   info.out_color_space = output_space(info, mode);

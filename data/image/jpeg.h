@@ -9,14 +9,15 @@ namespace cortado::data {
 
 bool is_jpeg(std::string_view file);
 
-/// libjpeg's decompressor, kept between images.
+/// libjpeg's decompressor, reused for all images.
 struct ImageDecoder::Jpeg {
   Jpeg();
   ~Jpeg();
 
   void decode(std::string_view file, ColorMode mode, Image& out);  ///< throws SampleError
 
-  /// As ImageDecoder's. False: decode() has to read it whole, as it is of a rare kind or does not end as it should.
+  /// See ImageDecoder::open(). Returns false if decode() has to read the whole image, because its format is rare or it
+  /// does not end correctly.
   bool open(std::string_view file, ColorMode mode, Sample& out);
   SamplePart read(const SourceWindow& window, const PixelPlace& place);
 
@@ -27,7 +28,7 @@ struct ImageDecoder::Jpeg {
   std::unique_ptr<State> state_;
 };
 
-/// An image of 1 or 3 channels to a JPEG file's content. Throws SampleError.
+/// Encodes an image of 1 or 3 channels as a JPEG file. Throws SampleError.
 std::string encode_jpeg(const Image& image, int quality);
 
 }  // namespace cortado::data

@@ -1,4 +1,4 @@
-// Images to JPEGs.
+// Encodes images as JPEG.
 #include "data/image/jpeg_state.h"
 
 namespace cortado::data {

@@ -1,8 +1,8 @@
-// A window of a JPEG without the rest of it. Every code in the file has to be read up to the window's last row, but
-// only the blocks that the window touches are transformed and coloured, and what comes after it is left out altogether.
-// To be bit for bit what the whole image holds there, columns are taken with a margin: chroma is interpolated from
-// neighbours. An image that is to become at most half as large is transformed at 1/2, 1/4 or 1/8 of its scale, which
-// are the scales that have fast code in libjpeg-turbo.
+// Decodes a window of a JPEG. All codes in the file up to the window's last row have to be read, but only blocks that
+// overlap the window are transformed and colour-converted. Nothing after the window is read. Columns are decoded with a
+// margin, because chroma is interpolated from neighbours and the result must be bit for bit that of the whole image. An
+// image that will be reduced to at most half its size is decoded at 1/2, 1/4 or 1/8 of its scale, for which
+// libjpeg-turbo has fast code.
 #include <algorithm>
 
 #include "data/image/jpeg_state.h"
@@ -11,9 +11,9 @@ namespace cortado::data {
 
 namespace {
 
-constexpr int kMargin = 4;  // columns: two chroma samples, where these are half as many
+constexpr int kMargin = 4;  // columns: two chroma samples at half resolution
 
-/// The smallest of 1, 2, 4 and 8 eighths at which the window is still as large as what becomes of it.
+/// The smallest of 1, 2, 4 and 8 eighths at which the window is at least as large as its result.
 int eighths_for(const SourceWindow& window) {
   int eighths = 8;
   while (eighths > 1 && window.height * (eighths / 2) >= 8 * window.out_height &&

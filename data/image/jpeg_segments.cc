@@ -8,7 +8,7 @@ bool JpegSegments::next() {
     at_ = 2;
   }
   if (code_ == kStartOfScan) return false;
-  while (byte_at(file_, at_) == 0xFF && byte_at(file_, at_ + 1) == 0xFF) ++at_;  // filling
+  while (byte_at(file_, at_) == 0xFF && byte_at(file_, at_ + 1) == 0xFF) ++at_;  // fill bytes
   if (at_ + 4 > file_.size() || byte_at(file_, at_) != 0xFF) return false;
   code_ = byte_at(file_, at_ + 1);
   const size_t length = size_t(word_at(file_, at_ + 2));

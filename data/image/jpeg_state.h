@@ -1,15 +1,15 @@
 #pragma once
 
-// libjpeg behind a trap, for jpeg*.cc alone. libjpeg reports errors by longjmp: no object with a destructor lives in a
-// frame that is jumped out of. libjpeg only warns when data is missing and paints the rest grey; such warnings are
-// errors here.
+// Error handling for libjpeg, for jpeg*.cc only. libjpeg reports errors by longjmp, so no object with a destructor may
+// be in a stack frame that is skipped. libjpeg only warns about missing data and fills the rest with grey; such
+// warnings are errors here.
 
 #include <csetjmp>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-// jerror.h numbers its codes by what jpeglib.h defines, so their order counts.
+// jerror.h defines its codes depending on jpeglib.h's macros, so the order of includes matters.
 // clang-format off
 #include <jpeglib.h>
 #include <jerror.h>
@@ -19,7 +19,7 @@
 
 namespace cortado::data {
 
-/// What both directions share: where to jump, and what to say.
+/// Common state of decompression and compression: the jump target and the message.
 struct JpegTrap {
   jpeg_error_mgr manager;
   std::jmp_buf jump;
@@ -43,7 +43,7 @@ struct JpegTrap {
       case JWRN_MUST_RESYNC:
         on_error(info);
       default:
-        break;  // odd, but nothing is lost
+        break;  // unusual, but no data is lost
     }
   }
 
@@ -58,21 +58,21 @@ struct JpegTrap {
   }
 };
 
-/// The decompressor. Its functions that call libjpeg return false when they were jumped out of.
+/// The decompressor. Functions that call libjpeg return false after an error.
 struct ImageDecoder::Jpeg::State {
   JpegTrap trap;
   jpeg_progress_mgr progress = {};
   jpeg_decompress_struct info = {};
-  bool ends_well = false;  ///< the file ends as a JPEG does, so it was not cut off
+  bool ends_well = false;  ///< the file ends with a JPEG's end marker, so it was not truncated
 
   bool header(std::string_view file, ColorMode mode);
   bool pixels(uint8_t* out, size_t row_bytes);
 
-  // A part: start, then rows.
-  bool start(int eighths);                        ///< decoding at eighths / 8 of the scale
-  bool choose_columns(int first, int last);       ///< at least these, of the scaled image
+  // For a part: start(), then rows().
+  bool start(int eighths);                        ///< decode at eighths / 8 of the scale
+  bool choose_columns(int first, int last);       ///< at least these, in the scaled image
   bool rows(int first, int count, uint8_t* out);  ///< of the chosen columns
-  int first_column = 0;                           ///< the first that is given
+  int first_column = 0;                           ///< the first one that rows() writes
 
   [[noreturn]] void fail() {
     jpeg_abort_decompress(&info);

@@ -1,6 +1,6 @@
-// EXIF is a TIFF without an image: "II*\0" or "MM\0*" tells the order of bytes, then where a directory begins, which
-// has entries of 12 bytes: tag, type, count, value. JPEG has it in an APP1 segment, PNG in an eXIf chunk, WebP in an
-// EXIF chunk.
+// EXIF is a TIFF without an image: "II*\0" or "MM\0*" determines the byte order. The offset of a directory follows,
+// with entries of 12 bytes: tag, type, count, value. JPEG stores it in an APP1 segment, PNG in an eXIf chunk, WebP in
+// an EXIF chunk.
 #include "data/image/orientation.h"
 
 #include <zlib.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kApp1 = 0xE1, kOrientationTag = 0x0112;
 constexpr std::string_view kExifHead("Exif\0\0", 6), kPngHead("\x89PNG\r\n\x1A\n", 8);
 
-/// Numbers of either order of bytes; 0 behind the end.
+/// Numbers in either byte order; 0 beyond the end.
 class TiffNumbers {
  public:
   TiffNumbers(std::string_view bytes, bool high_first) : bytes_(bytes), high_first_(high_first) {}
@@ -70,7 +70,7 @@ std::string_view exif_of_png(std::string_view file) {
   return {};
 }
 
-/// Chunks of type, length and content, which is filled up to an even length.
+/// Chunks of type, length and content, padded to an even length.
 std::string_view exif_of_webp(std::string_view file) {
   const TiffNumbers numbers(file, false);
   for (size_t at = 12, length; at + 8 <= file.size(); at += 8 + length + length % 2) {

@@ -6,12 +6,11 @@
 
 namespace cortado::data {
 
-/// How the stored image has to be turned to be shown, as its camera noted in EXIF: 1 (not at all) to 8. Looks into
-/// JPEG, PNG and WebP; OpenCV turns TIFF by itself. 1 where nothing is noted, or the block is damaged: it costs no
-/// image.
+/// The EXIF orientation of an image, 1 (upright) to 8. Reads JPEG, PNG and WebP; OpenCV itself rotates TIFF. Returns 1
+/// without EXIF data or with a damaged block, because that does not make the image unusable.
 int exif_orientation(std::string_view file);
 
-/// The image as it is shown. `out` is another image.
+/// Rotates or mirrors the image as its orientation requires. `out` must be another image.
 void turn_upright(const Image& stored, int orientation, Image& out);
 
 }  // namespace cortado::data

@@ -1,5 +1,5 @@
-// PNGs, written by libpng. Each row holds what differs from the row above (filter 2, "up"): fast, and what suits
-// pictures of flat colours. The compressor's options are all given, so the same pixels give the same bytes.
+// Writes PNGs by libpng. Each row contains the difference to the row above (filter 2, "up"), which is fast and suits
+// images with areas of one color. All compressor options are set explicitly, so the same pixels produce the same bytes.
 
 #include "data/image/png.h"
 
@@ -16,9 +16,10 @@ namespace cortado::data {
 
 namespace {
 
-constexpr size_t kChunkBytes = size_t(1) << 20;  // smaller ones cost 12 bytes each and tell nothing
+constexpr size_t kChunkBytes = size_t(1) << 20;  // smaller chunks cost 12 bytes each without a benefit
 
-/// libpng's writer. It reports errors by longjmp: no object with a destructor lives in a frame that is jumped out of.
+/// libpng's writer. libpng reports errors by longjmp, so no object with a destructor may be in a stack frame that is
+/// skipped.
 struct PngWriter {
   std::string file, message;
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
@@ -72,14 +73,14 @@ namespace {
 
 constexpr int kBaselineFrame = 0xC0, kHuffman = 0xC4, kLastFrame = 0xCF, kApp0 = 0xE0, kApp14 = 0xEE;
 
-/// What the segments before the scan say.
+/// Data from the segments before the scan.
 struct Headers {
   std::string_view frame, scan;
   bool jfif = false, adobe = false;
   int adobe_transform = 0;
 };
 
-/// Takes a segment's content into account; false for what makes a JPEG another kind.
+/// Updates `headers` by a segment; returns false if it makes the JPEG unsuitable.
 bool take(int code, std::string_view content, Headers& headers) {
   if (code == kBaselineFrame && headers.frame.empty())
     headers.frame = content;
@@ -94,7 +95,7 @@ bool take(int code, std::string_view content, Headers& headers) {
   return true;
 }
 
-/// All segments up to the first scan; false where they are damaged, or of another kind.
+/// Reads all segments up to the first scan; returns false if they are damaged or unsuitable.
 bool read_headers(std::string_view file, Headers& headers) {
   for (JpegSegments segments(file); segments.next();) {
     if (segments.code() == JpegSegments::kStartOfScan) {
@@ -116,7 +117,7 @@ bool is_common_frame(std::string_view frame) {
          byte_at(frame, 13) == 0x11;
 }
 
-/// By markers, or by the numbers that JFIF's components have; libjpeg believes them in this order.
+/// By markers, or by the component ids of JFIF; libjpeg uses them in this order.
 bool is_surely_ycc(const Headers& headers) {
   if (headers.adobe) return headers.adobe_transform == 1;
   if (headers.jfif) return true;

@@ -1,7 +1,7 @@
-// PNGs, read by libpng as OpenCV's imread() reads them, which Caffe trains on: palettes become colours, 16 bits lose
-// the lower 8, alpha is dropped where it is not asked for, grey is weighed by libpng, which heeds gAMA. A test holds it
-// to OpenCV. What libpng only warns of (a colour profile that it knows to be wrong) changes no pixel, and is not told:
-// it would be, once for each file and without its name, on stderr.
+// Reads PNGs by libpng in the same way as OpenCV's imread(), which Caffe trains on. Palettes become colours, 16-bit
+// samples lose the lower 8 bits, and alpha is dropped unless requested. libpng converts to grey and applies gAMA. A
+// test compares the results with OpenCV's. Warnings of libpng (such as an invalid colour profile) do not affect pixels
+// and are suppressed, because they would be printed to stderr for every file without its name.
 #include <png.h>
 
 #include <csetjmp>
@@ -14,11 +14,11 @@ namespace cortado::data {
 
 namespace {
 
-/// libpng's reader. It reports errors by longjmp: no object with a destructor lives in a frame that is jumped out of.
-/// Functions that call libpng return false when they were jumped out of.
+/// libpng's reader. libpng reports errors by longjmp, so no object with a destructor may be in a stack frame that is
+/// skipped. Functions that call libpng return false after an error.
 struct PngReader {
   std::string_view rest;
-  std::string message = "no memory for it";
+  std::string message = "not enough memory";
   std::vector<png_bytep> rows;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, on_error, on_warning);
   png_infop info = png == nullptr ? nullptr : png_create_info_struct(png);
@@ -37,7 +37,7 @@ struct PngReader {
 
   static void take(png_structp png, png_bytep to, size_t n) {
     std::string_view& rest = static_cast<PngReader*>(png_get_io_ptr(png))->rest;
-    if (n > rest.size()) png_error(png, "it is cut off");
+    if (n > rest.size()) png_error(png, "it is truncated");
     std::memcpy(to, rest.data(), n);
     rest.remove_prefix(n);
   }
@@ -49,7 +49,7 @@ struct PngReader {
     return true;
   }
 
-  /// Channels of the image as it is stored.
+  /// Number of channels of the stored image.
   int channels() const {
     const int type = png_get_color_type(png, info);
     if ((type & PNG_COLOR_MASK_ALPHA) != 0) return 4;
@@ -57,7 +57,7 @@ struct PngReader {
     return png_get_valid(png, info, PNG_INFO_tRNS) != 0 ? 4 : 3;
   }
 
-  /// Elements of 8 bits in so many channels, blue first.
+  /// Converts to 8-bit elements with this number of channels, blue first.
   bool convert_to(int channels) {
     if (setjmp(png_jmpbuf(png))) return false;
     const int type = png_get_color_type(png, info), bits = png_get_bit_depth(png, info);
@@ -110,7 +110,7 @@ void decode_png(std::string_view file, ColorMode mode, Image& out) {
   reader.require(reader.convert_to(channels));
   const size_t row_bytes = size_t(width) * size_t(channels);
   if (png_get_rowbytes(reader.png, reader.info) != row_bytes)
-    throw SampleError("the PNG cannot be decoded: it has another form than its header tells");
+    throw SampleError("the PNG cannot be decoded: its format differs from its header");
   out.resize(channels, int(height), int(width));
   for (int64_t y = 0; y < height; ++y) reader.rows.push_back(out.pixels.data() + size_t(y) * row_bytes);
   reader.require(reader.read_rows());

@@ -1,6 +1,6 @@
-// Bilinear: pixel i of the output lies at (i + 1/2) * in / out - 1/2 of the input, between two neighbours that are
-// clamped to the edge. Across first, two rows at a time, then down. No smoothing when shrinking, as cv::resize has
-// none.
+// Bilinear: pixel i of the output is at (i + 1/2) * in / out - 1/2 of the input, between two neighbours that are
+// clamped to the edge. Horizontally first, two rows at a time, then vertically. No smoothing when shrinking, like
+// cv::resize.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-/// Where an output coordinate falls: value = x[low] + (x[high] - x[low]) * weight.
+/// The position of an output coordinate: value = x[low] + (x[high] - x[low]) * weight.
 struct Tap {
   int low, high;
   float weight;
@@ -43,7 +43,7 @@ void resize_bilinear(const Image& image, int height, int width, Image& out) {
   const std::vector<Tap> columns = taps_for(image.width, width), rows = taps_for(image.height, height);
   const size_t in_row = size_t(image.width) * size_t(image.channels), out_row = size_t(width) * size_t(image.channels);
   std::vector<float> low(out_row), high(out_row);
-  int low_is = -1, high_is = -1;  // which input rows the two hold
+  int low_is = -1, high_is = -1;  // the input rows that the two contain
   for (int y = 0; y < height; ++y) {
     const Tap& tap = rows[size_t(y)];
     if (low_is != tap.low && high_is == tap.low) {

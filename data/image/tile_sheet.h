@@ -4,9 +4,9 @@
 
 namespace cortado::data {
 
-/// A picture of tiles of one size, in rows of `columns`, so many pixels from one another and from its edges.
+/// An image of equally sized tiles in rows of `columns`, with `gap` pixels between them and `edge` pixels around them.
 struct TileSheet {
-  int64_t height, width, count, columns, gap, edge;  ///< the first two are a tile's
+  int64_t height, width, count, columns, gap, edge;  ///< the first two are the size of a tile
   Image image;
 
   void resize(int64_t channels) {
@@ -15,7 +15,7 @@ struct TileSheet {
                  int(columns * (width + gap) - gap + 2 * edge));
   }
 
-  /// `level(c, y, x)` is a place's byte in the tile.
+  /// `level(c, y, x)` is the byte at a position of the tile.
   template <typename Level>
   void paint(int64_t tile, const Level& level) {
     const int64_t top = tile / columns * (height + gap) + edge, left = tile % columns * (width + gap) + edge;

@@ -8,21 +8,22 @@
 
 namespace cortado::data {
 
-/// What a dataset's classes are called, or with `objects` those of its objects, by label. Empty: there are no names.
-/// Throws Error where their file cannot be used.
+/// The names of a dataset's classes by label, or with `objects` those of its objects' classes; empty if it has none.
+/// Throws Error if the file of names is invalid.
 std::map<int32_t, std::string> class_names_of(const std::string& dataset, bool objects);
 
-/// "label 1 is 'bee' in a_lmdb and 'cat' in b_lmdb", of the first label that two datasets call differently; "": none,
-/// as far as both have names of their own.
+/// The first label that has different names in two datasets, as "label 1 is 'bee' in a_lmdb and 'cat' in b_lmdb". "" if
+/// there is none, or if one of them has no names of its own.
 std::string names_conflict(const std::string& one, const std::string& other);
 
-// What of an image tells whether it is another's double, or hardly an image at all.
+// Properties of images for finding duplicates and black images.
 
-/// 64 bits of the extents and all elements: images of equal pixels have equal digests, others all but surely not. The
-/// order of elements counts, so planar and interleaved samples are told apart.
+/// A 64-bit digest of the dimensions and all elements. Images with different pixels have different digests, except with
+/// negligible probability. The digest depends on the order of elements, so it differs for planar and interleaved
+/// samples.
 uint64_t pixel_digest(const Sample& sample);
 
-/// Whether nearly all of an image of bytes is black: its 99.9th percentile is below 16 of 255.
+/// Whether nearly all of a byte image is black: its 99.9th percentile is below 16 of 255.
 bool is_near_black(const Sample& sample);
 
 }  // namespace cortado::data

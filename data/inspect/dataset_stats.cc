@@ -14,15 +14,15 @@ namespace {
 
 constexpr size_t kMaxTold = 20, kMaxSizes = 1000;
 
-constexpr int kSeenSide = 256;  ///< images with twice this as their shorter side count as averages of blocks
+constexpr int kSeenSide = 256;  ///< images whose shorter side is at least twice this are averaged in blocks
 
 /// The values of one channel of an image.
 template <typename T>
 struct Plane {
   const T* x;
-  size_t height, width, step;  ///< step: from a pixel to the next one
+  size_t height, width, step;  ///< step: distance between pixels
 
-  /// The average of the block of `side` x `side` pixels that begins there.
+  /// The average of the block of `side` x `side` pixels at this position.
   double block(size_t row, size_t column, size_t side) const {
     double sum = 0;
     for (size_t y = row; y < row + side; ++y)
@@ -31,7 +31,7 @@ struct Plane {
   }
 };
 
-/// Means over images of each channel's mean value and mean square, for images of one number of channels.
+/// Means over images of each channel's mean and mean square, for images with the same number of channels.
 struct ChannelSums {
   std::vector<double> value, square;
   double images = 0;

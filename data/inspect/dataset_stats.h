@@ -10,54 +10,54 @@
 
 namespace cortado::data {
 
-/// What an LMDB of Datums or AnnotatedDatums holds.
+/// Statistics of an LMDB of Datums or AnnotatedDatums.
 struct DatasetStats {
   struct Broken {
     std::string key, reason;
   };
-  /// A length of each image. Single odd images move `least` and `most`, but not `typical`.
+  /// Distribution of one dimension of the images. Outliers change `least` and `most`, but not `typical`.
   struct Lengths {
-    std::map<int64_t, int64_t> counts;  ///< images by length
+    std::map<int64_t, int64_t> counts;  ///< number of images by length
 
     int64_t least() const { return counts.empty() ? 0 : counts.begin()->first; }
     int64_t most() const { return counts.empty() ? 0 : counts.rbegin()->first; }
     int64_t median() const { return quantile(0.5); }
-    /// What three quarters of the images reach.
+    /// The length that three quarters of the images have at least.
     int64_t typical() const { return quantile(0.25); }
-    /// The length that a share of `share` of the images is below or at; 0 where there are none.
+    /// The quantile of the lengths at fraction `share`; 0 without images.
     int64_t quantile(double share) const;
   };
 
   int64_t records = 0, bytes = 0;        ///< bytes: of the records' values
-  int64_t encoded = 0;                   ///< of them hold image files, the others pixels
-  int64_t broken = 0;                    ///< of them cannot be used
+  int64_t encoded = 0;                   ///< records with image files; the others have pixels
+  int64_t broken = 0;                    ///< unusable records
   std::vector<Broken> told_broken;       ///< the first 20
-  int64_t annotated = 0;                 ///< of them have objects, others a label
+  int64_t annotated = 0;                 ///< records with objects; the others have a label
   std::map<int32_t, int64_t> per_label;  ///< records, or objects
 
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
-  std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 of them are kept apart
+  std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 different sizes
   Lengths height, width, short_side;
 
-  int64_t decoded = 0;  ///< images whose pixels were looked at, which all below is about
-  /// Of each channel, of images with the most frequent number of channels. Every image counts as much, whatever its
-  /// size, and large ones count as nets see them: brought to a shorter side of 256 to 511 by averages of blocks.
+  int64_t decoded = 0;  ///< images whose pixels were read; the fields below are about these
+  /// Per channel, over images with the most frequent number of channels. Every image has the same weight. Large images
+  /// are reduced to a shorter side of 256 to 511 by averaging blocks, as nets see them.
   std::vector<double> mean, deviation;
   OddImages odd;
 
   bool one_size() const { return per_size.size() == 1; }
-  int channels() const;     ///< the most frequent number; 0 where no image can be used
-  int64_t classes() const;  ///< the highest label and 1; 0 where labels are negative
+  int channels() const;     ///< the most frequent number; 0 if no image is usable
+  int64_t classes() const;  ///< the highest label plus 1; 0 if labels are negative
 };
 
 struct StatsOptions {
-  int64_t most_decoded = 0;  ///< of so many images, at even distances, pixels are looked at; 0: of all
-  int64_t most_pixels = 0;   ///< and of no more once these are so many; 0: no limit. Labels and sizes are of all
-  bool find_odd = true;      ///< fills DatasetStats::odd
+  int64_t most_decoded = 0;  ///< number of images whose pixels are read, evenly spaced; 0: all
+  int64_t most_pixels = 0;   ///< no pixels are read after this many; 0: no limit. Labels and sizes are of all images
+  bool find_odd = true;      ///< fill DatasetStats::odd
   Progress progress = {};
 };
 
-/// Reads all records of an LMDB. Records that cannot be used are counted, not thrown. Throws Error as Lmdb::open does.
+/// Reads all records of an LMDB. Unusable records are counted and do not throw. Throws Error like Lmdb::open.
 DatasetStats dataset_stats(const std::string& lmdb, const StatsOptions& options = {});
 
 }  // namespace cortado::data

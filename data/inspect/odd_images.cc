@@ -7,7 +7,7 @@ namespace cortado::data {
 void OddImageFinder::look(const Sample& sample, const std::string& name, int32_t label, bool tests) {
   if (is_near_black(sample)) {
     if (found_.dark++ < int64_t(OddImages::kMaxTold)) found_.told_dark.push_back(name);
-    return;  // black images are doubles of one another, which says nothing more
+    return;  // black images are trivially duplicates of each other
   }
   const auto [at, fresh] = firsts_.try_emplace(pixel_digest(sample), First{name, label, tests});
   if (fresh) return;

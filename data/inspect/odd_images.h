@@ -9,20 +9,20 @@
 
 namespace cortado::data {
 
-/// Images that a dataset is better without, or with one label: doubles of earlier ones, and those that are nearly
-/// black.
+/// Images that a dataset should not contain: duplicates of earlier ones, possibly with another label, and nearly black
+/// ones.
 struct OddImages {
-  static constexpr size_t kMaxTold = 20;  ///< of each kind that are named
+  static constexpr size_t kMaxTold = 20;  ///< maximum number of listed images of each kind
 
   struct Double {
-    std::string name, first;                  ///< it, and the image that it equals pixel by pixel
-    int32_t label, first_label;               ///< where they differ, one of the two is wrong
-    bool tests = false, first_tests = false;  ///< they lie in the test set
+    std::string name, first;                  ///< the image, and the earlier one with the same pixels
+    int32_t label, first_label;               ///< if they differ, one of them is wrong
+    bool tests = false, first_tests = false;  ///< whether they are in the test set
   };
 
   int64_t doubles = 0;
-  int64_t contradictions = 0;  ///< doubles with another label than the first
-  int64_t leaks = 0;           ///< doubles of an image in the other set: testing asks for what training has seen
+  int64_t contradictions = 0;  ///< duplicates with another label than the first
+  int64_t leaks = 0;           ///< duplicates of an image in the other set: the test uses training images
   int64_t dark = 0;
   std::vector<Double> told_doubles;
   std::vector<std::string> told_dark;
@@ -30,7 +30,7 @@ struct OddImages {
   bool any() const { return doubles > 0 || dark > 0; }
 };
 
-/// Looks at images one after the other. Keeps some 80 bytes of each, and its name.
+/// Examines images one by one. Stores about 80 bytes and the name of each.
 class OddImageFinder {
  public:
   void look(const Sample& sample, const std::string& name, int32_t label, bool tests = false);

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 constexpr int64_t kMaxOfNames = 64 << 20;
 constexpr const char* kNameParts[] = {kLabelsPart, kLabelMapPart};
 
-/// What a link beside the dataset holds: it stays right when both are moved together.
+/// The target of a link next to the dataset: relative, so that it stays valid if both are moved together.
 fs::path link_target(const std::string& dataset, const char* part) {
   return join_path(file_name_of(without_trailing_slashes(dataset)), part);
 }
@@ -77,8 +77,8 @@ void check_names_beside(const std::string& dataset, const DatasetNames& names, b
     const std::string beside = names_beside(dataset, part), &text = text_of(names, part);
     if (replace || text.empty() || !is_there(beside) || is_our_link(dataset, part)) continue;
     if (is_file(beside) && read_file(beside, kMaxOfNames) == text) continue;
-    throw file_error(ExitCode::kIo, beside, "exists already, with other names than " + dataset + " is to have",
-                     "choose another name, or say --force to replace both");
+    throw file_error(ExitCode::kIo, beside, "exists already, with other names than the new ones of " + dataset,
+                     "choose another name, or use --force to replace both");
   }
 }
 
@@ -108,7 +108,7 @@ void link_names_beside(const std::string& dataset) {
     }
     if (is_there(beside)) continue;
     fs::create_symlink(link_target(dataset, part), beside, error);
-    if (error) fs::copy_file(within, beside, error);  // a file system without links
+    if (error) fs::copy_file(within, beside, error);  // for file systems without links
   }
 }
 

@@ -1,18 +1,18 @@
 #pragma once
 
-// What the labels of a dataset are called. The files lie in the dataset's folder, so that they come and go with its
-// records in one rename; links beside the folder lead to them (DATASET.labels.txt), by which people and other programs
-// find them. A file there that is no link is of someone who wrote names for a dataset that has none.
+// The names of a dataset's labels. The files are in the dataset's folder, so that they are replaced together with the
+// records by one rename. Links next to the folder (DATASET.labels.txt) point to them, for people and other programs. A
+// file there that is not a link was written by a user for a dataset without names.
 
 #include <string>
 #include <vector>
 
 namespace cortado::data {
 
-/// A class a line, from label 0 on; and, where records have objects, a caffe::LabelMap as text.
+/// One class per line, from label 0 on; and, if records have objects, a caffe::LabelMap as text.
 inline constexpr const char *kLabelsPart = "labels.txt", *kLabelMapPart = "labelmap.prototxt";
 
-/// The texts of both; "": there is none.
+/// The contents of both; "": none.
 struct DatasetNames {
   std::string labels, label_map;
 
@@ -22,21 +22,22 @@ struct DatasetNames {
 /// DATASET.labels.txt or DATASET.labelmap.prototxt.
 std::string names_beside(const std::string& dataset, const char* part);
 
-/// Where the file of that part may be, in the order in which they count: in the dataset's folder, beside it, in the
-/// folder that it lies in, as two sets share one.
+/// The possible paths of that file, in order of precedence: in the dataset's folder, next to it, and in the parent
+/// folder, which two sets may share.
 std::vector<std::string> names_files(const std::string& dataset, const char* part);
-/// The first of them that is there; "": none.
+/// The first of them that exists; "": none.
 std::string names_file_of(const std::string& dataset, const char* part);
 
-/// The same without that folder's: names that are surely of this dataset.
+/// The same without the parent folder: names that certainly belong to this dataset.
 std::string own_names_file_of(const std::string& dataset, const char* part);
 
-/// Throws Error(kIo) where such files cannot be read.
+/// Throws Error(kIo) if these files cannot be read.
 DatasetNames read_names(const std::string& dataset);
 
-/// What LmdbWriter does about names, in this order: it refuses names beside `dataset` that others would replace unless
-/// `replace`; writes the files into the folder that it builds; removes files beside `dataset` that named what is to be
-/// replaced; and, when the folder is in place, makes the links. Throw Error(kIo), but the last: names are there then.
+/// The steps of LmdbWriter for names, in this order. It checks that no names next to `dataset` would be replaced unless
+/// `replace`. It writes the files into the temporary folder. It removes files next to `dataset` with names of the
+/// replaced dataset. After the rename it creates the links. All but the last throw Error(kIo); without links the names
+/// are still complete.
 void check_names_beside(const std::string& dataset, const DatasetNames& names, bool replace);
 void write_names(const std::string& folder, const DatasetNames& names);
 void remove_names_beside(const std::string& dataset);

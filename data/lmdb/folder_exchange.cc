@@ -14,7 +14,7 @@ namespace cortado::data {
 
 namespace {
 
-/// False where the file system cannot.
+/// Returns false if the file system does not support it.
 bool exchange(const std::string& a, const std::string& b) {
   return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
@@ -22,10 +22,10 @@ bool exchange(const std::string& a, const std::string& b) {
 bool rename(const std::string& from, const std::string& to) { return ::rename(from.c_str(), to.c_str()) == 0; }
 
 [[noreturn]] void fail_to_exchange(const std::string& path, int error) {
-  throw file_error(ExitCode::kIo, path, std::string("cannot put the dataset in place: ") + std::strerror(error));
+  throw file_error(ExitCode::kIo, path, std::string("cannot rename the dataset: ") + std::strerror(error));
 }
 
-/// Returns where the replaced folder is; "": there was none.
+/// Returns the path of the replaced folder; "" if there was none.
 std::string swap_in(const std::string& made, const std::string& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, ignored))) {

@@ -5,21 +5,19 @@
 
 namespace cortado::data {
 
-/// Removes a folder that is replaced: a dataset's files and no others, so that a folder with something else in it
-/// stays.
+/// Removes a replaced folder: only a dataset's files, so a folder with other content remains.
 using FolderRemover = std::function<void(const std::string& folder)>;
 
-/// Gives the folder `made` the name `path`, whether that exists or not, so that after a death at any moment `path` is
-/// there as it was or as it will be. One call of the system exchanges the two where the file system can; elsewhere
-/// `path` is moved out of the way first, and a death in between leaves what recover_folder() mends. When it has
-/// returned, that is on the disk and what was replaced is gone. Throws Error(kIo); then `path` is what it was and
-/// `made` is still there.
+/// Renames the folder `made` to `path`, whether `path` exists or not. If the process is killed, `path` has either its
+/// old or its new content. One system call exchanges the two if the file system supports it. Otherwise `path` is moved
+/// away first, and recover_folder() repairs an interruption in between. After the return, the change is on disk and the
+/// replaced folder is removed. Throws Error(kIo); then `path` is unchanged and `made` still exists.
 void put_folder_in_place(const std::string& made, const std::string& path, const FolderRemover& remove);
 
-/// Brings `path` back if a death left it moved out of the way, or removes what was to be replaced.
+/// Restores `path` if an interruption left it moved away, or removes the replaced folder.
 void recover_folder(const std::string& path, const FolderRemover& remove);
 
-/// Where `path` lies while it is moved out of the way.
+/// The path of the folder while it is moved away.
 std::string replaced_folder(const std::string& path);
 
 }  // namespace cortado::data

@@ -1,5 +1,5 @@
-// Opening: which meta page counts, and every check that can be made before a record is read. The walk is in
-// lmdb_cursor.cc.
+// Opening a database: selects the valid meta page and makes every check that is possible before a record is read.
+// lmdb_cursor.cc iterates over the tree.
 #include "data/lmdb/lmdb.h"
 
 #include <sys/stat.h>
@@ -25,7 +25,7 @@ constexpr int64_t kLmdbMetaBytes = 136;
 constexpr int64_t kLeastRecordBytes = 11;  // a pointer of 2, a node header of 8 and a key of 1
 constexpr uint64_t kNoPage = ~uint64_t(0);
 
-// Offsets inside a meta page. Two table descriptions of 48 bytes follow the head: free pages, and the main table.
+// Offsets inside a meta page. Two table descriptions of 48 bytes follow the head: free pages and the main table.
 enum MetaField : int {
   kMetaMagic = 16,
   kMetaVersion = 20,
@@ -41,23 +41,22 @@ enum TableField : int { kTableFlags = 4, kTableDepth = 6, kTableRecords = 32, kT
   throw file_error(code, path, what, hint);
 }
 
-/// The data file of a dataset given as a folder or as the file itself.
+/// The data file of a dataset, which is specified by its folder or by the file.
 std::string data_file_of(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0)
     fail_to_open(ExitCode::kIo, path, std::string("cannot open the dataset: ") + std::strerror(errno),
                  file_exists(replaced_folder(path))
-                     ? "a conversion that was to replace it has died: `mv " + replaced_folder(path) + " " + path +
-                           "` brings it back"
-                     : "paths are taken from the folder the program runs in; `cortado convert` makes datasets");
+                     ? "a conversion that was replacing it was interrupted: run `mv " + replaced_folder(path) + " " +
+                           path + "` to restore it"
+                     : "use a path relative to the working folder; `cortado convert` creates datasets");
   if (!S_ISDIR(info.st_mode)) return path;
   const std::string file = join_path(path, "data.mdb");
   if (file_exists(file)) return file;
   if (file_exists(join_path(path, "CURRENT")))
-    fail_to_open(ExitCode::kData, path, "this is a LevelDB, and only LMDB is read",
-                 "`cortado convert leveldb " + path + " LMDB` makes an LMDB of it");
-  fail_to_open(ExitCode::kData, path, "not a dataset: there is no data.mdb in this folder",
-               "`cortado convert` makes datasets");
+    fail_to_open(ExitCode::kData, path, "this is a LevelDB, but only LMDB is supported",
+                 "convert it: `cortado convert leveldb " + path + " LMDB`");
+  fail_to_open(ExitCode::kData, path, "not a dataset: data.mdb is missing", "create a dataset by `cortado convert`");
 }
 
 }  // namespace
@@ -84,8 +83,8 @@ Lmdb::Lmdb(const std::string& path, const std::string& file) : file_(file), path
     fail("its header does not match its checksum");
   if (records_ == 0)
     fail_to_open(ExitCode::kData, path_, "0 records in " + path_,
-                 "the dataset is empty: make it again with `cortado convert`");
-  // A database may be shorter than its header says when its last pages are free. Then only a walk tells.
+                 "the dataset is empty: create it again by `cortado convert`");
+  // A database may be shorter than its header states if its last pages are free. Only an iteration shows this.
   const bool shorter = last_page_ >= uint64_t(file_.size() / page_size_);
   const bool too_many = records_ < 0 || records_ > file_.size() / kLeastRecordBytes;
   if (shorter && too_many) fail_cut_off();
@@ -103,15 +102,15 @@ uint64_t Lmdb::transaction(int meta) const {
 void Lmdb::choose_meta() {
   const uint8_t* head = file_.data();
   if (file_.size() < 16 + kLmdbMetaBytes || load<uint32_t>(head + kMetaMagic) != kLmdbMagic)
-    fail_to_open(ExitCode::kData, path_, "not an LMDB database", "`cortado convert` makes datasets");
+    fail_to_open(ExitCode::kData, path_, "not an LMDB database", "create a dataset by `cortado convert`");
   page_size_ = load<uint32_t>(head + kMetaPageSize);
   if (page_size_ < 512 || page_size_ > 32768 || (page_size_ & (page_size_ - 1)) != 0) fail("its header is damaged");
-  if (file_.size() < 2 * page_size_) fail("the file is cut off");
+  if (file_.size() < 2 * page_size_) fail("the file is truncated");
   for (int meta = 0; meta < 2; ++meta) {
     const uint8_t* page = head + meta * page_size_;
     if (load<uint32_t>(page + kMetaMagic) != kLmdbMagic || load<uint32_t>(page + kMetaPageSize) != page_size_)
       fail("its header is damaged");
-    if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("it has a format other than version 1");
+    if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("its format is not version 1");
   }
   const int meta = transaction(1) > transaction(0) ? 1 : 0;
   const uint8_t* page = head + meta * page_size_;
@@ -125,7 +124,7 @@ void Lmdb::choose_meta() {
 }
 
 void Lmdb::verify() const {
-  LmdbCursor cursor(std::shared_ptr<const Lmdb>(std::shared_ptr<const Lmdb>(), this));  // not owned: we are being made
+  LmdbCursor cursor(std::shared_ptr<const Lmdb>(std::shared_ptr<const Lmdb>(), this));  // not owned: under construction
   for (int64_t i = 0; i < records_; ++i) cursor.locate_next();
 }
 
@@ -133,7 +132,7 @@ void Lmdb::check_unchanged() const {
   if (file_.damaged()) fail("damaged");
   if (std::max(transaction(0), transaction(1)) == transaction_) return;
   throw file_error(ExitCode::kData, path_, "the database was changed by another process while it was being read",
-                   "write to a copy, or wait until training has ended");
+                   "write to a copy, or wait until the training ends");
 }
 
 void Lmdb::expect_random_reads() const {
@@ -148,7 +147,7 @@ void Lmdb::prefetch(const Record& record) const {
   for (size_t at = 0; at < record.value.size(); at += kStep) (void)bytes[at];
 }
 
-/// A value that lies at a page's start, behind its head, has pages of its own: an entry of a leaf has pointers before
+/// A value directly after the head of a page has its own overflow pages, because in a leaf there are pointers before
 /// it.
 bool Lmdb::is_whole(const Record& record) const {
   if (!checksums_) return true;
@@ -174,16 +173,16 @@ void Lmdb::check_page(uint64_t number) const {
 }
 
 void Lmdb::fail_cut_off() const {
-  fail("the file is cut off: it has " + std::to_string(file_.size()) + " bytes of " +
+  fail("the file is truncated: it has " + std::to_string(file_.size()) + " bytes of " +
        std::to_string((last_page_ + 1) * uint64_t(page_size_)));
 }
 
 void Lmdb::fail(const std::string& what) const {
   if (file_.damaged())
-    throw file_error(ExitCode::kData, path_, "the file was cut off, or its disk failed, while it was being read",
+    throw file_error(ExitCode::kData, path_, "the file was truncated, or its disk failed, while it was being read",
                      "restore the dataset and resume from the last snapshot");
   throw file_error(ExitCode::kData, path_, "damaged LMDB database: " + what,
-                   "copy the dataset again, or make it again with `cortado convert`");
+                   "copy the dataset again, or create it again by `cortado convert`");
 }
 
 }  // namespace cortado::data

@@ -1,5 +1,5 @@
-// The walk through the tree: every page number, offset and size is checked before it is followed, and the depth is the
-// header's, so a damaged file ends in an error, never in a wild read or a loop.
+// Iterates over the tree. Every page number, offset and size is checked before use, and the depth is limited by the
+// header's. So a damaged file causes an error, never an invalid read or an endless loop.
 #include <algorithm>
 
 #include "core/error.h"
@@ -12,26 +12,26 @@ const uint8_t* Lmdb::page_bytes(uint64_t number) const {
   if (number < 2 || number > last_page_) fail("page " + std::to_string(number) + " does not exist");
   if (number >= uint64_t(file_.size() / page_size_)) fail_cut_off();
   const uint8_t* bytes = file_.data() + int64_t(number) * page_size_;
-  if (load<uint64_t>(bytes) != number) fail("page " + std::to_string(number) + " is not what it should be");
+  if (load<uint64_t>(bytes) != number) fail("page " + std::to_string(number) + " has another number");
   return bytes;
 }
 
 Lmdb::Page Lmdb::page(uint64_t number, bool leaf) const {
   const uint8_t* bytes = page_bytes(number);
   const int flags = load<uint16_t>(bytes + 10), lower = load<uint16_t>(bytes + 12), upper = load<uint16_t>(bytes + 14);
-  if (!leaf) check_page(number);  // a leaf is checked with the records that are found in it, which have names
+  if (!leaf) check_page(number);  // a leaf is checked together with its records, so that errors contain their names
   const bool right_kind =
       (flags & (kBranchPage | kLeafPage | kOverflowPage | kFixedSizeLeaf)) == (leaf ? kLeafPage : kBranchPage);
   if (!right_kind || lower < kPageHead + 2 || lower > upper || upper > page_size_)
-    fail("page " + std::to_string(number) + " is not what it should be");
+    fail("page " + std::to_string(number) + " has another type");
   return {bytes, leaf, (lower - kPageHead) / 2};
 }
 
 const uint8_t* Lmdb::node(const Page& page, int entry) const {
   const int64_t offset = load<uint16_t>(page.bytes + kPageHead + 2 * entry);
-  if (offset < kPageHead || offset + kNodeHead > page_size_) fail("an entry lies outside of its page");
+  if (offset < kPageHead || offset + kNodeHead > page_size_) fail("an entry is outside of its page");
   const uint8_t* node = page.bytes + offset;
-  if (offset + kNodeHead + load<uint16_t>(node + 6) > page_size_) fail("a key lies outside of its page");
+  if (offset + kNodeHead + load<uint16_t>(node + 6) > page_size_) fail("a key is outside of its page");
   return node;
 }
 
@@ -44,19 +44,19 @@ Record Lmdb::record_at(uint64_t position) const {
 Record Lmdb::locate(uint64_t position) const {
   const Page leaf = page(position >> 16, true);
   const int entry = int(position & 0xFFFF);
-  if (entry >= leaf.entries) fail("a leaf lost entries");
+  if (entry >= leaf.entries) fail("a leaf has too few entries");
   const uint8_t* found = node(leaf, entry);
   const uint64_t size = load<uint16_t>(found) | uint64_t(load<uint16_t>(found + 2)) << 16;
   const uint16_t flags = load<uint16_t>(found + 4), key_size = load<uint16_t>(found + 6);
   const uint8_t* key = found + kNodeHead;
   const uint8_t* value = key + key_size;
-  if (flags & (kNamedTable | kDuplicates)) fail("it holds named databases or duplicate keys, which datasets do not");
+  if (flags & (kNamedTable | kDuplicates)) fail("it has named databases or duplicate keys, which datasets do not");
   const uint64_t room = uint64_t(leaf.bytes + page_size_ - value);
   if ((flags & kBigValue) != 0) {
-    if (room < 8) fail("a value lies outside of its page");
+    if (room < 8) fail("a value is outside of its page");
     value = big_value(load<uint64_t>(value), size);
   } else if (size > room) {
-    fail("a value lies outside of its page");
+    fail("a value is outside of its page");
   }
   return {{reinterpret_cast<const char*>(key), key_size}, {reinterpret_cast<const char*>(value), size_t(size)}};
 }
@@ -83,7 +83,7 @@ const uint8_t* Lmdb::big_value(uint64_t first_page, uint64_t size) const {
   const uint8_t* bytes = page_bytes(first_page);
   const uint64_t pages = load<uint32_t>(bytes + 12);
   if ((load<uint16_t>(bytes + 10) & kOverflowPage) == 0 || kPageHead + size > pages * uint64_t(page_size_))
-    fail("a value is not where it should be");
+    fail("a value is at the wrong place");
   if (first_page + pages > uint64_t(file_.size() / page_size_)) fail_cut_off();
   return bytes + kPageHead;
 }
@@ -105,7 +105,7 @@ void LmdbCursor::next_leaf() {
     Level& branch = levels_[level];
     if (++branch.entry < branch.entries) return descend(database_->child(branch.page, branch.entry), level + 1);
   }
-  database_->fail("it holds fewer than the " + std::to_string(database_->records_) + " records that its header tells");
+  database_->fail("it has fewer than the " + std::to_string(database_->records_) + " records in its header");
 }
 
 LmdbCursor::Level& LmdbCursor::leaf() { return levels_[database_->depth_ - 1]; }
@@ -147,8 +147,7 @@ void LmdbCursor::skip() {
 void LmdbCursor::check_at_end() {
   bool more = leaf().entry < leaf().entries;
   for (int level = 0; level < database_->depth_ - 1; ++level) more |= levels_[level].entry + 1 < levels_[level].entries;
-  if (more)
-    database_->fail("it holds more than the " + std::to_string(database_->records_) + " records that its header tells");
+  if (more) database_->fail("it has more than the " + std::to_string(database_->records_) + " records in its header");
 }
 
 }  // namespace cortado::data

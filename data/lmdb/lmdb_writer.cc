@@ -1,5 +1,5 @@
-// Entries are gathered and written some megabytes a transaction. When the map is full the transaction is dropped, the
-// map doubled and the same entries written again: a loop, for as long as the disk has room.
+// Entries are collected and written in transactions of some megabytes. If the map is full, the transaction is aborted,
+// the map is doubled and the same entries are written again, as long as the disk has space.
 #include "data/lmdb/lmdb_writer.h"
 
 #include <lmdb.h>
@@ -28,7 +28,7 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
   throw file_error(code, path, what, hint);
 }
 
-/// Of a write that the system did in part, as it does when the disk is full, the library says that it failed.
+/// After a partial write, for example with a full disk, the library only reports a failure.
 [[noreturn]] void fail_to_write(const std::string& path, int status) {
   std::error_code unknown;
   const std::filesystem::path folder = folder_of(path);
@@ -38,20 +38,21 @@ constexpr int64_t kBytesPerTransaction = 16 << 20;
       status == EIO && !unknown ? "is the disk full? " + std::to_string(room >> 20) + " MiB are free there" : "");
 }
 
-/// Only what is surely a database (or nothing) is ever replaced.
+/// Only a database or an empty folder is ever replaced.
 void check_target(const std::string& path, bool replace) {
   std::error_code error;
   if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) return;
   if (!replace)
-    fail_on_lmdb(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
+    fail_on_lmdb(ExitCode::kIo, path, "exists already", "choose another name, or use --force to replace it");
   for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
     const std::string name = entry.path().filename();
-    if (!is_lmdb_file(name)) fail_on_lmdb(ExitCode::kIo, path, "holds other files than an LMDB, so it is not replaced");
+    if (!is_lmdb_file(name))
+      fail_on_lmdb(ExitCode::kIo, path, "contains other files than an LMDB, so it is not replaced");
   }
   if (error) fail_on_lmdb(ExitCode::kIo, path, "is not a folder that can be replaced: " + error.message());
 }
 
-/// The folder stays where something else is in it.
+/// Keeps the folder if it contains other files.
 void remove_lmdb(const std::string& folder) {
   for (const char* file : kLmdbFiles) ::remove(join_path(folder, file).c_str());
   ::remove(folder.c_str());
@@ -72,16 +73,16 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace, DatasetNames names
   std::error_code ignored;
   std::filesystem::remove_all(temporary_, ignored);
   if (::mkdir(temporary_.c_str(), 0777) != 0) {
-    const std::string why = errno == ENOENT ? "there is no folder " + folder_of(path_) : std::strerror(errno);
-    fail_on_lmdb(ExitCode::kIo, path_, "cannot make the dataset: " + why);
+    const std::string why = errno == ENOENT ? "cannot find the folder " + folder_of(path_) : std::strerror(errno);
+    fail_on_lmdb(ExitCode::kIo, path_, "cannot create the dataset: " + why);
   }
-  // No other process knows of the folder yet: no lock file, and one sync at the end.
+  // No other process knows the folder yet, so no lock file is needed, and one sync at the end is enough.
   int status = ::mdb_env_create(&env_);
   if (status == 0) status = ::mdb_env_set_mapsize(env_, map_size_);
   if (status == 0) status = ::mdb_env_open(env_, temporary_.c_str(), MDB_NOSYNC | MDB_NOLOCK | MDB_NOTLS, 0666);
   if (status == 0) return;
   close();
-  fail_on_lmdb(ExitCode::kIo, path_, std::string("cannot make the dataset: ") + ::mdb_strerror(status));
+  fail_on_lmdb(ExitCode::kIo, path_, std::string("cannot create the dataset: ") + ::mdb_strerror(status));
 }
 
 LmdbWriter::~LmdbWriter() { close(); }
@@ -98,7 +99,7 @@ void LmdbWriter::put(std::string_view key, std::string_view value) {
   if (key.empty() || key.size() > kMaxKeyBytes)
     fail_on_lmdb(ExitCode::kData, path_,
                  "the key '" + std::string(key.substr(0, 80)) + "' has " + std::to_string(key.size()) +
-                     " bytes; LMDB takes 1 to " + std::to_string(kMaxKeyBytes));
+                     " bytes; the limits of LMDB are 1 to " + std::to_string(kMaxKeyBytes));
   pending_.push_back({std::string(key), std::string(value)});
   pending_bytes_ += int64_t(key.size() + value.size());
   ++records_;
@@ -115,7 +116,7 @@ int LmdbWriter::write_pending() {
     const Entry& entry = pending_[i];
     MDB_val key{entry.key.size(), const_cast<char*>(entry.key.data())};
     MDB_val value{entry.value.size(), const_cast<char*>(entry.value.data())};
-    const bool rising = entry.key > last;  // then pages are filled to the brim
+    const bool rising = entry.key > last;  // then pages are filled completely
     status = ::mdb_put(transaction, table_, &key, &value, rising ? MDB_APPEND : MDB_NOOVERWRITE);
     if (status == MDB_KEYEXIST) {
       ::mdb_txn_abort(transaction);
@@ -153,7 +154,7 @@ void LmdbWriter::commit() {
   ::mdb_env_close(std::exchange(env_, nullptr));
   write_page_checksums(temporary_);
   write_names(temporary_, names_);
-  check_target(path_, replace_);  // again: much time may have passed
+  check_target(path_, replace_);  // repeated, because a lot of time may have passed
   check_names_beside(path_, names_, replace_);
   if (file_exists(path_) || !(names_ == DatasetNames{})) remove_names_beside(path_);
   put_folder_in_place(temporary_, path_, remove_lmdb);

@@ -11,25 +11,24 @@ struct MDB_env;
 
 namespace cortado::data {
 
-/// Builds a new LMDB folder aside (`path.tmp.PID`) and puts it in place whole: until commit() returns, `path` does not
-/// exist or is what it was, and afterwards it is the new one (data/lmdb/folder_exchange.h). Grows its map as needed.
-/// Not thread-safe.
+/// Builds an LMDB folder in `path.tmp.PID` and renames it when complete. Until commit() returns, `path` does not exist
+/// or is unchanged (data/lmdb/folder_exchange.h). Extends its map as needed. Not thread-safe.
 class LmdbWriter {
  public:
   static constexpr size_t kMaxKeyBytes = 511;
 
-  /// Throws Error(kIo) when the folder cannot be made, or when `path` exists and `replace` is false. An existing `path`
-  /// is replaced only if it is an LMDB or an empty folder. `names` come with the records, and with their links beside
-  /// `path` take the place of what is called so.
+  /// Throws Error(kIo) if the folder cannot be created, or if `path` exists and `replace` is false. An existing `path`
+  /// is replaced only if it is an LMDB or an empty folder. `names` are written with the records; the links next to
+  /// `path` replace files with the same names.
   explicit LmdbWriter(const std::string& path, bool replace = false, DatasetNames names = {});
-  ~LmdbWriter();  ///< without commit(): removes what was built
+  ~LmdbWriter();  ///< without commit(): removes the temporary folder
   LmdbWriter(const LmdbWriter&) = delete;
   LmdbWriter& operator=(const LmdbWriter&) = delete;
 
-  /// Adds a record; keys in rising order are fastest. 1 to 511 bytes of key. Throws Error(kIo) (disk full, ...), or
-  /// Error(kData) for a key that is empty, too long or already there.
+  /// Adds a record; ascending keys are fastest. Keys have 1 to 511 bytes. Throws Error(kIo) (disk full, ...), or
+  /// Error(kData) for a key that is empty, too long or a duplicate.
   void put(std::string_view key, std::string_view value);
-  /// Writes all, syncs, and renames into place. Throws Error(kIo). Nothing may be put afterwards.
+  /// Writes everything, syncs, and renames the folder. Throws Error(kIo). Do not call put() afterwards.
   void commit();
 
   int64_t records() const { return records_; }

@@ -48,7 +48,7 @@ std::string head_of(const MappedFile& data, int64_t page_size, uint32_t table_cr
   return head;
 }
 
-/// The numbers of all pages, in pieces.
+/// Calls `take` with the numbers of all pages, in blocks.
 template <typename Take>
 void for_crcs(const MappedFile& data, int64_t page_size, Take&& take) {
   std::array<uint32_t, kPagesAtOnce> crcs;
@@ -86,13 +86,13 @@ std::unique_ptr<const PageChecksums> PageChecksums::beside(const MappedFile& dat
   auto checksums = std::make_unique<PageChecksums>(data);
   std::string why = checksums->read_head(page_size);
   if (why.empty() && checksums->state_ == State::kOutdated)
-    why = "the dataset was changed since, by a program that does not know them";
+    why = "a program that does not update checksums has changed the dataset";
   if (why.empty()) return checksums;
-  log_warning() << path << " is not used: " << why << "; what the dataset holds is taken as it is";
+  log_warning() << path << " is not used: " << why << "; the dataset is read without checks";
   return nullptr;
 }
 
-/// Why it is of no use, or nothing.
+/// Returns why the file is unusable, or "".
 std::string PageChecksums::read_head(int64_t page_size) {
   page_size_ = page_size;
   const std::string_view head = piece(file_.data(), std::min<size_t>(size_t(file_.size()), kHead));
@@ -100,8 +100,8 @@ std::string PageChecksums::read_head(int64_t page_size) {
       load<uint32_t>(file_.data() + kHeadCrc) != crc32c_of(head.substr(0, kHeadCrc)))
     return "it is damaged";
   pages_ = load<uint64_t>(file_.data() + kPages);
-  if (uint64_t(file_.size()) != kHead + pages_ * sizeof(uint32_t)) return "it is cut off";
-  if (int64_t(load<uint32_t>(file_.data() + kPageSize)) != page_size_) return "it is of another dataset";
+  if (uint64_t(file_.size()) != kHead + pages_ * sizeof(uint32_t)) return "it is truncated";
+  if (int64_t(load<uint32_t>(file_.data() + kPageSize)) != page_size_) return "it belongs to another dataset";
   state_ = state_of_metas();
   seen_ = std::make_unique<std::atomic<uint8_t>[]>(pages_ / 8 + 1);
   return {};
@@ -142,7 +142,7 @@ bool PageChecksums::agree(uint64_t first, uint64_t count) const {
   return true;
 }
 
-/// Nobody is accused by a damaged list.
+/// Verifies the list itself before it is used to report damage.
 bool PageChecksums::is_whole() const {
   const std::string_view table = piece(file_.data() + kHead, pages_ * sizeof(uint32_t));
   const bool whole = !file_.damaged() && crc32c_of(table) == load<uint32_t>(file_.data() + kTableCrc);

@@ -1,4 +1,5 @@
-// annotated_data_param, and what transform_param says of objects, to a pipeline's options; the rest is as Data's.
+// Converts annotated_data_param, and the options of transform_param for objects, to a pipeline's options; others as for
+// Data.
 #include "core/error.h"
 #include "core/text/text.h"
 #include "data/lmdb/lmdb.h"
@@ -15,10 +16,10 @@ constexpr uint32_t kMaxTrials = 100000;
 Range checked_range(const std::string& path, const std::string& what, float low, float high, float most) {
   if (!(low > 0 && low <= most))
     throw FieldError(path + "min_" + what,
-                     "it is " + to_text(low) + ", but must lie above 0 and not above " + to_text(most));
+                     "it is " + to_text(low) + ", but must be above 0 and at most " + to_text(most));
   if (!(high >= low && high <= most))
     throw FieldError(path + "max_" + what,
-                     "it is " + to_text(high) + ", but must lie between min_" + what + " and " + to_text(most));
+                     "it is " + to_text(high) + ", but must be between min_" + what + " and " + to_text(most));
   return {low, high};
 }
 
@@ -30,7 +31,7 @@ std::optional<Range> share_range(bool has_low, float low, bool has_high, float h
 PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path) {
   constexpr float kMaxAspect = 1000;
   if (!given.use_original_image())
-    throw FieldError(path + "use_original_image", "parts are drawn from the original image alone", "leave it out");
+    throw FieldError(path + "use_original_image", "parts are drawn from the original image only", "remove it");
   PartSampler made;
   const caffe::Sampler& sampler = given.sampler();
   made.scale = checked_range(path + "sampler.", "scale", sampler.min_scale(), sampler.max_scale(), 1);
@@ -47,19 +48,19 @@ PartSampler sampler_of(const caffe::BatchSampler& given, const std::string& path
   made.trials = given.max_trials();
   if (given.max_trials() > kMaxTrials)
     throw FieldError(path + "max_trials", "it is " + std::to_string(given.max_trials()) + ", but " +
-                                              std::to_string(kMaxTrials) + " are the most");
+                                              std::to_string(kMaxTrials) + " is the maximum");
   return made;
 }
 
-/// Only batches of one size are batches: a part is brought to a size.
+/// Samples of a batch must have the same size, so parts have to be resized.
 void require_size(const caffe::TransformationParameter& param) {
   const bool resizes = param.resize_param_size() > 0, several = param.resize_param_size() > 1;
   const caffe::ResizeParameter resize = resizes ? param.resize_param(0) : caffe::ResizeParameter();
   const bool one_size =
       resizes && (several || resize.prob() == 1) && resize.resize_mode() != caffe::ResizeParameter::FIT_SMALL_SIZE;
   if (one_size || param.crop_size() > 0 || param.crop_h() > 0) return;
-  throw FieldError("transform_param.resize_param", "parts of images differ in size, so they do not make a batch",
-                   "bring them to one: resize_param { prob: 1 resize_mode: WARP height: 300 width: 300 }");
+  throw FieldError("transform_param.resize_param", "parts of images have different sizes, so they do not form a batch",
+                   "resize them: resize_param { prob: 1 resize_mode: WARP height: 300 width: 300 }");
 }
 
 KeepObjects keep_of(const caffe::TransformationParameter& param, const caffe::AnnotatedDataParameter& own) {
@@ -82,12 +83,12 @@ PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const
   PipelineOptions made = make_database_options(images, options, read_files);
   if (made.cache != CacheOn::kNowhere)
     throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
-                     "images with objects are not kept in memory", "leave it out");
+                     "caching does not support images with objects", "remove it");
   if (own.seg_scales_size() > 0)
-    throw FieldError(kAnnotatedOptionsOwn + "seg_scales[0]", "images of segments are not known here", "leave it out");
+    throw FieldError(kAnnotatedOptionsOwn + "seg_scales[0]", "segmentation images are not supported", "remove it");
   AugmentPlan& augment = made.transform.augment;
   if (augment.mix.on())
-    throw FieldError("transform_param.augment.mix", "images with objects are not mixed", "leave it out");
+    throw FieldError("transform_param.augment.mix", "images with objects cannot be mixed", "remove it");
   augment.keep = keep_of(layer.transform_param(), own);
   if (options.phase == caffe::TRAIN) {
     for (int i = 0; i < own.batch_sampler_size(); ++i)

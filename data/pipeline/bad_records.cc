@@ -10,9 +10,9 @@ namespace {
 
 [[noreturn]] void throw_one_too_many(const Error& error, int64_t most) {
   Diagnostic mistake = error.mistakes().front();
-  mistake.hint = (most == 1 ? std::string("one bad record was passed over before")
-                            : std::to_string(most) + " bad records were passed over before") +
-                 " this one, as many as --skip-bad allows; `cortado data verify` lists all";
+  mistake.hint = (most == 1 ? std::string("one bad record was skipped before")
+                            : std::to_string(most) + " bad records were skipped before") +
+                 " this one, the limit of --skip-bad; run `cortado data verify` to list all";
   throw Error(error.code(), std::move(mistake));
 }
 
@@ -24,7 +24,7 @@ void BadRecords::take(std::vector<BadRecord>& met) {
     if (known_.contains(bad.number)) continue;
     if (int64_t(known_.size()) >= most_) throw_one_too_many(bad.error, most_);
     known_.insert(bad.number);
-    log_warning() << "passed over, " << known_.size() << " of at most " << most_
+    log_warning() << "skipped, " << known_.size() << " of at most " << most_
                   << " bad records: " << bad.error.mistakes().front().message;
   }
   met.clear();

@@ -1,9 +1,9 @@
 #pragma once
 
-// Records that cannot be used. Usually the first one ends the program. A pipeline that may pass over some puts into a
-// bad record's place the next good one of the dataset, by number, so that a batch stays a function of the dataset and
-// the position: which thread met it does not matter, and a resumed training reads the same. Each is counted once,
-// however often its turn comes, and named when the first batch that misses it is given.
+// Unusable records. By default the first one ends the program. A pipeline that may skip some replaces a bad record by
+// the next good one of the dataset, by number. So a batch still depends on the dataset and the position only,
+// regardless of threads, and a resumed training reads the same. Each bad record is counted once, even if it is met
+// again. It is reported with the first batch in which it was replaced.
 
 #include <cstdint>
 #include <set>
@@ -14,14 +14,14 @@
 
 namespace cortado::data {
 
-/// One that was met while a batch was made.
+/// A bad record that was found while a batch was read.
 struct BadRecord {
-  int sample = 0;       ///< of the batch that has another one in its place
+  int sample = 0;       ///< index in the batch of the sample that replaces it
   uint64_t number = 0;  ///< of the record
   Error error;          ///< what is wrong with it
 };
 
-/// Those that a pipeline has met.
+/// The bad records that a pipeline has found.
 class BadRecords {
  public:
   explicit BadRecords(int64_t most) : most_(most) {}
@@ -29,8 +29,8 @@ class BadRecords {
   bool passes_over() const { return most_ > 0; }
   int64_t most() const { return most_; }
 
-  /// Takes in what making a batch met, in the order of its samples, and warns of what is new. Throws Error(kData) for
-  /// the first that is one too many.
+  /// Adds the bad records of a batch, in the order of its samples, and warns about new ones. Throws Error(kData) for
+  /// the first one beyond the limit.
   void take(std::vector<BadRecord>& met);
 
  private:

@@ -1,5 +1,5 @@
-// video_data_param of C3D to a pipeline's options. A clip is an image of 3 x new_length channels, so all of its frames
-// are cropped and mirrored alike.
+// Converts video_data_param of C3D to a pipeline's options. A clip is an image of 3 x new_length channels, so all of
+// its frames are cropped and mirrored alike.
 #include "core/error.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/clip_source.h"
@@ -15,10 +15,10 @@ constexpr int kClipOptionsColors = 3;
 void refuse_films(const caffe::VideoDataParameter& param) {
   const std::string hint = "write the frames into folders as 000001.jpg and so on";
   if (!param.use_image())
-    throw FieldError(kClipOptionsOwn + ".use_image", "films are not read, only frames as images", hint);
+    throw FieldError(kClipOptionsOwn + ".use_image", "videos are not supported, only frames as images", hint);
   if (param.use_temporal_jitter())
     throw FieldError(kClipOptionsOwn + ".use_temporal_jitter",
-                     "how many frames there are is known of films alone, which are not read",
+                     "the number of frames is known only for videos, which are not supported",
                      "list clips with several first frames, and shuffle them");
   const char* camera = param.has_video_type()    ? "video_type"
                        : param.has_device_id()   ? "device_id"
@@ -26,7 +26,8 @@ void refuse_films(const caffe::VideoDataParameter& param) {
                        : param.has_skip_frames() ? "skip_frames"
                                                  : nullptr;
   if (camera)
-    throw FieldError(kClipOptionsOwn + "." + camera, "cameras and films are not read, only frames as images", hint);
+    throw FieldError(kClipOptionsOwn + "." + camera, "cameras and videos are not supported, only frames as images",
+                     hint);
 }
 
 void require(const char* name, uint32_t value, uint32_t least, uint32_t most) {
@@ -36,12 +37,12 @@ void require(const char* name, uint32_t value, uint32_t least, uint32_t most) {
                                                        std::to_string(most));
 }
 
-/// What is given for three colours, for each frame.
+/// Repeats the values for three colours for each frame.
 void spread_over_frames(TransformPlan& plan, int length) {
   std::vector<float> values;
   if (plan.mean_values.size() > 1 && plan.mean_values.size() != size_t(kClipOptionsColors))
     throw FieldError("transform_param.mean_value", "there are " + std::to_string(plan.mean_values.size()),
-                     "give one, or one for each of three channels");
+                     "set one, or one for each of three channels");
   if (plan.mean_values.size() > 1) {
     for (const float value : plan.mean_values) values.insert(values.end(), size_t(length), value);
     plan.mean_values = values;
@@ -64,19 +65,18 @@ PipelineOptions make_clip_options(const caffe::LayerParameter& layer, const Data
   const caffe::VideoDataParameter& param = layer.video_data_param();
   refuse_films(param);
   if (layer.has_image_data_param())
-    throw FieldError("image_data_param", "it holds what VideoData has no use for",
-                     "its options are video_data_param's");
+    throw FieldError("image_data_param", "it has options that VideoData does not support", "use video_data_param");
   if (param.source().empty())
-    throw FieldError(kClipOptionsOwn + ".source", "the list of clips is not named",
-                     "give a file with lines 'FOLDER FIRST_FRAME LABEL'");
+    throw FieldError(kClipOptionsOwn + ".source", "the list of clips is not set",
+                     "set it to a file with lines 'FOLDER FIRST_FRAME LABEL'");
   require("new_length", param.new_length(), 1, kMaxLength);
   require("sampling_rate", param.sampling_rate(), 1, kClipOptionsMaxSide);
   require("new_height", param.new_height(), 0, kClipOptionsMaxSide);
   require("new_width", param.new_width(), 0, kClipOptionsMaxSide);
   if ((param.new_height() > 0) != (param.new_width() > 0))
     throw FieldError(kClipOptionsOwn + (param.new_height() > 0 ? ".new_height" : ".new_width"),
-                     "new_height and new_width go together: give both or none");
-  refuse_further_transforms(layer.transform_param(), "clips are cropped and mirrored and nothing else");
+                     "set both new_height and new_width, or neither");
+  refuse_further_transforms(layer.transform_param(), "clips are only cropped and mirrored");
   PipelineOptions made = common_options(layer, kClipOptionsOwn, param.batch_size(), 0, options);
   made.source = param.source();
   made.shuffle = param.shuffle() ? Shuffle::kExact : Shuffle::kNone;

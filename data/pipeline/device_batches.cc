@@ -41,7 +41,7 @@ void DeviceBatches::send(int64_t batch, BatchSlab& slab) {
   });
 }
 
-/// Before the transform of two batches ago has read what is there nothing takes its place.
+/// Waits until the transform of two batches ago has read the buffer before it is overwritten.
 void DeviceBatches::make_room(Place& place, DeviceMemory& memory, size_t bytes, size_t spare) {
   if (memory.bytes() >= bytes) return;
   place.read.wait();
@@ -66,7 +66,7 @@ void DeviceBatches::send_now(Place& place, BatchSlab& slab) {
   place.arrived.mark(copying_);
 }
 
-/// Waits until a batch was put into the copying context's work.
+/// Waits until a batch was queued on the copying context.
 void DeviceBatches::finish(const Place& place) {
   sending_ = {};
   if (place.error) std::rethrow_exception(place.error);

@@ -15,17 +15,17 @@ int64_t DeviceJpegs::decode(Context& context, int turn, BatchSlab& slab, std::by
   }
   if (tasks_.empty()) return 0;
   std::vector<size_t> refused = decoder_.decode(context, turn, tasks_);
-  std::sort(refused.begin(), refused.end());  // of several errors the first sample's counts
+  std::sort(refused.begin(), refused.end());  // if there are several errors, the first sample's is reported
   for (const size_t task : refused) decode_here(slab, samples_[task]);
   return int64_t(tasks_.size() - refused.size());
 }
 
-/// As a worker of the pipeline would have.
+/// Decodes like a worker of the pipeline.
 void DeviceJpegs::decode_here(BatchSlab& slab, int i) {
   ReadySample& ready = slab.samples[size_t(i)];
   try {
     here_.open(ready.file, ColorMode::kColor);
-    ready.params.fitted = false;  // to the whole image it was, which changes nothing else
+    ready.params.fitted = false;  // was for the whole image, which changed nothing else
     const SamplePart part =
         here_.read(source_window(ready.params), [&slab, i](size_t bytes) { return slab.take(i, bytes); });
     ready.sample = part.sample;

@@ -1,7 +1,7 @@
 #pragma once
 
-// JPEGs that cross to a device as files. What the device's decoder refuses is decoded here as ever, so damaged files
-// are told of in the same words.
+// Decodes JPEG files on a device. Files that the device's decoder rejects are decoded on the host, so errors of damaged
+// files have the same messages.
 
 #include <functional>
 
@@ -11,20 +11,20 @@
 
 namespace cortado::data {
 
-/// Throws the Error that names the record.
+/// Throws an Error with the record.
 using FailRecord = std::function<void(const Record& record, const SampleError& error)>;
 
 class DeviceJpegs {
  public:
   static constexpr int kTurns = kernels::JpegDecoder::kTurns;
 
-  /// Throws Error(kDevice) where the device has no decoder.
+  /// Throws Error(kDevice) if the device has no decoder.
   DeviceJpegs(Context& context, FailRecord fail) : decoder_(context), fail_(std::move(fail)) {}
   const std::string& name() const { return decoder_.name(); }
 
-  /// Puts into the context's work the decoding of the slab's files to their places from `to` on. Samples of those that
-  /// are refused have elements of the host's afterwards, like all others. Gives how many are not. Throws what `fail`
-  /// throws.
+  /// Queues on the context the decoding of the slab's files to their places relative to `to`. Samples of rejected files
+  /// then have elements from the host, like all others. Returns the number of files that were decoded on the device.
+  /// Throws the exception of `fail`.
   int64_t decode(Context& context, int turn, BatchSlab& slab, std::byte* to);
 
  private:

@@ -1,5 +1,5 @@
-// image_data_param to a pipeline's options. NVIDIA's threads, cache and short_side and Intel's least sizes are options
-// of every net here; Caffe takes prefetch from data_param, and so do seed and cache_on.
+// Converts image_data_param to a pipeline's options. NVIDIA's threads, cache and short_side and Intel's minimum sizes
+// are available in every net here. prefetch (as in Caffe), seed and cache_on are in data_param.
 #include "core/error.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/image_source.h"
@@ -28,9 +28,9 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
   sizes.min_width = checked_side("min_width", param.min_width());
   if ((sizes.height > 0) != (sizes.width > 0))
     throw FieldError(kImageOptionsOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
-                     "new_height and new_width go together: give both or none");
+                     "set both new_height and new_width, or neither");
   if (sizes.height > 0 && sizes.short_side > 0)
-    throw FieldError(kImageOptionsOwn + ".short_side", "new_height and new_width give a size already",
+    throw FieldError(kImageOptionsOwn + ".short_side", "new_height and new_width already set the size",
                      "keep one of them");
   return sizes;
 }
@@ -38,21 +38,21 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::ImageDataParameter& param = layer.image_data_param();
   if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::IMAGE)
-    throw FieldError(kImageOptionsOwn + ".label_type", "labels are one class for each image here",
-                     "ImageSegData reads images of labels");
+    throw FieldError(kImageOptionsOwn + ".label_type", "labels must be one class for each image",
+                     "use ImageSegData for label images");
   if (param.source().empty())
-    throw FieldError(kImageOptionsOwn + ".source", "the list of images is not named",
-                     "give a file with lines 'PATH LABEL'");
+    throw FieldError(kImageOptionsOwn + ".source", "the list of images is not set",
+                     "set it to a file with lines 'PATH LABEL'");
   if (!(param.dataset_share_per_node() <= 1))
     throw FieldError(kImageOptionsOwn + ".dataset_share_per_node", "a part of the list for each node is not supported",
-                     "leave it out, and give each node a list of its own");
+                     "remove it, and use a separate list for each node");
   ImageSourceOptions images;
   images.list = param.source();
   images.root = param.root_folder();
   images.sizes = image_sizes_of(param);
   if (param.label_dim() < 1 || param.label_dim() > kImageOptionsMaxSide)
     throw FieldError(kImageOptionsOwn + ".label_dim", "it is " + std::to_string(param.label_dim()) +
-                                                          ", but must lie in 1 to " +
+                                                          ", but must be from 1 to " +
                                                           std::to_string(kImageOptionsMaxSide));
   images.label_numbers = int(param.label_dim());
   PipelineOptions made = common_options(layer, kImageOptionsOwn, param.batch_size(), param.threads(), options);

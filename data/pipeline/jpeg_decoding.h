@@ -7,12 +7,12 @@ namespace cortado::data {
 
 enum class DecodeOn { kCpu, kAuto, kGpu };
 
-/// Which decoder JPEGs get on their way to a device: what a context is asked for, and what came of it. Lives in the
-/// Context: context.handle<JpegDecoding>().
+/// The decoder for JPEGs that a context requests, and the one in use. Stored in the Context:
+/// context.handle<JpegDecoding>().
 struct JpegDecoding {
-  DecodeOn wanted = DecodeOn::kCpu;  ///< kAuto: the GPU, where it can
-  std::string by = "libjpeg-turbo";  ///< known when the first batch was read; where it is the GPU's, the name of that
-  int64_t on_device = 0;             ///< images that the device decoded
+  DecodeOn wanted = DecodeOn::kCpu;  ///< kAuto: the GPU if possible
+  std::string by = "libjpeg-turbo";  ///< set with the first batch; the GPU decoder's name if that is used
+  int64_t on_device = 0;             ///< number of images that the device decoded
 };
 
 }  // namespace cortado::data

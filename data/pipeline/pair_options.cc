@@ -1,6 +1,6 @@
-// Options of layers that read images with images of labels: dense_image_data_param (SegNet), or image_data_param of
-// ImageSegData (DeepLab) and ImageLabelmapData (HED). The labels are one more channel of bytes behind the image's, from
-// which nothing is subtracted; `scale` multiplies them, too, and the layer divides them by it.
+// Options of layers that read images with label images: dense_image_data_param (SegNet), or image_data_param of
+// ImageSegData (DeepLab) and ImageLabelmapData (HED). The labels are an additional byte channel after the image's,
+// without mean subtraction. `scale` also multiplies the labels, and the layer divides them by it.
 #include <cmath>
 
 #include "core/error.h"
@@ -12,9 +12,9 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint8_t kDeepLabFill = 255;  ///< the label of what lies outside of images, which losses ignore
+constexpr uint8_t kDeepLabFill = 255;  ///< the label outside of images, which losses ignore
 
-/// What the two messages have in common.
+/// The common fields of the two messages.
 struct Given {
   std::string message;
   std::string source, root;
@@ -49,12 +49,12 @@ Given given_by(const caffe::ImageDataParameter& param) {
                                                  {"label_dim", param.label_dim() != 1},
                                                  {"dataset_share_per_node", param.dataset_share_per_node() != 1}};
   if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::PIXEL)
-    throw FieldError(message + ".label_type", "labels are images here, which is PIXEL",
-                     "ImageData reads classes; has_label: false is for images without labels");
+    throw FieldError(message + ".label_type", "labels must be images, which is PIXEL",
+                     "use ImageData for classes, or has_label: false for images without labels");
   for (const auto& [name, set] : others)
     if (set)
-      throw FieldError(message + "." + name, std::string(name) + " is not available for images of labels",
-                       "new_height and new_width are");
+      throw FieldError(message + "." + name, std::string(name) + " is not supported for label images",
+                       "use new_height and new_width");
   return {message,
           param.source(),
           param.root_folder(),
@@ -67,14 +67,14 @@ Given given_by(const caffe::ImageDataParameter& param) {
           image_sizes_of(param)};
 }
 
-/// A mean for the image's channels becomes one that leaves the labels alone.
+/// Extends a mean of the image's channels by 0 for the labels.
 void spare_labels(TransformPlan& plan, int channels) {
   std::vector<float>& values = plan.mean_values;
   if (values.size() > 1 && values.size() != size_t(channels))
     throw FieldError("transform_param.mean_value",
                      std::to_string(values.size()) + " mean values for images of " + std::to_string(channels) +
                          (channels == 1 ? " channel" : " channels"),
-                     "give one, or one for each channel");
+                     "set one, or one for each channel");
   if (values.size() == 1) values.resize(size_t(channels), values[0]);
   if (!values.empty()) values.push_back(0);
   if (plan.mean) {
@@ -86,11 +86,11 @@ void spare_labels(TransformPlan& plan, int channels) {
   if (!std::isnormal(plan.scale)) throw FieldError("transform_param.scale", "it must be a number other than 0");
 }
 
-/// DeepLab fills images that are smaller than the crop with the mean, their labels with one that is ignored.
+/// DeepLab pads images that are smaller than the crop with the mean, and their labels with one that is ignored.
 void fill_to_crop(const caffe::LayerParameter& layer, const TransformPlan& plan, PairSourceOptions& pairs) {
   if (plan.crop_h > 0 && layer.transform_param().has_mean_file())
-    throw FieldError("transform_param.mean_file", "images smaller than the crop are filled with the mean's colour",
-                     "give mean_value instead");
+    throw FieldError("transform_param.mean_file", "images smaller than the crop are padded with the mean's colour",
+                     "set mean_value instead");
   pairs.fill = plan.mean_values;
   pairs.fill_label = kDeepLabFill;
   pairs.pad_height = plan.crop_h;
@@ -101,8 +101,8 @@ void fill_to_crop(const caffe::LayerParameter& layer, const TransformPlan& plan,
 
 PipelineOptions make_common(const caffe::LayerParameter& layer, const Given& given, const DataOptions& options,
                             bool read_files) {
-  if (given.source.empty()) throw FieldError(given.message + ".source", "the list of images is not named");
-  refuse_further_transforms(layer.transform_param(), "images of labels are cropped and mirrored and nothing else");
+  if (given.source.empty()) throw FieldError(given.message + ".source", "the list of images is not set");
+  refuse_further_transforms(layer.transform_param(), "label images are only cropped and mirrored");
   PipelineOptions made = common_options(layer, given.message, given.batch_size, given.threads, options);
   made.source = given.source;
   made.shuffle = given.shuffle ? Shuffle::kExact : Shuffle::kNone;
@@ -147,7 +147,7 @@ PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, co
 PipelineOptions make_map_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const Given given = given_by(layer.image_data_param());
   if (!layer.image_data_param().has_label())
-    throw FieldError("image_data_param.has_label", "without labels this is ImageData");
+    throw FieldError("image_data_param.has_label", "this layer does not work without labels");
   PairSourceOptions pairs = pairs_of(given);
   pairs.binary = true;
   return with_pairs(make_common(layer, given, options, read_files), pairs);

@@ -15,9 +15,9 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint64_t kSkipKey = 0x534B4950ull;  // keeps this draw apart from others made with the same seed
+constexpr uint64_t kSkipKey = 0x534B4950ull;  // separates this draw from others with the same seed
 
-constexpr int kMarginColumns = 24;  // that decoding a window takes along
+constexpr int kMarginColumns = 24;  // additional columns that decoding a window needs
 
 }  // namespace
 
@@ -32,7 +32,7 @@ DataPipeline::State::State(PipelineOptions given_options)
   if (options.rand_skip > 0) seek(Philox(mix_key(options.seed, kSkipKey))(0, 0).v[0] % options.rand_skip);
 }
 
-/// The first record that can be opened gives the shapes.
+/// The first record that can be opened determines the shapes.
 void DataPipeline::State::look_at_first() {
   const std::unique_ptr<RecordFinder> finder = source->finder(false);
   const std::unique_ptr<SampleReader> reader = source->reader(options.transform.color);
@@ -75,13 +75,14 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
   for (int i = 0; i < options.threads; ++i) threads.push_back(start_thread([this] { work(); }));
 }
 
-/// Raw records need none, and what is cached was decoded when it was read.
+/// Raw records need no decoder, and cached ones are already decoded.
 void DataPipeline::State::choose_decoder(Context& context) {
   JpegDecoding& decoding = context.handle<JpegDecoding>();
   if (decoding.wanted == DecodeOn::kCpu || !device || !encoded || cache) return;
-  if (bad.passes_over()) {  // a device finds out too late that another record has to stand in
+  if (bad.passes_over()) {  // a device detects bad records too late to replace them
     if (decoding.wanted == DecodeOn::kGpu)
-      throw Error(ExitCode::kUsage, "--decode=gpu and --skip-bad exclude each other", "--decode=auto takes the CPU");
+      throw Error(ExitCode::kUsage, "--decode=gpu and --skip-bad exclude each other",
+                  "use --decode=auto to decode on the CPU");
     return;
   }
   try {
@@ -90,7 +91,7 @@ void DataPipeline::State::choose_decoder(Context& context) {
       source->fail(record, error);
     });
     log_info() << source->path() << ": JPEGs are decoded by " << decoding.by
-               << ", what it does not take by libjpeg-turbo";
+               << ", those that it rejects by libjpeg-turbo";
   } catch (const Error& error) {
     if (decoding.wanted == DecodeOn::kGpu) throw;
     log_info() << source->path() << ": JPEGs are decoded by libjpeg-turbo: " << error.mistakes().front().message;
@@ -107,7 +108,7 @@ void DataPipeline::State::stop() {
   stopping = false;
 }
 
-/// The next batch that is made is this one, counted from begin_position.
+/// Restarts at this batch, counted from begin_position.
 void DataPipeline::State::restart_at(int64_t batch) {
   stop();
   if (device) device->reset();

@@ -1,8 +1,8 @@
 #pragma once
 
-// The pipeline of a data layer: plain threads find, draw and decode samples ahead of need; the reader transforms a
-// batch as a whole, straight into the net's memory. Kept are bytes, where floats would be four times as much.
-// A batch is a function of (dataset, options, position) alone: any number of threads gives the same bytes.
+// The pipeline of a data layer: threads find, draw and decode samples ahead of time. The reader transforms a whole
+// batch directly into the net's memory. Samples are stored as bytes, because floats would need four times the memory. A
+// batch depends on (dataset, options, position) only, not on the number of threads.
 
 #include <cstdint>
 #include <functional>
@@ -19,77 +19,77 @@
 
 namespace cortado::data {
 
-/// What the caller knows besides the layer's own message.
+/// Options that are not in the layer's message.
 struct DataOptions {
   caffe::Phase phase = caffe::TRAIN;
-  int default_threads = 1;  ///< where data_param.threads is not set
-  int data_threads = 0;     ///< --data-threads: instead of whatever the net says; 0: not given
-  int64_t skip_bad = 0;     ///< --skip-bad: of each dataset, the bad records that others may stand in for
-  uint64_t seed = 1;        ///< of order and augmentation, where data_param.seed is not set
-  BatchShare share = {};    ///< where several processes share one order of batches: this one's part of it
+  int default_threads = 1;  ///< if data_param.threads is not set
+  int data_threads = 0;     ///< --data-threads: overrides the net's; 0: not set
+  int64_t skip_bad = 0;     ///< --skip-bad: the number of bad records that may be replaced, per dataset
+  uint64_t seed = 1;        ///< of order and augmentation, if data_param.seed is not set
+  BatchShare share = {};    ///< if several processes share one order of batches: the part of this one
 };
 
-/// Where decoded samples stay from epoch to epoch.
+/// The cache of decoded samples for later epochs.
 enum class CacheOn { kNowhere, kHost, kDevice };
 
 struct PipelineOptions {
   std::string source;
-  std::function<std::shared_ptr<const DataSource>()> open = {};  ///< the dataset; not set: the LMDB `source`
+  std::function<std::shared_ptr<const DataSource>()> open = {};  ///< opens the dataset; if not set, the LMDB `source`
   int batch_size = 0;
-  int prefetch = 4;  ///< batches ready or being made, at least 1
+  int prefetch = 4;  ///< batches that are ready or in progress, at least 1
   int threads = 1;
   Shuffle shuffle = Shuffle::kNone;
   uint64_t seed = 1;
-  BatchShare share = {};  ///< DataOptions'
+  BatchShare share = {};  ///< from DataOptions
   CacheOn cache = CacheOn::kNowhere;
-  uint32_t rand_skip = 0;  ///< start at a random record below this one
-  int64_t skip_bad = 0;    ///< bad records that others stand in for (data/pipeline/bad_records.h)
+  uint32_t rand_skip = 0;  ///< start at a random record below this number
+  int64_t skip_bad = 0;    ///< number of bad records that may be replaced (data/pipeline/bad_records.h)
   TransformPlan transform;
 };
 
-/// Owns its threads and buffers. Used from one thread.
+/// Owns its threads and buffers. Not thread-safe.
 class DataPipeline {
  public:
-  /// Opens the dataset and reads its first record, which gives the shapes. Starts no thread and takes no batch memory
-  /// yet. Throws Error(kData/kIo).
+  /// Opens the dataset and reads its first record, which determines the shapes. Does not start threads or allocate
+  /// batch memory yet. Throws Error(kData/kIo).
   explicit DataPipeline(PipelineOptions options);
-  ~DataPipeline();  ///< joins at once: what is being decoded is finished, nothing else is begun
+  ~DataPipeline();  ///< joins at once: workers finish only their current samples
 
   Shape data_shape() const;   ///< batch x channels x height x width, after cropping
-  Shape label_shape() const;  ///< batch, or batch x classes where samples are mixed
+  Shape label_shape() const;  ///< batch, or batch x classes if samples are mixed
   int64_t records() const;    ///< of the dataset
   const DataSource& source() const;
-  bool shuffles() const;                ///< records do not come in the source's order
-  Record record(uint64_t place) const;  ///< what stands at this place of the order. Throws Error(kData)
-  uint64_t place(int64_t item) const;   ///< of this sample of the batch that read() gave last
+  bool shuffles() const;                ///< the order differs from the source's
+  Record record(uint64_t place) const;  ///< the record at this place of the order. Throws Error(kData)
+  uint64_t place(int64_t item) const;   ///< of this sample of the latest batch of read()
 
-  /// Puts the next batch into y (of data_shape(), in any storage that transform_batch() writes) and, unless it has no
-  /// memory, label_shape() floats into `labels`; both on the context's device, which is the same in every call. Waits
-  /// until the samples are decoded; they are transformed here, by the context's threads or by its device, whose work
-  /// may not be done when this returns. Throws Error(kData) naming dataset, key and what is wrong; the same one again
-  /// if called again. Allocates no more once the largest samples were met.
+  /// Writes the next batch to y (of data_shape(), in any layout that transform_batch() supports) and, if `labels` has
+  /// memory, label_shape() floats to it. Both are on the context's device, which must be the same in every call. Waits
+  /// until the samples are decoded. They are transformed by the context's threads or its device, whose work may still
+  /// be pending on return. Throws Error(kData) with dataset, key and error; a further call throws the same. Allocates
+  /// nothing after the largest samples were read.
   void read(Context& context, const Tensor& y, const Tensor& labels);
 
-  /// Of each sample of the batch that read() gave last, the objects that it shows; none where records have none.
+  /// The objects in each sample of the latest batch of read(); empty if records have none.
   const std::vector<std::vector<Object>>& objects() const;
 
-  /// Records of the common order that are over, over all epochs, and those that rand_skip passed over: what a snapshot
-  /// keeps. With a share of the batches it is that between two of its periods.
+  /// The number of completed records of the common order, over all epochs, including those that rand_skip skipped.
+  /// Snapshots save it. With a share of the batches it is exact between two periods.
   uint64_t position() const;
-  /// This process's share begins anew at this position, as if all before it had been read.
+  /// Restarts this process's share at this position, as if all records before had been read.
   void seek(uint64_t position);
-  /// The next read() gives the batch of the latest one again.
+  /// The next read() returns the latest batch again.
   void repeat();
 
-  double wait_seconds() const;  ///< time that read() spent waiting for data, in all
+  double wait_seconds() const;  ///< total time that read() waited for data
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// "Restarting data prefetching from start." is logged where a dataset begins anew, which readers of Caffe's logs may
-/// look for: the first time that one does for a context, or `all` times. Lives in the Context:
+/// Controls the log line "Restarting data prefetching from start.", which parsers of Caffe's logs may expect when a
+/// dataset restarts: logged the first time for a context, or `all` times. Stored in the Context:
 /// context.handle<RestartNotices>().
 struct RestartNotices {
   bool all = false;

@@ -34,7 +34,7 @@ Shuffle shuffle_for(const caffe::DataParameter& param) {
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
   const caffe::DataParameter& param = layer.data_param();
   if (param.source().empty())
-    throw FieldError("data_param.source", "the dataset is not named", "give the path of an LMDB folder");
+    throw FieldError("data_param.source", "the dataset is not set", "set it to the path of an LMDB folder");
   PipelineOptions made = common_options(layer, "data_param", param.batch_size(), param.threads(), options);
   made.source = param.source();
   made.shuffle = shuffle_for(param);
@@ -72,10 +72,10 @@ PipelineOptions common_options(const caffe::LayerParameter& layer, const std::st
   return made;
 }
 
-void set_color(const std::string& own, bool color, bool told, TransformPlan& plan) {
+void set_color(const std::string& own, bool color, bool given, TransformPlan& plan) {
   const ColorMode asked = color ? ColorMode::kColor : ColorMode::kGray;
-  if (told && plan.color != ColorMode::kAsStored && plan.color != asked)
-    throw FieldError(own + ".is_color", "transform_param says otherwise by force_color or force_gray",
+  if (given && plan.color != ColorMode::kAsStored && plan.color != asked)
+    throw FieldError(own + ".is_color", "force_color or force_gray in transform_param contradicts it",
                      "keep one of them");
   if (plan.color == ColorMode::kAsStored) plan.color = asked;
 }
@@ -93,7 +93,7 @@ void refuse_further_transforms(const caffe::TransformationParameter& param, cons
   static const std::vector<std::string> known = {"crop_size",   "crop_h",    "crop_w",      "mirror",
                                                  "scale",       "mean_file", "mean_value",  "force_gray",
                                                  "force_color", "display",   "random_seed", "use_gpu_transform"};
-  refuse_transforms_but(known, param, why, "crop_size, mirror, scale, mean_file and mean_value are possible");
+  refuse_transforms_but(known, param, why, "use crop_size, mirror, scale, mean_file or mean_value");
 }
 
 }  // namespace cortado::data

@@ -1,4 +1,4 @@
-// The reader's side: waits for a batch of samples and makes of it what the net reads, here or on a device.
+// The reader's side: waits for a batch of samples and transforms it for the net, on the CPU or on a device.
 #include <algorithm>
 #include <chrono>
 
@@ -25,7 +25,7 @@ Slab& DataPipeline::State::wait_for_batch() {
   }
   try {
     bad.take(slab.passed_over);
-  } catch (...) {  // the same again if it is asked for again
+  } catch (...) {  // further calls throw the same
     slab.error = std::current_exception();
   }
   if (slab.error) std::rethrow_exception(slab.error);
@@ -48,7 +48,7 @@ void DataPipeline::State::draw_mixes(Slab& slab) const {
                                              place(slab.batch * options.batch_size + i));
 }
 
-/// The slab is used anew before the next batch is asked for.
+/// The slab is reused before the next batch is requested.
 void DataPipeline::State::take_objects(const Slab& slab) {
   objects.resize(slab.content.samples.size());
   for (size_t i = 0; i < objects.size(); ++i) objects[i] = slab.content.samples[i].objects;
@@ -73,12 +73,12 @@ void DataPipeline::State::read_here(Context& context, const Tensor& y, const Ten
   } else if (labels) {
     std::copy(numbers.begin(), numbers.end(), labels.f32());
   }
-  source->check_unchanged();  // samples may have been views of it
+  source->check_unchanged();  // samples may be views of the dataset
   take_objects(slab);
   release(context);
 }
 
-/// The slab is given back when the next batch is asked for: by then its copy, which nothing waits for, is done.
+/// The slab is released when the next batch is requested; its copy, which nothing waits for, is complete by then.
 void DataPipeline::State::read_on_device(Context& context, const Tensor& y, const Tensor& labels) {
   if (released < given) {
     device->wait_sent(released);

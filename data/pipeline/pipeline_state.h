@@ -1,11 +1,11 @@
 #pragma once
 
-// The inside of a DataPipeline, shared by pipeline.cc (its life), pipeline_read.cc (the reader's side) and
-// pipeline_work.cc (the workers'). Work is handed out under one lock, a few samples at a time and in order of position;
-// samples are made outside of it, each in its own place of its batch's slab. On the CPU a raw record is not even
-// copied: the sample is a view of the mapped file. A ring of slabs bounds how far ahead the workers run. An exception
-// of a worker stays with its batch; of several the one of the earliest sample wins, so even errors do not depend on the
-// number of threads.
+// The implementation of DataPipeline, shared by pipeline.cc (start and stop), pipeline_read.cc (the reader's side) and
+// pipeline_work.cc (the workers). Workers take a few samples at a time, in order of position, under one lock. They read
+// samples outside the lock, each into its own place of the batch's slab. On the CPU a raw record is not copied: the
+// sample is a view of the mapped file. A ring of slabs limits how far workers run ahead. A worker's exception is stored
+// with its batch. If there are several, the one of the earliest sample is used, so errors do not depend on the number
+// of threads.
 
 #include <condition_variable>
 #include <exception>
@@ -28,12 +28,12 @@ namespace cortado::data {
 
 constexpr int kMaxSamplesAtOnce = 16;
 
-/// One batch being made.
+/// A batch in progress.
 struct Slab {
   BatchSlab content;
-  int64_t batch = -1;  ///< which one, counted from the start
-  int left = 0;        ///< samples not yet made
-  int64_t bad = 0;     ///< the earliest sample that failed, if `error`
+  int64_t batch = -1;  ///< its number, from 0
+  int left = 0;        ///< number of unfinished samples
+  int64_t bad = 0;     ///< index of the earliest failed sample, if `error` is set
   std::exception_ptr error;
   std::vector<BadRecord> passed_over;
 
@@ -51,20 +51,20 @@ struct Slab {
   }
 };
 
-/// Samples that one worker makes next.
+/// The next samples for one worker.
 struct Task {
   Slab* slab = nullptr;
-  int first = 0, n = 0;  ///< within the batch
-  int done = 0;          ///< how many count as made afterwards: n, or more where the order itself failed
-  int64_t sample = 0;    ///< the first, counted from the start
+  int first = 0, n = 0;  ///< indices in the batch
+  int done = 0;          ///< samples to count as finished: n, or more if the order itself failed
+  int64_t sample = 0;    ///< number of the first one, from 0
   Record records[kMaxSamplesAtOnce];
 };
 
-/// What one worker keeps for itself.
+/// The state of one worker.
 struct Worker {
   std::unique_ptr<SampleReader> reader;
-  std::unique_ptr<RecordFinder> others;  ///< for those that stand in for bad ones; null until there is one
-  std::vector<BadRecord> passed_over;    ///< of the task at hand
+  std::unique_ptr<RecordFinder> others;  ///< finds replacements of bad records; null until the first one
+  std::vector<BadRecord> passed_over;    ///< in the current task
 };
 
 struct DataPipeline::State {
@@ -89,7 +89,7 @@ struct DataPipeline::State {
   SamplePart part_for(const SourceWindow& window, const Record& record, const Task& task, int i,
                       SampleReader& reader) const;
 
-  /// Where the `sample`th that this process takes, counted from begin_position, stands in the common order.
+  /// The place in the common order of this process's sample number `sample`, counted from begin_position.
   uint64_t place(int64_t sample) const {
     const int64_t batch = options.batch_size;
     return begin_position + uint64_t(options.share.batch(sample / batch) * batch + sample % batch);
@@ -106,27 +106,27 @@ struct DataPipeline::State {
 
   const PipelineOptions options;
   const std::shared_ptr<const DataSource> source;
-  Sample first;  ///< its shape only
+  Sample first;  ///< only its shape
   OutputSize size{};
-  bool encoded = false;      ///< the first record has to be decoded
-  int64_t window_bytes = 0;  ///< of the first sample, about
+  bool encoded = false;      ///< the first record is encoded
+  int64_t window_bytes = 0;  ///< approximate size of the first sample
   int at_once = 1;
 
-  bool here = true;                          ///< transform() makes batches, on the CPU; else `device` does
-  std::unique_ptr<const SampleCache> cache;  ///< null: none
+  bool here = true;                          ///< true: transform() runs on the CPU; false: on `device`
+  std::unique_ptr<const SampleCache> cache;  ///< null: no cache
   std::vector<Slab> slabs;
   std::optional<DeviceBatches> device;
   std::vector<std::jthread> threads;
-  std::vector<std::vector<Object>> objects;  ///< of the batch that read() gave last
-  BadRecords bad;                            ///< the reader's
+  std::vector<std::vector<Object>> objects;  ///< of the latest batch of read()
+  BadRecords bad;                            ///< used by the reader
   double waited = 0;
-  int64_t given = 0;            ///< batches that read() gave
-  uint64_t begin_position = 0;  ///< of the common order: where this share of it began
+  int64_t given = 0;            ///< number of batches that read() returned
+  uint64_t begin_position = 0;  ///< in the common order: the start of this share
 
-  std::mutex mutex;  ///< guards everything below, and the slabs' counts
+  std::mutex mutex;  ///< protects all members below, and the slabs' counts
   std::condition_variable work_appeared, batch_ready;
   RecordOrder order;
-  int64_t released = 0, handed_out = 0;  ///< batches whose slab is free again; samples that workers took
+  int64_t released = 0, handed_out = 0;  ///< batches whose slab is free again; samples that workers have taken
   bool stopping = false, order_failed = false;
 };
 

@@ -1,4 +1,4 @@
-// What each worker does: take a few samples under the lock, make them outside of it, count them under the lock.
+// The workers: take a few samples under the lock, read them outside of it, count them under the lock.
 #include <algorithm>
 
 #include "data/augment/augment_options.h"
@@ -23,7 +23,7 @@ bool DataPipeline::State::take(Task& task, std::unique_lock<std::mutex>& lock) {
   task.done = wanted;
   try {
     for (; task.n < wanted; ++task.n) task.records[task.n] = order.at(place(handed_out + task.n));
-  } catch (...) {  // the dataset is broken: nothing after this can be read
+  } catch (...) {  // the dataset is damaged: no later record can be read
     task.slab->note_error(task.first + task.n, std::current_exception());
     task.done = options.batch_size - task.first;
     order_failed = true;
@@ -45,7 +45,7 @@ SamplePart DataPipeline::State::part_for(const SourceWindow& window, const Recor
                    place(size_t(whole.channels) * size_t(window.height) * size_t(window.width) * element));
 }
 
-/// By the record and its draw alone: what the colours have to be measured of is decoded here.
+/// Depends on the record and its draw only. Samples whose colours have to be measured are decoded on the host.
 bool DataPipeline::State::leaves_to_device(const Sample& whole, const AugmentParams& params,
                                            const SampleReader& reader) const {
   return device && device->decodes_jpegs() && whole.channels == 3 && !measures_colors(params) &&
@@ -62,10 +62,10 @@ void DataPipeline::State::make_of(const Record& record, const Task& task, int i,
   const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
                                            place / records, place % records, objects);
   if (whole.channels != first.channels || params.out_height != size.height || params.out_width != size.width)
-    throw SampleError(
-        "the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
-        "images of a batch have one size: set transform_param.crop_size, or resize them (ImageData: new_height and "
-        "new_width)");
+    throw SampleError("the image is " + whole.shape_str() + ", but the dataset's first one is " + first.shape_str(),
+                      "images of a batch must have the same size: set transform_param.crop_size, or resize them "
+                      "(ImageData: new_height and "
+                      "new_width)");
   ReadySample& ready = task.slab->content.samples[size_t(task.first + i)];
   ready.file.clear();
   const bool leaves = leaves_to_device(whole, params, reader);
@@ -81,7 +81,7 @@ void DataPipeline::State::make_of(const Record& record, const Task& task, int i,
   carry_objects(params, objects, options.transform.augment.keep, ready.objects);
 }
 
-/// A function of the record's number alone.
+/// Depends on the record's number only.
 Record DataPipeline::State::replacement(const Record& bad, Worker& worker) const {
   if (!worker.others) worker.others = source->finder(false);
   const uint64_t number = (bad.number + 1) % uint64_t(source->records());
@@ -90,7 +90,7 @@ Record DataPipeline::State::replacement(const Record& bad, Worker& worker) const
   return next;
 }
 
-/// One more bad record on the way than may be passed over ends the search: the reader would refuse the last one.
+/// Stops the search after one bad record more than allowed, because the reader would reject that one.
 void DataPipeline::State::make_one(const Task& task, int i, Worker& worker) const {
   Record record = task.records[i];
   for (int64_t passed = 0;; ++passed) {
@@ -119,7 +119,7 @@ void DataPipeline::State::make(const Task& task, Worker& worker) {
     error = std::current_exception();
   }
   try {
-    source->check_unchanged();  // explains whatever else went wrong
+    source->check_unchanged();  // explains any other error
   } catch (...) {
     error = std::current_exception();
     i = 0;

@@ -1,5 +1,5 @@
-// Two passes: the first reads headers alone and adds up, so that what does not fit is known at once; the second
-// decodes.
+// Two passes: the first reads headers only and adds the sizes, so that a dataset that does not fit is reported at once.
+// The second decodes.
 #include "data/pipeline/sample_cache.h"
 
 #include <unistd.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t kSampleCacheAlign = 64;
 
-/// What the system can give without swapping; files that it holds in memory count as free.
+/// Memory that is available without swapping; the page cache counts as free.
 int64_t available_bytes() {
   const std::string info = read_file("/proc/meminfo", 1 << 20);
   const size_t at = info.find("MemAvailable:");
@@ -34,9 +34,10 @@ SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mod
     : source_(std::move(source)), keeps_bad_(keeps_bad) {
   const int64_t bytes = measure(mode), available = available_bytes();
   if (bytes > available)
-    throw file_error(ExitCode::kDevice, source_->path(),
-                     "the decoded dataset takes " + mebibytes(bytes) + ", and " + mebibytes(available) + " are free",
-                     "leave out data_param.cache and cache_on: records are decoded anew each epoch then");
+    throw file_error(
+        ExitCode::kDevice, source_->path(),
+        "the decoded dataset takes " + mebibytes(bytes) + ", but only " + mebibytes(available) + " are free",
+        "remove data_param.cache and cache_on, so that records are decoded in each epoch");
   block_ = Arena(size_t(bytes));
   std::mutex mutex;
   std::exception_ptr error;
@@ -88,7 +89,7 @@ bool SampleCache::is_bad(const Record& record) {
   return bad_.contains(record.number);
 }
 
-/// Who asks for it is told. Throws Error(kData) at once unless bad records are kept.
+/// A bad record is reported when it is requested. Throws Error(kData) at once unless bad records are kept.
 void SampleCache::note_bad(const Record& record, const SampleError& error) {
   if (!keeps_bad_) source_->fail(record, error);
   const std::lock_guard lock(mutex_);
@@ -98,7 +99,7 @@ void SampleCache::note_bad(const Record& record, const SampleError& error) {
 void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
   const std::unique_ptr<SampleReader> reader = source_->reader(mode);
   for (size_t i = first; i < records_.size(); i += step) {
-    if (is_bad(records_[i])) continue;  // there is no room for it
+    if (is_bad(records_[i])) continue;  // no memory is allocated for it
     try {
       int32_t label;
       source_->prefetch(records_[i]);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A dataset's decoded samples in memory, so that from then on nothing is read or decoded.
+// A dataset's decoded samples in memory. Later epochs read and decode nothing.
 
 #include <cstdint>
 #include <map>
@@ -17,18 +17,18 @@ namespace cortado::data {
 
 class SampleCache {
  public:
-  /// Decodes every record, on `threads` threads. Throws Error(kData) naming a record that cannot be read, unless
-  /// `keeps_bad`; Error(kDevice) with the bytes when they do not fit into the memory that is free.
+  /// Decodes every record, on `threads` threads. Throws Error(kData) with a record that cannot be read, unless
+  /// `keeps_bad`; Error(kDevice) with the number of bytes if they do not fit into free memory.
   SampleCache(std::shared_ptr<const DataSource> source, ColorMode mode, int threads, bool keeps_bad = false);
 
-  /// Throws SampleError for one that could not be read.
+  /// Throws SampleError for a record that could not be read.
   const Sample& sample(uint64_t number) const {
     if (const auto bad = bad_.find(number); bad != bad_.end()) throw bad->second;
     return samples_[number];
   }
   int32_t label(uint64_t number) const { return labels_[number]; }
 
-  // All elements lie in one block, so that it can be copied as a whole.
+  // All elements are in one block, so that it can be copied as a whole.
   const std::byte* data() const { return block_.data(); }
   size_t bytes() const { return block_.bytes(); }
 
@@ -45,7 +45,7 @@ class SampleCache {
   std::vector<int64_t> offsets_;
   Arena block_;
   const bool keeps_bad_;
-  std::mutex mutex_;  ///< of `bad_`, while records are decoded
+  std::mutex mutex_;  ///< protects `bad_` during decoding
   std::map<uint64_t, SampleError> bad_;
 };
 

@@ -5,7 +5,7 @@
 
 namespace cortado::data {
 
-/// Turns serialized AnnotatedDatums into samples and objects.
+/// Converts serialized AnnotatedDatums to samples and objects.
 class AnnotatedReader : public DatumReader {
  public:
   using DatumReader::DatumReader;

@@ -41,7 +41,7 @@ class Clips {
  public:
   explicit Clips(const ClipSourceOptions& given)
       : options(given),
-        file(given.list, "clip", "a line is a folder of frames, the number of the first frame and a label",
+        file(given.list, "clip", "use lines with a folder of frames, the number of the first frame and a label",
              [this](std::string_view line) {
                Clip clip;
                const LineFault fault = parse_clip(line, clip);
@@ -101,13 +101,13 @@ class ClipReader : public SampleReader {
     const int64_t bytes = int64_t(kClipSourceColors) * clips_->options.length * height_ * width_;
     if (bytes > kMaxPixels * kClipSourceColors)
       throw SampleError("the clip has " + std::to_string(clips_->options.length) + " frames of " +
-                        std::to_string(height_) + "x" + std::to_string(width_) + ", more than a clip may have");
+                        std::to_string(height_) + "x" + std::to_string(width_) + ", which exceeds the maximum size");
     planes_.resize(size_t(bytes));
   }
 
   void keep_frame(int i) {
     if (frame_.height != height_ || frame_.width != width_)
-      throw SampleError("its frames have more than one size", "new_height and new_width bring them to one");
+      throw SampleError("its frames have different sizes", "set new_height and new_width to resize them");
     const size_t pixels = size_t(height_) * size_t(width_), length = size_t(clips_->options.length);
     for (size_t c = 0; c < kClipSourceColors; ++c) {
       uint8_t* to = planes_.data() + (c * length + size_t(i)) * pixels;

@@ -10,12 +10,12 @@
 
 namespace cortado::data {
 
-/// Turns serialized Datums into samples; decodes the image in one, if it holds a file.
+/// Converts serialized Datums to samples; decodes an image file in the Datum.
 class DatumReader : public SampleReader {
  public:
   explicit DatumReader(ColorMode mode = ColorMode::kAsStored) : mode_(mode) {}
 
-  /// The whole sample. It lies in the record or in this reader, until the next call. Throws SampleError.
+  /// The whole sample. It is in the record or in this reader, valid until the next call. Throws SampleError.
   Sample read(const Record& record, int32_t& label);
 
   Sample open(const Record& record, int32_t& label) override;
@@ -29,11 +29,11 @@ class DatumReader : public SampleReader {
   ImageDecoder decoder_;
   Image image_;
   std::vector<float> floats_;
-  std::string_view encoded_;  ///< the image file in what open() opened, or ""
-  Sample raw_;                ///< what open() opened; without elements where it is an image file
+  std::string_view encoded_;  ///< the image file in the opened record, or ""
+  Sample raw_;                ///< the opened record; without elements if it is an image file
 };
 
-/// The Error(kData) that names the dataset and the record.
+/// Throws the Error(kData) with the dataset and the record.
 [[noreturn]] void throw_bad_record(const Lmdb& database, std::string_view key, const SampleError& error);
 
 }  // namespace cortado::data

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lists of image files, as ImageData and convert_imageset read them: a path, a space, a label on each line. Paths may
-// hold spaces: the label is what follows the last one. With labels of several numbers the last words are these.
+// Lists of image files in the format of ImageData and convert_imageset: a path, a space and a label on each line. Paths
+// may contain spaces, because the label follows the last one. With several label numbers, these are the last words.
 
 #include <cstdint>
 #include <string>
@@ -17,13 +17,13 @@ struct ListedImage {
   int32_t label = 0;
 };
 
-/// One line. Returns what is wrong with it, or "".
+/// Parses one line. Returns the error, or "".
 std::string parse_image_line(std::string_view line, ListedImage& image);
 
 class ImageList {
  public:
-  /// Throws Error as ListFile does. With `label_numbers` above 1 the label of an image is its number in the list, and
-  /// label_rows() has what the list says.
+  /// Throws Error like ListFile. With `label_numbers` above 1 the label of an image is its index in the list, and
+  /// label_rows() has the numbers of the list.
   explicit ImageList(const std::string& path, int label_numbers = 1);
 
   const std::string& path() const { return file_.path(); }
@@ -34,7 +34,7 @@ class ImageList {
   [[noreturn]] void fail(size_t i, const SampleError& error) const { file_.fail(i, images_[i].name, error); }
 
  private:
-  static constexpr size_t kMaxRows = size_t(1) << 24;  ///< whose numbers a float holds
+  static constexpr size_t kMaxRows = size_t(1) << 24;  ///< limit so that a float represents each index
 
   std::string parse(std::string_view line, int label_numbers);
   std::string parse_row(std::string_view line, int label_numbers);

@@ -1,4 +1,4 @@
-// Images that keep their size are decoded in part, like those of a database; others are decoded whole and resized
+// Images that keep their size are decoded in part, like those of a database. Others are decoded as a whole and resized
 // when they are opened.
 #include "data/sources/image_source.h"
 
@@ -23,7 +23,7 @@ struct Size {
   int height, width;
 };
 
-/// What becomes of an image of this size.
+/// The new size of an image of this size.
 Size new_size(const ImageSizes& sizes, int height, int width) {
   if (sizes.height > 0) return {sizes.height, sizes.width};
   double scale = 1;
@@ -34,7 +34,7 @@ Size new_size(const ImageSizes& sizes, int height, int width) {
   const double rows = std::max(std::round(height * scale), 1.0), columns = std::max(std::round(width * scale), 1.0);
   if (rows * columns > double(kMaxPixels))
     throw SampleError("the image is " + std::to_string(height) + "x" + std::to_string(width) +
-                      ", and resizing would make it larger than images may be");
+                      ", and resizing it would exceed the maximum size");
   return {int(rows), int(columns)};
 }
 

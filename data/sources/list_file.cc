@@ -60,7 +60,7 @@ ListFile::ListFile(const std::string& path, const std::string& item, const std::
     mistakes.push_back(
         file_mistake(path, std::to_string(untold) + (untold == 1 ? " more line is" : " more lines are") + " wrong"));
   if (!mistakes.empty()) throw Error(ExitCode::kData, std::move(mistakes));
-  if (lines_.empty()) throw file_error(ExitCode::kData, path, "no " + item + " is listed in it", hint);
+  if (lines_.empty()) throw file_error(ExitCode::kData, path, "no " + item + " is in the list", hint);
 }
 
 Place ListFile::place(size_t i) const {

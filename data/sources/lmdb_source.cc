@@ -1,4 +1,5 @@
-// Records in key order are found by walking; for any order the place of each is looked up once: eight bytes a record.
+// Records in key order are found by iterating. For other orders the position of each record is stored: eight bytes per
+// record.
 #include "data/sources/lmdb_source.h"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 constexpr int64_t kMaxBytesAhead = int64_t(32) << 20;
 
 [[noreturn]] void throw_not_as_written() {
-  throw SampleError("it does not match its checksum", "copy the dataset again, or make it again from its sources");
+  throw SampleError("it does not match its checksum", "copy the dataset again, or create it again from its sources");
 }
 
 class SequentialFinder : public RecordFinder {
@@ -37,7 +38,7 @@ class SequentialFinder : public RecordFinder {
 
  private:
   LmdbCursor cursor_;
-  uint64_t at_ = 0;  ///< what the cursor's next() gives
+  uint64_t at_ = 0;  ///< of the cursor's next record
 };
 
 class IndexedFinder : public RecordFinder {
@@ -52,8 +53,8 @@ class IndexedFinder : public RecordFinder {
 
   Record find(uint64_t number) override { return database_->locate(places_[number]); }
 
-  /// Records lie in the file in one piece, or nearly, where they were written in key order; else each is read when its
-  /// turn comes.
+  /// Reads ahead if the records are nearly contiguous in the file, as after writing in key order. Otherwise each is
+  /// read when it is needed.
   void read_ahead(uint64_t first, uint64_t count) override {
     const Record from = find(first), to = find(first + count - 1);
     const char *begin = from.value.data(), *end = to.value.data() + to.value.size();
@@ -62,7 +63,7 @@ class IndexedFinder : public RecordFinder {
 
  private:
   std::shared_ptr<const Lmdb> database_;
-  std::vector<uint64_t> places_;  ///< in the file
+  std::vector<uint64_t> places_;  ///< positions in the file
 };
 
 class LmdbSource : public DataSource {

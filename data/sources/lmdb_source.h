@@ -7,15 +7,15 @@
 
 namespace cortado::data {
 
-/// What the records of a database are.
+/// The message type of a database's records.
 enum class RecordKind { kDatum, kAnnotated };
 
 /// The records of a database, numbered in key order.
 std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database,
                                               RecordKind kind = RecordKind::kDatum);
 
-/// The largest number of objects in one of a database's AnnotatedDatums: all are looked at, no image is opened. Throws
-/// Error(kData).
+/// The maximum number of objects in one of a database's AnnotatedDatums. Reads all records, but does not open images.
+/// Throws Error(kData).
 int64_t most_objects(const std::shared_ptr<const Lmdb>& database, bool passes_over_bad = false);
 
 }  // namespace cortado::data

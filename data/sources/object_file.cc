@@ -14,7 +14,7 @@ const std::string kObjectFileHint =
     "an image has the lines '# INDEX', path, channels, height, width, number of objects, 'CLASS IGNORED X1 Y1 X2 Y2' "
     "for each, number of ignored regions, and 'X1 Y1 X2 Y2' for each";
 
-constexpr int kMaxLabel = 1 << 24;  ///< a float holds every class up to it
+constexpr int kMaxLabel = 1 << 24;  ///< a float represents every class up to it
 
 Box read_box(TokenReader& words) {
   Box box;
@@ -22,7 +22,7 @@ Box read_box(TokenReader& words) {
   box.y0 = words.number<float>("y1", -kFarthestCorner);
   box.x1 = words.number<float>("x2", box.x0);
   box.y1 = words.number<float>("y2", box.y0);
-  if (std::max(box.x1, box.y1) > kFarthestCorner) words.fail({}, "the box is larger than images may be");
+  if (std::max(box.x1, box.y1) > kFarthestCorner) words.fail({}, "the box is beyond the maximum image size");
   return box;
 }
 
@@ -31,7 +31,7 @@ FileObject read_object(TokenReader& words) {
   object.label = words.number<int>("an object's class, which is 1 or more,", 1);
   if (object.label > kMaxLabel) words.fail({}, "class " + std::to_string(object.label) + " is too large");
   const int ignored = words.number<int>("whether an object is ignored, 0 or 1,", 0);
-  if (ignored > 1) words.fail({}, std::to_string(ignored) + " where 0 or 1 is wanted: whether an object is ignored");
+  if (ignored > 1) words.fail({}, std::to_string(ignored) + " where 0 or 1 is expected: whether an object is ignored");
   object.ignored = ignored == 1;
   object.box = read_box(words);
   return object;
@@ -61,7 +61,7 @@ ObjectFile read_object_file(const std::string& path) {
   file.path = path;
   TokenReader words(path, text, kObjectFileHint);
   while (!words.at_end()) file.images.push_back(read_object_image(words));
-  if (file.images.empty()) words.fail({}, "no image is listed in it");
+  if (file.images.empty()) words.fail({}, "the file lists no image");
   return file;
 }
 

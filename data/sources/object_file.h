@@ -1,6 +1,6 @@
 #pragma once
 
-// Window files as MS-CNN's tools write them: images with the objects in them. For each image:
+// Window files in the format of MS-CNN's tools: images with their objects. For each image:
 //   # INDEX
 //   PATH
 //   CHANNELS
@@ -9,8 +9,8 @@
 //   NUMBER OF OBJECTS
 //   CLASS IGNORED X1 Y1 X2 Y2      one line for each; classes count from 1, IGNORED is 0 or 1
 //   NUMBER OF REGIONS
-//   X1 Y1 X2 Y2                    one line for each: nothing is to be learned there
-// Any white space parts the numbers. CHANNELS, HEIGHT and WIDTH must be there; what counts is how large the image is.
+//   X1 Y1 X2 Y2                    one line for each: regions to ignore in training
+// Numbers are separated by any white space. CHANNELS, HEIGHT and WIDTH are required, but the actual image size is used.
 
 #include <string>
 #include <vector>
@@ -27,17 +27,17 @@ struct FileObject {
 
 struct ObjectImage {
   std::string path;
-  int line = 0;  ///< of the file, where its path is
+  int line = 0;  ///< in the file, of its path
   std::vector<FileObject> objects;
-  std::vector<Box> regions;  ///< where nothing is to be learned
+  std::vector<Box> regions;  ///< to ignore in training
 };
 
 struct ObjectFile {
   std::string path;
-  std::vector<ObjectImage> images;  ///< one at least
+  std::vector<ObjectImage> images;  ///< at least one
 };
 
-/// Throws Error(kIo), or Error(kData) with the place of the first mistake.
+/// Throws Error(kIo), or Error(kData) with the place of the first error.
 ObjectFile read_object_file(const std::string& path);
 
 }  // namespace cortado::data

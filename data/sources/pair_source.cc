@@ -25,7 +25,7 @@ class Pairs {
                               : "a line is the path of an image",
              [this](std::string_view line) -> LineFault {
                const auto [image, labels] = options.has_labels ? split_last_word(line) : LastWord{line, {}};
-               if (image.empty()) return {"no labels are named"};
+               if (image.empty()) return {"the path of the labels is missing"};
                pairs.push_back({image, labels});
                return {};
              }) {}
@@ -35,7 +35,7 @@ class Pairs {
   const ListFile file;
 };
 
-/// As cv::resize INTER_NEAREST.
+/// Like cv::resize INTER_NEAREST.
 void resize_nearest(const Image& image, int height, int width, Image& out) {
   out.resize(1, height, width);
   const double down = double(image.height) / height, across = double(image.width) / width;
@@ -96,12 +96,12 @@ class PairReader : public SampleReader {
     }
     if (labels_.height != image_.height || labels_.width != image_.width)
       throw SampleError("the image is " + size_text(image_) + ", but its labels are " + size_text(labels_),
-                        "both have one size; new_height and new_width bring them to one");
+                        "use equal sizes, or set new_height and new_width to resize both");
     if (!options.binary) return;
     for (uint8_t& value : labels_.pixels) value = value >= 128;
   }
 
-  /// One row after the other: pixels with their labels, and what is filled.
+  /// Merges row by row: pixels, labels and padding.
   void merge() {
     const PairSourceOptions& options = pairs_->options;
     const int c = image_.channels, height = std::max(image_.height, options.pad_height),
@@ -126,7 +126,7 @@ class PairReader : public SampleReader {
     const int height = options.pad_height > 0 ? std::min(image_.height, options.pad_height) : image_.height,
               width = options.pad_width > 0 ? std::min(image_.width, options.pad_width) : image_.width;
     if (height > kMaxPackedSide || width > kMaxPackedSide)
-      throw SampleError("the image is " + size_text(image_) + ", and its size is told up to " +
+      throw SampleError("the image is " + size_text(image_) + ", but the limit for its size is " +
                         std::to_string(kMaxPackedSide));
     return packed_size(height, width);
   }

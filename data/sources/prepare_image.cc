@@ -25,7 +25,7 @@ void ImagePreparer::prepare_content(std::string_view content, int channels, int 
   }
   const AugmentParams params = draw_params(how_.transform, whole.channels, whole.height, whole.width, 1, 0, 0);
   if (whole.channels != channels || params.out_height != height || params.out_width != width)
-    throw SampleError("the image is " + whole.shape_str() + " and comes out as " +
+    throw SampleError("the image is " + whole.shape_str() + " and is converted to " +
                       Sample{whole.channels, params.out_height, params.out_width}.shape_str() + ", but the net takes " +
                       Sample{channels, height, width}.shape_str());
   if (resizes) return transform(whole, how_.transform, params, out);

@@ -10,23 +10,23 @@
 
 namespace cortado::data {
 
-/// How an image file becomes what a data layer makes of it.
+/// The conversion of an image file to the input of a net.
 struct ImagePreparation {
-  ImageSizes sizes;         ///< what it is brought to first, like the images of a dataset when it was made
-  TransformPlan transform;  ///< `color` says what it is decoded to
+  ImageSizes sizes;         ///< the first resizing, as of the dataset's images when it was converted
+  TransformPlan transform;  ///< `color` is the colour mode of decoding
 };
 
-/// Makes the floats that a data layer with this preparation makes of image files, by the same steps as the pipeline.
-/// Keeps its buffers.
+/// Converts image files to the floats that a data layer with this preparation produces, by the same steps as the
+/// pipeline. Reuses its buffers.
 class ImagePreparer {
  public:
   explicit ImagePreparer(ImagePreparation how) : how_(std::move(how)) {}
   const ImagePreparation& how() const { return how_; }
 
-  /// Writes channels x height x width floats. Throws Error(kIo) where the file cannot be read, SampleError where it is
-  /// no image, or comes out with another shape.
+  /// Writes channels x height x width floats. Throws Error(kIo) if the file cannot be read, SampleError if it is not an
+  /// image, or if the result has another shape.
   void prepare(const std::string& path, int channels, int height, int width, float* out);
-  /// The same of a file's content.
+  /// The same for the content of a file.
   void prepare_content(std::string_view content, int channels, int height, int width, float* out);
 
  private:
@@ -36,7 +36,7 @@ class ImagePreparer {
   std::vector<uint8_t> part_;
 };
 
-/// The size that the first records of an LMDB have: zeros where they differ. Nothing where there is no such database.
+/// The size of the first records of an LMDB: zeros if they differ. Nothing if the database does not exist.
 std::optional<ImageSizes> size_of_images(const std::string& lmdb);
 
 }  // namespace cortado::data

@@ -19,7 +19,7 @@ bool TokenReader::at_end() {
 }
 
 std::string_view TokenReader::next(const char* what) {
-  if (at_end()) fail({}, std::string("the file ends where ") + what + " is wanted");
+  if (at_end()) fail({}, std::string("the file ends where ") + what + " is expected");
   size_t length = 0;
   while (length < rest_.size() && !is_space(rest_[length])) ++length;
   return take(length);
@@ -39,7 +39,7 @@ std::string_view TokenReader::path(const char* what) {
 
 void TokenReader::begin_image() {
   if (const std::string_view mark = next("'#'"); mark != "#")
-    fail(mark, "'" + printable(mark.substr(0, 40)) + "' where '#' is wanted, which begins an image");
+    fail(mark, "'" + printable(mark.substr(0, 40)) + "' where '#' is expected, the start of an image");
   number<int64_t>("the image's index", 0);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Words of the text files that list images with windows or objects in them.
+// Tokens of text files that list images with windows or objects.
 
 #include <charconv>
 #include <string>
@@ -11,22 +11,22 @@
 
 namespace cortado::data {
 
-/// Words of a text, with their places. Any white space parts them.
+/// Reads the tokens of a text, which are separated by any white space, and tracks their positions.
 class TokenReader {
  public:
-  /// All three outlive it. `hint` says how the file is made; mistakes show it.
+  /// All three arguments must outlive this object. `hint` describes the file's format and is part of error messages.
   TokenReader(const std::string& path, std::string_view text, const std::string& hint)
       : path_(path), hint_(hint), rest_(without_bom(text)), line_(rest_) {}
 
   bool at_end();
   /// Throws Error(kData) at the end of the file.
   std::string_view next(const char* what);
-  /// Throws Error(kData) where the next word is no number of the type, or below `least`.
+  /// Throws Error(kData) if the next token is not a number of the type, or is below `least`.
   template <typename T>
   T number(const char* what, T least);
-  /// A word, or the whole line if more than numbers follow: a path may hold spaces.
+  /// A token, or the rest of the line if it is not only numbers: a path may contain spaces.
   std::string_view path(const char* what);
-  /// '# INDEX', which begins an image.
+  /// Reads '# INDEX', the start of an image.
   void begin_image();
 
   int line() const { return number_; }
@@ -47,7 +47,7 @@ T TokenReader::number(const char* what, T least) {
   T value{};
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (error != std::errc() || end != word.data() + word.size())
-    fail(word, "'" + printable(word.substr(0, 40)) + "' where " + what + " is wanted");
+    fail(word, "'" + printable(word.substr(0, 40)) + "' where " + what + " is expected");
   if (!(value >= least)) fail(word, std::string(what) + " is " + printable(word.substr(0, 40)));
   return value;
 }

@@ -26,7 +26,7 @@ class Parser {
     const int channels = words_.number<int>("the number of channels", 1);
     if (file_.channels == 0) file_.channels = channels;
     if (channels != file_.channels || (channels != 1 && channels != 3))
-      words_.fail(path, std::to_string(channels) + " channels: images have 1 or 3, and all as many");
+      words_.fail(path, std::to_string(channels) + " channels, but images must have 1 or 3, all the same");
     words_.number<int>("the height", 1);
     words_.number<int>("the width", 1);
     const int windows = words_.number<int>("the number of windows", 0);
@@ -43,7 +43,7 @@ class Parser {
     window.y1 = words_.number<int32_t>("y1", -kFarthest);
     window.x2 = words_.number<int32_t>("x2", window.x1);
     window.y2 = words_.number<int32_t>("y2", window.y1);
-    if (std::max(window.x2, window.y2) > kFarthest) words_.fail({}, "the window is larger than images may be");
+    if (std::max(window.x2, window.y2) > kFarthest) words_.fail({}, "the window is beyond the maximum image size");
     if (overlap >= fg_) {
       if (window.label == 0) words_.fail({}, "a foreground window has class 0, which is the background's");
       file_.foreground.push_back(window);
@@ -69,7 +69,7 @@ WindowFile read_window_file(const std::string& path, float fg_threshold, float b
   TokenReader words(path, text, kWindowFileHint);
   Parser parser(words, fg_threshold, bg_threshold, file);
   while (!words.at_end()) parser.image();
-  if (file.images.empty()) words.fail({}, "no image is listed in it");
+  if (file.images.empty()) words.fail({}, "the file lists no image");
   return file;
 }
 

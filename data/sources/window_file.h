@@ -1,15 +1,15 @@
 #pragma once
 
-// Window files, as R-CNN's tools write them. For each image:
+// Window files in the format of R-CNN's tools. For each image:
 //   # INDEX
 //   PATH
 //   CHANNELS
 //   HEIGHT
 //   WIDTH
 //   NUMBER OF WINDOWS
-//   CLASS OVERLAP X1 Y1 X2 Y2      one line for each; corners count from 0 and belong to the window
-// Any white space parts the numbers. Windows that overlap an object by fg_threshold or more are foreground and keep
-// their class; those below bg_threshold are background, class 0; the rest are left out.
+//   CLASS OVERLAP X1 Y1 X2 Y2      one line for each; corners start at 0 and are part of the window
+// Numbers are separated by any white space. Windows with an overlap of fg_threshold or more are foreground and keep
+// their class. Those below bg_threshold are background, class 0. The others are dropped.
 
 #include <cstdint>
 #include <string>
@@ -27,7 +27,7 @@ struct Window {
 
 struct WindowImage {
   std::string path;
-  int line = 0;  ///< of the window file, where its path is
+  int line = 0;  ///< in the window file, of its path
 };
 
 struct WindowFile {
@@ -37,7 +37,7 @@ struct WindowFile {
   std::vector<Window> foreground, background;
 };
 
-/// Throws Error(kIo), or Error(kData) with the place of the first mistake.
+/// Throws Error(kIo), or Error(kData) with the place of the first error.
 WindowFile read_window_file(const std::string& path, float fg_threshold, float bg_threshold);
 
 }  // namespace cortado::data

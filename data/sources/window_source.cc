@@ -12,9 +12,9 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint64_t kWindowKey = 0x57494E444F57ull;  // keeps these draws apart from others made with the same seed
+constexpr uint64_t kWindowKey = 0x57494E444F57ull;  // separates these draws from others with the same seed
 
-/// Files of images that were read once, if they are to be kept.
+/// Cache of image files, if it is enabled.
 class KeptFiles {
  public:
   explicit KeptFiles(size_t n) : once_(n), contents_(n) {}
@@ -28,7 +28,7 @@ class KeptFiles {
   mutable std::vector<std::string> contents_;
 };
 
-/// What is drawn for one record.
+/// The draw for one record.
 struct Drawn {
   const Window* window;
   bool mirror;
@@ -39,10 +39,10 @@ void check_channels(const WarpValues& values, int channels) {
     throw FieldError("transform_param.mean_value",
                      std::to_string(values.mean_values.size()) + " mean values for images of " +
                          std::to_string(channels) + " channels",
-                     "give one, or one for each channel");
+                     "set one, or one for each channel");
   if (values.mean && values.mean->channels != channels)
     throw FieldError("transform_param.mean_file", "the mean has " + std::to_string(values.mean->channels) +
-                                                      " channels, and images have " + std::to_string(channels));
+                                                      " channels, but images have " + std::to_string(channels));
 }
 
 class Windows {
@@ -73,8 +73,8 @@ class Windows {
  private:
   [[noreturn]] void fail_without(const std::string& kind, const std::string& meaning,
                                  const std::string& way_out) const {
-    throw file_error(ExitCode::kData, file.path, "there are no " + kind + " windows: none " + meaning,
-                     "a batch takes some of both; " + way_out + " takes none of these");
+    throw file_error(ExitCode::kData, file.path, "it has no " + kind + " windows: none " + meaning,
+                     "a batch needs both; set " + way_out + " to use none of these");
   }
 };
 

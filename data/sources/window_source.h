@@ -8,23 +8,24 @@
 
 namespace cortado::data {
 
-/// What a WindowData layer reads.
+/// Options of a WindowData layer.
 struct WindowSourceOptions {
   std::string list;  ///< a window file
-  std::string root;  ///< put before each path as it is
+  std::string root;  ///< prepended to each path as a string
   float fg_threshold = 0.5f, bg_threshold = 0.5f;
   int batch_size = 1;
-  int foreground = 0;   ///< of each batch; they come last
-  bool mirror = false;  ///< toss a coin for each window
+  int foreground = 0;   ///< number per batch; they are the last ones
+  bool mirror = false;  ///< with probability 1/2 for each window
   bool keep_files = false;
   uint64_t seed = 1;
   WarpOptions warp;
   WarpValues values;
 };
 
-/// Windows drawn at random, warped, as floats that need nothing more. There is no end to it: record n is a function of
-/// (seed, n), the (n % batch_size)th window of its batch. Throws Error as read_window_file() does, Error(kData) where
-/// windows are wanted of a kind that there are none of, FieldError where the mean has other channels than the images.
+/// Windows drawn at random, warped, as floats that need no further transformation. The sequence is infinite: record n
+/// depends on (seed, n) only and is window n % batch_size of its batch. Throws Error like read_window_file(),
+/// Error(kData) if a required kind of windows does not occur, FieldError if the mean and the images have different
+/// numbers of channels.
 std::shared_ptr<const DataSource> window_source(const WindowSourceOptions& options);
 
 }  // namespace cortado::data

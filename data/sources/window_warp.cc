@@ -1,5 +1,5 @@
-// Numbers are rounded where and as Caffe rounds them, in float, so that the same pixels come out. One departure: a mean
-// image that is not square is cut in its middle both ways; Caffe takes the column's offset for rows as well.
+// Numbers are rounded in the same places as in Caffe, in float, so that the results are equal. One difference: a mean
+// image that is not square is cropped at its centre in both directions; Caffe uses the column's offset for rows, too.
 #include "data/sources/window_warp.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace cortado::data {
 
 namespace {
 
-/// A window along one axis, its last pixel included.
+/// A window along one axis, including its last pixel.
 struct Span {
   int first, last;
   int length() const { return last - first + 1; }
@@ -21,17 +21,17 @@ Span widened_span(float middle, float half, float scale) {
   return {pixel(middle - half * scale), pixel(middle + half * scale)};
 }
 
-/// One axis of a placement.
+/// The placement along one axis.
 struct Placed {
-  Span seen;          ///< of the image
-  int before, after;  ///< pixels of the result that lie outside of the image
-  int length;         ///< of what is seen, in the result
+  Span seen;          ///< the visible part of the image
+  int before, after;  ///< pixels of the result outside of the image
+  int length;         ///< length of the visible part in the result
 };
 
 Placed placed(const Span& span, int size, int crop) {
   const int outside_before = std::max(0, -span.first), outside_after = std::max(0, span.last - size + 1);
   const Span seen{span.first + outside_before, span.last - outside_after};
-  if (seen.length() < 1) throw SampleError("a window lies outside of the image");
+  if (seen.length() < 1) throw SampleError("a window is outside of the image");
   const float scale = float(crop) / float(span.length());
   const auto scaled = [scale](int pixels) { return int(std::round(float(pixels) * scale)); };
   return {seen, scaled(outside_before), scaled(outside_after), scaled(seen.length())};
@@ -43,10 +43,10 @@ WarpPlace place_window(const Window& window, const WarpOptions& options, bool mi
   Span x{window.x1, window.x2}, y{window.y1, window.y2};
   if (options.context_pad == 0 && !options.square) {
     if (x.first < 0 || y.first < 0 || x.last >= width || y.last >= height)
-      throw SampleError("the image is " + std::to_string(height) + "x" + std::to_string(width) + ", and the window " +
+      throw SampleError("the image is " + std::to_string(height) + "x" + std::to_string(width) + ", but the window " +
                             std::to_string(x.first) + " " + std::to_string(y.first) + " " + std::to_string(x.last) +
-                            " " + std::to_string(y.last) + " reaches beyond it",
-                        "corners are x1 y1 x2 y2, counted from 0");
+                            " " + std::to_string(y.last) + " extends beyond it",
+                        "use corners x1 y1 x2 y2, counted from 0");
     return {{y.first, x.first, y.length(), x.length()}, 0, 0, options.crop, options.crop};
   }
   const float scale = float(options.crop) / float(options.crop - 2 * options.context_pad);

@@ -1,7 +1,7 @@
 // AdaDelta (Zeiler, arXiv:1212.5701): a = m a + (1 - m) g^2; d = g sqrt((b + delta) / (a + delta));
 // b = m b + (1 - m) d^2; w -= rate d, with m = momentum. History: a, then b.
 //
-// The paper has no rate; Caffe has, and keeps it out of b. With base_lr: 1 it is the paper's rule.
+// The paper has no learning rate. Caffe has one and keeps it out of b. With base_lr: 1 this is the paper's rule.
 
 #include <cmath>
 

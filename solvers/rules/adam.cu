@@ -1,7 +1,7 @@
 // Adam (Kingma and Ba, arXiv:1412.6980): m = b1 m + (1 - b1) g; v = b2 v + (1 - b2) g^2;
 // w -= rate sqrt(1 - b2^t) / (1 - b1^t) m / (sqrt(v) + delta), with b1 = momentum, b2 = momentum2, t = iter + 1.
 //
-// As in Caffe, delta is added outside of the correction (the paper's "epsilon hat") and weight decay is part of the
+// As in Caffe, delta is added outside the bias correction (the paper's "epsilon hat"), and weight decay is part of the
 // gradient (this is not AdamW). History: m, then v.
 
 #include <cmath>

@@ -1,8 +1,8 @@
 // AdamW (Loshchilov and Hutter, arXiv:1711.05101): m and v as Adam's, of the gradient without weight decay;
 // w -= rate (m' / (sqrt(v') + delta) + decay w), with m' = m / (1 - b1^t), v' = v / (1 - b2^t).
 //
-// Unlike Adam here, delta is added after the correction, as the papers have it. Weight decay (L2 or L1) acts on the
-// weight alone and is scaled by the rate of the schedule. History: m, then v.
+// Unlike in Adam here, delta is added after the correction, as in the papers. Weight decay (L2 or L1) acts on the
+// weight only and is scaled by the scheduled rate. History: m, then v.
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // LAMB (You et al., arXiv:1904.00962): u = AdamW's direction + decay w; w -= rate |w| / |u| u, with the norms of each
 // weight blob; the factor is 1 where a norm is 0. History: m, then v.
 //
-// Biases take part like every other weight: lr_mult and decay_mult are what singles them out.
+// Biases are treated like all other weights, unless lr_mult and decay_mult exclude them.
 
 #include <cmath>
 

@@ -1,7 +1,7 @@
 // LARS (You et al., arXiv:1708.03888): r = eta |w| / (|g| + decay |w|); h = m h + rate r (g + decay w); w -= h, with
 // the norms of each weight blob, g without decay, eta = larc_eta; r is 1 where a norm is 0.
 //
-// Unlike larc and local_lr_auto, lr_mult still counts, and decay in r is the blob's own (with decay_mult).
+// Unlike with larc and local_lr_auto, lr_mult is applied, and the decay in r is the blob's own (with decay_mult).
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
 // Lion (Chen et al., arXiv:2302.06675): w -= rate (sign(b1 m + (1 - b1) g) + decay w); m = b2 m + (1 - b2) g, with
 // b1 = momentum, b2 = momentum2.
 //
-// The step looks at another mean than the one that is kept. Weight decay acts on the weight alone. The paper's b2 is
-// 0.99, momentum2's default is Adam's 0.999; rates are three to ten times smaller than AdamW's.
+// The step uses another mean than the stored one. Weight decay acts on the weight only. The paper's b2 is 0.99;
+// momentum2's default is Adam's 0.999. Rates are three to ten times smaller than AdamW's.
 
 #include "solvers/rule_of.h"
 

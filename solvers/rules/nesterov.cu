@@ -1,7 +1,7 @@
 // Nesterov's accelerated gradient: h' = m h + rate g; w -= (1 + m) h' - m h.
 //
-// The weight that is stored is the point looked ahead at, so the gradient is taken where the next step would lead
-// (Sutskever et al., "On the importance of initialization and momentum in deep learning", ICML 2013).
+// The stored weight is the look-ahead point, so the gradient is computed where the next step would lead (Sutskever et
+// al., "On the importance of initialization and momentum in deep learning", ICML 2013).
 
 #include "solvers/layer_rate.h"
 

@@ -1,6 +1,6 @@
 // NVIDIA's SAG, stochastic averaged gradient: h = m h + (1 - m) g; w -= rate h.
 //
-// Unlike SGD's, the velocity is a mean of gradients: it knows no rate, so a drop of the rate acts at once.
+// Unlike SGD's, the velocity is a mean of gradients without the rate, so a drop of the rate takes effect at once.
 
 #include "solvers/layer_rate.h"
 

@@ -1,6 +1,6 @@
 // SGD with momentum: h = m h + rate g; w -= h.
 //
-// The rate is inside the velocity h, as in Caffe: when the rate drops, the velocity gathered at the old rate stays.
+// The velocity h includes the rate, as in Caffe: after a drop of the rate, velocity from the old rate remains.
 
 #include "solvers/layer_rate.h"
 

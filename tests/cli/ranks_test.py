@@ -136,7 +136,7 @@ def test_weights_and_scores_are_equal(place, alone, need, engine, ranks):
     need(engine)
     log = train(place, ranks, engine=engine)
     assert 'is 4 shards by %d ranks' % ranks in log
-    assert 'are dealt out to %d ranks' % ranks in log
+    assert 'are divided among %d ranks' % ranks in log
     assert weights(place) == alone[0], 'other weights'
     assert scores_in(log) == alone[1], log[-3000:]
 
@@ -179,7 +179,7 @@ def test_rank_that_stands_still_is_named(place):
 
 @pytest.mark.parametrize('text, code, words', [('shards: 2', 2, '3 ranks for 2 shards'),
                                                ('base_lr: 1e20', 7, 'training diverged'),
-                                               ('net: "missing.prototxt"', 5, 'there is no file missing.prototxt')])
+                                               ('net: "missing.prototxt"', 5, 'cannot find the file missing.prototxt')])
 def test_mistake_is_reported_once(place, text, code, words):
     name = text.partition(':')[0]
     lines = [line for line in open(place.path('solver.prototxt')) if not line.startswith(name + ':')]

@@ -228,7 +228,7 @@ def test_a_run_without_a_whole_snapshot_is_not_begun_anew(run, tmp_path, begin):
     for words in (['--resume=r', '--set', 'solver.max_iter=4'],
                   ['r/solver.prototxt', '--snapshot=auto', '--set', 'solver.max_iter=4']):
         done = run('train', *words, code=8, cwd=tmp_path)
-        assert 'is passed over' in done.stderr and 'no snapshot of' in done.stderr
+        assert 'is skipped' in done.stderr and 'no snapshot of' in done.stderr
         assert sorted(os.listdir(tmp_path / 'r/snapshots')) == before
 
 

@@ -286,7 +286,7 @@ def test_tests_of_a_solver(truth, run):
                              for name in exact(truth, range(8))}
     log, scores = tests('test_iter: 3')
     for name, values in means(truth, first_batches(3)).items(): close(scores[name], values, name)
-    told = re.findall('means over batches, as Caffe has them. Of all samples together (.*)', log)
+    told = re.findall('means over batches, as in Caffe. Over all samples (.*)', log)
     assert len(told) == 1, 'once: %s' % told
     right, averages = exact(truth, range(24))['each'], means(truth, first_batches(3))['each']
     for c, value in re.findall(r'each\[(\d)\] is (\S+) \(not', told[0]): close(float(value), [right[int(c)]], 'told')

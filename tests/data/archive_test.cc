@@ -117,18 +117,18 @@ TEST_F(ArchivesTest, PackedArchivesShareWhatIsUnpacked) {
 
 TEST_F(ArchivesTest, DamageIsAnError) {
   const std::string good = member("a.jpg", std::string(700, 'a')) + member("b.jpg", "b") + kEnd;
-  expect_damage("cut off", good.substr(0, 900));
-  expect_damage("cut off", good.substr(0, 1600));
-  expect_damage("no tar archive", "\x1F\x8B" + std::string(2000, 'x'));
-  expect_damage("no tar archive", std::string(2000, 'x'));
+  expect_damage("truncated", good.substr(0, 900));
+  expect_damage("truncated", good.substr(0, 1600));
+  expect_damage("not a tar archive", "\x1F\x8B" + std::string(2000, 'x'));
+  expect_damage("not a tar archive", std::string(2000, 'x'));
   std::string wrong = good;
   wrong[512 + 1024 + 3] = 'X';  // in the second header: its checksum does not fit
   expect_damage("damaged", wrong);
-  expect_damage("no files", kEnd);
+  expect_damage("the archive is empty", kEnd);
   expect_damage("empty", "");
   const std::string packed = ZstdFrame().raw(good.substr(0, 600)).raw(good.substr(600)).str();
   EXPECT_EQ(list(packed).size(), 2U);
-  expect_damage("cut off", packed.substr(0, 900));
+  expect_damage("truncated", packed.substr(0, 900));
   expect_answers(good);
   expect_answers(packed);
 }
@@ -148,7 +148,7 @@ TEST_F(ArchivesTest, BombsAreNotUnpacked) {
       for (size_t i = 0; i < 1000 / files; ++i) frame.repeated('\0', kBlock);
       frame.repeated('\0', (512 - 1000 * kBlock / files % 512) % 512);
     }
-    expect_damage("far more", frame.raw(kEnd).str());
+    expect_damage("too large for an archive", frame.raw(kEnd).str());
   }
 }
 

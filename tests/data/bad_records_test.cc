@@ -94,7 +94,7 @@ TEST(BadRecords, OneTooManyIsNamedAndNamedAgain) {
     for (int batch = 0; batch < 3; ++batch) read_labels(pipeline);
     for (int again = 0; again < 2; ++again) {
       expect_error(ExitCode::kData, "record '10025'", [&] { read_labels(pipeline); });
-      expect_error(ExitCode::kData, "2 bad records were passed over before", [&] { read_labels(pipeline); });
+      expect_error(ExitCode::kData, "2 bad records were skipped before", [&] { read_labels(pipeline); });
     }
   }
 }

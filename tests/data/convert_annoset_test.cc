@@ -57,9 +57,9 @@ TEST(Annotations, OfPascalVoc) {
 TEST(Annotations, OfPascalVocSayWhatIsWrong) {
   const auto wrong = [](const std::string& xml) { return reason_of([&] { parse_voc(xml, not_looked_at); }); };
   EXPECT_NE(wrong("not xml").find("not XML"), std::string::npos);
-  EXPECT_NE(wrong("<a/>").find("no <annotation>"), std::string::npos);
+  EXPECT_NE(wrong("<a/>").find("<annotation> is missing"), std::string::npos);
   EXPECT_NE(wrong(voc("", "<width>40</width>")).find("no <height>"), std::string::npos);
-  EXPECT_NE(wrong(voc("", "<width>0</width><height>2</height>")).find("no size"), std::string::npos);
+  EXPECT_NE(wrong(voc("", "<width>0</width><height>2</height>")).find("not a valid size"), std::string::npos);
   EXPECT_NE(wrong(voc(object("", kBox))).find("no <name>"), std::string::npos);
   EXPECT_NE(wrong(voc(object("cat", "<xmin>4</xmin>"))).find("no <ymin>"), std::string::npos);
   EXPECT_NE(wrong(voc("<object><name>cat</name></object>")).find("<object> has no <bndbox>"), std::string::npos);
@@ -85,7 +85,7 @@ TEST(Annotations, InLines) {
 TEST(Annotations, OfBoxesBeyondAllImagesSayWhere) {
   const auto told = [](const std::string& reason, const std::string& place) {
     EXPECT_NE(reason.find(place), std::string::npos) << reason;
-    EXPECT_NE(reason.find("farther away than images may be large"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("beyond the maximum image size"), std::string::npos) << reason;
   };
   for (const std::string far : {"1e300", "-1e300", "4e9"}) {
     const bool low = far[0] == '-';
@@ -109,7 +109,7 @@ TEST(Annotations, OfBoxesBeyondAllImagesSayWhere) {
 TEST(AnnotatedDatum, ABoxBeyondAllImagesIsRefused) {
   std::vector<Object> objects = {{.label = 1, .box = {0, 0, 3e38F, 1}}};
   const std::string record = make_annotated_datum("\x08\x01", objects);
-  EXPECT_NE(reason_of([&] { parse_annotated_datum(record, objects); }).find("larger than images may be"),
+  EXPECT_NE(reason_of([&] { parse_annotated_datum(record, objects); }).find("beyond the maximum image size"),
             std::string::npos);
 }
 
@@ -128,9 +128,9 @@ TEST(Annotations, OfCoco) {
   EXPECT_TRUE(set.images[1].objects.empty());
   const auto wrong = [](const std::string& json) { return reason_of([&] { parse_coco(json); }); };
   EXPECT_NE(wrong("[1, 2").find("not JSON"), std::string::npos);
-  EXPECT_NE(wrong("{}").find("not COCO's form"), std::string::npos);
+  EXPECT_NE(wrong("{}").find("not COCO's format"), std::string::npos);
   for (const char* id : {"2.5e28", "1.5", "-1e300"})
-    EXPECT_NE(wrong("{\"categories\": [{\"id\": " + std::string(id) + ", \"name\": \"cat\"}]}").find("no whole number"),
+    EXPECT_NE(wrong("{\"categories\": [{\"id\": " + std::string(id) + ", \"name\": \"cat\"}]}").find("not an integer"),
               std::string::npos)
         << id;
   EXPECT_NE(wrong("{" + categories + "," + images + R"(, "annotations": [{"id": 5, "image_id": 4, "category_id": 7,
@@ -199,7 +199,8 @@ TEST_F(ConvertAnnoset, TakesNumbersFromAMap) {
   const ConvertReport report = convert_annoset(options_);
   EXPECT_FALSE(report.kept);
   ASSERT_EQ(report.rejects.size(), 2u);
-  EXPECT_NE(report.rejects[0].reason.find("'cat' is no class of"), std::string::npos) << report.rejects[0].reason;
+  EXPECT_NE(report.rejects[0].reason.find("'cat' is not in the label map"), std::string::npos)
+      << report.rejects[0].reason;
 }
 
 TEST_F(ConvertAnnoset, NamesLinesThatAreBad) {

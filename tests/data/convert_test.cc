@@ -68,18 +68,18 @@ TEST(ConvertIdx, RefusesWhatDoesNotFit) {
   expect_refusal(good_images, idx({2}, "xy"), "2 labels for 3 images");
   expect_refusal(good_labels, good_images, "images have 3");
   expect_refusal(good_images, good_images, "labels have 1");
-  expect_refusal(good_images.substr(0, 20), good_labels, "cut off");
-  expect_refusal(good_images + "x", good_labels, "more than its header says");
-  expect_refusal("", good_labels, "cut off");
+  expect_refusal(good_images.substr(0, 20), good_labels, "truncated");
+  expect_refusal(good_images + "x", good_labels, "more data than its header states");
+  expect_refusal("", good_labels, "truncated");
   expect_refusal("JFIF....", good_labels, "not an IDX file");
   expect_refusal(idx({0, 2, 2}, ""), idx({0}, ""), "no samples");
   expect_refusal(idx({1, 0xFFFFFFFF, 0xFFFFFFFF}, ""), idx({1}, "x"), "its images are");
   const std::string packed = read_file(gzipped(folder / "gz", good_images));
-  expect_refusal(packed.substr(0, packed.size() - 12), good_labels, "cannot be unpacked");
-  expect_refusal(packed.substr(0, packed.size() - 4), good_labels, "cannot be unpacked");
+  expect_refusal(packed.substr(0, packed.size() - 12), good_labels, "cannot be decompressed");
+  expect_refusal(packed.substr(0, packed.size() - 4), good_labels, "cannot be decompressed");
   std::string wrong_sum = packed;
   wrong_sum[packed.size() - 6] ^= 1;
-  expect_refusal(wrong_sum, good_labels, "cannot be unpacked");
+  expect_refusal(wrong_sum, good_labels, "cannot be decompressed");
   expect_error(ExitCode::kIo, "No such file", [&] {
     convert_idx({{folder / "db"}, folder / "absent", folder / "labels"});
   });
@@ -150,7 +150,7 @@ TEST(ConvertImageset, ResizesAndTurnsGray) {
   EXPECT_EQ(datum.channels() * 100 + datum.height() * 10 + datum.width(), 156);
   options.resize_width = 0;
   options.force = true;
-  expect_error(ExitCode::kUsage, "go together", [&] { convert_imageset(options); });
+  expect_error(ExitCode::kUsage, "must both be set", [&] { convert_imageset(options); });
 }
 
 TEST(ConvertImageset, KeepsEncodedFilesAsTheyAre) {
@@ -198,7 +198,7 @@ TEST(ConvertImageset, BringsTheShorterSideToALength) {
   convert_imageset(options);
   EXPECT_EQ(parsed(read_with_library(folder / "db").begin()->second).data(), folder.a);
   options.resize_height = options.resize_width = 8;
-  expect_error(ExitCode::kUsage, "instead of", [&] { convert_imageset(options); });
+  expect_error(ExitCode::kUsage, "without resize_height", [&] { convert_imageset(options); });
 }
 
 TEST(ConvertImageset, BadLinesAndImagesAreReported) {

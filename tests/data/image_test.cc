@@ -96,12 +96,12 @@ TEST(Image, ReadsPnm) {
   EXPECT_EQ(gray.pixels[5], 'f');
   const Image color = decoded("P6 1 2 255\nRGBrgb");
   EXPECT_EQ(std::string(color.pixels.begin(), color.pixels.end()), "BGRbgr");
-  expect_sample_error("cut off", [] { decoded("P6 1 2 255\nRGBrg"); });
+  expect_sample_error("truncated", [] { decoded("P6 1 2 255\nRGBrg"); });
   expect_sample_error("header", [] { decoded("P6 1 "); });
   expect_sample_error("is not 255", [] { decoded("P5 1 1 65535\nab"); });
   expect_sample_error("PNM is", [] { decoded("P5 0 7 255\n"); });
   Image claimed;
-  expect_sample_error("cut off", [&] { ImageDecoder().decode("P6 9000 9000 255\n", ColorMode::kColor, claimed); });
+  expect_sample_error("truncated", [&] { ImageDecoder().decode("P6 9000 9000 255\n", ColorMode::kColor, claimed); });
   EXPECT_TRUE(claimed.pixels.empty()) << "memory was taken for what the file does not hold";
   expect_sample_error("PNM is", [] { decoded("P5 9999999 9999999 255\n"); });
 }

@@ -27,7 +27,7 @@ TEST(Labels, BeginBehindAByteOrderMark) {
 TEST(Labels, ThatNoLineHoldsAreRefused) {
   EXPECT_EQ(labels_text({"T-shirt/top", "a b"}), "T-shirt/top\na b\n");
   for (const std::string& name : {std::string("a\nb"), std::string("a\r"), std::string(), std::string("a\0b", 3)})
-    expect_error(ExitCode::kData, "cannot stand on a line", [&] { labels_text({"ant", name, "bee"}); });
+    expect_error(ExitCode::kData, "cannot be a line of a file", [&] { labels_text({"ant", name, "bee"}); });
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(Lmdb, SaysWhatIsNotADataset) {
   const Folder folder;
   expect_error(ExitCode::kIo, "No such file", [&] { Lmdb::open(folder / "nowhere"); });
   std::filesystem::create_directory(folder / "leveldb");
-  expect_error(ExitCode::kData, "no data.mdb", [&] { Lmdb::open(folder / "leveldb"); });
+  expect_error(ExitCode::kData, "data.mdb is missing", [&] { Lmdb::open(folder / "leveldb"); });
   write_file(folder / "leveldb/CURRENT", "MANIFEST-000001\n");
   expect_error(ExitCode::kData, "cortado convert", [&] { Lmdb::open(folder / "leveldb"); });
   write_file(folder / "text", "This is a text, long enough to hold a header but with nothing of the kind in it. " +
@@ -148,7 +148,7 @@ TEST(Lmdb, CutOffAnywhereIsAnError) {
     const size_t keep = i % 2 ? random.below(whole.size()) : random.below(whole.size() / 4096) * 4096;
     std::filesystem::remove(file);
     write_file(file, std::string_view(whole).substr(0, keep));
-    expect_error(ExitCode::kData, keep >= 8192 ? "cut off: it has " : "", [&] { read_all(folder / "db"); });
+    expect_error(ExitCode::kData, keep >= 8192 ? "truncated: it has " : "", [&] { read_all(folder / "db"); });
   }
 }
 
@@ -196,7 +196,7 @@ TEST(Lmdb, ShrinkingWhileItIsReadIsAnError) {
   const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
   LmdbCursor cursor(database);
   std::filesystem::resize_file(folder / "db/data.mdb", 8192);
-  expect_error(ExitCode::kData, "was cut off", [&] {
+  expect_error(ExitCode::kData, "was truncated", [&] {
     uint64_t sum = 0;
     for (int64_t i = 0; i < database->records(); ++i)
       for (const char c : cursor.next().value) sum += uint8_t(c);

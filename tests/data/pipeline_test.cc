@@ -279,7 +279,7 @@ TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
     DataPipeline pipeline(options);
     read_batch(pipeline);
     std::filesystem::resize_file(file, whole.size() / 3);
-    expect_error(ExitCode::kData, "was cut off", [&] {
+    expect_error(ExitCode::kData, "was truncated", [&] {
       for (int i = 0; i < 1000; ++i) read_batch(pipeline);
     });
     write_file(file, whole);

@@ -73,11 +73,11 @@ TEST_F(WindowSource, MistakesOfTheFileHaveAPlace) {
       {"# 0\na\n3\n30\n40\n1\n1 high 5 5 4 20\n", "7:3: error: 'high' where a window's overlap"},
       {"# 0\na\n3\n30\n40\n1\n0 0.9 5 5 9 20\n", "a foreground window has class 0"},
       {"# 0\na\n3\n30\n40\n-1\n", "6:1: error: the number of windows is -1"},
-      {"# 0\na\n3\n30\n40\n1\n1 0.9 5 5 999999999 20\n", "larger than images"},
-      {"", "no image is listed"}};
+      {"# 0\na\n3\n30\n40\n1\n1 0.9 5 5 999999999 20\n", "beyond the maximum image size"},
+      {"", "the file lists no image"}};
   for (const auto& [text, part] : mistakes) {
     write_file(folder_ / "wrong", text);
-    const std::string wanted = std::string(part) == "5:0" ? "the file ends where the width is wanted" : part;
+    const std::string wanted = std::string(part) == "5:0" ? "the file ends where the width is expected" : part;
     expect_error(ExitCode::kData, wanted, [&] { read_window_file(folder_ / "wrong", 0.5f, 0.5f); });
   }
 }
@@ -121,7 +121,7 @@ TEST(WindowPlace, WidensByTheContextAndPadsWhatLiesOutside) {
   const WarpPlace square = place_window({0, 1, 10, 4, 13, 13}, {10, 0, true}, false, 20, 30);
   EXPECT_EQ(std::vector<int>({square.part.left, square.part.width, square.part.top, square.part.height}),
             std::vector<int>({7, 11, 4, 11}));
-  expect_sample_error("reaches beyond it", [&] { place_window({0, 1, 0, 0, 30, 5}, {10, 0, false}, false, 20, 30); });
+  expect_sample_error("extends beyond it", [&] { place_window({0, 1, 0, 0, 30, 5}, {10, 0, false}, false, 20, 30); });
   expect_sample_error("outside of the image", [&] {
     place_window({0, 1, 90, 0, 99, 5}, {10, 1, false}, false, 20, 30);
   });

@@ -196,7 +196,7 @@ TEST_F(AnnotatedData, NamesWhatIsWrong) {
     expect_field_error(layer(more), {}, field, words);
   };
   const std::string own = "annotated_data_param.";
-  wrong("annotated_data_param { batch_sampler {} }", "transform_param.resize_param", "do not make a batch");
+  wrong("annotated_data_param { batch_sampler {} }", "transform_param.resize_param", "do not form a batch");
   wrong(sizes + "annotated_data_param { batch_sampler { sampler { min_scale: 0 } } }",
         own + "batch_sampler[0].sampler.min_scale", "it is 0");
   wrong(sizes + "annotated_data_param { batch_sampler { sampler { max_scale: 1.5 } } }",
@@ -207,7 +207,7 @@ TEST_F(AnnotatedData, NamesWhatIsWrong) {
   wrong(sizes + "annotated_data_param { seg_scales: 4 }", own + "seg_scales[0]", "segments");
   std::string cached = layer();
   cached.replace(cached.find("backend"), 0, "cache: true ");
-  expect_field_error(cached, {}, "data_param.cache", "not kept in memory");
+  expect_field_error(cached, {}, "data_param.cache", "caching does not support");
 }
 
 TEST_F(AnnotatedData, NamesARecordThatIsAnotherKind) {

@@ -110,12 +110,12 @@ TEST_F(DenseImageData, TellsWhichLineIsWrong) {
       EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
     }
   };
-  expect("i0.pgm l0.pgm\ni1.pgm\n", "list:2:1: error: no labels are named");
-  expect("", "no image is listed");
+  expect("i0.pgm l0.pgm\ni1.pgm\n", "list:2:1: error: the path of the labels is missing");
+  expect("", "no image is in the list");
   expect("i0.pgm l0.pgm\ni1.pgm none.pgm\n", "list:2:1: error: i1.pgm: its labels none.pgm");
   folder_.add(7, 3, 3);
   expect("i0.pgm l7.pgm\n", "the image is 4x6, but its labels are 3x3");
-  expect("i0.pgm l0.pgm\ni7.pgm l7.pgm\n", "images of a batch have one size");
+  expect("i0.pgm l0.pgm\ni7.pgm l7.pgm\n", "images of a batch must have the same size");
 }
 
 TEST(DenseImageDataOptions, AreChecked) {
@@ -124,15 +124,16 @@ TEST(DenseImageDataOptions, AreChecked) {
     expect_field_error(kType + options, {}, field, words);
   };
   const std::string p = "dense_image_data_param";
-  refuses("batch_size: 1 }", p + ".source", "not named");
+  refuses("batch_size: 1 }", p + ".source", "not set");
   refuses("source: 's' }", p + ".batch_size", "batch_size is 0");
-  refuses(source + "new_height: 3 }", p + ".new_height", "go together");
+  refuses(source + "new_height: 3 }", p + ".new_height", "set both");
   refuses(source + "label_divide_factor: 0.5 }", p + ".label_divide_factor", "at least 1");
   refuses(source + "label_divide_factor: nan }", p + ".label_divide_factor", "at least 1");
-  refuses(source + "is_color: true } transform_param { force_gray: true }", p + ".is_color", "says otherwise");
+  refuses(source + "is_color: true } transform_param { force_gray: true }", p + ".is_color", "contradicts it");
   refuses(source + "} transform_param { scale: 0 }", "transform_param.scale", "other than 0");
   refuses(source + "} transform_param { mean_value: [1, 2] }", "transform_param.mean_value", "2 mean values");
-  refuses(source + "} transform_param { resize_param { prob: 1 } }", "transform_param.resize_param", "nothing else");
+  refuses(source + "} transform_param { resize_param { prob: 1 } }", "transform_param.resize_param",
+          "only cropped and mirrored");
 }
 
 TEST(DenseImageDataWithoutItsFiles, KnowsTheShapesFromACropOrASize) {

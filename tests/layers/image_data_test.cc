@@ -67,7 +67,7 @@ TEST_F(ImageData, GivesLabelsOfSeveralNumbers) {
   expect_near(run.y()[0], Array({2, 1, 2, 2}, {2, 2, 2, 2, 0, 0, 0, 0}), 0, "data");
   expect_near(run.y()[1], Array({2, 3}, {-1, 1, 1, 1, 0, 2.5}), 0, "label");
   EXPECT_THROW(LayerRun(layer("label_dim: 4"), {}, {.backward = false}), Error) << "lines have three";
-  expect_field_error(layer("label_dim: 0"), {}, "image_data_param.label_dim", "must lie in 1 to");
+  expect_field_error(layer("label_dim: 0"), {}, "image_data_param.label_dim", "must be from 1 to");
   expect_field_error(layer("label_dim: 3 } transform_param { augment { mix { classes: 4 mixup_alpha: 1 } }"), {},
                      "image_data_param.label_dim", "mixed samples");
 }

@@ -242,17 +242,17 @@ TEST_F(ImageGtData, TellsMistakesOfTheFile) {
   write_two();
   const std::string head = "# 0\na.pgm\n3\n48\n64\n";
   const std::pair<std::string, const char*> mistakes[] = {
-      {"", "no image is listed"},
+      {"", "the file lists no image"},
       {"0\n", "list:1:1: error: '0' where '#'"},
-      {"# 0\na.pgm\n3\nx\n", "list:4:1: error: 'x' where the height is wanted"},
+      {"# 0\na.pgm\n3\nx\n", "list:4:1: error: 'x' where the height is expected"},
       {head + "1\n0 0 1 1 2 2\n0\n", "list:7:1: error: an object's class, which is 1 or more, is 0"},
-      {head + "1\n1 2 1 1 2 2\n0\n", "2 where 0 or 1 is wanted"},
+      {head + "1\n1 2 1 1 2 2\n0\n", "2 where 0 or 1 is expected"},
       {head + "1\n1 0.5 1 1 2 2\n0\n", "list:7:3: error: '0.5' where whether"},
       {head + "1\n1 0 5 1 2 2\n0\n", "x2 is 2"},
       {head + "1\n1 0 5 nan 7 2\n0\n", "y1 is nan"},
-      {head + "1\n1 0 5 1 7 inf\n0\n", "larger than images may be"},
-      {head + "1\n1 0 1 1 2 2\n# 1\n", "list:8:1: error: '#' where the number of ignored regions is wanted"},
-      {head + "0\n1\n1 1 2", "the file ends where y2 is wanted"},
+      {head + "1\n1 0 5 1 7 inf\n0\n", "beyond the maximum image size"},
+      {head + "1\n1 0 1 1 2 2\n# 1\n", "list:8:1: error: '#' where the number of ignored regions is expected"},
+      {head + "0\n1\n1 1 2", "the file ends where y2 is expected"},
       {"# 0\nnone.pgm\n3\n48\n64\n0\n0\n", "list:2:1: error: none.pgm: cannot read the file"},
   };
   for (const auto& [list, words] : mistakes) EXPECT_NE(mistake(list).find(words), std::string::npos) << mistake(list);

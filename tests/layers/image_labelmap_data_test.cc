@@ -21,7 +21,7 @@ TEST(ImageLabelmapData, GivesMapsOfZeroAndOne) {
 TEST(ImageLabelmapData, RefusesWhatItCannotDo) {
   const std::string layer = "type: 'ImageLabelmapData' top: 'data' image_data_param { source: 's' ";
   expect_field_error(layer + "has_label: false }", {}, "image_data_param.has_label", "without labels");
-  expect_field_error(layer + "min_height: 5 }", {}, "image_data_param.min_height", "not available");
+  expect_field_error(layer + "min_height: 5 }", {}, "image_data_param.min_height", "not supported");
 }
 
 TEST(ImageLabelmapData, KnowsTheShapesFromASize) {

@@ -67,10 +67,11 @@ TEST(ImageSegDataOptions, AreChecked) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'ImageSegData' top: 'data' image_data_param { " + options, {}, field, words);
   };
-  refuses("}", "image_data_param.source", "not named");
-  refuses("source: 's' short_side: 3 }", "image_data_param.short_side", "not available");
-  refuses("source: 's' label_dim: 3 }", "image_data_param.label_dim", "not available");
-  refuses("source: 's' } transform_param { augment { flip_h: 1 } }", "transform_param.augment", "nothing else");
+  refuses("}", "image_data_param.source", "not set");
+  refuses("source: 's' short_side: 3 }", "image_data_param.short_side", "not supported");
+  refuses("source: 's' label_dim: 3 }", "image_data_param.label_dim", "not supported");
+  refuses("source: 's' } transform_param { augment { flip_h: 1 } }", "transform_param.augment",
+          "only cropped and mirrored");
 }
 
 TEST(ImageSegDataWithoutItsFiles, KnowsTheShapesFromACrop) {

@@ -84,7 +84,7 @@ TEST_F(VideoData, TellsWhatIsWrong) {
   expect("a clip 0 -1 2\n", "", "list:1:10: error: the first frame '-1'");
   expect("a clip 0 7 2\n", "new_length: 3", "frame 000009.jpg");
   folder_.write("a clip 0/000002.jpg", frame(5, 8, 8));
-  expect("a clip 0 1 2\n", "new_length: 3", "its frames have more than one size");
+  expect("a clip 0 1 2\n", "new_length: 3", "its frames have different sizes");
 }
 
 TEST(VideoDataOptions, AreChecked) {
@@ -92,17 +92,17 @@ TEST(VideoDataOptions, AreChecked) {
     expect_field_error("type: 'VideoData' top: 'data' video_data_param { " + options, {}, field, words);
   };
   const std::string p = "video_data_param.";
-  refuses("}", p + "source", "not named");
-  refuses("source: 's' use_image: false }", p + "use_image", "films are not read");
-  refuses("source: 's' use_temporal_jitter: true }", p + "use_temporal_jitter", "films alone");
-  refuses("video_type: VIDEO video_file: 'f' }", p + "video_type", "cameras and films");
+  refuses("}", p + "source", "not set");
+  refuses("source: 's' use_image: false }", p + "use_image", "videos are not supported");
+  refuses("source: 's' use_temporal_jitter: true }", p + "use_temporal_jitter", "only for videos");
+  refuses("video_type: VIDEO video_file: 'f' }", p + "video_type", "cameras and videos");
   refuses("source: 's' new_length: 0 }", p + "new_length", "new_length is 0");
   refuses("source: 's' sampling_rate: 0 }", p + "sampling_rate", "sampling_rate is 0");
-  refuses("source: 's' new_width: 9 }", p + "new_width", "go together");
+  refuses("source: 's' new_width: 9 }", p + "new_width", "set both");
   refuses("source: 's' batch_size: 0 }", p + "batch_size", "batch_size is 0");
   refuses("source: 's' } transform_param { mean_value: [1, 2] }", "transform_param.mean_value", "there are 2");
   refuses("source: 's' } transform_param { force_gray: true }", "transform_param.force_gray", "three colours");
-  refuses("source: 's' } image_data_param { rand_skip: 3 }", "image_data_param", "no use");
+  refuses("source: 's' } image_data_param { rand_skip: 3 }", "image_data_param", "does not support");
 }
 
 TEST(VideoDataWithoutItsFiles, KnowsTheShapeFromACropOrASize) {

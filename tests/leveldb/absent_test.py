@@ -59,7 +59,7 @@ def test_bad_helper(convert, lines, word):
 
 
 def test_helper_without_records(convert):
-    refuses(convert, 'there are no samples', about='lmdb', script='#!/bin/sh\nexit 0\n')
+    refuses(convert, 'no samples to convert', about='lmdb', script='#!/bin/sh\nexit 0\n')
 
 
 def test_helper_that_is_no_program(convert):

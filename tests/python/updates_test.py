@@ -116,7 +116,7 @@ def test_two_solvers_of_one_prefix(make, folder, capfd):
     two.step(2)
     two.net.params['ip'][1].data[...] = 7
     two.snapshot()
-    assert 'another training of this process' in capfd.readouterr().err
+    assert 'another training in this process' in capfd.readouterr().err
     assert (folder / 'snap_iter_2.caffemodel').exists()
     one.snapshot()
     again = make()

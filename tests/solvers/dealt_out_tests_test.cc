@@ -177,7 +177,7 @@ TEST(DealtOutTests, StayWithTheFirstRankWhereALayerRemembers) {
         std::make_shared<const NetFile>(NetFile{file.solver.net_param(), file.positions.below("net_param")}), build));
   };
   EXPECT_EQ(why(plain), "");
-  EXPECT_EQ(why(moving), "layer 'norm' (BatchNorm) wants all batches, one after the other");
+  EXPECT_EQ(why(moving), "layer 'norm' (BatchNorm) needs all batches in order");
   EXPECT_NE(why(plain + R"(layer { name: "out" type: "HDF5Output" bottom: "score" bottom: "label"
                                     hdf5_output_param { file_name: "never" } })")
                 .find("'out' (HDF5Output)"),
@@ -189,10 +189,10 @@ TEST(DealtOutTests, StayWithTheFirstRankWhereALayerRemembers) {
   for (const std::string& net : {plain, moving})
     EXPECT_TRUE(train_together(2, options, net) == train_alone(options, net));
   const std::vector<std::string> lines = logged([&] { train_together(2, options, moving); });
-  EXPECT_EQ(std::count(lines.begin(), lines.end(),
-                       "The first rank tests alone: of test net #0 layer 'norm' (BatchNorm) wants all batches, one "
-                       "after the other"),
-            2)
+  EXPECT_EQ(
+      std::count(lines.begin(), lines.end(),
+                 "The first rank tests alone: of test net #0 layer 'norm' (BatchNorm) needs all batches in order"),
+      2)
       << "each rank says it once; commands let only the first one speak";
 }
 

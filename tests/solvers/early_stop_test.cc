@@ -34,7 +34,7 @@ TEST(Metric, IsFoundByItsName) {
   EXPECT_FALSE(find_metric({&kOne}, "", "f").higher_is_better);
   EXPECT_NE(message_of({&kOutputs}, "acuracy").find("'accuracy'"), std::string::npos);
   EXPECT_NE(message_of({&kOutputs}, "").find("accuracy, cost"), std::string::npos);
-  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net gives"), std::string::npos)
+  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net has"), std::string::npos)
       << "three numbers are no score";
 }
 
@@ -105,7 +105,7 @@ TEST(EarlyStop, ScoresAreCheckedOnceTheNetsAreThere) {
   };
   EXPECT_EQ(exit_code_of(make, &message), ExitCode::kNet);
   EXPECT_NE(message.find("solver.prototxt:2:"), std::string::npos) << message;
-  EXPECT_NE(message.find("no test net gives a score 'lss'"), std::string::npos) << message;
+  EXPECT_NE(message.find("no test net has a score 'lss'"), std::string::npos) << message;
 }
 
 }  // namespace

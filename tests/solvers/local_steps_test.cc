@@ -180,15 +180,15 @@ TEST(LocalSteps, GoOnFromATrainingWithout) {
 TEST(LocalSteps, AreRefusedWhereTheyMakeNoSense) {
   Folder folder;
   const std::pair<const char*, const char*> cases[] = {
-      {"local_steps: 2", "of one shard"},
-      {"local_steps: 2 shards: 1", "of one shard"},
+      {"local_steps: 2", "no effect with one shard"},
+      {"local_steps: 2 shards: 1", "shards: 1 has no effect"},
       {"local_steps: 0 shards: 2", "at least 1"},
       {"outer_lr: 0.5 shards: 2", "outer_lr without local_steps"},
       {"outer_momentum: 0.5 shards: 2", "outer_momentum without local_steps"},
       {"local_steps: 2 shards: 2 outer_momentum: 1", "outer_momentum"},
       {"local_steps: 2 shards: 2 outer_lr: 0", "outer_lr must be positive"},
-      {"local_steps: 2 shards: 2 snapshot_diff: true", "gradients of its own"},
-      {"local_steps: 2 shards: 2 larc: true larc_turbo: true", "rates of its own"},
+      {"local_steps: 2 shards: 2 snapshot_diff: true", "its own gradients"},
+      {"local_steps: 2 shards: 2 larc: true larc_turbo: true", "its own rates"},
       {"local_steps: 2 shards: 2 lr_policy: \"plateau\" gamma: 0.5 plateau_winsize: 2", "plateau_metric"}};
   for (const auto& [options, expected] : cases) {
     std::string message;

@@ -210,7 +210,7 @@ TEST(Shards, AreRefusedWhereALayerWantsTheWholeBatch) {
   EXPECT_EQ(run("max_iter: 1 ").first, ExitCode::kOk);
   const auto [code, message] = run("shards: 3 max_iter: 1 ");
   EXPECT_EQ(code, ExitCode::kNet);
-  EXPECT_NE(message.find("'norm' (SyncBN) takes statistics of a whole batch"), std::string::npos) << message;
+  EXPECT_NE(message.find("'norm' (SyncBN) computes statistics of a whole batch"), std::string::npos) << message;
 }
 
 }  // namespace

@@ -10,11 +10,12 @@
 namespace {
 
 int refuse(char* message, const char* reason) {
-  std::snprintf(message, kCortadoArchiveMessageBytes, "%s", reason != nullptr ? reason : "for no reason that is told");
+  std::snprintf(message, kCortadoArchiveMessageBytes, "%s", reason != nullptr ? reason : "unknown error");
   return -1;
 }
 
-/// libarchive converts names to the locale's characters, and loses those that it does not have.
+/// libarchive converts names to the character set of the locale and drops characters that it does not have. This sets
+/// UTF-8 during its lifetime.
 class Utf8Names {
  public:
   Utf8Names() {
@@ -39,8 +40,8 @@ bool is_content(archive_entry* entry) {
 
 struct CortadoArchive {
   archive* reader = nullptr;
-  int64_t left = 0;      ///< bytes of contents and of what lies between them, unpacked
-  bool counted = false;  ///< the member's header claimed a size, which was taken from them
+  int64_t left = 0;      ///< remaining decompressed bytes of contents and of the gaps between them
+  bool counted = false;  ///< the header of the member has a size, which was subtracted
 
   bool takes(int64_t bytes) {
     left -= bytes > 0 ? bytes : 0;
@@ -50,7 +51,7 @@ struct CortadoArchive {
 
 namespace {
 
-constexpr const char* kTooMuch = "it would unpack to far more than an archive of images of its size";
+constexpr const char* kTooMuch = "its decompressed size is too large for an archive of images";
 
 }  // namespace
 
@@ -88,7 +89,7 @@ int cortado_archive_next(CortadoArchive* archive, CortadoArchiveMember* member, 
   } while (!is_content(entry));
   member->name = archive_entry_pathname(entry);
   if (member->name == nullptr) member->name = archive_entry_pathname_utf8(entry);
-  if (member->name == nullptr) return refuse(message, "the name of a member is in no known characters");
+  if (member->name == nullptr) return refuse(message, "the name of a member has an unknown character set");
   member->size = archive->counted ? archive_entry_size(entry) : -1;
   return 1;
 }

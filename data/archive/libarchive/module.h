@@ -1,8 +1,8 @@
 #pragma once
 
-// The C interface of libcortado_archive.so. libarchive brings a dozen libraries, ICU's tables among them, which cost
-// start-up time, so the program does not link it; this module does, and is loaded only when there is an archive to
-// read. Nothing C++ crosses the border.
+// The C interface of libcortado_archive.so. libarchive depends on a dozen libraries, including ICU's tables, which
+// increase start-up time. So the program does not link it. This module does, and it is loaded only to read an archive.
+// No C++ types cross the interface.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,28 +11,28 @@ extern "C" {
 
 enum { kCortadoArchiveMessageBytes = 256 };
 
-/// An archive in memory, read from its first member to its last.
+/// An archive in memory, read sequentially.
 typedef struct CortadoArchive CortadoArchive;
 
 typedef struct {
-  const char* name;  ///< UTF-8 where the archive's is; valid until the next call
-  int64_t size;      ///< that its header claims; -1: it does not
+  const char* name;  ///< UTF-8 if the archive's is; valid until the next call
+  int64_t size;      ///< from its header; -1: unknown
 } CortadoArchiveMember;
 
-/// A piece of a member's content; what lies between two pieces is zeros.
+/// A block of a member's content; gaps between blocks are zeros.
 typedef struct {
-  const uint8_t* bytes;  ///< among the archive's own where the content is stored as it is; valid until the next call
+  const uint8_t* bytes;  ///< valid until the next call; points into the archive if the content is not compressed
   size_t size;
-  int64_t offset;  ///< within the content
+  int64_t offset;  ///< in the content
 } CortadoArchiveBlock;
 
-// Where these fail, `message` says why, in at most kCortadoArchiveMessageBytes with its end.
+// If these fail, `message` receives the reason, at most kCortadoArchiveMessageBytes with the terminating zero.
 
-/// Null: it cannot be. Fails later where, unpacked, it has more than `most` bytes.
+/// Returns null if the archive cannot be opened. Reading fails if the decompressed size exceeds `most` bytes.
 CortadoArchive* cortado_archive_open(const uint8_t* bytes, size_t size, int64_t most, char* message);
-/// Goes to the next regular file. 1: there it is; 0: there is none; -1: failed.
+/// Moves to the next regular file. Returns 1 if there is one, 0 at the end, -1 on failure.
 int cortado_archive_next(CortadoArchive* archive, CortadoArchiveMember* member, char* message);
-/// Reads the next piece of that file, likewise.
+/// Reads the next block of that file. Returns the same values.
 int cortado_archive_block(CortadoArchive* archive, CortadoArchiveBlock* block, char* message);
 void cortado_archive_close(CortadoArchive* archive);
 }

@@ -16,7 +16,7 @@ int refuse(char* message, const char* reason) {
   return 1;
 }
 
-/// One thread (the callers are many already), and no lines of its own on stderr: errors go back to the caller.
+/// Uses one thread, because there are many callers already, and disables output to stderr, because errors are returned.
 void make_quiet() {
   static const bool once = [] {
     cv::setNumThreads(1);
@@ -27,7 +27,7 @@ void make_quiet() {
   (void)once;
 }
 
-/// Orientation is the caller's: OpenCV does not know it in every format, nor with IMREAD_UNCHANGED.
+/// The caller handles orientation: OpenCV does not support it in every format, nor with IMREAD_UNCHANGED.
 int flags_of(int mode) {
   if (mode == kCortadoColor) return cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION;
   if (mode == kCortadoGray) return cv::IMREAD_GRAYSCALE | cv::IMREAD_IGNORE_ORIENTATION;
@@ -43,7 +43,7 @@ int cortado_opencv_decode(const uint8_t* file, size_t size, int mode, CortadoIma
     if (size > size_t(INT32_MAX)) return refuse(message, "the file is larger than 2 GiB");
     const cv::Mat bytes(1, int(size), CV_8U, const_cast<uint8_t*>(file));
     const cv::Mat image = cv::imdecode(bytes, flags_of(mode));
-    if (image.empty()) return refuse(message, "no image format that is known, or damaged");
+    if (image.empty()) return refuse(message, "an unknown image format, or damaged");
     if (image.depth() != CV_8U) return refuse(message, "its samples are not 8 bits wide");
     uint8_t* out = memory(user, image.channels(), image.rows, image.cols);
     if (out == nullptr) return refuse(message, "too large");
@@ -61,7 +61,7 @@ int cortado_opencv_encode(const uint8_t* pixels, int channels, int height, int w
   try {
     const cv::Mat image(height, width, CV_8UC(channels), const_cast<uint8_t*>(pixels));
     std::vector<uint8_t> file;
-    if (!cv::imencode(extension, image, file)) return refuse(message, "not encoded");
+    if (!cv::imencode(extension, image, file)) return refuse(message, "encoding failed");
     take(user, file.data(), file.size());
     return 0;
   } catch (const std::exception& error) {
