@@ -27,7 +27,7 @@ LabelsOfNames labels_in(const std::string& file) {
   int32_t label = 0;
   for (const std::string& name : read_labels(file))
     if (!labels.emplace(name, label++).second)
-      throw file_error(ExitCode::kData, file, "two classes are called '" + printable(name) + "'",
+      throw file_error(ExitCode::kData, file, "two classes have the name '" + printable(name) + "'",
                        "use different names, because classes with the same name are merged");
   return labels;
 }

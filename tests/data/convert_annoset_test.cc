@@ -135,7 +135,7 @@ TEST(Annotations, OfCoco) {
         << id;
   EXPECT_NE(wrong("{" + categories + "," + images + R"(, "annotations": [{"id": 5, "image_id": 4, "category_id": 7,
       "bbox": [0, 0, 1, 1]}]})")
-                .find("annotation 5 is of an image"),
+                .find("annotation 5 refers to an unknown image"),
             std::string::npos);
 }
 

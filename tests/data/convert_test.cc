@@ -444,9 +444,9 @@ TEST(Mean, WrongFilesAreRefused) {
   caffe::BlobProto blob;
   for (const int64_t dim : {3, 5, 7}) blob.mutable_shape()->add_dim(dim);
   blob.add_data(1);
-  expect_refusal(blob.SerializeAsString(), "holds 1 elements");
+  expect_refusal(blob.SerializeAsString(), "has 1 elements");
   blob.mutable_shape()->set_dim(0, int64_t(1) << 62);
-  expect_refusal(blob.SerializeAsString(), "holds 1 elements");
+  expect_refusal(blob.SerializeAsString(), "has 1 elements");
   expect_error(ExitCode::kIo, "No such file", [&] { read_mean_file(folder / "absent"); });
 }
 

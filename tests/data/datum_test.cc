@@ -66,9 +66,9 @@ TEST(Datum, HoldsAnEncodedImage) {
 
 TEST(Datum, SizesThatLieAreErrors) {
   std::vector<float> floats;
-  expect_sample_error("holds 11", [&] { parse_datum(make_datum(1, 3, 4, std::string(11, 'x'), 0), floats); });
-  expect_sample_error("holds 13", [&] { parse_datum(make_datum(1, 3, 4, std::string(13, 'x'), 0), floats); });
-  expect_sample_error("holds 0", [&] { parse_datum(make_datum(1, 3, 4, "", 0), floats); });
+  expect_sample_error("contains 11", [&] { parse_datum(make_datum(1, 3, 4, std::string(11, 'x'), 0), floats); });
+  expect_sample_error("contains 13", [&] { parse_datum(make_datum(1, 3, 4, std::string(13, 'x'), 0), floats); });
+  expect_sample_error("contains 0", [&] { parse_datum(make_datum(1, 3, 4, "", 0), floats); });
   expect_sample_error("the shape 0x3x4", [&] { parse_datum(make_datum(0, 3, 4, "", 0), floats); });
   expect_sample_error("the shape 1x-3x-4",
                       [&] { parse_datum(make_datum(1, -3, -4, std::string(12, 'x'), 0), floats); });

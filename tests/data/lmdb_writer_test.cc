@@ -134,7 +134,8 @@ TEST(LmdbWriter, RefusesBadKeys) {
 }
 
 TEST(LmdbWriter, SaysWhyItCannotWrite) {
-  expect_error(ExitCode::kIo, "there is no folder /nowhere/at/all", [&] { LmdbWriter writer("/nowhere/at/all/db"); });
+  expect_error(ExitCode::kIo, "cannot find the folder /nowhere/at/all",
+               [&] { LmdbWriter writer("/nowhere/at/all/db"); });
 }
 
 }  // namespace

@@ -204,7 +204,7 @@ TEST_F(AnnotatedData, NamesWhatIsWrong) {
   wrong(sizes + "annotated_data_param { batch_sampler { use_original_image: false } }",
         own + "batch_sampler[0].use_original_image", "original image");
   wrong(sizes + "annotated_data_param { yolo_data_jitter: 2 }", own + "yolo_data_jitter", "it is 2");
-  wrong(sizes + "annotated_data_param { seg_scales: 4 }", own + "seg_scales[0]", "segments");
+  wrong(sizes + "annotated_data_param { seg_scales: 4 }", own + "seg_scales[0]", "segmentation");
   std::string cached = layer();
   cached.replace(cached.find("backend"), 0, "cache: true ");
   expect_field_error(cached, {}, "data_param.cache", "caching does not support");

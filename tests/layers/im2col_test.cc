@@ -85,7 +85,7 @@ TEST(Im2col, RefusesWhatDoesNotFit) {
   expect_field_error(layer + "kernel_size: 5 }", {{1, 2, 3, 3}}, "convolution_param.kernel_size[0]", "larger");
   expect_field_error(layer + "kernel_size: 3 stride: 0 }", {{1, 2, 3, 3}}, "convolution_param.stride[0]", "0");
   expect_field_error(layer + "kernel_size: 3 axis: 3 }", {{1, 2, 3, 3}}, "convolution_param.axis", "axis is 3");
-  expect_field_error(layer + "kernel_size: 3 relu: true }", {{1, 2, 3, 3}}, "convolution_param.relu", "no ReLU");
+  expect_field_error(layer + "kernel_size: 3 relu: true }", {{1, 2, 3, 3}}, "convolution_param.relu", "fused ReLU");
   expect_field_error(layer + "kernel_size: 3 }", {{1, 2}}, "bottom[0]", "1x2");
 }
 

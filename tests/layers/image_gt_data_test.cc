@@ -273,20 +273,20 @@ TEST_F(ImageGtData, TellsMistakesOfTheOptions) {
   expect("batch_size: 1 resize_width: 9 " + sizes + branch + boxes, own + "resize_height", "it is 0");
   expect(kWhole + "resize_width: 99 resize_height: 47", own + "crop_height", "but resize_height is 47");
   expect("batch_size: 1 " + sizes + boxes, own + "downsample_rate", "missing");
-  expect(kWhole + "downsample_rate: 8 field_w: 8", own + "field_h", "given 1 times");
+  expect(kWhole + "downsample_rate: 8 field_w: 8", own + "field_h", "it has 1 value");
   expect("batch_size: 1 downsample_rate: 200 field_w: 8 field_h: 8 " + sizes + boxes, own + "downsample_rate",
-         "leaves no place");
+         "leaves no position");
   expect(kWhole + "coord_num: 5", own + "coord_num", "it is 5");
   expect(kWhole + "fg_threshold: nan", own + "fg_threshold", "it is nan");
-  expect(kWhole + "min_gt_height: nan", own + "min_gt_height", "no number");
-  expect(kWhole + "min_gt_width: nan", own + "min_gt_width", "no number");
+  expect(kWhole + "min_gt_height: nan", own + "min_gt_height", "not a number");
+  expect(kWhole + "min_gt_width: nan", own + "min_gt_width", "not a number");
   expect(kWhole + "do_multiple_scale: true max_scale: 9", own + "min_scale", "it is 0");
   expect(kWhole + "do_multiple_scale: true min_scale: 10 max_scale: 9", own + "max_scale", "it is 9");
-  expect(kWhole, "transform_param.crop_size", "a rule of their own", "crop_size: 9");
+  expect(kWhole, "transform_param.crop_size", "crops and resizes images itself", "crop_size: 9");
   expect(kWhole, "transform_param.mean_value", "2 mean values", "mean_value: 9 mean_value: 8");
   expect_field_error(layer(kWhole, "", "top: 'data' top: 'label'"), {}, "top", "there are 2 tops");
   expect_field_error("type: 'ImageGtData' top: 'a' top: 'b' top: 'c' image_gt_data_param { " + kWhole + " }", {},
-                     own + "source", "not named");
+                     own + "source", "window file is missing");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ TEST(InfogainLoss, NamesALabelThatIsNoClass) {
 
 TEST(InfogainLoss, ExplainsWhatIsWrong) {
   const std::string layer = "type: 'InfogainLoss' ";
-  expect_field_error(layer, {{4, 3}, {4}}, "infogain_loss_param", "no infogain matrix");
+  expect_field_error(layer, {{4, 3}, {4}}, "infogain_loss_param", "infogain matrix is missing");
   expect_field_error(layer + "infogain_loss_param { source: 'h' }", {{4, 3}, {4}, {3, 3}}, "infogain_loss_param.source",
                      "contradicts");
   expect_field_error(layer, {{4, 3}, {4}, {4, 4}}, "bottom[2]", "has 16 values (4x4), but there are 3 classes");

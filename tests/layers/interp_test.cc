@@ -108,8 +108,8 @@ TEST(Interp, NamesWhatIsWrong) {
   refuses("height: 3 width: -3", p + ".width", "width is -3");
   refuses("zoom_factor: 0", p + ".zoom_factor", "zoom_factor is 0");
   refuses("shrink_factor: -1", p + ".shrink_factor", "shrink_factor is -1");
-  refuses("zoom_factor: 2 pad_beg: 1", p + ".pad_beg", "not above 0");
-  refuses("zoom_factor: 2 pad_end: 1", p + ".pad_end", "not above 0");
+  refuses("zoom_factor: 2 pad_beg: 1", p + ".pad_beg", "must not be above 0");
+  refuses("zoom_factor: 2 pad_end: 1", p + ".pad_end", "must not be above 0");
   refuses("zoom_factor: 2 pad_beg: -1 pad_end: -2", p + ".pad_beg", "nothing is left of axis 2");
   refuses("zoom_factor: 2 pad_end: -2147483648", p + ".pad_end", "nothing is left");
   refuses("height: 3 width: 3 zoom_factor: 2", p + ".height", "contradict");

@@ -278,7 +278,7 @@ TEST(Lstm, SmallOneExplainsWhatIsWrong) {
   expect_field_error(small("clipping_threshold: -1"), {{5, 4}}, "lstm_param.clipping_threshold", "not be negative");
   expect_field_error(small("batch_size: 0"), {{5, 4}}, "lstm_param.batch_size", "batch_size is 0");
   expect_field_error(small("batch_size: 2"), {{5, 4}}, "bottom[0]", "its shape is 5x4; steps of 2 sequences");
-  expect_field_error(small(""), {{0, 4}}, "bottom[0]", "no step of a sequence");
+  expect_field_error(small(""), {{0, 4}}, "bottom[0]", "has no steps");
   expect_field_error(small(""), {{5, 2, 4}, {5}}, "bottom[1]", "its shape is 5, but there are 5 steps of 2 sequences");
   expect_field_error(small("weight_filler { type: 'msr' }"), {{5, 4}}, "lstm_param.weight_filler.type",
                      "there is no filler 'msr'");

@@ -65,8 +65,8 @@ TEST(MatMul, ExplainsWhatDoesNotFit) {
   };
   expect("", {3}, {3, 2}, "bottom[0]", "at least two axes");
   expect("", {3, 2}, {2}, "bottom[1]", "at least two axes");
-  expect("", {3, 2}, {3, 2}, "bottom[1]", "3 rows (3x2), but those of bottom[0] 2 columns");
-  expect("transpose_b: true", {3, 2}, {2, 3}, "bottom[1]", "once transposed");
+  expect("", {3, 2}, {3, 2}, "bottom[1]", "3 rows (3x2), but those of bottom[0] have 2 columns");
+  expect("transpose_b: true", {3, 2}, {2, 3}, "bottom[1]", "after the transpose");
   expect("", {4, 3, 2}, {5, 2, 3}, "bottom[1]", "5x2x3, but bottom[0] has 4x3x2");
   expect("", {4, 3, 2}, {1, 2, 3}, "bottom[1]", "1x2x3, but bottom[0] has 4x3x2");
   expect("", {int64_t(1) << 32, 1}, {1, int64_t(1) << 32}, "bottom[1]", "overflows");

@@ -36,7 +36,7 @@ TEST(MemoryData, EverySizeIsNeeded) {
     std::string sizes = kSizes;
     sizes.replace(sizes.find(field) + field.size() + 2, 1, "0");
     expect_field_error("type: 'MemoryData' top: 'data' memory_data_param { " + sizes + " }", {},
-                       "memory_data_param." + field, "not given, or 0");
+                       "memory_data_param." + field, "missing or 0");
   }
   expect_field_error(
       "type: 'MemoryData' top: 'data' memory_data_param { batch_size: 4000000000 channels: 4000000000 height: 9 width: "

@@ -165,12 +165,12 @@ TEST(MultiBoxLoss, NamesWhatIsWrong) {
   };
   wrong("", "num_classes", "it is 0");
   wrong("num_classes: 3 background_label_id: 3", "background_label_id", "it is 3");
-  wrong("num_classes: 3 share_location: false", "share_location", "a box for each class");
+  wrong("num_classes: 3 share_location: false", "share_location", "boxes for each class");
   wrong("num_classes: 3 neg_pos_ratio: -1", "neg_pos_ratio", "it is -1");
   wrong("num_classes: 3 mining_type: HARD_EXAMPLE sample_size: 0", "sample_size", "it is 0");
-  wrong("num_classes: 3 mining_type: NONE do_neg_mining: true", "do_neg_mining", "the opposite");
+  wrong("num_classes: 3 mining_type: NONE do_neg_mining: true", "do_neg_mining", "contradicts mining_type");
   expect_field_error("type: 'MultiBoxLoss' multibox_loss_param { num_classes: 3 }",
-                     {{2, 24}, {2, 18}, {1, 2, 24}, {1, 1, 4, 7}}, "bottom[3]", "8 numbers");
+                     {{2, 24}, {2, 18}, {1, 2, 24}, {1, 1, 4, 7}}, "bottom[3]", "8 values");
 }
 
 }  // namespace

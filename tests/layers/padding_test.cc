@@ -39,8 +39,8 @@ TEST(Padding, NamesWhatIsWrong) {
                           const Shape& x) {
     expect_field_error("type: 'Padding' padding_param { " + options + " }", {x}, field, words);
   };
-  refuses("pad_beg: -2 pad_end: -2", "padding_param.pad_beg", "4 + -2 + -2: nothing is left of axis 2", {1, 2, 4, 9});
-  refuses("pad_end: -5", "padding_param.pad_end", "nothing is left of axis 3", {1, 2, 9, 5});
+  refuses("pad_beg: -2 pad_end: -2", "padding_param.pad_beg", "4 + -2 + -2 leaves nothing of axis 2", {1, 2, 4, 9});
+  refuses("pad_end: -5", "padding_param.pad_end", "leaves nothing of axis 3", {1, 2, 9, 5});
   refuses("pad_end: 2147483647 pad_beg: 2147483647", "padding_param.pad_beg", "", {4, 2, 9, 5});
   refuses("pad_end: 1", "bottom[0]", "needs N x C x H x W", {1, 2, 9});
 }

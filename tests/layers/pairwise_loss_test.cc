@@ -81,10 +81,10 @@ TEST(PairwiseLoss, RefusesShapesThatDoNotFit) {
   const auto expect = [](const std::vector<Shape>& x, const std::string& bottom, const std::string& words) {
     expect_field_error("type: 'PairwiseLoss'", x, bottom, words);
   };
-  expect({{3, 5}, {3, 2}, {4, 6}, {4, 2}}, "bottom[2]", "not as long");
+  expect({{3, 5}, {3, 2}, {4, 6}, {4, 2}}, "bottom[2]", "codes differ in length");
   expect({{3, 5}, {2, 2}, {4, 5}, {4, 2}}, "bottom[1]", "3 codes");
   expect({{3, 5}, {3, 2}, {4, 5}, {4, 3}}, "bottom[3]", "labels of 2 numbers");
-  expect({{3, 5}, {3, 0}, {4, 5}, {4, 0}}, "bottom[1]", "no number");
+  expect({{3, 5}, {3, 0}, {4, 5}, {4, 0}}, "bottom[1]", "labels are empty");
 }
 
 TEST(PairwiseLoss, RefusesWhatIsNoNumber) {

@@ -72,7 +72,7 @@ TEST(Permute, NamesWhatIsWrong) {
   };
   refuses("order: 0 order: 3", "order[1]", "axis 3 does not exist");
   refuses("order: 4294967295", "order[0]", "does not exist");
-  refuses("order: 1 order: 2 order: 1", "order[2]", "axis 1 is there already");
+  refuses("order: 1 order: 2 order: 1", "order[2]", "axis 1 is listed twice");
 }
 
 }  // namespace

@@ -32,12 +32,13 @@ TEST(Pooling3D, NamesWhatIsWrong) {
   refuses("kernel_size: 2 kernel_depth: 2 temporal_pad: 2", ".temporal_pad", "not smaller");
   refuses("kernel_size: 9 kernel_depth: 2", ".kernel_size", "larger than its padded input 4, on axis 3");
   refuses("kernel_size: 4000000000 kernel_depth: 2 pad: 3999999999", ".kernel_depth", "too large");
-  refuses("kernel_size: 2 kernel_depth: 2 pool: STOCHASTIC", ".pool", "MAX or AVE");
+  refuses("kernel_size: 2 kernel_depth: 2 pool: STOCHASTIC", ".pool", "MAX and AVE");
   refuses("kernel_size: 2 kernel_depth: 2", "bottom[0]", "need N x C x D x H x W", {1, 2, 4, 4});
   const std::string window = "type: 'Pooling3D' pooling_param { kernel_size: 2 kernel_depth: 2 ";
   expect_field_error(window + "global_pooling: true }", {{1, 2, 4, 4, 4}}, "pooling_param.global_pooling",
                      "not available");
-  expect_field_error(window + "} pooling3d_param { }", {{1, 2, 4, 4, 4}}, "pooling_param", "beside pooling3d_param");
+  expect_field_error(window + "} pooling3d_param { }", {{1, 2, 4, 4, 4}}, "pooling_param",
+                     "contradicts pooling3d_param");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(PoolingND, NamesWhatIsWrong) {
     SCOPED_TRACE(options);
     expect_field_error("type: 'PoolingND' pooling_nd_param { " + options + " }", {x}, field, words);
   };
-  refuses("", p, "size of the window is missing");
+  refuses("", p, "window size is missing");
   refuses("kernel_size: 0", p + ".kernel_size", "holds nothing");
   refuses("kernel_size: 2 stride: 0", p + ".stride", "never moves");
   refuses("kernel_size: 2 pad: 2", p + ".pad", "not smaller");

@@ -81,7 +81,7 @@ TEST(PriorBox, NamesWhatIsWrong) {
   const auto wrong = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'PriorBox' prior_box_param { " + options + " }", x, "prior_box_param." + field, words);
   };
-  wrong("", "min_size", "there is none");
+  wrong("", "min_size", "it is missing");
   wrong("min_size: -3", "min_size[0]", "it is -3");
   wrong("min_size: 3 max_size: 2", "max_size[0]", "must be above its min_size, 3");
   wrong("min_size: 3 min_size: 4 max_size: 9", "max_size[0]", "1 max_size for 2 min_sizes");

@@ -148,7 +148,7 @@ TEST(ProposalTarget, NamesWhatIsWrong) {
   expect_field_error(layer("batch_size: 8 fg_thr: 0"), x, field + "fg_thr", "above 0");
   expect_field_error(layer("batch_size: 8 bg_thr_hg: 0.6"), x, field + "bg_thr_hg", "0.6, but fg_thr is 0.5");
   const std::string bare = "type: 'ProposalTarget' " + kTops + "proposal_target_param { batch_size: 8 ";
-  expect_field_error(bare + "cls_num: 1 }", x, field + "cls_num", "1, but must be 2");
+  expect_field_error(bare + "cls_num: 1 }", x, field + "cls_num", "1, but must be at least 2");
   expect_field_error(bare + "cls_num: 3 img_width: 32 img_height: 90 }", x, field + "img_width",
                      "32, but must be above");
   expect_field_error(bare + "cls_num: 3 num_img_per_batch: 0 }", x, field + "num_img_per_batch", "0");
