@@ -142,7 +142,7 @@ void Checkpointer::apply_retention() {
   const int64_t best = evaluation_.best_iter();
   if (best >= 0) link_best(plan(), best);
   if (plan().keep_last <= 0 || state_.newest_snapshot < 0) return;
-  if (prune_snapshots({plan().prefix, run_, plan().keep_last, {best}}) < 0)
+  if (!prune_snapshots({plan().prefix, run_, plan().keep_last, {best}}).newest_is_whole)
     warn("the snapshot of iteration " + std::to_string(state_.newest_snapshot) +
          " cannot be read back completely: older ones are kept despite keep_last");
 }

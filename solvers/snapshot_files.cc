@@ -92,10 +92,11 @@ std::vector<SnapshotFile> states_of(const std::string& prefix, const std::string
 }
 
 /// The state is removed last, so that after an interruption the next call finds the remaining files.
-void remove_snapshot(const SnapshotFile& state, const std::string& prefix) {
+std::vector<std::string> files_of(const SnapshotFile& state, const std::string& prefix) {
   const SnapshotPaths paths = snapshot_paths(prefix, state.iter, state.path.ends_with(".h5"));
-  std::error_code ignored;
-  for (const std::string& path : {paths.weights, paths.average, paths.state}) fs::remove(path, ignored);
+  std::vector<std::string> files = {paths.weights, paths.average, paths.state};
+  std::erase_if(files, [](const std::string& file) { return !file_exists(file); });
+  return files;
 }
 
 /// The keep_best iteration in a state, -1 if it had none yet; nothing if the state cannot be read.
@@ -179,18 +180,22 @@ std::set<int64_t> best_iterations(const std::string& prefix, const std::string& 
   return best;
 }
 
-int prune_snapshots(const PruneOrder& order) {
+PrunedSnapshots prune_snapshots(const PruneOrder& order) {
+  PrunedSnapshots pruned;
   const std::vector<SnapshotFile> states = states_of(order.prefix, order.run);
   const size_t last = size_t(std::max<int64_t>(order.keep_last, 1));
-  if (states.size() <= last) return 0;
-  if (!is_whole_snapshot(states.front().path)) return -1;
-  int removed = 0;
+  if (states.size() <= last) return pruned;
+  pruned.newest_is_whole = is_whole_snapshot(states.front().path);
+  if (!pruned.newest_is_whole) return pruned;
   for (size_t i = last; i < states.size(); ++i) {
     if (order.best.contains(states[i].iter)) continue;
-    remove_snapshot(states[i], order.prefix);
-    ++removed;
+    pruned.iterations.push_back(states[i].iter);
+    for (const std::string& file : files_of(states[i], order.prefix)) pruned.files.push_back(file);
   }
-  return removed;
+  std::error_code ignored;
+  if (!order.dry_run)
+    for (const std::string& file : pruned.files) fs::remove(file, ignored);
+  return pruned;
 }
 
 }  // namespace cortado

@@ -48,11 +48,17 @@ struct PruneOrder {
   std::string run;              ///< the run whose snapshots are pruned
   int64_t keep_last = 1;        ///< number of the newest to keep
   std::set<int64_t> best = {};  ///< iterations to keep, too
+  bool dry_run = false;         ///< remove nothing
+};
+
+struct PrunedSnapshots {
+  bool newest_is_whole = true;        ///< else nothing is removed
+  std::vector<int64_t> iterations{};  ///< of the removed snapshots, or those to remove, newest first
+  std::vector<std::string> files{};   ///< that they consist of
 };
 
 /// Removes the other snapshots of the run. Removes nothing unless the newest one is readable and complete, because a
-/// disk may lose data that it has acknowledged. Returns the number of removed snapshots, or -1 if the newest one is not
-/// complete. Does not throw; skips files that cannot be removed.
-int prune_snapshots(const PruneOrder& order);
+/// disk may lose data that it has acknowledged. Does not throw; skips files that cannot be removed.
+PrunedSnapshots prune_snapshots(const PruneOrder& order);
 
 }  // namespace cortado

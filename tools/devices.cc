@@ -78,15 +78,14 @@ int run_devices(const Arguments& arguments) {
 
 Command devices_command() {
   return {.name = "devices",
-          .summary = "lists what nets can run on here",
+          .summary = "List the CPU and the GPUs that nets can run on",
           .flags = {json_flag(),
                     {.name = "gpu",
                      .kind = FlagKind::kText,
                      .value = "N",
-                     .help = "as caffe device_query takes it",
-                     .hidden = true}},
-          .operands = {},
-          .examples = {{"cortado devices", "the CPU, its instructions, the libraries that use them, and GPUs"}},
+                     .help = "as caffe device_query accepts it",
+                     .rank = FlagRank::kHidden}},
+          .examples = {{"cortado devices", "the CPU, its instructions and libraries, and GPUs"}},
           .run = run_devices};
 }
 

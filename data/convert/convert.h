@@ -6,6 +6,7 @@
 // is false). With it, the limit is the fraction most_bad of all samples.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -70,6 +71,7 @@ struct ConvertOptions {
   bool force = false;  ///< replace an existing one
   bool skip_bad = false;
   double most_bad = 1;  ///< with skip_bad: a larger fraction of bad samples is an error
+  int64_t max_bad = std::numeric_limits<int64_t>::max();  ///< with skip_bad: more bad samples are an error
   Progress progress = {};
 };
 

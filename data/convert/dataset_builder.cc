@@ -90,7 +90,8 @@ void DatasetBuilder::reject(const std::string& file, int64_t line, const std::st
 bool DatasetBuilder::may_keep() const {
   if (report_.written == 0) return false;
   const double bad = double(report_.rejected) / double(report_.written + report_.rejected);
-  return report_.rejected == 0 || (options_.skip_bad && bad <= options_.most_bad);
+  return report_.rejected == 0 ||
+         (options_.skip_bad && bad <= options_.most_bad && report_.rejected <= options_.max_bad);
 }
 
 ConvertReport DatasetBuilder::finish() {

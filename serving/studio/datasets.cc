@@ -131,7 +131,7 @@ Json sheet(const Workplace& place, const Request& request) {
                                     "--output=" + temporary.path("sheet.png"),
                                     "--count=" + std::to_string(count),
                                     "--columns=" + std::to_string(int64_t(number_in(body, "columns", 8))),
-                                    "--epoch=" + std::to_string(int64_t(number_in(body, "epoch", 0)))};
+                                    "--at-epoch=" + std::to_string(int64_t(number_in(body, "epoch", 0)))};
   if (place.folder.has(path + "/labels.txt")) words.push_back("--labels=" + place.folder.at(path + "/labels.txt"));
   place.run(words);
   return {{"png", base64(read_file(temporary.path("sheet.png")))}, {"transform", transform}};

@@ -108,12 +108,15 @@ TEST(KeptSnapshots, StayWhereTheNewestIsNotWhole) {
     std::string bytes = read_file(folder / file);
     bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
     write_file_atomically(folder / file, bytes);
-    EXPECT_EQ(prune_snapshots({folder / "tiny", run}), -1) << file;
+    EXPECT_FALSE(prune_snapshots({folder / "tiny", run}).newest_is_whole) << file;
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 8, 12})) << file;
     bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
     write_file_atomically(folder / file, bytes);
-    EXPECT_EQ(prune_snapshots({folder / "tiny", "another"}), 0) << "of its own run alone";
-    EXPECT_EQ(prune_snapshots({folder / "tiny", run, 1, {4}}), 1);
+    EXPECT_TRUE(prune_snapshots({folder / "tiny", "another"}).files.empty()) << "of its own run alone";
+    const PrunedSnapshots planned = prune_snapshots({folder / "tiny", run, 1, {4}, true});
+    EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 8, 12})) << "a dry run removes nothing";
+    EXPECT_EQ(prune_snapshots({folder / "tiny", run, 1, {4}}).files, planned.files);
+    EXPECT_EQ(planned.iterations, std::vector<int64_t>{8});
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 12}));
   }
 }

@@ -1,14 +1,17 @@
-// ONNX models of nets, and nets of models. This program knows nothing of ONNX: it says what is wanted to the one that
-// does. The output's name tells which way it goes.
+// `cortado convert onnx`: ONNX models from nets, and nets from models. The program cortado-onnx does the work. The
+// output's name decides the direction.
+#include <filesystem>
 #include <stdexcept>
 
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/log.h"
 #include "core/process/program_path.h"
 #include "core/shape.h"
 #include "formats/helper_process.h"
 #include "proto/weights/onnx_file.h"
 #include "tools/convert/convert.h"
+#include "tools/infer/image_input.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 
@@ -18,7 +21,7 @@ namespace {
 
 constexpr const char* kProgram = "cortado-onnx";
 
-/// The flags that were given, of these, as the other program takes them.
+/// Appends those of the flags that were given, as cortado-onnx spells them.
 void pass_on(const Arguments& arguments, const std::vector<std::string>& names, std::vector<std::string>& words) {
   for (const std::string& name : names) {
     if (arguments.kind(name) == FlagKind::kSwitch) {
@@ -31,20 +34,28 @@ void pass_on(const Arguments& arguments, const std::vector<std::string>& names, 
   }
 }
 
+/// Where an imported net's weights go: NET.caffemodel for NET.prototxt.
+std::string weights_beside(const Arguments& arguments, const std::string& net) {
+  const std::string named = arguments.text("weights");
+  if (!named.empty()) {
+    log_warning() << "--weights as an output is deprecated: the weights go next to the net that -o names";
+    return named;
+  }
+  return std::filesystem::path(net).replace_extension(".caffemodel").string();
+}
+
 std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
-  const std::string weights = arguments.text("weights");
-  for (const char* flag : {"outputs", "fold", "opencv", "like", "rgb", "level", "stage"})
+  for (const char* flag : {"blobs", "fold", "opencv", "like", "rgb", "level", "stage"})
     if (arguments.has(flag))
-      throw usage_error(std::string("--") + flag + " is for models that are written, and this one is read");
-  if (files.size() != 1) throw usage_error("convert onnx MODEL takes one model");
-  if (weights.empty())
-    throw usage_error("--weights=FILE is required", "the model's weights go there: --weights=net.caffemodel");
+      throw usage_error(std::string("--") + flag + " is for writing a model, and " + files[0] + " is read");
+  if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
+  const std::string weights = weights_beside(arguments, output);
   check_output_name(weights, "weights", {".caffemodel"});
   check_may_replace(arguments, weights);
   std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};
-  shapes_from_text(arguments.each("shape"));  // what is wrong with them is found here
+  shapes_from_text(arguments.each("shape"));  // reports errors in them
   for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
   return words;
 }
@@ -52,33 +63,31 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
-  if (arguments.has("shape")) throw usage_error("--shape is for models that are read, and this one is written");
+  if (arguments.has("shape")) throw usage_error("--shape is for reading a model, and this one is written");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
   if (arguments.on("rgb") && !arguments.has("like"))
-    throw usage_error("--rgb goes with --like=NET", "that net's data layer says how pixels are prepared");
-  pass_on(arguments, {"weights", "outputs", "level", "stage", "fold", "opencv", "like", "rgb"}, words);
+    throw usage_error("--rgb requires --like=NET", "add --like with the net whose data layer prepares pixels");
+  for (const std::string& blob : arguments.texts("blobs")) words.push_back("--outputs=" + blob);
+  pass_on(arguments, {"weights", "level", "stage", "fold", "opencv", "like", "rgb"}, words);
   return words;
 }
 
-/// Whether a net is to be made of a model: the output's name says so, or else the input's content.
+/// Whether to make a net from a model, by the output's name or else by the input's content.
 bool makes_net(const std::string& input, const std::string& output) {
   for (const std::string& ending : prototxt_endings())
     if (output.ends_with(ending)) return true;
   return !output.ends_with(".onnx") && is_onnx_file(input);
 }
 
-}  // namespace
-
-int convert_onnx(const Arguments& arguments, const std::vector<std::string>& files) {
+int run_convert_onnx(const Arguments& arguments) {
+  const std::vector<std::string>& files = arguments.operands();
   const std::string output = arguments.text("output");
-  if (files.empty())
-    throw usage_error("convert onnx takes NET WEIGHTS -o MODEL.onnx, or MODEL.onnx -o NET --weights=OUT");
   if (output.empty())
-    throw usage_error("--output=FILE is missing", "a .onnx file, or a prototxt where the input is one");
-  if (!file_exists(files[0])) throw file_error(ExitCode::kIo, files[0], "cannot read: there is no such file");
+    throw usage_error("--output=FILE is required", "name a .onnx file, or a prototxt to import a model");
+  if (!file_exists(files[0])) throw file_error(ExitCode::kIo, files[0], "cannot read: the file does not exist");
   if (companion_path(kProgram).empty())
-    throw Error(ExitCode::kUsage, "this program was built without ONNX: there is no cortado-onnx beside it",
+    throw Error(ExitCode::kUsage, "this build has no ONNX support: cortado-onnx is missing",
                 "apt install libonnx-dev, then cmake --preset release && cmake --build build");
   std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)
                                                                : words_to_export(arguments, files, output);
@@ -91,30 +100,34 @@ int convert_onnx(const Arguments& arguments, const std::vector<std::string>& fil
   }
 }
 
-std::vector<Flag> onnx_flags() {
-  const std::vector<Flag> flags = {
-      {.name = "weights",
-       .kind = FlagKind::kText,
-       .value = "FILE",
-       .help = "of the net; where a model is read, the .caffemodel to write"},
-      {.name = "outputs",
-       .kind = FlagKind::kText,
-       .value = "BLOB,...",
-       .help = "where the model ends; by default as `cortado deploy` has it"},
-      {.name = "shape",
-       .kind = FlagKind::kText,
-       .value = "1,C,H,W",
-       .help = "of an input whose extents a model leaves open; NAME=1,C,H,W, once for each, where there are "
-               "several"},
-      {.name = "fold", .help = "normalisations and scales go into the filters before them"},
-      {.name = "opencv", .help = "for OpenCV's dnn (4.6), which does not know all operators of opset 17"},
-      {.name = "like",
-       .kind = FlagKind::kText,
-       .value = "NET",
-       .help = "the model takes pixels from 0 to 255, and does to them what this net's data layer does: mean and "
-               "scale"},
-      {.name = "rgb", .help = "with --like, pixels come as red, green, blue, not as blue, green, red"}};
-  return joined({flags, state_flags()});
+}  // namespace
+
+Command convert_onnx_command() {
+  Flag weights = weights_flag();
+  weights.operand = false;  // operands after the net are weights
+  return {
+      .name = "convert onnx",
+      .summary = "Export a net as an ONNX model, or import a model as a net",
+      .flags = joined({{output_flag("FILE", "MODEL.onnx; or NET.prototxt, and NET.caffemodel with the weights"),
+                        force_flag(),
+                        weights,
+                        blobs_flag("to export; by default the outputs that `cortado deploy` keeps"),
+                        shape_flag(),
+                        {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
+                        {.name = "opencv", .help = "use only operators that OpenCV 4.6's dnn supports"},
+                        with_note(like_flag(), "the model then reads pixels from 0 to 255"),
+                        {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"}},
+                       state_flags()}),
+      .operands = {"NET|MODEL [WEIGHTS...]", "the net to export and its weights, or the model to import", 1, 100},
+      .examples = {{"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx", "a model for other programs"},
+                   {"cortado convert onnx train_val.prototxt net.caffemodel -o net.onnx --fold "
+                    "--like=train_val.prototxt",
+                    "the deploy net, smaller, with mean and scale inside"},
+                   {"cortado convert onnx ssd.prototxt ssd.caffemodel -o ssd.onnx --blobs=mbox_loc,mbox_conf_flatten",
+                    "up to layers that ONNX has no operators for"},
+                   {"cortado convert onnx model.onnx -o net.prototxt", "net.prototxt and net.caffemodel of a model"}},
+      .run = run_convert_onnx,
+      .about = "docs/onnx.md lists the layers and operators that nets and models have in common."};
 }
 
 }  // namespace cortado::tools

@@ -1,5 +1,5 @@
-// Weights from one Caffe's files to another's, or to other programs' formats. The input's kind is told by its content,
-// the output's by --to or, where that is not given, by its name; a name that says otherwise is refused.
+// `cortado convert weights`: weights from one Caffe's files to another's, or to other programs' formats. The content
+// decides the input's format; --format or the output's name decides the output's. Where these disagree, it is an error.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +10,7 @@
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/write_weights.h"
 #include "tools/convert/convert.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
 
@@ -22,7 +23,7 @@ using nlohmann::ordered_json;
 struct Loaded {
   WeightsOrigin origin;
   std::vector<LayerWeights> layers;
-  std::vector<std::string> converted;  ///< BatchNorms that --net made another form
+  std::vector<std::string> converted;  ///< BatchNorms whose form --model changed
 };
 
 const std::map<std::string, WeightsTarget>& targets() {
@@ -37,13 +38,13 @@ const std::map<std::string, WeightsTarget>& targets() {
   return targets;
 }
 
-/// What --to or the output's name says, which have to agree: "bvlc" where neither says anything.
+/// The format by --format or the output's name, which have to agree; "bvlc" where neither says it.
 std::string target_name(const Arguments& arguments, const std::string& output) {
   const std::vector<OutputFormat> formats = {{"caffemodel", {".caffemodel"}, {"bvlc", "nvidia", "intel"}},
                                              {"h5", {".h5", ".hdf5"}},
                                              {"safetensors", {".safetensors"}},
                                              {"npz", {".npz"}}};
-  const std::string name = format_chosen(arguments, "to", output, "weights", formats);
+  const std::string name = format_chosen(arguments, "format", output, "weights", formats);
   return name.empty() || name == "caffemodel" ? "bvlc" : name;
 }
 
@@ -71,7 +72,8 @@ void fit_to_net(const std::string& path, Loaded& loaded) {
     layer.type = type->second;
     normalize_bn_blobs(layer);
   }
-  if (!found) throw usage_error(path + " has no layer of the file's", "weights belong to layers by name");
+  if (!found)
+    throw usage_error(path + " has no layer with the name of one in the file", "weights are matched by layer name");
   FittedWeights fitted = fit_batch_norms(net, loaded.layers);
   loaded.converted = std::move(fitted.converted);
   std::vector<LayerWeights> layers;
@@ -123,22 +125,19 @@ Loaded load(const Arguments& arguments, const std::string& path) {
   Loaded loaded;
   loaded.layers = read_weights(path, nullptr, &loaded.origin);
   log_info() << path << ": weights of " << loaded.origin.str();
-  if (const std::string net = arguments.text("net"); !net.empty()) fit_to_net(net, loaded);
+  if (const std::string net = arguments.text("model"); !net.empty()) fit_to_net(net, loaded);
   for (const std::string& line : loaded.converted) log_info() << "BatchNorm " << line;
   return loaded;
 }
 
-}  // namespace
-
-int convert_weights(const Arguments& arguments, std::vector<std::string> files) {
+int run_convert_weights(const Arguments& arguments) {
+  const std::vector<std::string>& files = arguments.operands();
   std::string output = arguments.text("output");
-  if (output.empty() && files.size() == 2) {
-    output = files.back();
-    files.pop_back();
-  }
-  if (files.size() != 1) throw usage_error("convert weights takes IN OUT, or IN --list");
+  if (output.empty() && files.size() == 2) output = files[1];
+  if (files.size() == 2 && output != files[1]) throw usage_error("unexpected argument '" + files[1] + "'");
   const bool lists = arguments.on("list");
-  if (output.empty() && !lists) throw usage_error("--output=FILE is missing", "--list only shows what the file has");
+  if (output.empty() && !lists)
+    throw usage_error("--output=FILE is required", "--list shows the layers of a file and writes nothing");
   const std::string to = target_name(arguments, output);
   if (!lists) check_may_replace(arguments, output);
   Loaded loaded = load(arguments, files[0]);
@@ -157,19 +156,35 @@ int convert_weights(const Arguments& arguments, std::vector<std::string> files) 
   return 0;
 }
 
-std::vector<Flag> weights_flags() {
-  return {{.name = "to",
-           .kind = FlagKind::kText,
-           .value = "WHAT",
-           .help = "bvlc, nvidia, intel, safetensors, h5 or npz; by default what the output's name ends with, "
-                   "else bvlc",
-           .choices = {"bvlc", "nvidia", "intel", "safetensors", "h5", "npz"}},
-          {.name = "net",
-           .kind = FlagKind::kText,
-           .value = "NET",
-           .help = "the prototxt whose BatchNorm and Scale layers they are for"},
-          {.name = "half", .help = "16-bit values (nvidia, safetensors and npz)"},
-          {.name = "list", .help = "show what the file has, write nothing"}};
+}  // namespace
+
+Command convert_weights_command() {
+  Flag format = format_flag({"bvlc", "nvidia", "intel", "safetensors", "h5", "npz"});
+  format.former = {"to"};
+  Flag model = with_note(model_flag(), "its BatchNorm and Scale layers decide the form of theirs");
+  model.required = model.operand = false;
+  model.former = {"net"};
+  return {
+      .name = "convert weights",
+      .summary = "Convert weights between Caffe's dialects, HDF5, safetensors and NumPy",
+      .flags = {output_flag("FILE", "weights; the ending is the format"),
+                format,
+                model,
+                {.name = "half", .help = "write 16-bit values (nvidia, safetensors, npz)"},
+                {.name = "list", .help = "show the layers of the file and write nothing"},
+                force_flag(),
+                json_flag()},
+      .operands = {"IN [OUT]", "weights of any format", 1, 2},
+      .examples = {{"cortado convert weights nv.caffemodel bvlc.caffemodel --model=train_val.prototxt",
+                    "any Caffe's weights for BVLC's, with BatchNorm and Scale as in the net"},
+                   {"cortado convert weights net.caffemodel net.safetensors", "tensors named conv1.0, conv1.1, ..."},
+                   {"cortado convert weights net.caffemodel net.npz", "NumPy arrays named conv1/0, conv1/1, ..."},
+                   {"cortado convert weights net.caffemodel --list", "dialect, layers, types and shapes"}},
+      .run = run_convert_weights,
+      .about =
+          "The input may be a .caffemodel of BVLC, NVIDIA or Intel, HDF5, safetensors or .npz. A BatchNorm "
+          "with a scale becomes a BatchNorm and a Scale layer, or the reverse, as --model has them; without "
+          "--model, --format=bvlc adds a layer NAME_scale after it."};
 }
 
 }  // namespace cortado::tools

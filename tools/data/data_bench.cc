@@ -1,4 +1,4 @@
-// `cortado data bench`: how fast a net's Data layer gives batches when nothing else is done with them.
+// `cortado data bench`: how fast a net's data layer reads when nothing else runs.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -18,7 +18,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// What `seconds` of reading gave.
+/// The result of `seconds` of reading.
 struct Pace {
   int64_t images = 0;
   double seconds = 0, cpu_seconds = 0, wait_share = 0;
@@ -26,7 +26,7 @@ struct Pace {
   double cpu_ms_per_image() const { return 1000 * cpu_seconds / double(images); }
 };
 
-/// What all threads of this process have used.
+/// CPU seconds of all threads of this process.
 double cpu_clock() {
   rusage used = {};
   ::getrusage(RUSAGE_SELF, &used);
@@ -34,7 +34,7 @@ double cpu_clock() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-/// Reads batches into one place of the context's device for at least `seconds`.
+/// Reads batches into one buffer of the context's device for at least `seconds`.
 class DataBenchReader {
  public:
   DataBenchReader(data::DataPipeline& pipeline, Context& context)

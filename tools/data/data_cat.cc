@@ -1,4 +1,4 @@
-// `cortado data cat`: one record of a dataset, told or written as an image file.
+// `cortado data cat`: prints one record of a dataset, or writes its image.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -18,16 +18,16 @@ namespace cortado::tools {
 
 namespace {
 
-/// The record with this key, else the first whose key names `wanted` behind its number.
-data::Record find_record(const data::Records& records, const std::string& wanted) {
+/// The record with this key, else the first whose key has `name` after its number.
+data::Record find_record(const data::Records& records, const std::string& name) {
   size_t named = records.size();
   for (size_t i = 0; i < records.size(); ++i) {
     const data::Record record = records[i];
-    if (record.key == wanted) return record;
-    if (named == records.size() && data::name_in_key(record.key) == wanted) named = i;
+    if (record.key == name) return record;
+    if (named == records.size() && data::name_in_key(record.key) == name) named = i;
   }
   if (named < records.size()) return records[named];
-  throw file_error(ExitCode::kData, records.database().path(), "no record has the key '" + wanted + "'",
+  throw file_error(ExitCode::kData, records.database().path(), "no record has the key '" + name + "'",
                    "the keys go from '" + data::printable(records[0].key) + "' to '" +
                        data::printable(records[records.size() - 1].key) + "'");
 }
@@ -35,10 +35,10 @@ data::Record find_record(const data::Records& records, const std::string& wanted
 }  // namespace
 
 int run_data_cat(const Arguments& arguments) {
-  const std::string lmdb = arguments.operands()[1];
+  const std::string lmdb = arguments.operands()[0];
   if (arguments.has("output")) check_may_replace(arguments, arguments.text("output"));
   const data::Records records(lmdb);
-  const data::Record record = find_record(records, arguments.operands()[2]);
+  const data::Record record = find_record(records, arguments.operands()[1]);
   try {
     data::Record image = record;
     image.value = data::datum_in(record.value);

@@ -1,15 +1,14 @@
 #pragma once
 
-// What the actions of `cortado data` share.
+// The subcommands of `cortado data`.
 
 #include "data/pipeline/pipeline.h"
 #include "tools/options/flags.h"
 
 namespace cortado::tools {
 
-/// The options of the layer of records that --phase, --level and --stage leave in the net (--layer names one of
-/// several), with --batch and --data-threads. The net is the second operand. Throws Error(kUsage) when there is no such
-/// layer.
+/// The options of the layer of --model that reads records in the state of --phase, --level and --stage (--layer names
+/// one of several), with --batch and --data-threads. Throws Error(kUsage) when there is no such layer.
 data::PipelineOptions pipeline_options_of(const Arguments& arguments);
 
 int run_data_bench(const Arguments& arguments);

@@ -5,6 +5,7 @@
 #include "core/text/text.h"
 #include "data/curate/curate.h"
 #include "tools/data/data_command.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/output/progress.h"
 #include "tools/output/terminal.h"
@@ -13,13 +14,12 @@ namespace cortado::tools {
 
 namespace {
 
-/// Where the result goes, and the line that tells how far it is.
+/// The output folder, and the progress line.
 struct CurateWork {
   explicit CurateWork(const Arguments& arguments, const std::string& title) : progress(title) {
     options.output = arguments.text("output");
-    if (options.output.empty()) throw usage_error("--output=FOLDER is missing", "the dataset or folder to make");
     check_output_name(options.output, "a dataset", {".lmdb"});
-    options.force = arguments.on("force");
+    options.force = arguments.knows("force") && arguments.on("force");
     options.progress = progress.callback();
   }
 
@@ -31,7 +31,7 @@ struct CurateWork {
 
 int run_data_merge(const Arguments& arguments) {
   CurateWork work(arguments, "merge");
-  const std::vector<std::string> lmdbs(arguments.operands().begin() + 1, arguments.operands().end());
+  const std::vector<std::string>& lmdbs = arguments.operands();
   const data::Merged merged = data::merge_datasets(lmdbs, work.options);
   work.progress.finish();
   std::cout << work.options.output << ": " << count_of(merged.written, "record", "records") << " of "
@@ -43,13 +43,10 @@ int run_data_merge(const Arguments& arguments) {
 }
 
 int run_data_split(const Arguments& arguments) {
-  const double share = arguments.number("split");
-  if (!(share > 0 && share < 1))
-    throw usage_error("--split=" + number_text("%g", share) + ": the share of the test set lies between 0 and 1",
-                      "--split=0.2 is a fifth of each class");
+  const double share = split_of(arguments);
   CurateWork work(arguments, "split");
   const data::SplitCounts counts =
-      data::split_dataset(arguments.operands()[1], share, uint64_t(arguments.integer("seed")), work.options);
+      data::split_dataset(arguments.operands()[0], share, uint64_t(arguments.integer("seed")), work.options);
   work.progress.finish();
   const std::string& output = work.options.output;
   std::cout << join_path(output, data::kTrainPart) << ": " << count_of(counts.train, "record", "records") << "\n"
@@ -60,7 +57,7 @@ int run_data_split(const Arguments& arguments) {
 int run_data_shuffle(const Arguments& arguments) {
   CurateWork work(arguments, "shuffle");
   const int64_t records =
-      data::shuffle_dataset(arguments.operands()[1], uint64_t(arguments.integer("seed")), work.options);
+      data::shuffle_dataset(arguments.operands()[0], uint64_t(arguments.integer("seed")), work.options);
   work.progress.finish();
   std::cout << work.options.output << ": " << count_of(records, "record", "records") << " in another order\n";
   return 0;
@@ -68,7 +65,7 @@ int run_data_shuffle(const Arguments& arguments) {
 
 int run_data_export(const Arguments& arguments) {
   CurateWork work(arguments, "export");
-  const data::Exported exported = data::export_dataset(arguments.operands()[1], work.options);
+  const data::Exported exported = data::export_dataset(arguments.operands()[0], work.options);
   work.progress.finish();
   std::cout << work.options.output << ": " << count_of(exported.files, "image", "images") << " in "
             << count_of(exported.classes, "folder", "folders") << "\n";

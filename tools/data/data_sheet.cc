@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <numeric>
 
 #include "core/device/device_memory.h"
@@ -13,6 +14,7 @@
 #include "core/tensor.h"
 #include "data/formats/labels.h"
 #include "data/image/png.h"
+#include "data/inspect/class_names.h"
 #include "tools/canvas/canvas.h"
 #include "tools/data/data_command.h"
 #include "tools/options/run_options.h"
@@ -59,9 +61,10 @@ float mean_of(const data::TransformPlan& plan, int64_t c) {
 }
 
 /// The label, the classes that a mixture has, most of it first, or those of the objects: "cat", "12", "3+7".
-std::string label_text(const Images& images, int64_t i, const std::vector<std::string>& names, bool has_objects) {
+std::string label_text(const Images& images, int64_t i, const std::map<int32_t, std::string>& names, bool has_objects) {
   const auto name = [&](int64_t label) {
-    return label >= 0 && size_t(label) < names.size() ? names[size_t(label)] : std::to_string(label);
+    const auto name = names.find(label);
+    return name == names.end() ? std::to_string(label) : name->second;
   };
   if (has_objects) {
     std::string text;
@@ -146,22 +149,28 @@ data::Image drawn(const Images& images, const Grid& grid, const data::TransformP
   return canvas.image();
 }
 
+/// By label: those of --labels, else those next to the dataset.
+std::map<int32_t, std::string> sheet_names(const Arguments& arguments, const data::DataSource& source) {
+  if (!arguments.has("labels")) return data::class_names_of(source.path(), source.has_objects());
+  std::map<int32_t, std::string> names;
+  for (const std::string& name : data::read_labels(arguments.text("labels"))) names[int32_t(names.size())] = name;
+  return names;
+}
+
 }  // namespace
 
 int run_data_sheet(const Arguments& arguments) {
   const std::string output = arguments.text("output"), ending = std::filesystem::path(output).extension();
-  if (output.empty()) throw usage_error("--output=FILE is missing", "the PNG to write");
   if (!ending.empty() && ending != ".png")
-    throw usage_error("'" + output + "' does not end in .png", "the sheet is a PNG");
+    throw usage_error("'" + output + "' does not end in .png", "choose a name that does");
   check_may_replace(arguments, output);
   ContextOptions on_host = context_options(arguments);
   on_host.device = {};
   CommandContext context(arguments, on_host);
   const data::PipelineOptions options = pipeline_options_of(arguments);
-  std::vector<std::string> names;
-  if (arguments.has("labels")) names = data::read_labels(arguments.text("labels"));
   data::DataPipeline pipeline(options);
-  pipeline.seek(uint64_t(arguments.integer("epoch")) * uint64_t(pipeline.records()));
+  const std::map<int32_t, std::string> names = sheet_names(arguments, pipeline.source());
+  pipeline.seek(uint64_t(arguments.integer("at-epoch")) * uint64_t(pipeline.records()));
   const int64_t count = arguments.integer("count");
   const Images images = read_images(pipeline, context, count);
   std::vector<std::string> texts;

@@ -136,8 +136,7 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
 
 int run_data_stats(const Arguments& arguments) {
   ordered_json list = ordered_json::array();
-  for (size_t i = 1; i < arguments.operands().size(); ++i) {
-    const std::string& lmdb = arguments.operands()[i];
+  for (const std::string& lmdb : arguments.operands()) {
     const DatasetStats stats = look(lmdb, true);
     if (arguments.on("json"))
       list.push_back(stats_json(lmdb, stats, names_of(lmdb, stats)));
@@ -150,8 +149,7 @@ int run_data_stats(const Arguments& arguments) {
 
 int run_data_verify(const Arguments& arguments) {
   int64_t broken = 0;
-  for (size_t i = 1; i < arguments.operands().size(); ++i) {
-    const std::string& lmdb = arguments.operands()[i];
+  for (const std::string& lmdb : arguments.operands()) {
     const DatasetStats stats = look(lmdb, false);
     show_broken(stats, lmdb);
     broken += stats.broken;

@@ -1,4 +1,4 @@
-// `cortado mean`: compute_image_mean by its flags and operands.
+// `cortado mean`: accepts compute_image_mean's flags and operands.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -28,8 +28,7 @@ std::vector<double> channel_averages(const caffe::BlobProto& mean) {
 
 int run_mean(const Arguments& arguments) {
   const std::vector<std::string>& operands = arguments.operands();
-  if (arguments.text("backend") != "lmdb")
-    throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is read");
+  check_backend(arguments, "read");
   const std::string output = operands.size() > 1 ? operands[1] : arguments.text("output");
   const std::string format = format_promised(output, "a mean", {{"binaryproto", {".binaryproto"}}, {"npy", {".npy"}}});
   if (!output.empty()) check_may_replace(arguments, output);
@@ -57,24 +56,13 @@ int run_mean(const Arguments& arguments) {
 
 Command mean_command() {
   return {.name = "mean",
-          .summary = "computes the mean image of an LMDB",
-          .flags = {{.name = "output",
-                     .kind = FlagKind::kText,
-                     .value = "FILE",
-                     .help = "the .binaryproto, or .npy (channels x height x width), to write",
-                     .letter = 'o'},
-                    {.name = "backend",
-                     .kind = FlagKind::kText,
-                     .value = "DB",
-                     .help = "lmdb",
-                     .fallback = "lmdb",
-                     .hidden = true},
-                    force_flag(),
-                    json_flag()},
-          .operands = {"LMDB", "the dataset; a second operand is the output, as compute_image_mean takes it", 1, 2},
+          .summary = "Compute the mean image of a dataset",
+          .flags = {output_flag("FILE", "a .binaryproto, or .npy (channels x height x width)"), backend_flag(),
+                    force_flag(), json_flag()},
+          .operands = {"LMDB [FILE]", "the dataset; FILE is the output, as for compute_image_mean", 1, 2},
           .examples = {{"cortado mean train_lmdb -o mean.binaryproto",
                         "for transform_param { mean_file: \"mean.binaryproto\" }"},
-                       {"cortado mean train_lmdb -o mean.npy", "the same for numpy.load(); mean_file takes it, too"}},
+                       {"cortado mean train_lmdb -o mean.npy", "for numpy.load(), and for mean_file"}},
           .run = run_mean};
 }
 

@@ -1,5 +1,5 @@
-// `cortado classify`: names the likeliest classes of images. How one becomes the net's input is in image_input.h; where
-// the net gives no probabilities, their softmax is shown. Lines come as images are done.
+// `cortado classify`: the likeliest classes of images. image_input.h prepares them. Where the net's output is not a
+// distribution, its softmax is shown. Each image is reported when it is done.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -12,8 +12,10 @@
 #include "tools/infer/class_names.h"
 #include "tools/infer/image_input.h"
 #include "tools/net/frozen_net.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
+#include "tools/options/run_source.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"
 
@@ -27,7 +29,7 @@ class Classifier {
  public:
   Classifier(const Arguments& arguments, size_t images)
       : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMaxAtOnce, images)) {
-    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+    const auto file = open_inference_net(arguments);
     predictor_ = make_predictor(arguments, file, int64_t(batch_));
     find_input();
     check_output();
@@ -61,18 +63,18 @@ class Classifier {
     PredictorOptions options = predictor_options(arguments);
     options.batch = batch;
     if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
-      throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
-                        "give the net's deploy prototxt; `cortado deploy` makes it of train_val.prototxt");
-    options.outputs = {find_output(arguments.text("output"), output_names(file, options.state))};
+      throw usage_error("the net has " + std::to_string(inputs) + " inputs; classify needs exactly one",
+                        "use a net with one input");
+    options.outputs = {find_output(arguments.text("blobs"), output_names(file, options.state))};
     return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
   }
 
-  /// The blob asked for, else the only output, else the one called 'prob'.
-  static std::string find_output(const std::string& wanted, const std::vector<std::string>& outputs) {
-    if (!wanted.empty()) return wanted;
+  /// The blob of --blobs, else the only output, else 'prob'.
+  static std::string find_output(const std::string& blob, const std::vector<std::string>& outputs) {
+    if (!blob.empty()) return blob;
     if (outputs.size() == 1) return outputs[0];
     if (std::find(outputs.begin(), outputs.end(), "prob") != outputs.end()) return "prob";
-    throw usage_error("the net has several outputs", "say which: --output=BLOB");
+    throw usage_error("the net has several outputs", "choose one with --blobs=BLOB");
   }
 
   void find_input() {
@@ -94,8 +96,8 @@ class Classifier {
 
   std::vector<Guess> guess(const float* values) {
     if (is_distribution(values, classes_)) return best(std::vector<double>(values, values + classes_), top_);
-    if (!told_) log_warning() << "'" << predictor_->outputs()[0] << "' holds no probabilities: showing its softmax";
-    told_ = true;
+    if (!warned_) log_warning() << "'" << predictor_->outputs()[0] << "' holds no probabilities: showing its softmax";
+    warned_ = true;
     return best(softmax(values, classes_), top_);
   }
 
@@ -106,7 +108,7 @@ class Classifier {
   size_t classes_ = 0;
   std::vector<std::string> names_;
   Array pixels_;
-  bool told_ = false;
+  bool warned_ = false;
 };
 
 class ClassifyReport {
@@ -149,7 +151,8 @@ std::vector<std::string> load_batch(Classifier& classifier, const std::vector<st
   return loaded;
 }
 
-int run_classify(const Arguments& arguments) {
+int run_classify(const Arguments& given) {
+  const Arguments arguments = with_run(given);
   const std::vector<std::string> images = image_files(arguments.operands());
   Classifier classifier(arguments, images.size());
   ClassifyReport report(arguments.on("json"));
@@ -166,47 +169,27 @@ int run_classify(const Arguments& arguments) {
 }  // namespace
 
 Command classify_command() {
-  Flag model = model_flag();
-  model.operand = false;  // operands are images
-  return {
-      .name = "classify",
-      .summary = "says what is in images",
-      .flags = joined(
-          {{model,
-            weights_flag("trained weights"),
-            {.name = "labels",
-             .kind = FlagKind::kText,
-             .value = "FILE",
-             .help = "names of the classes, one a line; where it is not given, those beside the dataset or the model"},
-            {.name = "top",
-             .kind = FlagKind::kInteger,
-             .value = "N",
-             .help = "how many guesses",
-             .fallback = "5",
-             .least = 1,
-             .most = 100000},
-            {.name = "output",
-             .kind = FlagKind::kText,
-             .value = "BLOB",
-             .help = "the blob with the probabilities, where the net has several outputs"},
-            set_flag(),
-            {.name = "json", .help = "one JSON object a line for each image on stdout"}},
-           image_input_flags(),
-           state_flags(),
-           device_flags()}),
-      .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
-      .examples =
-          {{"cortado classify --model=deploy.prototxt --weights=net.caffemodel --labels=labels.txt cat.jpg",
-            "the five likeliest classes"},
-           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --like=train_val.prototxt photos",
-            "a folder, its images prepared as `cortado test` prepares the dataset's"},
-           {"cortado classify --model=deploy.prototxt --weights=net.caffemodel --mean=104,117,123 --json *.jpg",
-            "for scripts"}},
-      .run = run_classify,
-      .about =
-          "A table on a terminal; in a pipe, lines of image, label, probability and name, separated by tabs. Scores "
-          "are those of `cortado test` for the same image where images are prepared as it prepares them: --like. "
-          "`cortado deploy` makes the deploy net."};
+  Flag blobs = blobs_flag("has the probabilities, where the net has several outputs");
+  blobs.former = {"output"};
+  return {.name = "classify",
+          .summary = "Classify images",
+          .flags = joined({trained_net_flags(true),
+                           {labels_flag(), top_flag(100000), blobs, set_flag(), json_flag()},
+                           image_input_flags(),
+                           state_flags(),
+                           device_flags()}),
+          .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+          .examples = {{"cortado classify runs/first cat.jpg", "with what a run trained"},
+                       {"cortado classify deploy.prototxt net.caffemodel --labels=labels.txt cat.jpg",
+                        "the five likeliest classes"},
+                       {"cortado classify deploy.prototxt net.caffemodel --like=train_val.prototxt photos",
+                        "a folder, its images prepared as in testing"},
+                       {"cortado classify deploy.prototxt net.caffemodel --mean=104,117,123 --json *.jpg",
+                        "for scripts: an object a line"}},
+          .run = run_classify,
+          .about =
+              "A terminal shows a table; a pipe gets lines of image, label, probability and name, separated by tabs. "
+              "With --like, scores are those of `cortado test` for the same image."};
 }
 
 }  // namespace cortado::tools

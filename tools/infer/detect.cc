@@ -17,8 +17,10 @@
 #include "tools/infer/detections.h"
 #include "tools/infer/image_input.h"
 #include "tools/net/frozen_net.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
+#include "tools/options/run_source.h"
 #include "tools/output/output_name.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"
@@ -30,7 +32,7 @@ namespace {
 class Detector {
  public:
   explicit Detector(const Arguments& arguments) : threshold_(float(arguments.number("threshold"))) {
-    const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+    const auto file = open_inference_net(arguments);
     predictor_ = make_predictor(arguments, file);
     std::tie(input_, shape_) = *predictor_->inputs().begin();
     if (shape_.axes() != 4 || (shape_[1] != 1 && shape_[1] != 3))
@@ -42,7 +44,7 @@ class Detector {
       throw Error(ExitCode::kNet,
                   "output '" + predictor_->outputs()[0] + "' has shape " + rows.str() +
                       ": not rows of image, label, score and four corners",
-                  "a net that detects ends in DetectionOutput; --output names the blob");
+                  "a detector ends in DetectionOutput; --blobs names its blob");
     std::optional<LikeNet> like = find_like_net(arguments, *file);
     preparer_.emplace(image_preparation(arguments, like, shape_));
     names_ = detection_names(arguments.text("labels"), like);
@@ -53,7 +55,7 @@ class Detector {
     return found == names_.end() ? "" : found->second;
   }
 
-  /// The objects in one image whose score is high enough, the surest first.
+  /// The objects in one image whose score is at least the threshold, highest first.
   std::vector<Found> run(const std::string& path) {
     Array pixels{shape_, std::vector<float>(size_t(shape_.count()))};
     preparer_->prepare(path, int(shape_[1]), int(shape_[2]), int(shape_[3]), pixels.values.data());
@@ -67,13 +69,13 @@ class Detector {
     PredictorOptions options = predictor_options(arguments);
     options.batch = 1;
     if (const size_t inputs = declared_inputs(*file, options.state).size(); inputs != 1)
-      throw usage_error("the net has " + std::to_string(inputs) + " Input blobs, and one is wanted for the image",
-                        "give the net's deploy prototxt");
+      throw usage_error("the net has " + std::to_string(inputs) + " inputs; detect needs exactly one",
+                        "use a net with one input");
     const std::vector<std::string> outputs = output_names(file, options.state);
-    const std::string wanted = arguments.text("output");
-    if (wanted.empty() && outputs.size() != 1)
-      throw usage_error("the net has " + std::to_string(outputs.size()) + " outputs", "say which: --output=BLOB");
-    options.outputs = {wanted.empty() ? outputs[0] : wanted};
+    const std::string blob = arguments.text("blobs");
+    if (blob.empty() && outputs.size() != 1)
+      throw usage_error("the net has " + std::to_string(outputs.size()) + " outputs", "choose one with --blobs=BLOB");
+    options.outputs = {blob.empty() ? outputs[0] : blob};
     return std::make_unique<Predictor>(file, arguments.texts("weights"), options);
   }
 
@@ -130,7 +132,7 @@ data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found
   return canvas.image();
 }
 
-/// What is told of one image.
+/// Prints the objects of images.
 class DetectReport {
  public:
   explicit DetectReport(bool json) : json_(json), table_(!json && is_terminal(1)) {}
@@ -173,13 +175,14 @@ void check_pictures(const Arguments& arguments, const std::string& folder, const
     const auto [other, fresh] = image_of.emplace(picture, path);
     if (!fresh && other->second != path)
       throw usage_error(other->second + " and " + path + " would both become " + picture,
-                        "give them to two calls, with a folder each");
+                        "run detect for each, with another folder");
   }
 }
 
-int run_detect(const Arguments& arguments) {
+int run_detect(const Arguments& given) {
+  const Arguments arguments = with_run(given);
   const std::vector<std::string> images = image_files(arguments.operands());
-  const std::string folder = arguments.text("output-folder");
+  const std::string folder = arguments.text("output");
   if (!folder.empty()) {
     check_pictures(arguments, folder, images);
     Canvas::require();
@@ -202,51 +205,31 @@ int run_detect(const Arguments& arguments) {
 }
 
 std::vector<Flag> detect_flags() {
-  return {
-      {.name = "labels",
-       .kind = FlagKind::kText,
-       .value = "FILE",
-       .help = "names of the classes: a label map, or one a line; where it is not given, the map beside the dataset"},
-      {.name = "threshold",
-       .kind = FlagKind::kNumber,
-       .value = "SCORE",
-       .help = "objects whose score is lower are not told",
-       .fallback = "0.5"},
-      {.name = "output-folder",
-       .kind = FlagKind::kText,
-       .value = "FOLDER",
-       .help = "a copy of each image with its boxes, as PNG",
-       .letter = 'o'},
-      {.name = "output", .kind = FlagKind::kText, .value = "BLOB", .help = "the blob with the detections"},
-      force_flag(),
-      set_flag(),
-      {.name = "json", .help = "one JSON object a line for each image on stdout"}};
+  Flag output = output_flag("FOLDER", "a copy of each image with its boxes, as PNG");
+  output.former = {"output-folder"};
+  return {labels_flag(), threshold_flag(), output, force_flag(), blobs_flag("has the detections"),
+          set_flag(),    json_flag()};
 }
 
 }  // namespace
 
 Command detect_command() {
-  Flag model = model_flag();
-  model.operand = false;  // operands are images
-  return {.name = "detect",
-          .summary = "finds objects in images and draws their boxes",
-          .flags = joined({{model, weights_flag("trained weights")},
-                           detect_flags(),
-                           image_input_flags(),
-                           state_flags(),
-                           device_flags()}),
-          .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
-          .examples = {{"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel street.jpg -o found",
-                        "the boxes, and found/street.png with them"},
-                       {"cortado detect --model=deploy.prototxt --weights=ssd.caffemodel --labels=labelmap.prototxt "
-                        "--threshold=0.3 --json photos",
-                        "a folder, for scripts"}},
-          .run = run_detect,
-          .about =
-              "The net ends in rows of image, label, score and the box's left, top, right and bottom edge in parts of "
-              "the image, as DetectionOutput, Yolov3DetectionOutput and YoloDetectionOutput make them. A table on a "
-              "terminal; in a pipe, lines of image, label, score, edges and name, separated by tabs. Images are "
-              "prepared as those of `cortado classify` are."};
+  return {
+      .name = "detect",
+      .summary = "Find objects in images and draw their boxes",
+      .flags = joined({trained_net_flags(true), detect_flags(), image_input_flags(), state_flags(), device_flags()}),
+      .operands = {"IMAGE...", "image files, folders of them, patterns such as 'photos/*.jpg'", 1, 1000000},
+      .examples = {{"cortado detect deploy.prototxt ssd.caffemodel street.jpg -o found",
+                    "the boxes, and found/street.png with them"},
+                   {"cortado detect deploy.prototxt ssd.caffemodel --labels=labelmap.prototxt --threshold=0.3 "
+                    "--json photos",
+                    "a folder, for scripts"}},
+      .run = run_detect,
+      .about =
+          "The net ends in rows of image, label, score, and the box's left, top, right and bottom edge as "
+          "fractions of the image, as DetectionOutput, Yolov3DetectionOutput and YoloDetectionOutput do. A "
+          "terminal shows a table; a pipe gets lines of image, label, score, edges and name, separated by "
+          "tabs."};
 }
 
 }  // namespace cortado::tools

@@ -19,7 +19,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// One blob on its way to a file.
+/// One blob and its file.
 struct Feature {
   std::string blob, path, format;
   Shape row{};            ///< the blob's shape without its first extent
@@ -27,7 +27,7 @@ struct Feature {
   std::unique_ptr<FeatureFile> file{};
 };
 
-/// What --format or the output's name says, which have to agree.
+/// The format by --format or the output's name, which have to agree.
 std::string feature_format(const Arguments& arguments, const std::string& path) {
   const std::string name = format_chosen(arguments, "format", path, "features",
                                          {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
@@ -35,10 +35,10 @@ std::string feature_format(const Arguments& arguments, const std::string& path) 
 }
 
 std::vector<Feature> named_features(const Arguments& arguments) {
-  const std::vector<std::string> blobs = arguments.texts("blob"), paths = arguments.texts("output");
+  const std::vector<std::string> blobs = arguments.texts("blobs"), paths = arguments.texts("output");
   if (blobs.size() != paths.size())
     throw usage_error(std::to_string(blobs.size()) + " blobs and " + std::to_string(paths.size()) + " outputs",
-                      "each blob has an output of its own: --blob=fc6,fc7 --output=fc6_lmdb,fc7_lmdb");
+                      "name an output for each blob: --blobs=fc6,fc7 --output=fc6_lmdb,fc7_lmdb");
   std::vector<Feature> features;
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (std::find(paths.begin(), paths.begin() + int64_t(i), paths[i]) != paths.begin() + int64_t(i))
@@ -48,19 +48,18 @@ std::vector<Feature> named_features(const Arguments& arguments) {
   return features;
 }
 
-/// The device that Caffe's operands "[CPU|GPU] [ID]" ask for.
+/// The device by Caffe's operands "[CPU|GPU] [ID]".
 DeviceDefaults device_of(const std::vector<std::string>& operands) {
   DeviceDefaults defaults;
   if (operands.empty()) return defaults;
-  if (operands[0] != "CPU" && operands[0] != "GPU")
-    throw usage_error("'" + operands[0] + "' where CPU or GPU is wanted");
+  if (operands[0] != "CPU" && operands[0] != "GPU") throw usage_error("'" + operands[0] + "': must be CPU or GPU");
   defaults.gpu = operands[0] == "GPU";
-  defaults.said = "'GPU' is asked for";
+  defaults.said = "the operand is GPU";
   if (operands.size() < 2) return defaults;
   const std::string number = operands[1].substr(operands[1].starts_with("DEVICE_ID=") ? 10 : 0);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), defaults.gpu_index);
   if (error != std::errc() || end != number.data() + number.size() || defaults.gpu_index < 0)
-    throw usage_error("'" + operands[1] + "' where the number of a device is wanted");
+    throw usage_error("'" + operands[1] + "': not the number of a device");
   return defaults;
 }
 
@@ -74,8 +73,8 @@ std::unique_ptr<Net> open_feature_net(const Arguments& arguments, const std::vec
   auto net = make_frozen_net(open_net(arguments.text("model"), overrides_of(arguments)), options,
                              arguments.texts("weights"), context);
   if (const std::vector<std::string> inputs = net->input_names(); !inputs.empty())
-    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
-                      "features come from a net with a data layer; `cortado infer` takes arrays");
+    throw usage_error("input '" + inputs[0] + "' has no data",
+                      "use a net with a data layer, or `cortado infer` for arrays");
   return net;
 }
 
@@ -130,62 +129,34 @@ int run_features(const Arguments& arguments) {
 }
 
 std::vector<Flag> features_flags() {
-  Flag weights = weights_flag("trained weights");
-  weights.operand = weights.required = true;
-  return {
-      weights,
-      model_flag(),
-      {.name = "blob",
-       .kind = FlagKind::kText,
-       .value = "BLOB,...",
-       .help = "which blobs",
-       .required = true,
-       .operand = true},
-      {.name = "output",
-       .kind = FlagKind::kText,
-       .value = "PATH,...",
-       .help = "where each of them goes",
-       .letter = 'o',
-       .required = true,
-       .operand = true},
-      {.name = "batches",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "how many batches of the net's data",
-       .required = true,
-       .operand = true,
-       .least = 1},
-      {.name = "format",
-       .kind = FlagKind::kText,
-       .value = "FORMAT",
-       .help =
-           "lmdb: a Datum of floats for each row; npy, hdf5: one array; by default what the output's name ends with",
-       .fallback = "lmdb",
-       .operand = true,
-       .choices = {"lmdb", "npy", "hdf5"}},
-      force_flag(),
-      set_flag(),
-      json_flag(),
-      data_threads_flag(),
-      decode_flag()};
+  Flag weights = required(weights_flag());
+  weights.accepts = nullptr;
+  Flag blobs = required(blobs_flag("to write"));
+  blobs.former = {"blob"};
+  Flag output = required(output_flag("PATH,...", "one for each blob"));
+  Flag batches = required(batches_flag(""));
+  Flag format = with_note(format_flag({"lmdb", "npy", "hdf5"}), "lmdb has a Datum for each row");
+  format.fallback = "lmdb";
+  for (Flag* flag : {&blobs, &output, &batches, &format}) flag->operand = true;
+  return {weights,     model_flag(),        blobs,        output, batches, format, force_flag(), set_flag(),
+          json_flag(), data_threads_flag(), decode_flag()};
 }
 
 }  // namespace
 
 Command features_command() {
-  return {
-      .name = "features",
-      .summary = "writes the blobs that a net computes from its data",
-      .flags = joined({features_flags(), state_flags(), device_flags()}),
-      .operands = {"[CPU|GPU] [ID]", "the device, as extract_features takes it; --cpu and --gpu say the same", 0, 2},
-      .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
-                    "two blobs of 100 batches, into a database each"},
-                   {"cortado features net.caffemodel train_val.prototxt --blob=pool5 -o pool5.npy --batches=10",
-                    "an array whose first extent counts images"}},
-      .run = run_features,
-      .about =
-          "The net runs in phase TEST, on the data that its own data layer reads. A blob's first extent counts images; "
-          "each becomes a row."};
+  return {.name = "features",
+          .summary = "Write blobs that a net computes from its data",
+          .flags = joined({features_flags(), state_flags(), device_flags()}),
+          .operands = {"CPU|GPU [ID]", "the device, as for extract_features; same as --cpu and --gpu=ID", 0, 2},
+          .examples = {{"cortado features net.caffemodel train_val.prototxt fc7,prob fc7_lmdb,prob_lmdb 100 lmdb",
+                        "two blobs of 100 batches, a database for each"},
+                       {"cortado features net.caffemodel train_val.prototxt --blobs=pool5 -o pool5.npy --batches=10",
+                        "an array of images x features"}},
+          .run = run_features,
+          .about =
+              "The net runs in phase TEST on the data of its own data layer. A blob's first extent counts images; each "
+              "becomes a row."};
 }
 
 }  // namespace cortado::tools

@@ -33,8 +33,8 @@ data::TransformPlan transform_of(const LikeNet& like, bool reads_mean) {
   const std::string& mean = layer.transform_param().mean_file();
   if (reads_mean && !mean.empty() && !file_exists(mean))
     throw Error(ExitCode::kIo, {place_in(like, "transform_param.mean_file"),
-                                "the mean file '" + mean + "', which is to be subtracted from images, does not exist",
-                                "--mean=FILE or --mean=B,G,R gives it; --like=none leaves images as they are",
+                                "the mean file '" + mean + "' does not exist",
+                                "add --mean=FILE or --mean=B,G,R, or --like=none to leave images as they are",
                                 {}});
   try {
     return make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
@@ -149,24 +149,24 @@ std::vector<float> channel_means(const std::string& text, int channels) {
                                    " channels, the net's input has " + std::to_string(channels));
 }
 
+Flag like_flag() {
+  return {.name = "like",
+          .kind = FlagKind::kText,
+          .value = "NET",
+          .help = "prepare images as this net's data layer does in testing: size, crop, mean, scale; 'none': not"};
+}
+
 std::vector<Flag> image_input_flags() {
-  return {
-      {.name = "like",
-       .kind = FlagKind::kText,
-       .value = "NET",
-       .help = "images are prepared as this net's data layer does in testing (size, crop, mean, scale); where it is "
-               "not given, as train_val.prototxt beside the model does, if there is one; none: as --mean and --scale "
-               "say alone"},
-      {.name = "mean",
-       .kind = FlagKind::kText,
-       .value = "MEAN",
-       .help = "subtracted in place of what --like says: a .binaryproto or .npy, of which channel means are taken, or "
-               "numbers as B,G,R"},
-      {.name = "scale",
-       .kind = FlagKind::kNumber,
-       .value = "X",
-       .help = "factor after the mean, in place of what --like says",
-       .fallback = "1"}};
+  return {with_note(like_flag(), "by default the model's own, or train_val.prototxt next to it"),
+          {.name = "mean",
+           .kind = FlagKind::kText,
+           .value = "MEAN",
+           .help = "subtract this instead: a .binaryproto or .npy, whose channel means are used, or numbers as B,G,R"},
+          {.name = "scale",
+           .kind = FlagKind::kNumber,
+           .value = "X",
+           .help = "multiply by this after the mean, instead",
+           .fallback = "1"}};
 }
 
 namespace {

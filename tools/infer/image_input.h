@@ -15,26 +15,25 @@
 
 namespace cortado::tools {
 
-/// How an image becomes 1 x channels x height x width of `input`; --mean and --scale overrule `like`, which is cleared
-/// where it was found and makes another shape. What was decided is logged. Throws Error.
+/// How an image becomes 1 x channels x height x width of `input`. --mean and --scale override `like`, which is reset if
+/// it was not named and makes another shape. Logs the decision. Throws Error.
 data::ImagePreparation image_preparation(const Arguments& arguments, std::optional<LikeNet>& like, const Shape& input);
 
 /// --mean: numbers, one for all channels or one for each, or a mean file whose channels are averaged. Throws Error.
 std::vector<float> channel_means(const std::string& text, int channels);
 
-/// The flags of this header.
-std::vector<Flag> image_input_flags();
+Flag like_flag();
+std::vector<Flag> image_input_flags();  ///< --like, --mean and --scale
 
 /// The image files that `operands` name: files as they are; of a folder all below it whose names end as images' do, in
 /// the order of their bytes, hidden ones left out; of a pattern with *, ? or [...] that the shell left as it is, what
 /// matches. Throws Error(kData) for a folder or a pattern without images.
 std::vector<std::string> image_files(const std::vector<std::string>& operands);
 
-/// Decoders of other formats are not for bytes of strangers.
+/// Decoders of other formats are not used for untrusted bytes.
 bool is_trusted_format(std::string_view content);
 
-/// Called where what was done with an image has thrown: shows what is wrong with the image, and gives the exit code.
-/// Throws on what is no mistake of a user's.
+/// Called in a handler: shows what is wrong with the image and returns the exit code. Rethrows other exceptions.
 int show_bad_image(const std::string& path);
 
 }  // namespace cortado::tools

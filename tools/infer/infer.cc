@@ -1,5 +1,5 @@
-// `cortado infer`: NumPy files through a net, once. Any blob may be an output; layers that the wanted outputs do not
-// need are not run.
+// `cortado infer`: runs NumPy files through a net once. Any blob may be an output; layers that no output needs are not
+// run.
 #include <iostream>
 #include <map>
 
@@ -20,7 +20,7 @@ struct NamedFile {
   std::string blob, path;
 };
 
-/// "blob=file", or a file alone, whose blob is then the only one there could be: "".
+/// "blob=file", or a file alone; then the blob is "", the only one.
 std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   std::vector<NamedFile> out;
   for (const std::string& text : texts) {
@@ -29,7 +29,7 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
       out.push_back({"", text});
     else
       out.push_back({text.substr(0, equals), text.substr(equals + 1)});
-    if (out.back().path.empty()) throw usage_error("'" + text + "': BLOB=FILE.npy is wanted");
+    if (out.back().path.empty()) throw usage_error("'" + text + "': must be BLOB=FILE.npy");
   }
   return out;
 }
@@ -46,15 +46,16 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     if (file.blob.empty() && declared.size() == 1) file.blob = declared.begin()->first;
     const auto found = declared.find(file.blob);
     if (found == declared.end())
-      throw usage_error("--input=" + (file.blob.empty() ? "" : file.blob + "=") + file.path + ": " +
-                            (file.blob.empty() ? "which input is it?" : "'" + file.blob + "' is no input of the net"),
-                        "its inputs: " + listed_blobs(declared));
+      throw usage_error(
+          "--input=" + (file.blob.empty() ? "" : file.blob + "=") + file.path + ": " +
+              (file.blob.empty() ? "the input's name is required" : "the net has no input '" + file.blob + "'"),
+          "the net's inputs: " + listed_blobs(declared));
     NpyArray array = read_npy(file.path);
     check_input_shape(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = {array.shape, std::move(array.values)};
   }
   if (arrays.empty() && !declared.empty())  // the predictor reports what else is missing: not all may be needed
-    throw usage_error("--input=" + declared.begin()->first + "=FILE.npy is missing",
+    throw usage_error("--input=" + declared.begin()->first + "=FILE.npy is required",
                       "the net's inputs: " + listed_blobs(declared));
   return arrays;
 }
@@ -63,14 +64,14 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
 std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shared_ptr<const NetFile>& file,
                                      const caffe::NetState& state) {
   std::vector<NamedFile> outputs = named_files(arguments.each("output"));
-  if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is missing");
+  if (outputs.empty()) throw usage_error("--output=BLOB=FILE.npy is required");
   for (NamedFile& output : outputs) {
     check_output_name(output.path, "a blob", {".npy"});
     check_may_replace(arguments, output.path);
     if (!output.blob.empty()) continue;
     const std::vector<std::string> names = output_names(file, state);
     if (names.size() != 1)
-      throw usage_error("--output=" + output.path + ": the net has several outputs", "say which: BLOB=FILE.npy");
+      throw usage_error("--output=" + output.path + ": the net has several outputs", "name one: BLOB=FILE.npy");
     output.blob = names[0];
   }
   return outputs;
@@ -98,30 +99,23 @@ int run_infer(const Arguments& arguments) {
 
 Command infer_command() {
   return {.name = "infer",
-          .summary = "runs NumPy arrays through a net",
+          .summary = "Run NumPy arrays through a net",
           .flags = joined({{model_flag(),
-                            set_flag(),
-                            weights_flag("trained weights"),
+                            weights_flag(),
                             {.name = "input",
                              .kind = FlagKind::kText,
                              .value = "BLOB=FILE.npy",
-                             .help = "what an input blob gets; once for each; any extents that the net's layers allow",
+                             .help = "data of an input blob; once for each",
                              .letter = 'i'},
-                            {.name = "output",
-                             .kind = FlagKind::kText,
-                             .value = "BLOB=FILE.npy",
-                             .help = "where any blob goes; may be given again",
-                             .letter = 'o'},
-                            force_flag()},
+                            output_flag("BLOB=FILE.npy", "any blob; may be repeated"),
+                            force_flag(),
+                            set_flag()},
                            state_flags(),
                            device_flags()}),
-          .operands = {},
-          .examples =
-              {{"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output prob=y.npy",
-                "y.npy holds blob 'prob' for the batch in x.npy"},
-               {"cortado infer --model=deploy.prototxt --weights=net.caffemodel --input data=x.npy --output "
-                "pool5=f.npy --output prob=y.npy",
-                "features and probabilities in one run"}},
+          .examples = {{"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o prob=y.npy",
+                        "y.npy gets blob 'prob' for the batch in x.npy"},
+                       {"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o pool5=f.npy -o prob=y.npy",
+                        "features and probabilities in one run"}},
           .run = run_infer};
 }
 

@@ -261,23 +261,18 @@ int run_check(const Arguments& arguments) {
 Command check_command() {
   return {
       .name = "check",
-      .summary = "finds every mistake in nets and solvers, without training",
-      .flags = joined({{{.name = "no-data", .help = "do not open datasets; shapes behind them stay unchecked"},
-                        set_flag(),
-                        json_flag()},
-                       state_flags(),
-                       device_flags()}),
-      .operands = {"FILE...", "nets or solvers, told apart by what is in them", 1, 100000},
-      .examples = {{"cortado check solver.prototxt", "the solver and the nets it names, with their datasets"},
-                   {"cortado check train_val.prototxt --no-data", "a net before its dataset is there"}},
+      .summary = "Find errors in nets and solvers without training",
+      .flags = joined({{no_data_flag(), set_flag(), json_flag()}, state_flags(), device_flags()}),
+      .operands = {"FILE...", "nets or solvers", 1, 100000},
+      .examples = {{"cortado check solver.prototxt", "a solver and its nets, with their datasets"},
+                   {"cortado check train_val.prototxt --no-data", "a net before its dataset exists"}},
       .run = run_check,
       .about =
-          "Of a solver it also warns of what usually goes wrong: a rate far from the recipe of the net in models/, "
-          "images "
-          "without mean and scale, or others in testing than in training, tests that are not of the whole set, stored "
-          "statistics in training, sets sorted by class. Exit code 0 where nothing is wrong (there may be warnings), 3 "
-          "for mistakes in a net or solver, 4 for its "
-          "data, 5 for files that cannot be read."};
+          "For a solver it also warns of common problems: a rate far from the net's recipe in models/, images without "
+          "mean and scale or with different ones in training and testing, tests that do not cover the whole set, "
+          "stored "
+          "statistics in training, datasets sorted by class. The exit code is 0 without errors (warnings are allowed), "
+          "3 for errors in a net or solver, 4 in its data, 5 for files that cannot be read."};
 }
 
 }  // namespace cortado::tools

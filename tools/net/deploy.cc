@@ -1,5 +1,5 @@
 // `cortado deploy`: makes the net for inference from the net for training. The result is built before it is written, so
-// what is written runs.
+// it is known to run.
 #include "graph/deploy.h"
 
 #include <iostream>
@@ -42,7 +42,7 @@ int run_deploy(const Arguments& arguments) {
   check_output_name(output, "a net", prototxt_endings());
   graph::DeployOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  options.outputs = arguments.texts("blob");
+  options.outputs = arguments.texts("blobs");
   options.shapes = shapes_from_text(arguments.each("shape"));
   const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
   const std::string text =
@@ -62,39 +62,24 @@ int run_deploy(const Arguments& arguments) {
 }  // namespace
 
 Command deploy_command() {
+  Flag output = output_flag("FILE", "the deploy net's prototxt; '-' is stdout");
+  output.fallback = "-";
+  Flag blobs = blobs_flag("to be outputs; by default what losses compare with labels");
+  blobs.former = {"blob"};
   return {
       .name = "deploy",
-      .summary = "makes a deploy net of the net that was trained",
-      .flags = joined({{model_flag(),
-                        {.name = "output",
-                         .kind = FlagKind::kText,
-                         .value = "FILE",
-                         .help = "the prototxt to write; '-' is stdout",
-                         .fallback = "-",
-                         .letter = 'o'},
-                        {.name = "shape",
-                         .kind = FlagKind::kText,
-                         .value = "1,C,H,W",
-                         .help = "of the input, where neither the data layer's options nor its dataset tell it; "
-                                 "BLOB=1,C,H,W, once for each, where there are several inputs"},
-                        {.name = "blob",
-                         .kind = FlagKind::kText,
-                         .value = "BLOB,...",
-                         .help = "the net's outputs; by default what its losses compare with labels"},
-                        force_flag(),
-                        set_flag()},
-                       state_flags()}),
-      .operands = {},
-      .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net as its TEST phase has it"},
+      .summary = "Make a deploy net from a net for training",
+      .flags = joined({{model_flag(), output, force_flag(), shape_flag(), blobs, set_flag()}, state_flags()}),
+      .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net of its TEST phase"},
                    {"cortado deploy train_val.prototxt -o deploy.prototxt --shape=1,3,224,224",
-                    "where the dataset is not at hand"},
-                   {"cortado deploy train_val.prototxt --blob=fc7", "up to a layer within, on stdout"}},
+                    "without access to the dataset"},
+                   {"cortado deploy train_val.prototxt --blobs=fc7", "up to an inner layer, on stdout"}},
       .run = run_deploy,
       .about =
-          "Data layers become Input layers of one sample; labels, losses, scores and whatever nothing else needs go; "
-          "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; of other losses the prediction stays as "
-          "it is. Of several losses on the same labels the one with the largest weight counts, the last of equal ones. "
-          "Layers keep their names, so trained weights fit. Rates, fillers and rules of phases are left out."};
+          "Data layers become Input layers of one sample. Labels, losses, scores and unused layers are removed. "
+          "SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; predictions of other losses stay as they "
+          "are. Of several losses on the same labels the one with the largest weight is kept, and the last of equal "
+          "ones. Layers keep their names, so trained weights fit. Rates, fillers and phase rules are left out."};
 }
 
 }  // namespace cortado::tools

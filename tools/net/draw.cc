@@ -1,5 +1,5 @@
-// `cortado draw`: a net as a picture. Shapes are those of `summary`; where a dataset is not at hand or the net has
-// layers that this program does not know, the picture has none and a line on stderr says why.
+// `cortado draw`: draws a net. Where shapes cannot be inferred, as without the dataset or with unknown layer types, the
+// picture has none, and a warning says why.
 #include <iostream>
 #include <optional>
 
@@ -27,7 +27,7 @@ DrawFormat draw_format(const Arguments& arguments, const std::string& output) {
   if (is("svg", ".svg") || (named.empty() && output == "-")) return DrawFormat::kSvg;
   if (is("png", ".png")) return DrawFormat::kPng;
   if (is("dot", ".dot") || output.ends_with(".gv")) return DrawFormat::kDot;
-  throw usage_error("'" + output + "' ends in none of .svg, .png and .dot", "--format=svg says what it is");
+  throw usage_error("'" + output + "' does not end in .svg, .png or .dot", "add --format=svg");
 }
 
 std::string drawn_picture(const NetPicture& picture, DrawFormat format, bool across) {
@@ -62,7 +62,7 @@ std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file
 }
 
 int run_draw(const Arguments& arguments) {
-  const std::string output = arguments.operands().empty() ? "-" : arguments.operands()[0];
+  const std::string output = arguments.text("output");
   const DrawFormat format = draw_format(arguments, output);
   check_may_replace(arguments, output);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
@@ -72,7 +72,7 @@ int run_draw(const Arguments& arguments) {
   const std::optional<graph::Graph> shapes = shapes_of(file, options);
   const NetPicture picture = make_picture(file, options.state, arguments.on("full"), shapes ? &*shapes : nullptr);
   if (picture.blocks.empty())
-    throw Error(ExitCode::kNet, file->positions.file() + ": no layer takes part in this phase");
+    throw Error(ExitCode::kNet, file->positions.file() + ": the net has no layers in this phase");
   const std::string text = drawn_picture(picture, format, arguments.text("rankdir") == "LR");
   if (output == "-") {
     std::cout << text;
@@ -86,38 +86,37 @@ int run_draw(const Arguments& arguments) {
 }  // namespace
 
 Command draw_command() {
+  Flag output = output_flag("FILE", "OUT.svg, OUT.png or OUT.dot; '-' is SVG on stdout");
+  output.operand = true;
+  output.fallback = "-";
   return {
       .name = "draw",
-      .summary = "draws a net as SVG, PNG or for Graphviz",
+      .summary = "Draw a net as SVG, PNG or for Graphviz",
       .flags = joined({{model_flag(),
+                        output,
                         phase_flag("TRAIN"),
                         {.name = "rankdir",
                          .kind = FlagKind::kText,
                          .value = "DIR",
-                         .help = "TB: from top to bottom, LR: from left to right",
+                         .help = "direction: top to bottom, or left to right",
                          .fallback = "TB",
                          .choices = {"TB", "LR"}},
-                        {.name = "full", .help = "a block for each layer, none stacked onto another"},
-                        {.name = "format",
-                         .kind = FlagKind::kText,
-                         .value = "FORMAT",
-                         .help = "svg, png or dot, whatever the file is called",
-                         .choices = {"svg", "png", "dot"}},
+                        {.name = "full", .help = "draw a block for each layer"},
+                        format_flag({"svg", "png", "dot"}),
                         batch_flag(),
                         force_flag(),
                         set_flag(),
-                        json_flag()},
+                        with_note(json_flag(), "in place of a picture")},
                        state_flags()}),
-      .operands = {"FILE", "OUT.svg, OUT.png or OUT.dot; '-', and none, is SVG on stdout", 0, 1},
       .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},
                    {"cortado draw net.prototxt net.svg --rankdir=LR --full", "every layer by itself, left to right"},
-                   {"cortado draw net.prototxt net.png", "pixels, for what shows no SVG"},
+                   {"cortado draw net.prototxt net.png", "an image"},
                    {"cortado draw net.prototxt net.dot", "for Graphviz: dot -Tpdf net.dot -o net.pdf"}},
       .run = run_draw,
       .about =
-          "A block is a layer with those stacked on it: layers that compute in place or element by element on what no "
-          "other layer reads. It shows name, type, shapes and parameters; hold the pointer over it for all options. An "
-          "SVG's colours follow the page, light or dark."};
+          "A block is a layer together with in-place and elementwise layers that only read its output. It shows "
+          "name, type, shapes and parameters; in an SVG, the pointer shows all options. An SVG's colours follow "
+          "the page, light or dark."};
 }
 
 }  // namespace cortado::tools

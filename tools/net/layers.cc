@@ -1,5 +1,5 @@
-// `cortado layers`: the layer types of this build, from their registrations; of one type, its options with their
-// defaults and what they do, from the schema and its comments. As a page, docs/layers.md.
+// `cortado layers`: the layer types of this build, from their registrations, and the options of one type, from the
+// schema and its comments. --markdown is docs/layers.md.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -100,8 +100,7 @@ void show_all(bool as_json) {
 int run_layers(const Arguments& arguments) {
   const bool as_json = arguments.on("json");
   if (arguments.on("markdown")) {
-    if (as_json || !arguments.operands().empty())
-      throw usage_error("--markdown makes the page of all types and goes alone");
+    if (as_json || !arguments.operands().empty()) throw usage_error("--markdown excludes --json and TYPE");
     std::cout << layers_page();
     return 0;
   }
@@ -118,7 +117,7 @@ int run_layers(const Arguments& arguments) {
     }
     std::vector<std::string> names = schema_messages();
     for (const LayerType* known : all_layer_types()) names.push_back(known->name);
-    throw usage_error("no layer type is called '" + name + "'", did_you_mean(name, names));
+    throw usage_error("unknown layer type '" + name + "'", did_you_mean(name, names));
   }
   if (as_json)
     std::cout << layer_type_json(*type).dump(2) << "\n";
@@ -130,16 +129,15 @@ int run_layers(const Arguments& arguments) {
 }  // namespace
 
 Command layers_command() {
-  return {
-      .name = "layers",
-      .summary = "lists the layer types, or one type's options",
-      .flags = {json_flag(), {.name = "markdown", .help = "the page docs/layers.md"}},
-      .operands = {"TYPE", "a layer type as prototxt spells it, or a message of the schema", 0, 1},
-      .examples = {{"cortado layers", "every type in one line each"},
-                   {"cortado layers Convolution", "the fields of convolution_param, their defaults and what they do"},
-                   {"cortado layers FillerParameter", "the same of any message"},
-                   {"cortado layers SolverParameter", "what a solver can say"}},
-      .run = run_layers};
+  return {.name = "layers",
+          .summary = "List the layer types, or describe one",
+          .flags = {json_flag(), {.name = "markdown", .help = "as a page of the documentation"}},
+          .operands = {"TYPE", "a layer type, or a message of the schema", 0, 1},
+          .examples = {{"cortado layers", "every type in a line"},
+                       {"cortado layers Convolution", "the fields of convolution_param, their defaults and meaning"},
+                       {"cortado layers FillerParameter", "the same for any message"},
+                       {"cortado layers SolverParameter", "the fields of a solver"}},
+          .run = run_layers};
 }
 
 }  // namespace cortado::tools

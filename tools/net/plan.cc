@@ -48,8 +48,7 @@ graph::BuildOptions build_options(const Arguments& arguments) {
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
   options.frozen = arguments.on("frozen");
-  if (options.frozen && options.backward)
-    throw usage_error("--frozen is for nets that do not train", "it goes with --phase=TEST");
+  if (options.frozen && options.backward) throw usage_error("--frozen requires --phase=TEST");
   options.open_data = !arguments.on("no-data");
   options.transient_gradients = !arguments.on("launches");  // devices update all weights at the end
   options.recompute = arguments.on("recompute");
@@ -59,15 +58,14 @@ graph::BuildOptions build_options(const Arguments& arguments) {
   return options;
 }
 
-/// What each pass does to the net. A dataset that cannot be opened is no obstacle: shapes that only it knows stay
-/// unknown.
+/// Shows what each pass does to the net. Where a dataset cannot be opened, the shapes that it defines stay unknown.
 void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, const std::string& last) try {
   graph::Graph graph = graph::build(file, options);
   show_reports(graph::run_passes(graph, last));
 } catch (const Error& error) {
   const bool of_data = error.code() == ExitCode::kData || error.code() == ExitCode::kIo;
   if (!of_data || !options.open_data) throw;
-  log_warning() << "Datasets are left out: " << error.mistakes()[0].message;
+  log_warning() << "Datasets are not opened: " << error.mistakes()[0].message;
   options.open_data = false;
   show_passes(file, options, last);
 }
@@ -75,7 +73,7 @@ void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions
 void show_plan(const Arguments& arguments, graph::Graph graph, Context& context) {
   if (!all_shapes_known(graph))
     throw Error(ExitCode::kData, "a plan needs the shapes of the net's data",
-                "--after=infer_shapes shows what is known without");
+                "use --after=infer_shapes to show the known shapes");
   if (wants_launches(arguments)) return show_launches(arguments, std::move(graph), context);
   if (arguments.on("tune")) measure_everything(context);
   std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
@@ -90,7 +88,7 @@ int run_plan(const Arguments& arguments) {
   }
   const bool by_ranks = wants_ranks(arguments);
   if (!by_ranks) wants_launches(arguments);
-  if (arguments.text("model").empty()) throw usage_error("--model=FILE is missing", "the net's prototxt");
+  if (arguments.text("model").empty()) throw usage_error("--model=NET is required", "name the net's prototxt");
   if (by_ranks) return plan_ranks(arguments);
   const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
   CommandContext context(arguments);
@@ -112,49 +110,50 @@ int run_plan(const Arguments& arguments) {
 }  // namespace
 
 Command plan_command() {
-  Flag model = model_flag();
-  model.required = false;  // --passes needs none
-  model.help += "; with --ranks a solver's, too";
+  Flag model = with_note(model_flag(), "or with --ranks a solver's");
+  model.required = false;  // --passes alone needs none
   return {
       .name = "plan",
-      .summary = "shows what a net becomes, pass by pass, and where its memory lies",
+      .summary = "Show a net's execution plan: passes, kernels and memory",
       .flags = joined(
           {{model,
-            set_flag(),
             phase_flag("TRAIN"),
+            batch_flag(),
             {.name = "after",
              .kind = FlagKind::kText,
              .value = "PASS",
-             .help = "stop after this pass; 'build' is before the first"},
-            {.name = "passes",
-             .help = "each pass with its time and what it changed; without a net, the list of passes"},
-            {.name = "verify-passes", .help = "check the graph after every pass, and the plan's memory"},
-            {.name = "without", .kind = FlagKind::kText, .value = "PASS,...", .help = "optional passes to leave out"},
-            {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs to stay readable"},
-            batch_flag(),
-            {.name = "launches",
-             .help = "how often an iteration of training calls the device, and the bytes it moves, on --gpu=simulated"},
+             .help = "stop after this pass and show the graph; 'build' is before the first"},
+            {.name = "passes", .help = "show each pass with its time and changes; without a net, list the passes"},
+            {.name = "frozen", .help = "plan as infer and classify do: weights never change"},
+            no_data_flag(),
+            wide_flag(),
             json_flag(),
-            {.name = "frozen", .help = "as infer and classify run it: the weights never change"},
-            {.name = "no-data", .help = "do not open datasets"},
-            tune_flag(),
-            recompute_flag()},
+            set_flag()},
+           advanced(
+               {{.name = "verify-passes", .help = "check the graph after every pass, and the plan's memory"},
+                {.name = "without",
+                 .kind = FlagKind::kText,
+                 .value = "PASS,...",
+                 .help = "optional passes to leave out"},
+                {.name = "keep", .kind = FlagKind::kText, .value = "BLOB,...", .help = "blobs that must stay readable"},
+                {.name = "launches",
+                 .help = "count kernel launches, copies and bytes of a training iteration, with --gpu=simulated"},
+                tune_flag(),
+                recompute_flag()}),
            plan_ranks_flags(),
            state_flags(),
            device_flags()}),
-      .operands = {},
-      .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST",
-                    "every step, its algorithm and its memory"},
-                   {"cortado plan net.prototxt --after=fuse", "the graph once layers have taken over their followers"},
+      .examples = {{"cortado plan models/lenet/deploy.prototxt --phase=TEST", "every step, its kernel and its memory"},
+                   {"cortado plan net.prototxt --after=fuse", "the graph after layers are fused"},
                    {"cortado plan models/resnet50/deploy.prototxt --phase=TEST --frozen --after=fuse",
-                    "the same net as infer runs it: batch normalisation in the weights, sums in convolutions"},
+                    "as infer runs it: batch normalisation folded into the weights"},
                    {"cortado plan --gpu=simulated --precision=fp16 --launches net.prototxt",
-                    "kernels, copies and bytes of an iteration, forward, backward and update"},
+                    "kernels, copies and bytes of an iteration"},
                    {"cortado plan --ranks=8 --bandwidth=10Gbit --latency=50us solver.prototxt",
-                    "how long an iteration by eight machines would take, and what limits it"},
-                   {"mpirun -n 2 cortado plan --measure solver.prototxt", "the same over the network between them"},
-                   {"cortado plan --passes", "the passes in order"},
-                   {"cortado plan --passes models/googlenet/train_val.prototxt", "what each of them does to a net"}},
+                    "estimate an iteration on eight machines"},
+                   {"mpirun -n 2 cortado plan --measure solver.prototxt", "the same, measured on the real network"},
+                   {"cortado plan --passes", "list the passes"},
+                   {"cortado plan --passes models/googlenet/train_val.prototxt", "what each pass does to a net"}},
       .run = run_plan};
 }
 

@@ -272,42 +272,35 @@ int plan_as(const RankRole& role, const Arguments& arguments) {
 }  // namespace
 
 std::vector<Flag> plan_ranks_flags() {
-  return joined(
-      {{{.name = "ranks",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "foretells an iteration by so many processes over a network: parts of S bytes, each exchanged once "
-                 "backward has completed it, one after the other, in 2 (latency + (N-1)/N S / bandwidth)",
-         .least = 2,
-         .most = 1 << 20},
-        {.name = "bandwidth",
-         .kind = FlagKind::kText,
-         .value = "RATE",
-         .help = "of each machine's line, a second and each way: 1Gbit, 400Mbit; TCP's headers take 4 % of it"},
-        {.name = "latency",
-         .kind = FlagKind::kText,
-         .value = "TIME",
-         .help = "of a message: 50us, 2ms",
-         .fallback = "50us"},
-        {.name = "measure",
-         .help = "in place of --bandwidth and --latency: by --ranks processes on this machine, or those that mpirun or "
-                 "srun has started"}},
-       engine_flags()});
+  Flag ranks = with_note(ranks_flag(), "estimates an iteration over a network");
+  ranks.least = 2;
+  return joined({in_group("Rank", advanced({ranks,
+                                            {.name = "bandwidth",
+                                             .kind = FlagKind::kText,
+                                             .value = "RATE",
+                                             .help = "of each machine's link, each way, as 1Gbit or 400Mbit"},
+                                            {.name = "latency",
+                                             .kind = FlagKind::kText,
+                                             .value = "TIME",
+                                             .help = "of a message, as 50us or 2ms",
+                                             .fallback = "50us"},
+                                            {.name = "measure",
+                                             .help = "measure the network, between --ranks processes or those that "
+                                                     "mpirun or srun started"}})),
+                 engine_flags()});
 }
 
 bool wants_ranks(const Arguments& arguments) {
   const bool measures = arguments.on("measure"), given = arguments.has("bandwidth") || arguments.has("latency");
   if (!measures && !given && !arguments.has("ranks")) return false;
-  if (measures && given)
-    throw usage_error("--measure and --bandwidth exclude each other", "a network is given, or measured");
+  if (measures && given) throw usage_error("--measure excludes --bandwidth and --latency");
   if (!measures && !arguments.has("ranks"))
-    throw usage_error("--bandwidth and --latency go with --ranks", "how many processes share the network: --ranks=8");
+    throw usage_error("--bandwidth and --latency require --ranks", "add the number of processes, as --ranks=8");
   if (!measures && !arguments.has("bandwidth"))
-    throw usage_error("--ranks wants to know the network", "--bandwidth=10Gbit --latency=50us, or --measure");
+    throw usage_error("--ranks requires --bandwidth or --measure", "add --bandwidth=10Gbit --latency=50us");
   if (phase_of(arguments) != caffe::TRAIN || !arguments.text("after").empty() || arguments.on("passes") ||
       arguments.on("launches"))
-    throw usage_error("--ranks is of a whole iteration of training",
-                      "it goes with none of --phase=TEST, --after, --passes and --launches");
+    throw usage_error("--ranks excludes --phase=TEST, --after, --passes and --launches");
   if (given) bandwidth_of(arguments, "bandwidth"), seconds_of(arguments, "latency");
   return true;
 }
@@ -317,8 +310,8 @@ int plan_ranks(const Arguments& arguments) {
   if (starts_ranks(arguments)) return run_ranks(arguments);
   return run_as_rank(arguments, [&](const RankRole& role) {
     if (!role.engine)
-      throw usage_error("--measure wants processes to measure between",
-                        "--ranks=4 starts them here, mpirun -n 4 cortado plan --measure ... on several machines");
+      throw usage_error("--measure requires several processes",
+                        "add --ranks=4, or run mpirun -n 4 cortado plan --measure ...");
     return plan_as(role, arguments);
   });
 }

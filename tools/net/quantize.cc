@@ -218,7 +218,7 @@ nlohmann::ordered_json quantization_json(const QuantizeReport& report) {
   return out;
 }
 
-/// The names of the results; refuses to replace other ones.
+/// The files to write. Throws Error where they exist, unless --force.
 std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   std::string prefix = arguments.text("output");
   if (prefix.ends_with(".prototxt")) prefix.resize(prefix.size() - 9);
@@ -227,16 +227,16 @@ std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   return paths;
 }
 
-/// The net with its data, on floats. Its inputs have to come from somewhere.
+/// The fp32 net. Throws Error(kUsage) where it has inputs without data.
 std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<const NetFile> file, Context& context) {
   auto net = make_frozen_net(std::move(file), test_options(arguments), arguments.texts("weights"), context);
   if (const auto inputs = net->input_names(); !inputs.empty())
-    throw usage_error("nothing gives input '" + inputs[0] + "' its data",
-                      "--calibrate=train_val.prototxt: the net it was trained with reads some");
+    throw usage_error("input '" + inputs[0] + "' has no data",
+                      "add --calibrate=train_val.prototxt, a net with a data layer");
   return net;
 }
 
-/// Leaves the scales of layers that gain, and tells what both nets say.
+/// Drops the scales of layers that are slower with them, and compares both nets.
 void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, QuantizeReport& report) {
   const auto make_rounded = [&] {
     graph::BuildOptions options = test_options(arguments);
@@ -256,8 +256,9 @@ int run_quantize(const Arguments& arguments) {
   const auto [net_path, weights_path] = output_paths(arguments);
   const RangeRule rule = rule_of(arguments);
   CommandContext context(arguments);
-  if (!context.device.is_cpu()) throw usage_error("8-bit integers are the CPU's: leave out --gpu");
-  if (context.precision != Precision::kFp32) throw usage_error("scales are those of floats: leave out --precision");
+  if (!context.device.is_cpu()) throw usage_error("quantize runs on the CPU", "leave out --gpu");
+  if (context.precision != Precision::kFp32)
+    throw usage_error("quantize measures fp32 values", "leave out --precision");
   const auto model = open_net(arguments.text("model"), overrides_of(arguments));
   const auto file = calibration_net(arguments, model);
   QuantizeReport report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
@@ -271,9 +272,9 @@ int run_quantize(const Arguments& arguments) {
                                       to_text(with_scales(*model, report.scales)->net));
   write_weights(weights_path, exact->to_proto());
   log_info() << net_path << ": " << report.scales.size() << " layers on 8-bit integers; " << weights_path
-             << ": the weights, as they were";
+             << ": the weights, unchanged";
   if (!compares)
-    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs on floats here, and was not compared";
+    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs in fp32 here, and was not compared";
   else if (arguments.on("json"))
     std::cout << quantization_json(report).dump(2) << "\n";
   else
@@ -286,73 +287,60 @@ int run_quantize(const Arguments& arguments) {
 Command quantize_command() {
   return {
       .name = "quantize",
-      .summary = "finds scales with which a trained net infers on 8-bit integers",
-      .flags =
-          joined({{model_flag(),
-                   weights_flag("trained weights"),
-                   {.name = "calibrate",
-                    .kind = FlagKind::kText,
-                    .value = "NET|LMDB",
-                    .help = "where typical inputs come from: a net whose TEST phase reads some, with layers of the "
-                            "same names, or a database for the model's own data layer; by default what that reads"},
-                   {.name = "output",
-                    .kind = FlagKind::kText,
-                    .value = "PREFIX",
-                    .help = "writes PREFIX.prototxt and PREFIX.caffemodel",
-                    .letter = 'o',
-                    .required = true},
-                   {.name = "batches",
-                    .kind = FlagKind::kInteger,
-                    .value = "N",
-                    .help = "to look at",
-                    .fallback = "20",
-                    .least = 1},
-                   {.name = "compare",
-                    .kind = FlagKind::kInteger,
-                    .value = "N",
-                    .help = "batches behind these, on which both nets are compared",
-                    .fallback = "20",
-                    .least = 1},
-                   {.name = "method",
-                    .kind = FlagKind::kText,
-                    .value = "METHOD",
-                    .help = "what a scale makes room for: a percentile of the magnitudes, as many as keep their "
-                            "distribution (least Kullback-Leibler divergence), or all",
-                    .fallback = "percentile",
-                    .choices = {"percentile", "kl", "max"}},
-                   {.name = "percentile",
-                    .kind = FlagKind::kNumber,
-                    .value = "P",
-                    .help = "of --method=percentile",
-                    .fallback = "99.99"},
-                   {.name = "skip",
-                    .kind = FlagKind::kText,
-                    .value = "LAYER,...",
-                    .help = "layers that stay with floats; * and ? stand for other letters"},
-                   {.name = "all", .help = "layers, too, that are slower so on this machine: another may gain"},
-                   {.name = "first", .help = "the first layer with weights, too"},
-                   {.name = "last", .help = "the last layer with weights, too"},
-                   force_flag(),
-                   set_flag(),
-                   json_flag(),
-                   data_threads_flag()},
-                  state_flags(),
-                  device_flags()}),
-      .operands = {},
-      .examples =
-          {{"cortado quantize train_val.prototxt --weights=net.caffemodel -o net_int8",
-            "by what its TEST phase reads; then `cortado test net_int8.prototxt --weights=net_int8.caffemodel`"},
-           {"cortado quantize deploy.prototxt --weights=net.caffemodel --calibrate=train_val.prototxt -o int8",
-            "a deploy net, by the data of the net it was made from"},
-           {"cortado quantize train_val.prototxt --weights=net.caffemodel --method=kl --skip='res2*' -o int8",
-            "another choice of scales; some layers stay with floats"}},
+      .summary = "Quantize a trained net to 8-bit integers",
+      .flags = joined(
+          {{model_flag(),
+            weights_flag(),
+            required(output_flag("PREFIX", "PREFIX.prototxt and PREFIX.caffemodel")),
+            force_flag(),
+            {.name = "calibrate",
+             .kind = FlagKind::kText,
+             .value = "NET|LMDB",
+             .help = "source of typical inputs: a net with a data layer and layers of the same names, or a dataset for "
+                     "the model's own data layer; by default what that reads"},
+            batches_flag("20"),
+            {.name = "compare",
+             .kind = FlagKind::kInteger,
+             .value = "N",
+             .help = "batches after these, on which both nets are compared",
+             .fallback = "20",
+             .least = 1},
+            {.name = "method",
+             .kind = FlagKind::kText,
+             .value = "METHOD",
+             .help = "range of a scale: a percentile of the magnitudes, the least Kullback-Leibler divergence, or the "
+                     "maximum",
+             .fallback = "percentile",
+             .choices = {"percentile", "kl", "max"}},
+            {.name = "percentile",
+             .kind = FlagKind::kNumber,
+             .value = "P",
+             .help = "of --method=percentile",
+             .fallback = "99.99"},
+            {.name = "skip",
+             .kind = FlagKind::kText,
+             .value = "LAYER,...",
+             .help = "layers to keep in fp32, by name or pattern with * and ?"},
+            {.name = "all", .help = "quantize layers that are slower on this machine, too"},
+            {.name = "first", .help = "quantize the first layer with weights, too"},
+            {.name = "last", .help = "quantize the last layer with weights, too"},
+            set_flag(),
+            json_flag(),
+            data_threads_flag()},
+           state_flags(),
+           device_flags()}),
+      .examples = {{"cortado quantize train_val.prototxt net.caffemodel -o net_int8",
+                    "calibrate with its test data; then `cortado test net_int8.prototxt net_int8.caffemodel`"},
+                   {"cortado quantize deploy.prototxt net.caffemodel --calibrate=train_val.prototxt -o int8",
+                    "a deploy net, with the data of the net for training"},
+                   {"cortado quantize train_val.prototxt net.caffemodel --method=kl --skip='res2*' -o int8",
+                    "other scales; some layers stay in fp32"}},
       .run = run_quantize,
       .about =
-          "Convolutions and inner products of the frozen net, with what is folded into them, compute on 8-bit "
-          "integers: weights with a scale for each output, operands with one each. The result is a net in Intel "
-          "Caffe's "
-          "dialect (quantization_param): every command that infers on the CPU runs it so, everything else runs it on "
-          "floats. Trained weights stay as they are. Layers that are slower so here stay with floats."};
+          "Convolutions and inner products of the frozen net compute on 8-bit integers: weights with a scale for "
+          "each output, operands with one each. The result is a net in Intel Caffe's dialect "
+          "(quantization_param). Commands that infer on the CPU run it so; all else runs it in fp32. Weights stay "
+          "as they are."};
 }
 
 }  // namespace cortado::tools

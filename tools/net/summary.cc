@@ -184,33 +184,22 @@ int run_summary(const Arguments& arguments) {
 Command summary_command() {
   return {
       .name = "summary",
-      .summary = "shows a net's layers, shapes, parameters, FLOPs and memory",
-      .flags = joined({{model_flag(),
-                        phase_flag("TRAIN"),
-                        set_flag(),
-                        json_flag(),
-                        batch_flag(),
-                        {.name = "budget",
-                         .kind = FlagKind::kText,
-                         .value = "BYTES",
-                         .help = "the largest batch that this much memory is enough for: 8GB, 512MiB"},
-                        {.name = "no-data", .help = "do not open datasets; shapes behind them are unknown"},
-                        recompute_flag(),
-                        freeze_flag()},
+      .summary = "Show a net's layers, shapes, parameters, FLOPs and memory",
+      .flags = joined({{model_flag(), phase_flag("TRAIN"), batch_flag(),
+                        with_note(budget_flag(), "shows the largest batch that fits"), no_data_flag(), freeze_flag(),
+                        wide_flag(), json_flag(), set_flag(), recompute_flag()},
                        state_flags(),
                        device_flags()}),
-      .operands = {},
-      .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and what it needs to run"},
+      .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and the memory to run it"},
                    {"cortado summary models/lenet/train_val.prototxt --batch=256 --budget=8GB",
-                    "what a batch takes, and the largest one that fits"},
-                   {"cortado summary net.prototxt --json --no-data", "the same for scripts, without the dataset"}},
+                    "the memory for a batch, and the largest batch that fits"},
+                   {"cortado summary net.prototxt --json --no-data", "for scripts, without the dataset"}},
       .run = run_summary,
       .about =
-          "params counts weights that solvers set, those that layers share once, and tells apart which of them learn "
-          "and which are frozen by lr_mult: 0 or --freeze; BatchNorm's running statistics are counted apart. Memory to "
-          "train includes one history per weight, as SGD with momentum keeps it. Gradients share the values' memory, "
-          "as in training without iter_size, clip_gradients and snapshot_diff; with one of these they take as much "
-          "again as the weights."};
+          "Parameters are weights that solvers update; shared ones count once. Those frozen by lr_mult: 0 or --freeze "
+          "and BatchNorm's running statistics are listed separately. Memory to train includes one history per weight, "
+          "as SGD with momentum has. Gradients share the activations' memory, as in training without iter_size, "
+          "clip_gradients and snapshot_diff; with one of these they need as much again as the weights."};
 }
 
 }  // namespace cortado::tools

@@ -1,6 +1,6 @@
-// `cortado time`: how long each layer takes (tools/net/step_timing.h), and how near that is to what the machine allows
-// (tools/net/roofline.h). A fused layer is one row with
-// the names of all that it stands for. With --phase=TEST it is the net as infer and classify run it.
+// `cortado time`: the time of each layer (tools/net/step_timing.h), and its share of the machine's limits
+// (tools/net/roofline.h). Fused layers are one row with all their names. With --phase=TEST the net is frozen, as infer
+// and classify run it.
 #include <algorithm>
 #include <iostream>
 
@@ -75,7 +75,7 @@ void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
   const double ms = timing.both.quantile(0.5), gflops = per_second(timing.work.flops / 1e9, ms);
   std::cout << "step: " << ms_text(ms) << " ms, " << number_text("%.1f", gflops) << " GFLOP/s, "
             << percent_of(gflops / roof.gflops) << " % of the peak of " << number_text("%.1f", roof.gflops) << "; "
-            << percent_of(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory gives "
+            << percent_of(ms > 0 ? least_ms(timing, roof) / ms : 0) << " % of the roofline, memory bandwidth "
             << number_text("%.1f", roof.gbytes) << " GB/s\n";
 }
 
@@ -116,29 +116,21 @@ int run_time(const Arguments& arguments) {
 
 Command time_command() {
   return {.name = "time",
-          .summary = "measures how long a net and each of its layers take",
+          .summary = "Measure the time of a net and of each of its layers",
           .flags = joined({{model_flag(),
                             phase_flag("TRAIN"),
-                            {.name = "iterations",
-                             .kind = FlagKind::kInteger,
-                             .value = "N",
-                             .help = "runs to measure, after three to warm up",
-                             .fallback = "50",
-                             .least = 1},
-                            {.name = "forward-only", .help = "no backward pass"},
+                            iterations_flag("50", 1, "after three to warm up"),
+                            {.name = "forward-only", .help = "leave out the backward pass"},
                             batch_flag(),
-                            set_flag(),
+                            wide_flag(),
                             json_flag(),
-                            data_threads_flag(),
-                            decode_flag(),
-                            recompute_flag(),
-                            tune_flag()},
+                            set_flag()},
+                           advanced({data_threads_flag(), decode_flag(), recompute_flag(), tune_flag()}),
                            state_flags(),
                            device_flags()}),
-          .operands = {},
-          .examples = {{"cortado time --model=train_val.prototxt --iterations=20",
+          .examples = {{"cortado time train_val.prototxt --iterations=20",
                         "a table of the layers, medians and 90th percentiles"},
-                       {"cortado time --model=deploy.prototxt --phase=TEST --batch=1 --json",
+                       {"cortado time deploy.prototxt --phase=TEST --batch=1 --json",
                         "the latency of one image, for scripts"}},
           .run = run_time};
 }

@@ -1,5 +1,5 @@
-// `cortado upgrade`: a net or a solver of any year, as today's. The content tells the kind of file, so one command does
-// the work of Caffe's three.
+// `cortado upgrade`: converts old nets and solvers to the current format. The content decides the kind of file, so one
+// command replaces Caffe's three.
 #include "proto/upgrade/upgrade.h"
 
 #include <iostream>
@@ -12,6 +12,7 @@
 #include "proto/text/write_text.h"
 #include "proto/weights/file_kind.h"
 #include "tools/options/net_file.h"
+#include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 #include "tools/program/command.h"
 
@@ -29,7 +30,7 @@ const std::vector<std::string>& binary_endings() {
   return endings;
 }
 
-/// Whether the upgrade did anything: messages that were not touched are written alike.
+/// Upgrades a text. `changed` is found by comparing the texts of the messages.
 template <typename Message, typename Upgrade>
 Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& upgrade) {
   const std::string old = read_file(path);
@@ -37,8 +38,7 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
   Positions positions = read_message_from_text(old, path, message);
   const std::string before = to_text(message);
   if (message.ByteSizeLong() == 0)
-    throw file_error(ExitCode::kNet, path, old.empty() ? "the file is empty" : "there is no net and no solver in it",
-                     "nothing was written");
+    throw file_error(ExitCode::kNet, path, old.empty() ? "the file is empty" : "the file has no net and no solver");
   upgrade(message, positions);
   if (old.find('#') != std::string::npos) log_warning() << path << ": comments are not kept";
   Upgraded result{kind, to_text(message)};
@@ -67,15 +67,18 @@ Upgraded upgrade(const std::string& path) {
 }
 
 int run_upgrade(const Arguments& arguments) {
-  const std::vector<std::string>& files = arguments.operands();
+  std::vector<std::string> files = arguments.operands();
   const bool in_place = arguments.on("in-place");
-  if (in_place == (files.size() == 2))
-    throw usage_error(in_place ? "--in-place takes one file" : "upgrade takes IN OUT");
-  const std::string& output = in_place ? files[0] : files[1];
+  const bool names_output = arguments.has("output");
+  if (size_t(in_place) + size_t(names_output) + files.size() > 2)
+    throw usage_error("more than one output is named", "use one of OUT, --output and --in-place");
+  if (!in_place && !names_output && files.size() < 2)
+    throw usage_error("--output=FILE is required", "name the file to write, or use --in-place");
+  const std::string output = in_place ? files[0] : names_output ? arguments.text("output") : files[1];
   if (!in_place) check_may_replace(arguments, output);
   const Upgraded result = upgrade(files[0]);
   check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
-  if (!result.changed) log_info() << files[0] << ": a " << result.kind << " of today's form already";
+  if (!result.changed) log_info() << files[0] << ": a " << result.kind << " in the current format already";
   if (output == "-") {
     std::cout << result.content;
     return 0;
@@ -89,19 +92,20 @@ int run_upgrade(const Arguments& arguments) {
 
 Command upgrade_command() {
   return {.name = "upgrade",
-          .summary = "writes an old net or solver as today's",
-          .flags = {{.name = "in-place", .help = "the result replaces the file"}, force_flag()},
-          .operands = {"IN OUT",
-                       "a net (text or binary, with its blobs) or a solver, and what to write; OUT - is stdout", 1, 2},
+          .summary = "Convert an old net or solver to the current format",
+          .flags = {output_flag("FILE", "the upgraded file; '-' is stdout"),
+                    {.name = "in-place", .help = "replace the file itself"},
+                    force_flag()},
+          .operands = {"IN [OUT]", "a net (text or binary, with its blobs) or a solver", 1, 2},
           .examples = {{"cortado upgrade old_train_val.prototxt train_val.prototxt",
                         "layers of 2013 and 2014, input fields, transformations in data_param"},
                        {"cortado upgrade solver.prototxt -", "solver_type: ADAM becomes type: \"Adam\""},
-                       {"cortado upgrade old.caffemodel new.caffemodel", "the net and the weights in it"}},
+                       {"cortado upgrade old.caffemodel new.caffemodel", "the net and its weights"}},
           .run = run_upgrade,
           .about =
-              "Reading upgrades by itself: this is for other programs, and for those who like to see what was meant. "
-              "Fields come in Caffe's customary order. Comments are lost: a message has none. upgrade_net_proto_text, "
-              "upgrade_net_proto_binary and upgrade_solver_proto_text are other names of this command."};
+              "Other commands upgrade files when they read them: this one is for other programs, and to see the "
+              "result. Comments are not kept. Also called upgrade_net_proto_text, upgrade_net_proto_binary and "
+              "upgrade_solver_proto_text."};
 }
 
 }  // namespace cortado::tools

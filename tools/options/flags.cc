@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "core/error.h"
+#include "core/log.h"
 #include "core/text/text.h"
 #include "data/pipeline/jpeg_decoding.h"
 
@@ -27,17 +28,21 @@ Word take_apart(const std::string& word) {
   return out;
 }
 
+/// The flag with this name, letter or deprecated name; null if there is none.
+const Flag* flag_named(const std::vector<Flag>& flags, const std::string& name) {
+  for (const Flag& flag : flags)
+    if (flag.name == name || (name.size() == 1 && flag.letter == name[0])) return &flag;
+  for (const Flag& flag : flags)
+    if (std::ranges::find(flag.former, name) != flag.former.end()) return &flag;
+  return nullptr;
+}
+
 /// The flag that `name` means, and whether it is negated; null if there is none.
 const Flag* find_flag(const std::vector<Flag>& flags, const std::string& name, bool& negated) {
-  const auto find = [&flags](const std::string& wanted) -> const Flag* {
-    for (const Flag& flag : flags)
-      if (flag.name == wanted || (wanted.size() == 1 && flag.letter == wanted[0])) return &flag;
-    return nullptr;
-  };
   negated = false;
-  if (const Flag* flag = find(name)) return flag;
+  if (const Flag* flag = flag_named(flags, name)) return flag;
   if (name.rfind("no", 0) != 0) return nullptr;
-  const Flag* flag = find(name.substr(name.rfind("no-", 0) == 0 ? 3 : 2));
+  const Flag* flag = flag_named(flags, name.substr(name.rfind("no-", 0) == 0 ? 3 : 2));
   negated = flag != nullptr && flag->kind == FlagKind::kSwitch;
   return negated ? flag : nullptr;
 }
@@ -50,32 +55,38 @@ bool parse_whole(const std::string& text, T& value) {
 }
 
 std::string checked_value(const Flag& flag, const std::string& text) {
-  const auto fail = [&](const std::string& wanted) {
-    throw usage_error("--" + flag.name + "=" + text + ": " + wanted);
+  const auto fail = [&](const std::string& problem) {
+    throw usage_error("--" + flag.name + "=" + text + ": " + problem);
   };
   int64_t integer = 0;
   double number = 0;
   if (flag.kind == FlagKind::kSwitch) {
     if (text == "true" || text == "1" || text == "yes") return "true";
     if (text == "false" || text == "0" || text == "no") return "false";
-    fail("is a switch: true or false");
+    fail("must be true or false");
   }
-  if (flag.kind == FlagKind::kNumber && !parse_whole(text, number)) fail("a number is wanted");
+  if (flag.kind == FlagKind::kNumber && !parse_whole(text, number)) fail("not a number");
   if (flag.kind == FlagKind::kInteger) {
-    if (!parse_whole(text, integer)) fail("a whole number is wanted");
-    if (integer < flag.least) fail("the least is " + std::to_string(flag.least));
-    if (integer > flag.most) fail("the most is " + std::to_string(flag.most));
+    if (!parse_whole(text, integer)) fail("not a whole number");
+    if (integer < flag.least) fail("must be at least " + std::to_string(flag.least));
+    if (integer > flag.most) fail("must be at most " + std::to_string(flag.most));
   }
   if (!flag.choices.empty() && std::find(flag.choices.begin(), flag.choices.end(), text) == flag.choices.end())
-    fail("one of " + list_text(flag.choices) + " is wanted");
+    fail("must be one of " + list_text(flag.choices));
   return text;
+}
+
+/// Whether `text` is a value of a flag that may be given without one.
+bool is_value_of(const Flag& flag, const std::string& text) {
+  int64_t integer = 0;
+  return flag.implied.empty() || (flag.kind == FlagKind::kInteger && parse_whole(text, integer));
 }
 
 }  // namespace
 
 class FlagParser {
  public:
-  FlagParser(const std::vector<Flag>& flags, const Operands& operands) : table_(flags), wanted_(operands) {
+  FlagParser(const std::vector<Flag>& flags, const Operands& operands) : table_(flags), expected_(operands) {
     for (const Flag& flag : flags) out_.flags_.emplace(flag.name, flag);
   }
 
@@ -92,20 +103,20 @@ class FlagParser {
         out_.operands_.push_back(words[i]);
     }
     fill_flags_from_operands();
-    // Help answers whatever else is missing or too much.
-    if (!(out_.flags_.contains("help") && out_.on("help"))) {
-      check_what_is_there();
-      check_kind();
-    }
+    if (!asks_for_help()) check_operands();
     return std::move(out_);
   }
 
  private:
+  /// Help is shown whatever else is missing.
+  bool asks_for_help() const { return out_.given_.contains("help") || out_.given_.contains("h"); }
+
   /// Returns how many of the following words it used up: 0 or 1.
   size_t take_flag(const std::string& as_typed, const Word& word, const std::string* next) {
     bool negated = false;
     const Flag* flag = find_flag(table_, word.name, negated);
     if (!flag) throw usage_error("unknown flag '" + as_typed + "'", did_you_mean("--" + word.name, spellings()));
+    warn_of_former(*flag, word.name);
     if (!flag->takes_value()) {
       if (negated && word.has_value) throw usage_error("'" + as_typed + "': a negated switch takes no value");
       out_.given_[flag->name].push_back(checked_value(*flag, word.has_value ? word.value : negated ? "false" : "true"));
@@ -115,9 +126,19 @@ class FlagParser {
       out_.given_[flag->name].push_back(checked_value(*flag, word.value));
       return 0;
     }
-    if (!next || is_known_flag(*next)) throw usage_error("--" + flag->name + " needs a value", hint_for(*flag));
+    const bool follows = next && !is_known_flag(*next) && is_value_of(*flag, *next);
+    if (!follows && !flag->implied.empty()) {
+      out_.given_[flag->name].push_back(flag->implied);
+      return 0;
+    }
+    if (!follows) throw usage_error("--" + flag->name + " needs a value", hint_for(*flag));
     out_.given_[flag->name].push_back(checked_value(*flag, *next));
     return 1;
+  }
+
+  static void warn_of_former(const Flag& flag, const std::string& name) {
+    if (std::ranges::find(flag.former, name) != flag.former.end() && name != flag.name)
+      log_warning() << "--" << name << " is deprecated: use --" << flag.name;
   }
 
   bool is_known_flag(const std::string& text) const {
@@ -129,12 +150,12 @@ class FlagParser {
   std::vector<std::string> spellings() const {
     std::vector<std::string> out;
     for (const Flag& flag : table_)
-      if (!flag.hidden) out.push_back("--" + flag.name);
+      if (!flag.hidden()) out.push_back("--" + flag.name);
     return out;
   }
 
   static std::string hint_for(const Flag& flag) {
-    return "--" + flag.name + "=" + flag.value + ": " + help_with_kinds(flag);
+    return "--" + flag.name + "=" + flag.value + ": " + flag.description();
   }
 
   void fill_flags_from_operands() {
@@ -142,60 +163,72 @@ class FlagParser {
     for (const Flag& flag : table_) {
       if (words.empty()) return;
       if (!flag.operand || out_.given_.contains(flag.name)) continue;
+      if (flag.accepts && !flag.accepts(words.front())) continue;
       out_.given_[flag.name].push_back(checked_value(flag, words.front()));
       words.erase(words.begin());
     }
   }
 
-  void check_what_is_there() const {
+  void check_operands() const {
     for (const Flag& flag : table_)
       if (flag.required && !out_.given_.contains(flag.name) && !out_.given_.contains(flag.unless))
-        throw usage_error("--" + flag.name + "=" + flag.value + " is missing", flag.help);
+        throw usage_error("--" + flag.name + "=" + flag.value + " is required", flag.description());
     const int count = int(out_.operands_.size());
-    if (count < wanted_.least) throw usage_error(wanted_.name + " is missing", wanted_.help);
-    if (count > wanted_.most)
-      throw usage_error("'" + out_.operands_[size_t(wanted_.most)] + "' is one word too many",
+    if (count < expected_.least) throw usage_error(expected_.name + " is required", expected_.help);
+    if (count > expected_.most)
+      throw usage_error("unexpected argument '" + out_.operands_[size_t(expected_.most)] + "'",
                         "values of flags follow '=' or one space; quote names with spaces");
   }
 
-  /// Flags that this kind does not use would be passed over in silence. The command names unknown kinds.
-  void check_kind() const {
-    const std::vector<std::string>& words = out_.operands_;
-    if (words.empty() || !holds(wanted_.kinds, words[0])) return;
-    for (const auto& [name, values] : out_.given_) {
-      const Flag& flag = out_.flags_.at(name);
-      if (!flag.kinds.empty() && !holds(flag.kinds, words[0]))
-        throw usage_error("--" + name + " is nothing that " + words[0] + " uses", "it is for " + list_text(flag.kinds));
-    }
-  }
-
-  static bool holds(const std::vector<std::string>& list, const std::string& word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-  }
-
   const std::vector<Flag>& table_;
-  const Operands& wanted_;
+  const Operands& expected_;
   Arguments out_;
 };
 
-std::string help_with_kinds(const Flag& flag) {
-  return (flag.kinds.empty() ? "" : list_text(flag.kinds) + ": ") + flag.help;
+std::string Flag::description() const { return note.empty() || help.empty() ? help + note : help + "; " + note; }
+
+Flag with_note(Flag flag, std::string note) {
+  flag.note = std::move(note);
+  return flag;
 }
 
-std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags) {
-  for (Flag& flag : flags) flag.kinds = kinds;
+Flag required(Flag flag) {
+  flag.required = true;
+  return flag;
+}
+
+std::vector<Flag> advanced(std::vector<Flag> flags) {
+  for (Flag& flag : flags)
+    if (flag.rank == FlagRank::kCommon) flag.rank = FlagRank::kAdvanced;
   return flags;
 }
 
+std::vector<Flag> in_group(const std::string& group, std::vector<Flag> flags) {
+  for (Flag& flag : flags) flag.group = group;
+  return flags;
+}
+
+std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
+  std::vector<Flag> out;
+  for (std::vector<Flag>& list : lists) out.insert(out.end(), list.begin(), list.end());
+  return out;
+}
+
 void Arguments::add(const std::map<std::string, std::vector<std::string>>& given) {
+  std::vector<Flag> table;
+  for (const auto& [name, flag] : flags_) table.push_back(flag);
   for (const auto& [name, values] : given) {
-    const auto flag = flags_.find(name);
-    if (flag == flags_.end()) continue;
+    const Flag* flag = flag_named(table, name);
+    if (!flag) continue;
     if (values.empty()) throw usage_error("--" + name + " has no value");
     std::vector<std::string> checked;
-    for (const std::string& value : values) checked.push_back(checked_value(flag->second, value));
-    given_.try_emplace(name, std::move(checked));
+    for (const std::string& value : values) checked.push_back(checked_value(*flag, value));
+    given_.try_emplace(flag->name, std::move(checked));
   }
+}
+
+void Arguments::set(const std::string& name, const std::string& value) {
+  given_[name] = {checked_value(flag(name, kind(name)), value)};
 }
 
 const Flag& Arguments::flag(const std::string& name, FlagKind kind) const {
@@ -262,7 +295,8 @@ size_t first_operand(const std::vector<Flag>& flags, const std::vector<std::stri
     if (!word.is_flag) return i;
     bool negated = false;
     const Flag* flag = find_flag(flags, word.name, negated);
-    if (flag && flag->takes_value() && !word.has_value) ++i;
+    if (!flag || !flag->takes_value() || word.has_value) continue;
+    if (i + 1 < words.size() && is_value_of(*flag, words[i + 1])) ++i;
   }
   return words.size();
 }
@@ -285,9 +319,7 @@ Flag decode_flag() {
   return {.name = "decode",
           .kind = FlagKind::kText,
           .value = "WHERE",
-          .help =
-              "of JPEGs, where the net runs on a GPU: cpu, gpu (by nvJPEG, or fail), or auto (gpu where it can); a "
-              "GPU's pixels differ in their last bits",
+          .help = "where JPEGs are decoded when the net runs on a GPU; the last bits of nvJPEG's pixels differ",
           .fallback = "cpu",
           .choices = {"cpu", "auto", "gpu"}};
 }
@@ -295,7 +327,7 @@ Flag decode_flag() {
 void choose_decoder(const Arguments& arguments, Context& context) {
   const std::string where = arguments.text("decode");
   if (where == "gpu" && context.device.is_cpu())
-    throw usage_error("--decode=gpu: this runs on the CPU", "--gpu=0 runs on a GPU; auto decodes where it can");
+    throw usage_error("--decode=gpu: the net runs on the CPU", "add --gpu=0, or use --decode=auto");
   context.handle<data::JpegDecoding>().wanted = where == "gpu"    ? data::DecodeOn::kGpu
                                                 : where == "auto" ? data::DecodeOn::kAuto
                                                                   : data::DecodeOn::kCpu;
@@ -305,10 +337,9 @@ Flag skip_bad_flag() {
   return {.name = "skip-bad",
           .kind = FlagKind::kInteger,
           .value = "N",
-          .help =
-              "pass over up to N records of each dataset that cannot be used, and name them; the next record stands "
-              "in. One more is an error, exit code 4",
+          .help = "skip up to N records or images that cannot be used, and name them; without a number, any",
           .fallback = "0",
+          .implied = "1000000000",
           .least = 0,
           .most = 1000000000};
 }

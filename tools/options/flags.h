@@ -1,9 +1,8 @@
 #pragma once
 
-// Command lines, in one place: a command lists its flags in a table and gets typed values back. Spellings that Caffe's
-// users type all work: --flag=value, --flag value, -flag value, --noflag and --no-flag, `_` or `-` between words,
-// before or after the command's name. An operand (a word that is no flag) fills the first flag of the table that takes
-// operands.
+// Command lines. A command lists its flags in a table and gets typed values back. All spellings that Caffe's users type
+// work: --flag=value, --flag value, -flag value, --noflag and --no-flag, `_` or `-` between words, before or after the
+// command's name. An operand (a word that is not a flag) fills the first flag of the table that accepts it.
 
 #include <cstdint>
 #include <limits>
@@ -18,55 +17,68 @@ namespace cortado::tools {
 
 enum class FlagKind { kSwitch, kText, kInteger, kNumber };
 
+/// Where help lists a flag: in -h and --help, in --help alone, or nowhere.
+enum class FlagRank { kCommon, kAdvanced, kHidden };
+
 struct Flag {
-  std::string name{};  ///< canonical spelling, `-` between words
+  std::string name{};  ///< canonical spelling, `-` between words; a name of one letter is spelled -x
   FlagKind kind = FlagKind::kSwitch;
-  std::string value{};     ///< what help calls the value: "FILE"
-  std::string help{};      ///< one sentence
-  std::string fallback{};  ///< value when it is not given; "" is none
+  std::string value{};     ///< placeholder of the value in help: "FILE"
+  std::string help{};      ///< what it means, the same in every command that has it
+  std::string note{};      ///< what else it means in this command
+  std::string fallback{};  ///< default value; "" is none
+  std::string implied{};   ///< value of the flag without one (`--skip-bad`); "" where it needs one
   char letter = 0;         ///< short form, -q
   bool required = false;
-  std::string unless{};                ///< where this flag is given, `required` does not hold
-  bool operand = false;                ///< may be given without its name
-  bool hidden = false;                 ///< accepted for Caffe's sake, not shown in help
-  std::vector<std::string> choices{};  ///< the only values it takes; empty: any
+  std::string unless{};                                ///< with this flag, `required` does not hold
+  bool operand = false;                                ///< may be given without its name
+  bool (*accepts)(const std::string& word) = nullptr;  ///< which operands fill it; null: any
+  FlagRank rank = FlagRank::kCommon;
+  std::string group{};                 ///< heading in help; "": the command's own flags
+  std::vector<std::string> choices{};  ///< allowed values; empty: any
+  std::vector<std::string> former{};   ///< deprecated names, which still work with a warning
   int64_t least = std::numeric_limits<int64_t>::min(), most = std::numeric_limits<int64_t>::max();  ///< of an integer
-  std::vector<std::string> kinds{};  ///< of Operands::kinds, those that use it; empty: all
 
   bool takes_value() const { return kind != FlagKind::kSwitch; }
+  bool hidden() const { return rank == FlagRank::kHidden; }
+  std::string description() const;  ///< help and note
 };
+
+Flag with_note(Flag flag, std::string note);
+/// The flag as a required one.
+Flag required(Flag flag);
+/// The flags, listed by --help but not by -h.
+std::vector<Flag> advanced(std::vector<Flag> flags);
+std::vector<Flag> in_group(const std::string& group, std::vector<Flag> flags);
+std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
 
 /// Operands beyond those that fill flags.
 struct Operands {
   std::string name;  ///< "IMAGE..."
   std::string help;
   int least = 0, most = 0;
-  std::vector<std::string> kinds{};  ///< what the first operand may be, where it says what the command is to do
 };
-
-/// The sentence about it in help, with the kinds that it is for.
-std::string help_with_kinds(const Flag& flag);
-
-/// The same flags for these kinds alone.
-std::vector<Flag> for_kinds(const std::vector<std::string>& kinds, std::vector<Flag> flags);
 
 /// What a command line gave. Asking for a name that is not in the command's table is an internal error.
 class Arguments {
  public:
-  bool has(const std::string& name) const;  ///< given, not merely defaulted
+  bool knows(const std::string& name) const { return flags_.contains(name); }  ///< whether the command has the flag
+  bool has(const std::string& name) const;                                     ///< given, not merely defaulted
   bool on(const std::string& name) const;
   std::string text(const std::string& name) const;                ///< the last one given, or the fallback
   std::vector<std::string> texts(const std::string& name) const;  ///< all given, each split at commas
-  std::vector<std::string> each(const std::string& name) const;   ///< all given, as they stand
+  std::vector<std::string> each(const std::string& name) const;   ///< all given, not split
   int64_t integer(const std::string& name) const;
   double number(const std::string& name) const;
   const std::vector<std::string>& operands() const { return operands_; }
-  /// All that was given, by flag and as it stands; "true" or "false" for a switch.
+  /// All that was given, by flag; "true" or "false" for a switch.
   const std::map<std::string, std::vector<std::string>>& given() const { return given_; }
   FlagKind kind(const std::string& name) const { return flags_.at(name).kind; }
-  /// As if the command line had given these, where it does not give the flag itself; flags that the command does not
-  /// have are left out. Throws Error(kUsage) for a value that the command line would not take.
+  /// Adds flags that the command line does not give. Flags that the command does not have are left out. Throws
+  /// Error(kUsage) for a value that the command line would not accept.
   void add(const std::map<std::string, std::vector<std::string>>& given);
+  void set(const std::string& name, const std::string& value);  ///< in place of what was given
+  void drop(const std::string& name) { given_.erase(name); }
 
  private:
   friend class FlagParser;
@@ -77,20 +89,21 @@ class Arguments {
   std::vector<std::string> operands_;
 };
 
-/// Reads `words` (without program and command names). Throws Error(kUsage) with the nearest known flag.
+/// Parses `words` (without program and command names). A deprecated name logs a warning with the new one. Throws
+/// Error(kUsage), with the nearest known flag.
 Arguments parse_flags(const std::vector<Flag>& flags, const Operands& operands, const std::vector<std::string>& words);
 
-/// Index in `words` of the first operand, given every flag that any command knows; words.size() if there is none.
+/// Index in `words` of the first operand, given every flag that may occur; words.size() if there is none.
 size_t first_operand(const std::vector<Flag>& flags, const std::vector<std::string>& words);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
-/// Error(kUsage), to be thrown.
+/// Returns an Error(kUsage) to throw.
 Error usage_error(std::string message, std::string hint = {});
 
 Flag decode_flag();  ///< --decode, for commands that read data
 
-/// Asks for the decoder that --decode names. Throws Error(kUsage) for the GPU's on the CPU.
+/// Requests the decoder that --decode names. Throws Error(kUsage) for the GPU's on the CPU.
 void choose_decoder(const Arguments& arguments, Context& context);
 
 Flag skip_bad_flag();  ///< --skip-bad, for commands that read datasets

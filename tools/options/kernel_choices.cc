@@ -19,16 +19,16 @@ std::string variable(const char* name) {
 }  // namespace
 
 std::vector<Flag> kernel_flags() {
-  return {
-      {.name = "deterministic",
-       .help = "choose kernels by their estimated costs alone: nothing is measured, no cache is read"},
-      {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"},
-      {.name = "fast",
-       .help = "on a GPU: take kernels whose sums come in another order each time, too; resumes are not exact then"}};
+  return {{.name = "deterministic",
+           .help = "choose kernels by estimated cost alone: measure nothing, read no cache of choices"},
+          {.name = "no-winograd", .help = "leave out Winograd's algorithm, whose rounding differs from direct sums'"},
+          {.name = "fast", .help = "on a GPU, allow kernels whose sums vary in order; resumes are then not exact"}};
 }
 
 Flag tune_flag() {
-  return {.name = "tune", .help = "measure every kernel that could run, however long it takes, and keep the choices"};
+  return {.name = "tune",
+          .help = "measure every kernel that could run, however long it takes, and cache the choices",
+          .rank = FlagRank::kAdvanced};
 }
 
 std::string choice_cache_path() {

@@ -82,6 +82,10 @@ std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& 
                       "name the net that was trained");
   }
   const std::string model = arguments.text("model");
+  if (LikeNet own = read_like_net(model, state); own.layer >= 0) {  // a net for training, which was deployed
+    own.found = true;
+    return own;
+  }
   for (const std::string& name : names_beside(model)) {
     const std::string path = join_path(folder_of(model), name);
     if (name == file_name_of(model) || !file_exists(path)) continue;

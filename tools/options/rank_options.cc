@@ -23,17 +23,17 @@ namespace {
 // printed; the others, which have found the same error, wait for the first. Our own launcher loses nothing.
 constexpr std::chrono::milliseconds kToPrint(300), kForTheFirst(1000), kForTheFirstOfMpi(5000);
 
-/// One for each of several devices, unless --ranks says otherwise.
-int ranks_wanted(const Arguments& arguments) {
+/// One for each of several devices, unless --ranks is given.
+int rank_count(const Arguments& arguments) {
   const int said = int(arguments.integer("ranks")), devices = devices_listed(arguments);
   if (devices <= 1) return said;
   if (arguments.has("ranks") && said != devices)
     throw usage_error("--ranks=" + std::to_string(said) + ", but " + std::to_string(devices) + " devices",
-                      "a device for each rank, or one that all share");
+                      "list a device for each rank, or one that all share");
   return devices;
 }
 
-/// Whether every rank finds this error by itself, in the same place.
+/// Whether every rank finds this error independently.
 bool is_found_by_all(ExitCode code) {
   return code == ExitCode::kDiverged || code == ExitCode::kUsage || code == ExitCode::kNet;
 }
@@ -64,56 +64,62 @@ int fail(ranks::Engine& engine, bool by_mpi, const Failure& failure) {
 
 }  // namespace
 
+Flag ranks_flag() {
+  return {.name = "ranks",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "number of processes on this machine, each with --threads threads",
+          .least = 1,
+          .most = 1 << 20};
+}
+
 std::vector<Flag> engine_flags() {
-  return {{.name = "engine",
-           .kind = FlagKind::kText,
-           .value = "NAME",
-           .help = "what moves gradients between processes; unless given, shm for those of --ranks, else the MPI that "
-                   "started them",
-           .choices = {"shm", "gloo", "openmpi", "mpich"}},
-          {.name = "stall-limit",
-           .kind = FlagKind::kNumber,
-           .value = "SECONDS",
-           .help = "a process that hears nothing from another one for so long gives up",
-           .fallback = "300"}};
+  return in_group("Rank", advanced({{.name = "engine",
+                                     .kind = FlagKind::kText,
+                                     .value = "NAME",
+                                     .help = "library for the exchange between processes; by default shm with --ranks, "
+                                             "else the MPI that started them",
+                                     .choices = {"shm", "gloo", "openmpi", "mpich"}},
+                                    {.name = "stall-limit",
+                                     .kind = FlagKind::kNumber,
+                                     .value = "SECONDS",
+                                     .help = "give up after waiting this long for another process",
+                                     .fallback = "300"}}));
 }
 
 std::vector<Flag> rank_flags() {
+  Flag ranks = with_note(ranks_flag(), "mpirun and srun start them on several machines; --gpu=0,1 is one for each GPU");
+  ranks.fallback = "1";
+  ranks.most = 1024;
   return joined(
-      {{{.name = "ranks",
-         .kind = FlagKind::kInteger,
-         .value = "N",
-         .help = "trains by so many processes on this machine, each with --threads threads; mpirun and srun start them "
-                 "on several; --gpu=0,1 is one for each GPU",
-         .fallback = "1",
-         .least = 1,
-         .most = 1024},
-        {.name = "scale-lr",
-         .kind = FlagKind::kText,
-         .value = "HOW",
-         .help = "base_lr times the number of shards of an iteration, or its square root, as its batch grows",
-         .fallback = "none",
-         .choices = {"none", "linear", "sqrt"}},
-        {.name = "gpu-engine",
-         .kind = FlagKind::kText,
-         .value = "NAME",
-         .help = "what moves gradients between the GPUs of several processes; unless given, nccl where it is there",
-         .choices = {"nccl", "host"}},
-        {.name = "divide-batch",
-         .help = "batch_size is that of an iteration, which its shards share; else it is each shard's"}},
+      {in_group("Rank",
+                advanced({ranks,
+                          {.name = "scale-lr",
+                           .kind = FlagKind::kText,
+                           .value = "HOW",
+                           .help = "multiply base_lr by the number of shards of an iteration, or its square root",
+                           .fallback = "none",
+                           .choices = {"none", "linear", "sqrt"}},
+                          {.name = "divide-batch",
+                           .help = "divide batch_size among the shards, in place of a whole batch for each"},
+                          {.name = "gpu-engine",
+                           .kind = FlagKind::kText,
+                           .value = "NAME",
+                           .help = "library for the exchange between GPUs; by default nccl where available",
+                           .choices = {"nccl", "host"}}})),
        engine_flags()});
 }
 
 bool starts_ranks(const Arguments& arguments) {
   const std::optional<ranks::Place> place = ranks::place_from_environment();
   if (arguments.integer("ranks") > 1 && place && place->launcher != "cortado")
-    throw usage_error("--ranks within what " + place->launcher + " started",
-                      "it has started " + std::to_string(place->ranks) + " processes: leave --ranks out");
-  return !place && ranks_wanted(arguments) > 1;
+    throw usage_error("--ranks in a process that " + place->launcher + " started",
+                      "leave out --ranks: there are " + std::to_string(place->ranks) + " processes already");
+  return !place && rank_count(arguments) > 1;
 }
 
 int run_ranks(const Arguments& arguments) {
-  return ranks::launch_local(ranks_wanted(arguments), arguments.text("engine"), own_command());
+  return ranks::launch_local(rank_count(arguments), arguments.text("engine"), own_command());
 }
 
 int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Trainings on several ranks: who starts them, what this process is among them, how it ends.
+// Trainings on several ranks: starting the processes, the role of this one, and its end.
 
 #include <functional>
 
@@ -9,17 +9,18 @@
 
 namespace cortado::tools {
 
+Flag ranks_flag();
 std::vector<Flag> engine_flags();  ///< --engine, --stall-limit
 std::vector<Flag> rank_flags();    ///< of a training: these, --ranks, --gpu-engine, --scale-lr and --divide-batch
 
-/// Whether --ranks, or a list of devices, asks for processes that nobody has started yet.
+/// Whether --ranks, or a list of devices, requests processes that are not running yet.
 bool starts_ranks(const Arguments& arguments);
-/// Starts them, with this process's command line, and waits; gives their exit code.
+/// Starts them with this process's command line and waits. Returns their exit code.
 int run_ranks(const Arguments& arguments);
 
-/// What a process is within a training.
+/// The role of a process in a training.
 struct RankRole {
-  ranks::Engine* engine = nullptr;  ///< null: it is alone
+  ranks::Engine* engine = nullptr;  ///< null: the only process
   std::string launcher;
   int processes_here = 1;  ///< ranks of this machine, which share its CPUs
   int local_rank = -1;     ///< among them
@@ -27,8 +28,8 @@ struct RankRole {
   bool is_first() const { return !engine || engine->rank() == 0; }
 };
 
-/// work(role) and its result, as one of the ranks that the environment tells of, or alone. Of the others than the first
-/// only errors are heard. When work fails, the others are told to end, too.
+/// Runs work(role) as one of the ranks that the environment describes, or alone, and returns its result. Ranks other
+/// than the first log errors only. When work fails, the other ranks end, too.
 int run_as_rank(const Arguments& arguments, const std::function<int(const RankRole&)>& work);
 
 }  // namespace cortado::tools

@@ -11,52 +11,52 @@
 #include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 #include "tools/options/kernel_choices.h"
+#include "tools/output/terminal.h"
 
 namespace cortado::tools {
 
 namespace {
 
-/// The device `index`, or with a notice that begins with `wish` the CPU.
-Device preferred_gpu(const std::string& wish, int index) {
+/// The device `index`, or the CPU with a notice that begins with `source`.
+Device preferred_gpu(const std::string& source, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
   why = devices.empty() ? "there is no GPU (" + why + ")" : "there is no device " + std::to_string(index);
-  LogStream(wish.empty() ? Severity::kInfo : Severity::kWarning)
-      << (wish.empty() ? "solver_mode is GPU where nothing else is said" : wish) << ", but " << why
-      << ": running on the CPU";
+  LogStream(source.empty() ? Severity::kInfo : Severity::kWarning)
+      << (source.empty() ? "solver_mode is GPU by default" : source) << ", but " << why << ": running on the CPU";
   return {};
 }
 
-Device ordered_gpu(const std::string& order, int index) {
+Device required_gpu(const std::string& flag, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
-  if (devices.empty()) throw Error(ExitCode::kDevice, order + ": there is no GPU: " + why, "--cpu runs on the CPU");
+  if (devices.empty()) throw Error(ExitCode::kDevice, flag + ": there is no GPU: " + why, "use --cpu");
   if (size_t(index) >= devices.size())
-    throw Error(ExitCode::kDevice, order + ": there are only " + std::to_string(devices.size()) + " devices",
+    throw Error(ExitCode::kDevice, flag + ": there are only " + std::to_string(devices.size()) + " devices",
                 "'cortado devices' lists them; --cpu runs on the CPU");
   return {DeviceKind::kCuda, index};
 }
 
-/// What names devices, and how: as an order, or as Caffe's wish.
+/// The flag that names devices: --gpu, or Caffe's -gpu, which is only a preference.
 struct DeviceFlag {
   std::string text;
-  bool wish = false;
+  bool preferred = false;
 
-  std::string said() const { return (wish ? "-gpu " : "--gpu=") + text; }
+  std::string str() const { return (preferred ? "-gpu " : "--gpu=") + text; }
 };
 
 /// None where neither flag names a device.
 std::optional<DeviceFlag> device_flag(const Arguments& arguments) {
   if (arguments.has("gpu") && !arguments.text("gpu").empty()) return DeviceFlag{arguments.text("gpu")};
-  const std::string wished = arguments.text(kWishedGpu);
-  if (arguments.on("cpu") || wished.empty() || wished == "-1") return std::nullopt;  // -1 is what Caffe takes for none
-  return DeviceFlag{wished, true};
+  const std::string preferred = arguments.text(kPreferredGpu);
+  if (arguments.on("cpu") || preferred.empty() || preferred == "-1") return std::nullopt;  // -1 is Caffe's for none
+  return DeviceFlag{preferred, true};
 }
 
-int index_in(const std::string& text, const std::string& said) {
+int index_in(const std::string& text, const std::string& flag) {
   if (text.empty() || text.size() > 4 || text.find_first_not_of("0123456789") != std::string::npos)
-    throw usage_error(said + ": the number of a device is wanted", "'cortado devices' lists them");
+    throw usage_error(flag + ": not the number of a device", "'cortado devices' lists them");
   return std::stoi(text);
 }
 
@@ -64,8 +64,8 @@ std::vector<int> all_gpus(const DeviceFlag& flag) {
   std::string why;
   std::vector<int> indices(kernels::cuda_devices(why).size());
   std::iota(indices.begin(), indices.end(), 0);
-  if (indices.empty() && !flag.wish) ordered_gpu(flag.said(), 0);
-  if (indices.empty()) indices.push_back(0);  // which will be missed
+  if (indices.empty() && !flag.preferred) required_gpu(flag.str(), 0);
+  if (indices.empty()) indices.push_back(0);  // preferred_gpu() reports that it is missing
   return indices;
 }
 
@@ -75,56 +75,55 @@ std::vector<int> listed_gpus(const DeviceFlag& flag) {
   std::vector<int> indices;
   for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
     end = flag.text.find(',', begin);
-    indices.push_back(index_in(flag.text.substr(begin, end - begin), flag.said()));
+    indices.push_back(index_in(flag.text.substr(begin, end - begin), flag.str()));
   }
   return indices;
 }
 
-/// The one of several devices that this process takes.
+/// The one of several devices that this process uses.
 int own_gpu(const DeviceFlag& flag, int local_rank) {
   const std::vector<int> indices = listed_gpus(flag);
   if (indices.size() == 1) return indices[0];
   if (local_rank < 0)
-    throw usage_error(flag.said() + ": one device at a time",
-                      "give one number, as in --gpu=0; only train takes several");
+    throw usage_error(flag.str() + ": only train runs on several devices", "give one number, as in --gpu=0");
   if (size_t(local_rank) >= indices.size())
-    throw usage_error(flag.said() + ": " + std::to_string(indices.size()) + " devices, but this machine has more ranks",
-                      "a device for each rank, or one that all share");
+    throw usage_error(flag.str() + ": " + std::to_string(indices.size()) + " devices, but this machine has more ranks",
+                      "list a device for each rank, or one that all share");
   return indices[size_t(local_rank)];
 }
 
 Device named_gpu(const DeviceFlag& flag, int local_rank) {
   if (flag.text == "simulated") return {DeviceKind::kSimulated, 0};
   const int index = own_gpu(flag, local_rank);
-  return flag.wish ? preferred_gpu(flag.said(), index) : ordered_gpu(flag.said(), index);
+  return flag.preferred ? preferred_gpu(flag.str(), index) : required_gpu(flag.str(), index);
 }
 
-/// Why the CPU does not run nets in `precision`, and what does instead; nothing where it does.
+/// Why the CPU cannot run nets in `precision`, and what to do; nothing where it can.
 struct Refusal {
   std::string why, hint;
 };
 std::optional<Refusal> refusal_by_cpu(Precision precision, bool emulates) {
   if (precision == Precision::kFp32) return {};
-  if (precision != Precision::kBf16) return Refusal{"only fp32 and bf16 run on the CPU", "--gpu=0 runs on a GPU"};
+  if (precision != Precision::kBf16) return Refusal{"only fp32 and bf16 run on the CPU", "add --gpu=0"};
   if (emulates || kernels::multiplies_bfloat16()) return {};
   return Refusal{"this CPU has no instructions for bfloat16 (AVX512_BF16 or AMX)",
-                 "fp32 is the fastest here; --emulate runs bf16 all the same, slower"};
+                 "fp32 is the fastest here; --emulate runs bf16, slower"};
 }
 
-Precision choose_precision(const Arguments& arguments, Precision wish, const Device& device) {
-  const bool ordered = arguments.has("precision");
-  const Precision precision = ordered ? precision_named(arguments.text("precision")) : wish;
+Precision choose_precision(const Arguments& arguments, Precision preferred, const Device& device) {
+  const bool required = arguments.has("precision");
+  const Precision precision = required ? precision_named(arguments.text("precision")) : preferred;
   if (!device.is_cpu()) return precision;
   const std::optional<Refusal> refusal = refusal_by_cpu(precision, arguments.on("emulate"));
   if (!refusal) return precision;
   const std::string name = name_of(precision);
-  if (ordered) throw usage_error("--precision=" + name + ": " + refusal->why, refusal->hint);
+  if (required) throw usage_error("--precision=" + name + ": " + refusal->why, refusal->hint);
   log_warning() << "precision " << name << ": " << refusal->why << ": running in fp32";
   return Precision::kFp32;
 }
 
-/// CORTADO_POOL: for looking for mistakes, and for slowness.
-LoopThreads loops_asked_for() {
+/// CORTADO_POOL, for debugging and profiling.
+LoopThreads loops_of_environment() {
   const char* pool = std::getenv("CORTADO_POOL");
   if (!pool) return LoopThreads::kAsSuits;
   return std::string_view(pool) == "openmp" ? LoopThreads::kOpenMp : LoopThreads::kOwn;
@@ -134,47 +133,46 @@ LoopThreads loops_asked_for() {
 
 std::vector<Flag> device_flags() {
   std::vector<Flag> flags = {
-      {.name = "cpu", .help = "run on the CPU, whatever the solver says"},
+      {.name = "cpu", .help = "run on the CPU, even where the solver says GPU"},
       {.name = "gpu",
        .kind = FlagKind::kText,
        .value = "N",
-       .help = "run on this GPU or fail; 'simulated': the CPU in its place, slowly, to try a net without one; train "
-               "takes 0,1,2 or all, a process for each"},
-      {.name = kWishedGpu, .kind = FlagKind::kText, .value = "N", .help = "Caffe's -gpu", .hidden = true},
+       .help = "run on this GPU, or fail; 'simulated' emulates one on the CPU, slowly; train accepts 0,1,2 or all, one "
+               "process for each"},
+      {.name = kPreferredGpu, .kind = FlagKind::kText, .value = "N", .help = "Caffe's -gpu", .rank = FlagRank::kHidden},
       {.name = "precision",
        .kind = FlagKind::kText,
        .value = "P",
-       .help = "of values: fp32 or bf16, on a GPU also tf32 or fp16; weights stay fp32",
+       .help = "precision of activations; weights stay fp32; tf32 and fp16 need a GPU",
        .choices = precision_names()},
-      {.name = "emulate", .help = "bf16 on a CPU that has no instructions for it, slower than fp32"},
-      {.name = "eager", .help = "on a GPU: no CUDA graphs, each kernel is launched by itself"},
+      {.name = "emulate", .help = "compute bf16 on a CPU without bf16 instructions, slower than fp32"},
+      {.name = "eager", .help = "on a GPU, launch each kernel by itself, without CUDA graphs"},
       {.name = "threads",
        .kind = FlagKind::kInteger,
        .value = "N",
-       .help = "compute threads; unless given as many as CPUs that this process has the time of; the only thread count "
-               "that can change a result's last bits",
+       .help = "compute threads, by default one for each CPU available to the process; the number can change the last "
+               "bits of results",
        .least = 1,
        .most = 1024}};
-  for (const Flag& flag : kernel_flags()) flags.push_back(flag);
-  return flags;
+  return in_group("Device", advanced(joined({flags, kernel_flags()})));
 }
 
 std::vector<Flag> state_flags() {
-  return {{.name = "level",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "level of the net's state",
-           .fallback = "0",
-           .least = std::numeric_limits<int32_t>::min(),
-           .most = std::numeric_limits<int32_t>::max()},
-          {.name = "stage", .kind = FlagKind::kText, .value = "A,B", .help = "stages of the net's state"}};
+  return advanced({{.name = "level",
+                    .kind = FlagKind::kInteger,
+                    .value = "N",
+                    .help = "level of the net's state",
+                    .fallback = "0",
+                    .least = std::numeric_limits<int32_t>::min(),
+                    .most = std::numeric_limits<int32_t>::max()},
+                   {.name = "stage", .kind = FlagKind::kText, .value = "A,B", .help = "stages of the net's state"}});
 }
 
 Flag phase_flag(const std::string& fallback) {
   return {.name = "phase",
           .kind = FlagKind::kText,
           .value = "PHASE",
-          .help = "TRAIN or TEST",
+          .help = "the net's phase",
           .fallback = fallback,
           .choices = {"TRAIN", "TEST", "train", "test"}};
 }
@@ -182,64 +180,211 @@ Flag phase_flag(const std::string& fallback) {
 Flag model_flag() {
   return {.name = "model",
           .kind = FlagKind::kText,
-          .value = "FILE",
+          .value = "NET",
           .help = "the net's prototxt",
           .required = true,
           .operand = true};
 }
 
-Flag weights_flag(const std::string& help) {
-  return {.name = "weights", .kind = FlagKind::kText, .value = "FILE,...", .help = help};
+Flag solver_flag() {
+  return {.name = "solver",
+          .kind = FlagKind::kText,
+          .value = "SOLVER",
+          .help = "the solver's prototxt",
+          .required = true,
+          .operand = true};
 }
 
-Flag json_flag() { return {.name = "json", .help = "the report as JSON on stdout"}; }
+Flag weights_flag() {
+  return {.name = "weights",
+          .kind = FlagKind::kText,
+          .value = "WEIGHTS,...",
+          .help = "files of weights, matched to layers by name; later files replace earlier ones",
+          .operand = true,
+          .accepts = [](const std::string& word) {
+            for (const char* ending : {".caffemodel", ".h5", ".hdf5", ".safetensors", ".npz"})
+              if (word.ends_with(ending)) return true;
+            return false;
+          }};
+}
+
+Flag output_flag(const std::string& value, const std::string& note) {
+  return {
+      .name = "output", .kind = FlagKind::kText, .value = value, .help = "what to write", .note = note, .letter = 'o'};
+}
+
+Flag blobs_flag(const std::string& note) {
+  return {.name = "blobs", .kind = FlagKind::kText, .value = "BLOB,...", .help = "which blobs", .note = note};
+}
+
+Flag labels_flag() {
+  return {.name = "labels",
+          .kind = FlagKind::kText,
+          .value = "FILE",
+          .help = "class names, one a line, or a label map; by default those next to the dataset or the model"};
+}
+
+Flag shape_flag() {
+  return {.name = "shape",
+          .kind = FlagKind::kText,
+          .value = "1,C,H,W",
+          .help = "shape of an input that the files do not say; BLOB=1,C,H,W, once for each, where there are several"};
+}
+
+Flag seed_flag() {
+  return {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "seed of random numbers", .least = 0};
+}
+
+Flag split_flag() {
+  return {.name = "split",
+          .kind = FlagKind::kNumber,
+          .value = "SHARE",
+          .help = "share of each class that goes to a test set: OUT/train_lmdb, OUT/test_lmdb, OUT/labels.txt"};
+}
+
+Flag json_flag() { return {.name = "json", .help = "JSON on stdout"}; }
+
+Flag verbose_flag() {
+  return {.name = "verbose", .help = "show log lines on a terminal, too, besides the progress line", .letter = 'v'};
+}
+
+Flag no_data_flag() {
+  return {.name = "no-data", .help = "do not open datasets; shapes that they define stay unknown"};
+}
+
+Flag budget_flag() {
+  return {.name = "budget", .kind = FlagKind::kText, .value = "BYTES", .help = "memory limit, as 8GB or 512MiB"};
+}
+
+Flag backend_flag() {
+  return {.name = "backend",
+          .kind = FlagKind::kText,
+          .value = "DB",
+          .help = "lmdb",
+          .fallback = "lmdb",
+          .rank = FlagRank::kHidden};
+}
 
 Flag data_threads_flag() {
   return {.name = "data-threads",
           .kind = FlagKind::kInteger,
           .value = "N",
-          .help = "threads that decode and augment, where the net does not say; any number gives the same batches",
+          .help = "threads that decode and augment, where the net does not say; batches do not depend on it",
+          .rank = FlagRank::kAdvanced,
           .least = 1,
           .most = 256};
 }
 
 Flag recompute_flag() {
   return {.name = "recompute",
-          .help = "less memory for more time: normalised values are made again in backward, the same bits, not kept"};
+          .help = "save memory: recompute normalised values in the backward pass; results stay the same",
+          .rank = FlagRank::kAdvanced};
 }
 
 Flag freeze_flag() {
   return {.name = "freeze",
           .kind = FlagKind::kText,
           .value = "LAYER,...",
-          .help =
-              "layers that learn nothing, by name or pattern, as in 'conv*,bn*': lr_mult and decay_mult are 0, and a "
-              "BatchNorm uses its running averages"};
+          .help = "layers not to train, by name or pattern, as in 'conv*,bn*'; BatchNorm then uses running averages"};
 }
 
 Flag batch_flag() {
   return {.name = "batch",
           .kind = FlagKind::kInteger,
           .value = "N",
-          .help = "as if the net's data came in batches of N; 0 leaves them",
+          .help = "images in a batch; 0 keeps or chooses the number",
           .fallback = "0",
           .least = 0,
           .most = 1 << 24};
 }
+
+Flag batches_flag(const std::string& fallback) {
+  return {.name = "batches",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "batches to read",
+          .fallback = fallback,
+          .least = 1};
+}
+
+Flag iterations_flag(const std::string& fallback, int64_t least, const std::string& note) {
+  return {.name = "iterations",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "how many iterations to run",
+          .note = note,
+          .fallback = fallback,
+          .least = least};
+}
+
+Flag port_flag(const std::string& fallback) {
+  return {.name = "port",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "TCP port for HTTP; 0 chooses a free one",
+          .fallback = fallback,
+          .least = 0,
+          .most = 65535};
+}
+
+Flag max_body_flag(const std::string& fallback) {
+  return {.name = "max-body",
+          .kind = FlagKind::kInteger,
+          .value = "MIB",
+          .help = "largest request, in MiB",
+          .fallback = fallback,
+          .least = 1,
+          .most = 1024};
+}
+
+Flag threshold_flag() {
+  return {.name = "threshold",
+          .kind = FlagKind::kNumber,
+          .value = "SCORE",
+          .help = "leave out objects with a lower score",
+          .fallback = "0.5"};
+}
+
+Flag top_flag(int64_t most) {
+  return {.name = "top",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "classes to report for an image",
+          .fallback = "5",
+          .least = 1,
+          .most = most};
+}
+
+Flag format_flag(std::vector<std::string> formats) {
+  return {.name = "format",
+          .kind = FlagKind::kText,
+          .value = "FORMAT",
+          .help = "format to write, where the output's name does not say it",
+          .choices = std::move(formats)};
+}
+
+Flag wide_flag() { return {.name = "wide", .help = "do not cut tables to the terminal's width"}; }
 
 Flag set_flag() {
   return {.name = "set",
           .kind = FlagKind::kText,
           .value = "FIELD=VALUE",
           .help =
-              "sets a field over what the file says, as in net.layer[conv1].convolution_param.num_output=64 or "
-              "solver.base_lr=0.1; += appends to a list; may be given again"};
+              "set a field of the file, as net.layer[conv1].convolution_param.num_output=64 or solver.base_lr=0.1; "
+              "+= appends to a list; may be repeated"};
 }
 
-std::vector<Flag> joined(std::vector<std::vector<Flag>> lists) {
-  std::vector<Flag> out;
-  for (std::vector<Flag>& list : lists) out.insert(out.end(), list.begin(), list.end());
-  return out;
+void check_backend(const Arguments& arguments, const std::string& verb) {
+  if (arguments.text("backend") != "lmdb")
+    throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is " + verb,
+                      verb == "read" ? "`cortado convert leveldb` converts a LevelDB" : "leave out --backend");
+}
+
+double split_of(const Arguments& arguments) {
+  const double share = arguments.number("split");
+  if (share > 0 && share < 1) return share;
+  throw usage_error("--split=" + number_text("%g", share) + ": must be between 0 and 1",
+                    "--split=0.2 puts a fifth of each class into the test set");
 }
 
 int devices_listed(const Arguments& arguments) {
@@ -247,8 +392,8 @@ int devices_listed(const Arguments& arguments) {
   if (!flag) return 0;
   if (flag->text == "simulated") return 1;
   const std::vector<int> indices = listed_gpus(*flag);
-  if (indices.size() > 1 && !flag->wish)
-    for (const int index : indices) ordered_gpu(flag->said(), index);
+  if (indices.size() > 1 && !flag->preferred)
+    for (const int index : indices) required_gpu(flag->str(), index);
   return int(indices.size());
 }
 
@@ -266,7 +411,7 @@ ContextOptions context_options(const Arguments& arguments, const DeviceDefaults&
                                              : std::max(1, default_threads() / defaults.processes);
   options.captures = !arguments.on("eager");
   options.precision = choose_precision(arguments, defaults.precision, options.device);
-  options.loops = loops_asked_for();
+  options.loops = loops_of_environment();
   return options;
 }
 

@@ -9,22 +9,46 @@
 
 namespace cortado::tools {
 
-/// What -gpu becomes where the program was called by a name of Caffe's: a preference, not an order.
-constexpr char kWishedGpu[] = "wished-gpu";
+/// What -gpu becomes where the program was called by a name of Caffe's: a preference, not a requirement.
+constexpr char kPreferredGpu[] = "preferred-gpu";
 
 std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
 std::vector<Flag> state_flags();   ///< --level, --stage
 Flag phase_flag(const std::string& fallback);
-Flag model_flag();
-Flag weights_flag(const std::string& help);
+Flag model_flag();   ///< required; an operand
+Flag solver_flag();  ///< required; an operand
+/// Not required; an operand whose name ends as weights' do.
+Flag weights_flag();
+Flag output_flag(const std::string& value, const std::string& note);
+Flag blobs_flag(const std::string& note);
+Flag labels_flag();
+Flag shape_flag();
+Flag seed_flag();
+Flag split_flag();
 Flag json_flag();
+Flag verbose_flag();
+Flag no_data_flag();
+Flag budget_flag();
+Flag backend_flag();  ///< Caffe's --backend: hidden
 Flag data_threads_flag();
 Flag recompute_flag();
 Flag freeze_flag();
 Flag set_flag();
 Flag batch_flag();  ///< --batch, for with_batch()
+Flag batches_flag(const std::string& fallback);
+Flag iterations_flag(const std::string& fallback, int64_t least, const std::string& note);
+Flag port_flag(const std::string& fallback);
+Flag max_body_flag(const std::string& fallback);
+Flag threshold_flag();
+Flag top_flag(int64_t most);
+Flag format_flag(std::vector<std::string> formats);
+Flag wide_flag();
 
-std::vector<Flag> joined(std::vector<std::vector<Flag>> lists);
+/// Throws Error(kUsage) unless --backend is lmdb. `verb` is "read" or "written".
+void check_backend(const Arguments& arguments, const std::string& verb);
+
+/// --split, between 0 and 1. Throws Error(kUsage).
+double split_of(const Arguments& arguments);
 
 /// Where and how to run by default, as a solver's file says; flags override it.
 struct DeviceDefaults {

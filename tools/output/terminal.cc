@@ -64,13 +64,12 @@ bool colour_on(int descriptor) {
 
 void forbid_colour() { colour_forbidden = true; }
 
-std::string wrapped(const std::string& text, size_t indent) {
-  constexpr size_t kWidest = 80;
+std::string wrapped(const std::string& text, size_t indent, size_t columns) {
   std::string out, word;
   size_t column = indent;
   const auto put_word = [&] {
     if (word.empty()) return;
-    if (column > indent && column + 1 + word.size() > kWidest) {
+    if (column > indent && column + 1 + columns_of(word) > columns) {
       out += "\n" + std::string(indent, ' ');
       column = indent;
     } else if (column > indent) {
@@ -78,7 +77,7 @@ std::string wrapped(const std::string& text, size_t indent) {
       ++column;
     }
     out += word;
-    column += word.size();
+    column += columns_of(word);
     word.clear();
   };
   for (const char c : text) {

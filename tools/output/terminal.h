@@ -19,8 +19,9 @@ size_t widest_line();              ///< that stays on one line of stderr's termi
 bool colour_on(int descriptor);
 void forbid_colour();
 
-/// `text` broken at spaces into lines of at most 80 columns; lines after the first start with `indent` spaces.
-std::string wrapped(const std::string& text, size_t indent);
+/// `text` broken at spaces into lines of at most `columns`; lines after the first start with `indent` spaces, and the
+/// first is to be written at that column.
+std::string wrapped(const std::string& text, size_t indent, size_t columns = 80);
 
 /// Writes an error's text to stderr, with its severities coloured on a terminal.
 void show_error(std::string_view text);

@@ -1,5 +1,5 @@
-// A symlink named like a program of Caffe's takes that program's arguments. Most differ in a name only: their flags and
-// operands are those of a command here. Others are put together from their operands.
+// A symlink with the name of one of Caffe's programs accepts that program's arguments. Most are the arguments of a
+// command here; others are translated from operands.
 #include "tools/program/caffe_names.h"
 
 #include <algorithm>
@@ -40,26 +40,26 @@ bool wants_help(const Words& words) {
 }
 
 /// `-gpu N` in any spelling as a preference: scripts run where there is no GPU, as solvers with solver_mode GPU do.
-Words with_wished_gpu(Words words) {
+Words with_preferred_gpu(Words words) {
   for (std::string& word : words)
     for (const char* spelling : {"-gpu", "--gpu"})
       if (word.substr(0, word.find('=')) == spelling) {
-        word.replace(0, std::strlen(spelling), std::string("--") + kWishedGpu);
+        word.replace(0, std::strlen(spelling), std::string("--") + kPreferredGpu);
         break;
       }
   return words;
 }
 
-/// What glog and gflags know of their own and has no meaning here: how much `VLOG` says, how log files are kept.
+/// Flags of glog and gflags without a meaning here, as for `VLOG` and log files.
 constexpr std::array kIgnoredOfGlog = {
     "v",        "vmodule",      "logbufsecs",       "logbuflevel",      "log-prefix",
     "log-link", "max-log-size", "log-backtrace-at", "colorlogtostderr", "stop-logging-if-full-disk"};
-/// Those of them that are switches, and take a value behind "=" alone.
+/// Those of them that are switches: a value follows "=" only.
 constexpr std::array kSwitchesOfGlog = {"log-prefix", "colorlogtostderr", "stop-logging-if-full-disk"};
 
 bool is_among(const auto& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
-/// "max-log-size" of "--max_log_size=3"; "" of what is no flag.
+/// "max-log-size" of "--max_log_size=3"; "" where the word is not a flag.
 std::string flag_in(const std::string& word) {
   if (!word.starts_with('-')) return "";
   std::string name = word.substr(word.starts_with("--") ? 2 : 1);
@@ -83,15 +83,14 @@ Words without_glogs_flags(const Words& words) {
 
 Lines caffe(Words words) {
   const auto query = std::find(words.begin(), words.end(), "device_query");
-  if (query == words.end()) return {with_wished_gpu(std::move(words))};
+  if (query == words.end()) return {with_preferred_gpu(std::move(words))};
   *query = "devices";
   return {words};
 }
 
 /// INPUT_FOLDER OUTPUT_FOLDER DB_TYPE: the five training batches become one database, the test batch another.
 Lines convert_cifar_data(const Words& words) {
-  if (words.size() != 3)
-    throw usage_error("three words are wanted: convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER lmdb");
+  if (words.size() != 3) throw usage_error("usage: convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER lmdb");
   const auto line = [&words](const std::string& part, const Words& batches) {
     Words out = {"convert", "cifar"};
     for (const std::string& batch : batches) out.push_back(words[0] + "/" + batch + ".bin");
@@ -106,13 +105,12 @@ Lines convert_cifar_data(const Words& words) {
 /// DEPLOY WEIGHTS MEAN LABELS IMAGE.
 Lines classification(const Words& words) {
   if (words.size() != 5)
-    throw usage_error(
-        "five words are wanted: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
+    throw usage_error("usage: classification deploy.prototxt network.caffemodel mean.binaryproto labels.txt image");
   return {{"classify", "--model=" + words[0], "--weights=" + words[1], "--mean=" + words[2], "--labels=" + words[3],
            "--like=none", words[4]}};
 }
 
-/// INPUT OUTPUT [--rankdir DIR] [--phase TRAIN|TEST|ALL] [--display_lrm]: left to right unless told otherwise.
+/// INPUT OUTPUT [--rankdir DIR] [--phase TRAIN|TEST|ALL] [--display_lrm]: left to right by default.
 Lines draw_net(const Words& words) {
   Words out = {"draw", "--force"};
   bool direction = false;
@@ -129,7 +127,7 @@ Lines draw_net(const Words& words) {
   return {out};
 }
 
-/// The replacement of a program that Caffe itself retired, with the words that it was given.
+/// Throws with the replacement of a program that Caffe itself removed.
 [[noreturn]] void refuse_old(const std::string& name, const Words& words) {
   const auto word = [&words](size_t i, const char* otherwise) { return i < words.size() ? words[i] : otherwise; };
   std::string now = "cortado devices";
@@ -165,10 +163,11 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   if (name == "convert_annoset") return after({"convert", "annoset"}, words);
   if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
   if (name == "compute_image_mean") return after({"mean", "--force"}, words);  // as Caffe's, it replaces what is there
-  if (name == "extract_features") return after({"features"}, with_wished_gpu(words));
+  if (name == "extract_features") return after({"features"}, with_preferred_gpu(words));
   if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos)
     return after({"upgrade", "--force"}, words);
-  if (name == "convert_cifar_data") return wants_help(words) ? Lines{{"convert", "--help"}} : convert_cifar_data(words);
+  if (name == "convert_cifar_data")
+    return wants_help(words) ? Lines{{"convert", "cifar", "--help"}} : convert_cifar_data(words);
   if (name == "classification") return wants_help(words) ? Lines{{"classify", "--help"}} : classification(words);
   if (name == "draw_net" || name == "draw_net.py") return draw_net(words);
   refuse_old(name, words);

@@ -5,7 +5,7 @@
 
 namespace cortado::tools {
 
-/// The program of Caffe's that `program` is called like, with or without ".bin" behind it; "" where it is none.
+/// The name of Caffe's program that `program` has, without ".bin"; "" if it has none.
 std::string caffe_name_of(const std::string& program);
 
 /// The command lines of `cortado`, to be run in order, that do what a program of Caffe's does by whose name this one

@@ -12,28 +12,44 @@ struct Example {
   std::string line, meaning;
 };
 
-/// One command of the program: what help shows, what it takes, what it does.
+/// A command of the program: what help shows, what it accepts, what it does.
 struct Command {
-  std::string name;
-  std::string summary;  ///< one line, for the list of commands
-  std::vector<Flag> flags;
-  Operands operands;
-  std::vector<Example> examples;
-  int (*run)(const Arguments& arguments);  ///< returns the exit code; throws Error
-  std::string about{};                     ///< a paragraph for the command's own help; may be empty
+  std::string name;     ///< "train"; a subcommand's has its command's before it: "convert idx"
+  std::string summary;  ///< one imperative line, for lists of commands
+  std::vector<Flag> flags{};
+  Operands operands{};
+  std::vector<Example> examples{};
+  int (*run)(const Arguments& arguments) = nullptr;  ///< returns the exit code; throws Error
+  std::string about{};                               ///< a paragraph for the command's own help; may be empty
+  std::vector<Command> subcommands{};                ///< where there are some, `flags` and `run` are empty
+  std::string otherwise{};  ///< the subcommand that words without a subcommand's name mean; "": none
+
+  std::string last_word() const { return name.substr(name.rfind(' ') + 1); }  ///< "idx" of "convert idx"
+};
+
+struct CommandGroup {
+  std::string title;
+  std::vector<Command> commands;
 };
 
 /// Every command, in the order in which help lists them.
-const std::vector<Command>& all_commands();
-const Command& command_named(const std::string& name);  ///< throws Error(kUsage) with the nearest name
+const std::vector<CommandGroup>& command_groups();
+const std::vector<const Command*>& all_commands();
+/// The commands that run: a command with subcommands is replaced by these.
+const std::vector<const Command*>& runnable_commands();
 
-/// Flags that every command takes: --help, --quiet, --no-color and glog's own.
+const Command& command_named(const std::string& name);  ///< throws Error(kUsage) with the nearest name
+/// Throws Error(kUsage) with the nearest name.
+const Command& subcommand_named(const Command& command, const std::string& name);
+const Command* find_subcommand(const Command& command, const std::string& name);  ///< null if there is none
+
+/// Flags of every command: --help, --quiet, --no-color and glog's own.
 const std::vector<Flag>& common_flags();
 
-/// The command's table and the common one.
+/// The command's table, or its subcommands' tables, and the common one.
 std::vector<Flag> flags_of(const Command& command);
 
-// One function a command, each in the file of its name.
+// One function for each command, in the file of its name.
 Command train_command();
 Command runs_command();
 Command report_command();

@@ -11,9 +11,9 @@
 
 namespace cortado::tools {
 
-int become_companion(const std::string& program, const std::string& hint, const Arguments& arguments) {
+int exec_companion(const std::string& program, const std::string& hint, const Arguments& arguments) {
   const std::string path = companion_path(program);
-  if (path.empty()) throw Error(ExitCode::kUsage, "this build has no " + program + " beside cortado", hint);
+  if (path.empty()) throw Error(ExitCode::kUsage, "this build has no " + program, hint);
   std::vector<std::string> words = {path};
   for (const auto& [flag, values] : arguments.given())
     for (const std::string& value : values) words.push_back("--" + flag + "=" + value);

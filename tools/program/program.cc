@@ -70,7 +70,8 @@ void explain_foreign_exit() {
   _exit(int(ExitCode::kDevice));
 }
 
-/// What is wrong with the wish for a level, if anything; else the program is the right one.
+/// Starts the program for the CPU level that was requested, or returns 0 where this is it. Returns the exit code of an
+/// error.
 int restart(char** argv) {
   try {
     reexec_for_cpu_level(argv);
@@ -81,8 +82,9 @@ int restart(char** argv) {
   }
 }
 
-int told(int (*run)(const std::string&, const std::vector<std::string>&), const std::string& name,
-         const std::vector<std::string>& words) {
+/// Runs it and shows what it throws. Returns the exit code.
+int run_and_report(int (*run)(const std::string&, const std::vector<std::string>&), const std::string& name,
+                   const std::vector<std::string>& words) {
   try {
     return run(name, words);
   } catch (const Error& error) {
@@ -106,13 +108,15 @@ int show_help(const std::string& text) {
 int run_command(const Command& command, const std::vector<std::string>& words) {
   try {
     const Arguments arguments = parse_flags(flags_of(command), command.operands, words);
-    if (arguments.on("help")) return show_help(command_help(command));
+    if (arguments.on("help")) return show_help(command_help(command, HelpLength::kFull));
+    if (arguments.on("h")) return show_help(command_help(command, HelpLength::kShort));
+    if (arguments.on("version")) return show_help(version_line() + "\n");
     apply_common_flags(arguments);
     return command.run(arguments);
   } catch (const Error& error) {
     show_error(error.what());
     if (error.code() == ExitCode::kUsage)
-      show_error(usage_line(command) + "'cortado " + command.name + " --help' says more");
+      show_error(usage_line(command) + "'cortado " + command.name + " --help' lists all flags");
     return int(error.code());
   }
 }
@@ -129,7 +133,7 @@ int program_main(int argc, char** argv, int (*run)(const std::string&, const std
   std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);
   start_logging(log_name(argv[0]).c_str());
-  const int code = finish_output(told(run, argv[0], words));
+  const int code = finish_output(run_and_report(run, argv[0], words));
   ended_here = true;
   return code;
 }

@@ -17,6 +17,7 @@
 #include "tools/infer/class_names.h"
 #include "tools/net/frozen_net.h"
 #include "tools/net/step_timing.h"
+#include "tools/options/run_source.h"
 #include "tools/report/detected_images.h"
 #include "tools/report/judged_samples.h"
 #include "tools/runs/resolved_files.h"
@@ -92,16 +93,6 @@ Json previous_of(const std::string& run) {
   return {{"path", before}, {"files", files}, {"facts", facts}, {"scores", scores}};
 }
 
-/// Those of keep_best, else the newest; "" where there are none.
-std::string weights_of(const SnapshotPlan& snapshots) {
-  const std::string best = snapshots.best_weights();
-  if (file_exists(best)) return best;
-  SnapshotFile newest{-1, "", false};
-  for (const SnapshotFile& file : list_snapshot_files(snapshots.prefix))
-    if (!file.is_state && file.iter > newest.iter) newest = file;
-  return newest.path;
-}
-
 Json layer_times(const SolverConfig& config, const SolverOptions& options, Context& context) {
   SolverNetReader reader(config, options, context);
   const SolverNetFile wanted = reader.train();
@@ -128,7 +119,7 @@ void add_computed(const runs::RunPaths& paths, Context& context, int64_t skip_ba
     return Json();
   });
   if (!config) return;
-  const std::string weights = weights_of(config->snapshots);
+  const std::string weights = trained_weights(config->snapshots);
   SolverOptions options;
   options.skip_bad = skip_bad;
   report["test"] = attempted("the test", notes, [&]() -> Json {

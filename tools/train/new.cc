@@ -1,5 +1,5 @@
-// `cortado new`: the files of a training for a dataset of one's own. It asks nothing: what it chose is printed and
-// written into the files as comments.
+// `cortado new`: writes a net and a solver for a dataset. Its choices are printed and written into the files as
+// comments.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -30,7 +30,7 @@ nlohmann::ordered_json project_json(const Project& project) {
   return json;
 }
 
-/// Seconds that the training will take here, tests apart, by a short one; 0 where even that would take long.
+/// Estimated seconds of the training here, without tests, from a short trial; 0 where even that would take long.
 double expected_seconds(const Arguments& arguments, const Project& project) {
   constexpr int64_t kMuch = 200'000'000'000;
   constexpr double kTrial = 1;
@@ -49,29 +49,23 @@ void show_project(const Arguments& arguments, const Project& project) {
             << project.solver_path() << ", " << project.labels_path() << "\n";
   if (const double seconds = expected_seconds(arguments, project); seconds > 0)
     std::cout << "the training will take about " << duration_text(seconds)
-              << " here, tests apart; --epochs makes it shorter\n";
+              << " here, without tests; --epochs makes it shorter\n";
   std::cout << "next: cortado train " << project.solver_path() << "; with --run=FOLDER a report comes with it\n";
 }
 
-int run_new(const Arguments& arguments) {
-  const std::string kind = arguments.operands()[0];
-  const bool detects = kind == "detector";
-  if (!detects && kind != "classifier")
-    throw usage_error("'" + kind + "' is nothing that new makes: classifier or detector",
-                      did_you_mean(kind, {"classifier", "detector"}));
+int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& options)) {
   ProjectOptions options{.data = arguments.text("data"),
                          .from = arguments.text("from"),
                          .weights = arguments.text("weights"),
                          .output = arguments.text("output"),
-                         .side = int(arguments.integer("size")),
+                         .side = arguments.knows("size") ? int(arguments.integer("size")) : 0,
                          .batch = arguments.integer("batch"),
                          .epochs = arguments.integer("epochs")};
   if (!options.weights.empty() && options.from.empty())
-    throw usage_error("--weights needs --from: the net that they are of",
-                      "--from=resnet18 --weights=resnet18.caffemodel");
+    throw usage_error("--weights requires --from", "name the net of the weights: --from=resnet18");
   if (!options.weights.empty() && !file_exists(options.weights))
-    throw file_error(ExitCode::kIo, options.weights, "there is no such file");
-  const Project project = detects ? make_detector(options) : make_classifier(options);
+    throw file_error(ExitCode::kIo, options.weights, "the file does not exist");
+  const Project project = make(options);
   write_project(project, arguments.on("force"));
   if (arguments.on("json"))
     std::cout << dumped_json(project_json(project), 2) << "\n";
@@ -80,72 +74,65 @@ int run_new(const Arguments& arguments) {
   return 0;
 }
 
+Flag count_flag(const std::string& name, const std::string& help, int64_t most) {
+  return {
+      .name = name, .kind = FlagKind::kInteger, .value = "N", .help = help, .fallback = "0", .least = 0, .most = most};
+}
+
+std::vector<Flag> new_flags(std::vector<Flag> own) {
+  Flag weights = with_note(weights_flag(), "of the net of --from: fine-tunes them with a new last layer");
+  weights.operand = false;
+  return joined({{{.name = "data",
+                   .kind = FlagKind::kText,
+                   .value = "FOLDER",
+                   .help = "folder with train_lmdb and test_lmdb, as `cortado convert folder --split` writes it",
+                   .required = true},
+                  required(output_flag("FOLDER", "net, solver and labels; snapshots will be in FOLDER/snapshots")),
+                  {.name = "from",
+                   .kind = FlagKind::kText,
+                   .value = "NET",
+                   .help = "net to start from: a name in models/, or a train_val.prototxt; by default the images' size "
+                           "decides"},
+                  weights,
+                  batch_flag(),
+                  count_flag("epochs", "passes over the training set; 0 chooses", 100000)},
+                 std::move(own),
+                 {force_flag(), json_flag()},
+                 device_flags()});
+}
+
+constexpr const char* kAboutNew =
+    "Sizes, mean, augmentation, batch, rate and length follow from the dataset and the net's own recipe. They are "
+    "printed and explained in the files as comments. Paths in the files are relative to the current folder; run "
+    "`cortado train` from there, too.";
+
 }  // namespace
 
 Command new_command() {
-  return {.name = "new",
-          .summary = "writes net and solver for a dataset of one's own",
-          .flags = joined(
-              {{{.name = "data",
-                 .kind = FlagKind::kText,
-                 .value = "FOLDER",
-                 .help = "a folder with train_lmdb and test_lmdb, as `cortado convert folder --split` makes it",
-                 .required = true},
-                {.name = "from",
-                 .kind = FlagKind::kText,
-                 .value = "NET",
-                 .help = "a net of models/ by its name, or the train_val.prototxt of a classifier; without it one is "
-                         "chosen by the images' size"},
-                {.name = "weights",
-                 .kind = FlagKind::kText,
-                 .value = "FILE",
-                 .help = "learn on from these weights of --from: a new last layer, lower rates before it"},
-                {.name = "output",
-                 .kind = FlagKind::kText,
-                 .value = "FOLDER",
-                 .help = "where the files go; snapshots will be in FOLDER/snapshots",
-                 .letter = 'o',
-                 .required = true},
-                {.name = "size",
-                 .kind = FlagKind::kInteger,
-                 .value = "N",
-                 .help = "side of the square that the net sees; 0 chooses. A detector's is that of --from",
-                 .fallback = "0",
-                 .least = 0,
-                 .most = 4096,
-                 .kinds = {"classifier"}},
-                {.name = "batch",
-                 .kind = FlagKind::kInteger,
-                 .value = "N",
-                 .help = "images of an update; 0 chooses",
-                 .fallback = "0",
-                 .least = 0,
-                 .most = 65536},
-                {.name = "epochs",
-                 .kind = FlagKind::kInteger,
-                 .value = "N",
-                 .help = "passes over the training set; 0 chooses",
-                 .fallback = "0",
-                 .least = 0,
-                 .most = 100000},
-                force_flag(),
-                json_flag()},
-               device_flags()}),
-          .operands = {"KIND", "classifier, or detector", 1, 1, {"classifier", "detector"}},
-          .examples = {{"cortado new classifier --data=flowers -o my",
-                        "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
-                       {"cortado new classifier --data=flowers --from=resnet18 -o my", "of a net in models/"},
-                       {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
-                        "from weights that have learned other images"},
-                       {"cortado new detector --data=boxes -o my",
-                        "boxes/train_lmdb and boxes/test_lmdb are of `convert annoset`"},
-                       {"cortado train my/solver.prototxt --run=my/run",
-                        "what comes next: snapshots and a report in my/run"}},
-          .run = run_new,
-          .about =
-              "Nothing is asked: sizes, mean, random changes, batch, rate and length follow from the dataset and the "
-              "net's own recipe, are printed, and stand in the files as comments, to be changed there. Paths in the "
-              "files begin in the folder that `new` was called from; `train` is called from there, too."};
+  return {
+      .name = "new",
+      .summary = "Write a net and a solver for your own dataset",
+      .examples = {{"cortado new classifier --data=flowers -o my", "files for training, in my/"},
+                   {"cortado train my/solver.prototxt --run=my/run", "what comes next"}},
+      .about = kAboutNew,
+      .subcommands = {
+          {.name = "new classifier",
+           .summary = "Write a net that classifies images",
+           .flags = new_flags({count_flag("size", "side of the net's input; 0 chooses", 4096)}),
+           .examples = {{"cortado new classifier --data=flowers -o my",
+                         "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
+                        {"cortado new classifier --data=flowers --from=resnet18 -o my", "with a net in models/"},
+                        {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
+                         "fine-tune trained weights"}},
+           .run = [](const Arguments& arguments) { return make_new(arguments, make_classifier); },
+           .about = kAboutNew},
+          {.name = "new detector",
+           .summary = "Write a net that finds objects in images",
+           .flags = new_flags({}),
+           .examples = {{"cortado new detector --data=boxes -o my",
+                         "boxes/train_lmdb and boxes/test_lmdb come from `cortado convert annoset`"}},
+           .run = [](const Arguments& arguments) { return make_new(arguments, make_detector); },
+           .about = kAboutNew}}};
 }
 
 }  // namespace cortado::tools

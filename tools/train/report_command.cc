@@ -1,4 +1,4 @@
-// `cortado report`: writes a run's report.html anew.
+// `cortado report`: updates a run's report.html.
 #include <iostream>
 
 #include "core/log.h"
@@ -31,18 +31,17 @@ int run_report(const Arguments& arguments) {
 
 Command report_command() {
   return {.name = "report",
-          .summary = "writes report.html of a training's --run folder",
-          .flags = joined({{{.name = "light",
-                             .help = "without what has to be computed: the test set's results, the times of layers"},
-                            json_flag()},
-                           device_flags()}),
-          .operands = {"RUN...", "run folders", 1, 1000},
-          .examples = {{"cortado report runs/first", "writes runs/first/report.html: one file, to be opened anywhere"},
-                       {"cortado report runs/first --json", "what it shows, for programs"}},
+          .summary = "Write report.html of training runs",
+          .flags = joined(
+              {{{.name = "light", .help = "leave out the test set's results and the layers' times"}, json_flag()},
+               device_flags()}),
+          .operands = {"RUN...", "runs' folders", 1, 1000},
+          .examples = {{"cortado report runs/first", "update runs/first/report.html, one file that any browser opens"},
+                       {"cortado report runs/first --json", "its content, for scripts"}},
           .run = run_report,
           .about =
-              "A training writes its report at each snapshot, without the sections that have to be computed, and "
-              "whole at its end. Paths of data are taken from the current folder."};
+              "A training writes its report at each snapshot, and with all sections at its end. Paths of data are "
+              "relative to the current folder."};
 }
 
 }  // namespace cortado::tools

@@ -1,4 +1,4 @@
-// `cortado runs`: what the run folders below a folder hold, and what differs between two.
+// `cortado runs`: lists the runs below a folder, and compares two.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -46,7 +46,9 @@ Json json_of(const runs::RunSummary& run) {
           {"solver", run.solver}};
 }
 
-int list(const std::string& folder, bool json) {
+int run_list(const Arguments& arguments) {
+  const std::string folder = arguments.operands().empty() ? "." : arguments.operands()[0];
+  const bool json = arguments.on("json");
   const std::vector<runs::RunSummary> found = runs::list_runs(folder);
   if (json) {
     Json out = Json::array();
@@ -55,10 +57,10 @@ int list(const std::string& folder, bool json) {
     return 0;
   }
   if (found.empty()) {
-    std::cout << "no runs in " << folder << "; cortado train SOLVER --run=FOLDER makes one\n";
+    std::cout << "no runs in " << folder << "; `cortado train SOLVER --run=FOLDER` starts one\n";
     return 0;
   }
-  Table table({"run", "state", "iteration", "best score", "loss", "time", "begun"});
+  Table table({"run", "state", "iteration", "best score", "loss", "time", "started"});
   for (const runs::RunSummary& run : found)
     table.add({run.path, runs::name_of(run.state), std::to_string(run.iter) + "/" + std::to_string(run.max_iter),
                best_text(runs::main_score(run)), number_text("%.4g", run.loss), duration_text(run.seconds),
@@ -83,9 +85,10 @@ Json json_of(const runs::RunComparison& comparison) {
 
 std::string number_or_dash(const std::optional<double>& value) { return value ? number_text("%.6g", *value) : "-"; }
 
-int compare(const std::string& a, const std::string& b, bool json) {
+int run_compare(const Arguments& arguments) {
+  const std::string &a = arguments.operands()[0], &b = arguments.operands()[1];
   const runs::RunComparison comparison = runs::compare_runs(a, b);
-  if (json) {
+  if (arguments.on("json")) {
     std::cout << dumped_json(json_of(comparison), 2) << "\n";
     return 0;
   }
@@ -102,32 +105,30 @@ int compare(const std::string& a, const std::string& b, bool json) {
   return 0;
 }
 
-int run_runs(const Arguments& arguments) {
-  const std::vector<std::string>& words = arguments.operands();
-  const bool json = arguments.on("json");
-  if (words.empty() || words[0] != "compare") {
-    if (words.size() > 1)
-      throw usage_error("'" + words[1] + "' is one word too many", "cortado runs FOLDER, or cortado runs compare A B");
-    return list(words.empty() ? "." : words[0], json);
-  }
-  if (words.size() != 3) throw usage_error("runs compare takes two run folders", "cortado runs compare A B");
-  return compare(words[1], words[2], json);
-}
-
 }  // namespace
 
 Command runs_command() {
   return {.name = "runs",
-          .summary = "lists trainings that were given a --run folder, or compares two",
-          .flags = {json_flag()},
-          .operands = {"FOLDER", "where to look, four folders deep; or compare A B", 0, 3},
+          .summary = "List training runs, or compare two",
           .examples = {{"cortado runs", "those below the current folder: state, iteration, best score, time"},
-                       {"cortado runs experiments --json", "the same for programs"},
                        {"cortado runs compare runs/a runs/b", "what differs in files, machine, data and scores"}},
-          .run = run_runs,
           .about =
-              "A run is running as long as its process holds the folder's lock; killed, where it ended without a "
-              "word. cortado train --resume=FOLDER goes on with a run."};
+              "A run is a folder that `cortado train --run` made. It is running while its process holds the "
+              "folder's lock, and killed where it ended without a report. `cortado train --resume=FOLDER` "
+              "continues it.",
+          .subcommands = {{.name = "runs ls",
+                           .summary = "List the runs below a folder; also `cortado runs FOLDER`",
+                           .flags = {json_flag()},
+                           .operands = {"FOLDER", "where to search, four folders deep", 0, 1},
+                           .examples = {{"cortado runs experiments --json", "for scripts"}},
+                           .run = run_list},
+                          {.name = "runs compare",
+                           .summary = "Show what differs between two runs",
+                           .flags = {json_flag()},
+                           .operands = {"RUN RUN", "two runs' folders", 2, 2},
+                           .examples = {{"cortado runs compare runs/a runs/b", "files, machine, data and scores"}},
+                           .run = run_compare}},
+          .otherwise = "ls"};
 }
 
 }  // namespace cortado::tools

@@ -1,5 +1,4 @@
-// `cortado snapshot`: the snapshots of a prefix or a folder, whether they are whole, what differs between two, and
-// which of them to remove.
+// `cortado snapshot`: lists, verifies, compares and prunes snapshots.
 #include "solvers/snapshot.h"
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"
+#include "tools/train/training_run.h"
 
 namespace cortado::tools {
 
@@ -80,7 +80,7 @@ std::vector<Listed> snapshots_named(const std::string& name) {
   }
   if (all.empty())
     throw Error(ExitCode::kSnapshot, "there are no snapshots of " + name,
-                "a run's folder, a folder of snapshots, or their prefix: " + name + "_iter_100.caffemodel");
+                "name a run's folder, a folder of snapshots, or their prefix (of PREFIX_iter_100.caffemodel)");
   return all;
 }
 
@@ -103,19 +103,19 @@ std::string weights_alone(const Listed& one) { return one.weights.empty() ? one.
 
 void print(const Json& json) { std::cout << dumped_json(json, 2) << "\n"; }
 
-int list_snapshots(const std::string& name, bool json) {
+int run_ls(const Arguments& arguments) {
   Json out = Json::array();
   Table table({"iteration", "state", "size", "written", "run"});
-  for (const Listed& one : snapshots_named(name)) {
+  for (const Listed& one : snapshots_named(arguments.operands()[0])) {
     out.push_back(snapshot_json(one));
-    table.add({std::to_string(one.iter), one.state.empty() ? weights_alone(one) + " (weights alone)" : one.state,
+    table.add({std::to_string(one.iter), one.state.empty() ? weights_alone(one) + " (weights only)" : one.state,
                bytes_text(one.bytes), one.state.empty() ? "" : date_text(one.stamp.written), one.stamp.run});
   }
-  json ? print(out) : void(std::cout << table.str({0, 2}));
+  arguments.on("json") ? print(out) : void(std::cout << table.str({0, 2}));
   return 0;
 }
 
-/// What reading throws; "" where it throws nothing.
+/// The message of the Error that `read` throws; "" where it throws none.
 std::string problem_of(const std::function<void()>& read) {
   try {
     read();
@@ -134,17 +134,17 @@ std::string what_is_wrong_with(const Listed& one) {
   });
 }
 
-/// Tells of each file, and counts those that are damaged.
+/// Reports each file, and counts those that are damaged.
 class Verdicts {
  public:
   explicit Verdicts(bool json) : json_(json) {}
 
   void add(const std::string& path, Json entry, const std::string& problem, const std::string& otherwise) {
     damaged_ += !problem.empty();
-    const std::string& told = problem.empty() ? otherwise : problem;
-    entry["problem"] = told;
+    const std::string& text = problem.empty() ? otherwise : problem;
+    entry["problem"] = text;
     out_.push_back(std::move(entry));
-    if (!json_) std::cout << path << ": " << (told.empty() ? "whole" : told) << "\n";
+    if (!json_) std::cout << path << ": " << (text.empty() ? "whole" : text) << "\n";
   }
   int end() const {
     if (json_) print(out_);
@@ -157,11 +157,12 @@ class Verdicts {
   int damaged_ = 0;
 };
 
-int verify(const std::string& name, bool json) {
-  Verdicts verdicts(json);
+int run_verify(const Arguments& arguments) {
+  const std::string& name = arguments.operands()[0];
+  Verdicts verdicts(arguments.on("json"));
   for (const Listed& one : snapshots_named(name))
     verdicts.add(one.state.empty() ? weights_alone(one) : one.state, snapshot_json(one), what_is_wrong_with(one),
-                 one.state.empty() ? "there is no state: its weights can be used, not resumed from" : "");
+                 one.state.empty() ? "no state: its weights can be used, but not resumed from" : "");
   for (const std::string& prefix : prefixes_of(name))
     for (const char* end : {"_best.caffemodel", "_best.caffemodel.h5"})
       if (const std::string best = prefix + end; file_exists(best))
@@ -170,9 +171,9 @@ int verify(const std::string& name, bool json) {
   return verdicts.end();
 }
 
-int diff(const std::string& a, const std::string& b, bool json) {
-  const WeightsDifference difference = weights_difference(a, b);
-  if (json) {
+int run_diff(const Arguments& arguments) {
+  const WeightsDifference difference = weights_difference(arguments.operands()[0], arguments.operands()[1]);
+  if (arguments.on("json")) {
     Json changed = Json::array();
     for (const BlobChange& blob : difference.changed)
       changed.push_back({{"blob", blob.name}, {"norm", blob.norm}, {"change", blob.change}, {"largest", blob.largest}});
@@ -186,76 +187,83 @@ int diff(const std::string& a, const std::string& b, bool json) {
   if (!difference.changed.empty()) std::cout << table.str({1, 2, 3, 4});
   std::cout << difference.equal << " blobs are equal, " << difference.changed.size() << " differ\n";
   for (const std::string& name : difference.elsewhere)
-    std::cout << name << ": in one of them alone, or of another size\n";
+    std::cout << name << ": in one of them only, or of another size\n";
   return 0;
 }
 
-int prune(const std::string& name, int64_t last, bool json) {
+void show_pruned(const std::string& prefix, const PrunedSnapshots& pruned, bool dry_run) {
+  std::cout << prefix << ": " << (dry_run ? "would remove " : "removed ") << pruned.iterations.size()
+            << (pruned.iterations.size() == 1 ? " snapshot\n" : " snapshots\n");
+  for (const std::string& file : pruned.files) std::cout << "  " << file << "\n";
+}
+
+int run_prune(const Arguments& arguments) {
+  const std::string& name = arguments.operands()[0];
+  const bool dry_run = arguments.on("dry-run"), json = arguments.on("json");
   Json out = Json::array();
   snapshots_named(name);  // or there is nothing to lock
   for (const std::string& prefix : prefixes_of(name)) {
     const SnapshotLock lock(prefix);
-    const std::vector<Listed> snapshots = snapshots_of(prefix);
     std::set<std::string> runs;
-    for (const Listed& one : snapshots)
+    for (const Listed& one : snapshots_of(prefix))
       if (!one.state.empty()) runs.insert(one.stamp.run);
     for (const std::string& run : runs) {
-      const int removed = prune_snapshots({prefix, run, last, best_iterations(prefix, run)});
-      if (removed < 0)
-        throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is not whole: nothing is removed",
-                    "cortado snapshot verify " + name);
-      out.push_back({{"prefix", prefix}, {"run", run}, {"removed", removed}});
-      if (!json) std::cout << prefix << ": removed " << removed << "\n";
+      const PrunedSnapshots pruned =
+          prune_snapshots({prefix, run, arguments.integer("keep-last"), best_iterations(prefix, run), dry_run});
+      if (!pruned.newest_is_whole)
+        throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is damaged: nothing was removed",
+                    "`cortado snapshot verify " + name + "` shows which are whole");
+      out.push_back({{"prefix", prefix},
+                     {"run", run},
+                     {"removed", dry_run ? 0 : pruned.iterations.size()},
+                     {"dry_run", dry_run},
+                     {"iterations", pruned.iterations},
+                     {"files", pruned.files}});
+      if (!json) show_pruned(prefix, pruned, dry_run);
     }
   }
   if (json) print(out);
   return 0;
 }
 
-const std::vector<std::string> kSnapshotActions = {"ls", "verify", "diff", "prune"};
-
-int run_snapshot(const Arguments& arguments) {
-  set_log_level(Severity::kWarning);
-  const std::vector<std::string>& words = arguments.operands();
-  const std::string& action = words[0];
-  const bool json = arguments.on("json");
-  if (std::find(kSnapshotActions.begin(), kSnapshotActions.end(), action) == kSnapshotActions.end())
-    throw usage_error("'" + action + "' is no action of snapshot: ls, verify, diff or prune",
-                      did_you_mean(action, kSnapshotActions));
-  const size_t wanted = action == "diff" ? 3 : 2;
-  if (words.size() != wanted)
-    throw usage_error("snapshot " + action + " takes " +
-                      (wanted == 3 ? "two files" : "a run's folder, a folder or a prefix"));
-  if (action == "ls") return list_snapshots(words[1], json);
-  if (action == "verify") return verify(words[1], json);
-  if (action == "diff") return diff(words[1], words[2], json);
-  return prune(words[1], arguments.integer("keep-last"), json);
-}
-
 }  // namespace
 
 Command snapshot_command() {
+  const Operands where = {"WHERE", "a run's folder, a folder of snapshots, or their prefix", 1, 1};
   return {
       .name = "snapshot",
-      .summary = "lists, verifies, compares and removes snapshots",
-      .flags = {{.name = "keep-last",
-                 .kind = FlagKind::kInteger,
-                 .value = "N",
-                 .help = "so many of the newest stay, and PREFIX_best",
-                 .fallback = "1",
-                 .least = 1,
-                 .kinds = {"prune"}},
-                json_flag()},
-      .operands = {"ACTION WHERE...",
-                   "ls, verify or prune, and a run's folder, a folder of snapshots or their prefix; or diff and two "
-                   "files",
-                   1, 3, kSnapshotActions},
-      .examples = {{"cortado snapshot ls runs/first", "its snapshots, when they were written, by which run"},
-                   {"cortado snapshot verify snapshots/lenet", "whether each can be resumed from: else exit code 8"},
-                   {"cortado snapshot diff a.caffemodel b.caffemodel", "how far each blob has moved"},
-                   {"cortado snapshot prune snapshots --keep-last=2", "removes all but the newest two, and the best"}},
-      .run = run_snapshot,
-      .about = "prune removes nothing unless the newest snapshot of the run is whole."};
+      .summary = "List, verify, compare and prune snapshots",
+      .examples = {{"cortado snapshot verify runs/first", "whether each can be resumed from"}},
+      .subcommands = {
+          {.name = "snapshot ls",
+           .summary = "List snapshots: size, date and run",
+           .flags = {json_flag()},
+           .operands = where,
+           .examples = {{"cortado snapshot ls runs/first", "a run's snapshots"}},
+           .run = run_ls},
+          {.name = "snapshot verify",
+           .summary = "Check that snapshots can be resumed from",
+           .flags = {json_flag()},
+           .operands = where,
+           .examples = {{"cortado snapshot verify snapshots/lenet", "exit code 8 if one is damaged"}},
+           .run = run_verify},
+          {.name = "snapshot diff",
+           .summary = "Show how far each blob differs between two files of weights",
+           .flags = {json_flag()},
+           .operands = {"WEIGHTS WEIGHTS", "two files", 2, 2},
+           .examples = {{"cortado snapshot diff a.caffemodel b.caffemodel", "a table of blobs that differ"}},
+           .run = run_diff},
+          {.name = "snapshot prune",
+           .summary = "Remove old snapshots, and list what was removed",
+           .flags = {{.name = "dry-run", .help = "list what would be removed, and remove nothing"},
+                     keep_last_flag("1", 1),
+                     json_flag()},
+           .operands = where,
+           .examples = {{"cortado snapshot prune runs/first --dry-run", "what would be removed"},
+                        {"cortado snapshot prune snapshots --keep-last=2", "keep the newest two, and the best"}},
+           .run = run_prune,
+           .about = "Keeps the newest snapshots and the best one. Removes nothing unless the newest snapshot of the "
+                    "run is whole."}}};
 }
 
 }  // namespace cortado::tools

@@ -10,8 +10,10 @@
 #include "tools/infer/class_names.h"
 #include "tools/net/frozen_net.h"
 #include "tools/options/flags.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
+#include "tools/options/run_source.h"
 #include "tools/output/progress.h"
 #include "tools/program/command.h"
 #include "tools/train/test_report.h"
@@ -24,7 +26,7 @@ namespace {
 struct Tested {
   std::unique_ptr<Net> net;
   std::unique_ptr<OutputReader> outputs;
-  std::unique_ptr<ClassWatch> classes;  ///< null: not wanted
+  std::unique_ptr<ClassWatch> classes;  ///< null: not needed
 };
 
 Tested watched(std::unique_ptr<Net> net, bool classes) {
@@ -34,7 +36,7 @@ Tested watched(std::unique_ptr<Net> net, bool classes) {
   return tested;
 }
 
-/// Of outputs whose rows only the values tell there may be fewer elements than were planned.
+/// Outputs whose number of rows depends on the data may have fewer elements than planned.
 void log_batch(const Tested& tested, int64_t batch) {
   size_t first = 0;
   for (const NetOutput& output : tested.net->outputs()) {
@@ -59,14 +61,14 @@ void log_scores(ScoreSums& sums, bool epoch) {
       log_info() << "Of all samples together: " << score_name(exact, i) << " = " << score_text(exact[i].value);
 }
 
-/// The net that takes the records that fill no batch, with the weights of `net`.
+/// The net for the last records, which fill no batch of `net`, with its weights.
 std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
                                int64_t records) {
   auto tail = make_frozen_tail(file, std::move(options), net, records);
   for (size_t k = 0; k < net.outputs().size(); ++k)
     if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
       throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not a score of the batch",
-                        "a Silence layer takes it from the outputs");
+                        "consume it with a Silence layer");
   return tail;
 }
 
@@ -74,11 +76,11 @@ int64_t count_records(const Net& net) {
   try {
     return records_of(net.plan().graph, "--epoch");
   } catch (const FieldError& error) {
-    throw usage_error("--epoch: " + error.message(), "--iterations counts batches");
+    throw usage_error("--epoch: " + error.message(), "use --iterations, which counts batches");
   }
 }
 
-/// How the result is shown besides Caffe's lines on stderr.
+/// How the result is shown, in addition to Caffe's lines on stderr.
 struct Forms {
   bool json, tables;
 };
@@ -90,7 +92,7 @@ Forms forms_of(const Arguments& arguments) {
 
 void find_names(const Arguments& arguments, const Net& net, TestReport& report) {
   if (arguments.has("labels") && report.classifications.empty())
-    throw usage_error("--labels: no layer of the net compares scores with labels", "an Accuracy layer does");
+    throw usage_error("--labels: the net has no layer that compares scores with labels", "add an Accuracy layer");
   for (const Classification& of : report.classifications)
     report.names.push_back(class_names(arguments.text("labels"), net.plan().graph, of.confusion.classes()));
 }
@@ -110,7 +112,8 @@ void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& 
   progress.finish();
 }
 
-int run_test(const Arguments& arguments) {
+int run_test(const Arguments& given) {
+  const Arguments arguments = with_run(given);
   if (is_terminal(2) && !arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Forms forms = forms_of(arguments);
   CommandContext context(arguments);
@@ -125,10 +128,9 @@ int run_test(const Arguments& arguments) {
       watched(make_frozen_net(file, options, arguments.texts("weights"), context), forms.json || forms.tables));
   Net& net = *nets[0].net;
   for (const std::string& input : net.input_names())
-    log_warning() << "Nothing gives input '" << input << "' its data: it holds zeros (cortado infer takes arrays)";
+    log_warning() << "Input '" << input << "' has no data and holds zeros; `cortado infer` reads arrays";
   const bool epoch = arguments.on("epoch");
-  if (epoch && arguments.has("iterations"))
-    throw usage_error("--epoch and --iterations both say how long the test is", "keep one");
+  if (epoch && arguments.has("iterations")) throw usage_error("--epoch and --iterations exclude each other");
   const int64_t records = epoch ? count_records(net) : 0;
   const int64_t whole = epoch ? records / net.batch_size() : arguments.integer("iterations");
   if (epoch && records % net.batch_size() > 0)
@@ -151,43 +153,27 @@ int run_test(const Arguments& arguments) {
 Command test_command() {
   return {
       .name = "test",
-      .summary = "scores a trained net on its test data",
-      .flags = joined(
-          {{model_flag(),
-            weights_flag("trained weights; later files overwrite earlier ones"),
-            {.name = "iterations",
-             .kind = FlagKind::kInteger,
-             .value = "N",
-             .help = "batches to average over",
-             .fallback = "50",
-             .least = 1},
-            {.name = "epoch",
-             .help = "the whole set instead, each record once: its last batch is as small as it must be"},
-            {.name = "labels",
-             .kind = FlagKind::kText,
-             .value = "FILE",
-             .help = "names of the classes, one a line, for the tables, which are then shown in a pipe too"},
-            set_flag(),
-            json_flag(),
-            data_threads_flag(),
-            decode_flag(),
-            skip_bad_flag(),
-            {.name = "verbose", .help = "log lines on a terminal too, besides the progress line", .letter = 'v'}},
-           state_flags(),
-           device_flags()}),
-      .operands = {},
-      .examples = {{"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --iterations=100",
-                    "accuracy and loss of 100 batches' samples"},
-                   {"cortado test --model=train_val.prototxt --weights=lenet_iter_5000.caffemodel --epoch",
-                    "accuracy and loss of the set, exactly"},
-                   {"cortado test train_val.prototxt --weights=net.caffemodel --epoch --labels=labels.txt",
-                    "and tables of the classes, with their names"}},
+      .summary = "Score a trained net on its test data",
+      .flags = joined({trained_net_flags(false),
+                       {iterations_flag("50", 1, "batches of the test"),
+                        {.name = "epoch", .help = "test the whole dataset, each record once, in place of --iterations"},
+                        with_note(labels_flag(), "shows the tables in a pipe, too"),
+                        json_flag(),
+                        set_flag(),
+                        verbose_flag()},
+                       advanced({skip_bad_flag(), data_threads_flag(), decode_flag()}),
+                       state_flags(),
+                       device_flags()}),
+      .examples = {{"cortado test runs/first --epoch", "a run's best weights on the whole test set"},
+                   {"cortado test train_val.prototxt lenet_iter_5000.caffemodel --iterations=100",
+                    "accuracy and loss of 100 batches"},
+                   {"cortado test train_val.prototxt net.caffemodel --epoch --labels=labels.txt",
+                    "with tables of the classes and their names"}},
       .run = run_test,
       .about =
-          "A score is that of all samples: right ones by counted ones, not a mean over batches. On a terminal the end "
-          "is a table of scores, one of classes, and which were taken for which. In a pipe, Caffe's lines on stderr: "
-          "the scores of each batch and their means, and the scores of all samples where these differ from the means "
-          "(--epoch: those alone). Names of classes are looked for beside the dataset as well."};
+          "A score is computed over all samples, not averaged over batches. A terminal shows a table of scores, one "
+          "of classes, and the most frequent confusions. A pipe gets Caffe's lines on stderr: the scores of each "
+          "batch and their means, and the scores over all samples where these differ (with --epoch only those)."};
 }
 
 }  // namespace cortado::tools

@@ -1,5 +1,4 @@
-// `cortado train`: from files to updates. The solver's message names nets; a net's message becomes a graph, the graph a
-// plan, the plan a net; the loop trains it.
+// `cortado train`: reads the solver and its nets, builds graph, plan and net, and runs the training loop.
 #include <unistd.h>
 
 #include <csignal>
@@ -44,7 +43,7 @@ SolverOptions solver_options(const Arguments& arguments) {
   return options;
 }
 
-void say_shares(const RankRole& role, const Solver& solver, const Context& context) {
+void log_shares(const RankRole& role, const Solver& solver, const Context& context) {
   const int64_t shards = solver.config().iteration.shards;
   if (shards <= 1) return;
   const std::string by = role.engine ? " by " + std::to_string(role.engine->ranks()) + " ranks (" +
@@ -60,17 +59,16 @@ std::string net_of(const caffe::SolverParameter& solver) {
   return solver.has_net() ? solver.net() : solver.train_net();
 }
 
-/// `named` "": a run is resumed, whose solver names nets as they are found.
-void suggest_next(const Solver& solver, const std::string& named) {
+/// `solver_path` is "" where a run is resumed: its solver has the nets' own paths.
+void suggest_next(const Solver& solver, const std::string& solver_path) {
   std::string net = net_of(solver.config().file.solver);
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
-  if (const std::string beside = join_path(folder_of(named), net); !file_exists(net) && file_exists(beside))
+  if (const std::string beside = join_path(folder_of(solver_path), net); !file_exists(net) && file_exists(beside))
     net = beside;
-  show_error("next: cortado test --model=" + net +
-             " --weights=" + solver.config().snapshots.paths(solver.iter()).weights);
+  show_error("next: cortado test " + net + " " + solver.config().snapshots.paths(solver.iter()).weights);
 }
 
-void say_how_to_resume(const Arguments& arguments, const Solver& solver, const TrainingRun* run) {
+void show_how_to_resume(const Arguments& arguments, const Solver& solver, const TrainingRun* run) {
   const std::string state = solver.config().snapshots.paths(solver.iter()).state;
   const std::string text = "to resume: " + (run ? "cortado train --resume=" + quoted_for_shell(run->folder())
                                                 : resume_command(arguments, state));
@@ -106,13 +104,13 @@ Solver build_solver(const Arguments& arguments, SolverConfig config, const Solve
   return Solver(std::move(config), std::move(start), std::move(nets));
 }
 
-/// Of a stopped training. Another rank may have been the one that was asked to stop.
+/// The exit code of a stopped training. Another rank may have received the signal.
 int stopped_exit_code() {
   const int code = stop_exit_code();
   return code == 0 ? 128 + SIGTERM : code;
 }
 
-/// As a rank that has nothing to say.
+/// As a rank that logs nothing.
 int run_quietly(Solver& solver, Requests& requests) {
   stop_with_snapshot();
   return solver.run(requests) == Outcome::kStopped ? stopped_exit_code() : 0;
@@ -127,18 +125,18 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, Tra
   if (run) run->watch(solver);
   stop_with_snapshot();
   if (solver.run(requests) == Outcome::kStopped) {
-    say_how_to_resume(arguments, solver, run);
+    show_how_to_resume(arguments, solver, run);
     return stopped_exit_code();
   }
   suggest_next(solver, arguments.text("solver"));
   return 0;
 }
 
-/// What the first rank does besides what all do.
+/// What only the first rank does.
 int train_first(const RankRole& role, const Arguments& arguments, Solver& solver, Requests& requests,
                 TrainingRun* run) {
   save_choices(arguments, solver.net().context());
-  say_shares(role, solver, solver.net().context());
+  log_shares(role, solver, solver.net().context());
   for (const Diagnostic& warning : sorted_warnings(solver.net().plan().graph))
     log_warning() << warning.place.str() << ": " << warning.message << "; " << warning.hint;
   return run_loop(arguments, solver, requests, run);
@@ -161,7 +159,7 @@ int train_as(const RankRole& role, const Arguments& arguments, SolverConfig conf
   options.device_engine = arguments.text("gpu-engine");
   options.divide_batch = arguments.on("divide-batch");
   if (resumed) resumed->choose_start(config.snapshots.prefix, options);
-  if (role.engine) stop_with_snapshot();  // others may be training already, and cannot without this one
+  if (role.engine) stop_with_snapshot();  // other ranks may be training already, and cannot continue without this one
   Requests& requests = catch_signals(signal_effect_of(arguments.text("sigint-effect")),
                                      signal_effect_of(arguments.text("sighup-effect")));
   std::optional<TrainingRun> run;
@@ -180,7 +178,7 @@ int run_train(const Arguments& given) {
   Arguments arguments = given;
   if (arguments.has("snapshot") && arguments.has("weights"))
     throw usage_error("--snapshot and --weights exclude each other",
-                      "a snapshot brings its weights; --weights starts a new training from them");
+                      "use --snapshot to resume, or --weights to start a new training");
   check_output_name(arguments.text("metrics"), "metrics", {".jsonl", ".json", ".ndjson", ".log", ".txt"});
   std::optional<ResumedRun> resumed;
   if (arguments.has("resume")) {
@@ -201,48 +199,44 @@ int run_train(const Arguments& given) {
 
 std::vector<Flag> train_flags() {
   const std::vector<std::string> effects = {"stop", "snapshot", "none"};
-  return {
-      {.name = "solver",
-       .kind = FlagKind::kText,
-       .value = "FILE",
-       .help = "the solver's prototxt",
-       .required = true,
-       .unless = "resume",
-       .operand = true},
-      weights_flag("weights to start from, copied by layer name"),
-      {.name = "snapshot",
-       .kind = FlagKind::kText,
-       .value = "FILE",
-       .help =
-           "a .solverstate to resume from, bit for bit; 'auto': the newest one that is whole of the run that wrote to "
-           "the solver's prefix last, if there is any"},
-      set_flag(),
-      data_threads_flag(),
-      decode_flag(),
-      skip_bad_flag(),
-      recompute_flag(),
-      freeze_flag(),
-      {.name = "seed",
-       .kind = FlagKind::kInteger,
-       .value = "N",
-       .help = "in place of the solver's random_seed; where neither is given, one is picked and logged",
-       .least = 0},
-      {.name = "metrics", .kind = FlagKind::kText, .value = "FILE", .help = "append one JSON object per event"},
-      {.name = "sigint-effect",
-       .kind = FlagKind::kText,
-       .value = "WHAT",
-       .help = "of Ctrl-C: stop (with a snapshot), snapshot, or none",
-       .fallback = "stop",
-       .choices = effects},
-      {.name = "sighup-effect",
-       .kind = FlagKind::kText,
-       .value = "WHAT",
-       .help = "of a hangup: stop, snapshot, or none",
-       .fallback = "snapshot",
-       .choices = effects},
-      {.name = "verbose",
-       .help = "log lines on a terminal too, besides the progress line, and one for each restart of a dataset",
-       .letter = 'v'}};
+  Flag solver = solver_flag();
+  solver.unless = "resume";
+  Flag seed = with_note(seed_flag(), "in place of the solver's random_seed; by default random, and logged");
+  Flag weights = with_note(weights_flag(), "to start from");
+  weights.operand = false;
+  return joined(
+      {{solver,
+        weights,
+        {.name = "snapshot",
+         .kind = FlagKind::kText,
+         .value = "FILE",
+         .help =
+             "resume exactly from this .solverstate; 'auto' takes the newest complete one of the run that last wrote "
+             "to the solver's prefix, if any"},
+        set_flag(),
+        freeze_flag(),
+        seed},
+       advanced({skip_bad_flag(),
+                 data_threads_flag(),
+                 decode_flag(),
+                 recompute_flag(),
+                 {.name = "metrics",
+                  .kind = FlagKind::kText,
+                  .value = "FILE",
+                  .help = "append one JSON object per event to this file"},
+                 {.name = "sigint-effect",
+                  .kind = FlagKind::kText,
+                  .value = "EFFECT",
+                  .help = "what SIGINT (Ctrl-C) does; stop also writes a snapshot",
+                  .fallback = "stop",
+                  .choices = effects},
+                 {.name = "sighup-effect",
+                  .kind = FlagKind::kText,
+                  .value = "EFFECT",
+                  .help = "what SIGHUP does; stop also writes a snapshot",
+                  .fallback = "snapshot",
+                  .choices = effects}}),
+       {verbose_flag()}});
 }
 
 }  // namespace
@@ -250,32 +244,27 @@ std::vector<Flag> train_flags() {
 Command train_command() {
   return {
       .name = "train",
-      .summary = "trains a net as its solver says",
+      .summary = "Train a net with a solver",
       .flags = joined({train_flags(), run_flags(), rank_flags(), state_flags(), device_flags()}),
-      .operands = {},
-      .examples = {{"cortado train --solver=models/lenet/solver.prototxt",
-                    "trains; snapshots go where snapshot_prefix says"},
-                   {"cortado train solver.prototxt --run=runs/first",
-                    "everything that the training reads and leaves in one folder"},
-                   {"cortado train --resume=runs/first --set solver.base_lr=0.001", "goes on with it, by another rate"},
-                   {"cortado train --solver=solver.prototxt --snapshot=auto",
-                    "resumes from the newest snapshot, or starts fresh"},
-                   {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel",
-                    "finetunes: layers of the same name start from the file"},
-                   {"cortado train --solver=solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
-                    "the same, and convolutions keep what they have"},
-                   {"cortado train --solver=solver.prototxt --set solver.base_lr=0.1 --set "
+      .examples = {{"cortado train models/lenet/solver.prototxt", "train; snapshots go to snapshot_prefix"},
+                   {"cortado train solver.prototxt --run=runs/first", "keep everything of the training in one folder"},
+                   {"cortado train --resume=runs/first --set solver.base_lr=0.001", "continue it, at another rate"},
+                   {"cortado train solver.prototxt --snapshot=auto", "resume from the newest snapshot, or start"},
+                   {"cortado train solver.prototxt --weights=bvlc_alexnet.caffemodel",
+                    "fine-tune: layers of the same name start from the file"},
+                   {"cortado train solver.prototxt --weights=bvlc_alexnet.caffemodel --freeze='conv*'",
+                    "the same, with convolutions frozen"},
+                   {"cortado train solver.prototxt --set solver.base_lr=0.1 --set "
                     "net.layer[drop6].dropout_param.dropout_ratio=0",
-                    "with other values than the files'"},
-                   {"cortado train --solver=solver.prototxt --gpu=all", "by a process for each GPU"},
-                   {"cortado train --solver=solver.prototxt --ranks=4 --threads=2",
-                    "by four processes; an iteration is four batches"}},
+                    "with other values than the files have"},
+                   {"cortado train solver.prototxt --gpu=all", "one process for each GPU"},
+                   {"cortado train solver.prototxt --ranks=4 --threads=2",
+                    "four processes; an iteration is four batches"}},
       .run = run_train,
       .about =
-          "A stopped training writes a snapshot and exits with 130 (SIGINT), 143 (SIGTERM) or 138 (SIGUSR1); one "
-          "that diverged "
-          "exits with 7. One that early_stop ends exits with 0, after a snapshot. Log lines are Caffe's. Datasets "
-          "are read in order, and every random draw follows from the seed."};
+          "A training that is stopped writes a snapshot and exits with 130 (SIGINT), 143 (SIGTERM) or 138 "
+          "(SIGUSR1); one that diverges exits with 7. early_stop writes a snapshot and exits with 0. Log lines are "
+          "Caffe's. Datasets are read in order, and all random numbers follow from the seed."};
 }
 
 }  // namespace cortado::tools

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Flags that a resume does not have again: they say where to begin, or are in the solver and the nets by then.
+/// Flags that a resume does not repeat: they say where to start, or are in the run's solver and nets by then.
 bool is_for_once(const std::string& flag) {
   for (const char* name : {"solver", "run", "resume", "snapshot", "weights", "set", "keep-best", "keep-last",
                            "snapshot-every", "quiet", "verbose"})
@@ -64,52 +64,58 @@ runs::RunPaths new_paths(const std::string& folder) {
   return paths;
 }
 
-/// About fifty looks in a training, unless --histograms says otherwise.
-int64_t looks_every(const Arguments& arguments, int64_t max_iter) {
+/// About fifty times in a training, unless --histograms is given.
+int64_t histogram_interval(const Arguments& arguments, int64_t max_iter) {
   if (arguments.has("histograms")) return arguments.integer("histograms");
   return std::max<int64_t>(1, max_iter / 50);
 }
 
 }  // namespace
 
+Flag keep_last_flag(const std::string& fallback, int64_t least) {
+  return {.name = "keep-last",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "keep this many of the newest snapshots, besides the best",
+          .fallback = fallback,
+          .least = least};
+}
+
 std::vector<Flag> run_flags() {
-  return {{.name = "run",
-           .kind = FlagKind::kText,
-           .value = "FOLDER",
-           .help = "everything in a new folder: the files as trained, record, log, metrics, TensorBoard's events, "
-                   "snapshots, report"},
-          {.name = "resume",
-           .kind = FlagKind::kText,
-           .value = "FOLDER",
-           .help = "goes on with the run in this folder, with its flags; --set changes it for good"},
-          {.name = "histograms",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "of --run: weights and gradients are looked at every N iterations, 0: never; a fiftieth of the "
-                   "training unless given",
-           .least = 0},
-          {.name = "keep-best",
-           .kind = FlagKind::kText,
-           .value = "SCORE",
-           .help = "in place of the solver's keep_best: the snapshot where this test score is best stays"},
-          {.name = "keep-last",
-           .kind = FlagKind::kInteger,
-           .value = "N",
-           .help = "in place of the solver's keep_last: so many of the newest snapshots stay",
-           .least = 0},
-          {.name = "snapshot-every",
-           .kind = FlagKind::kText,
-           .value = "TIME",
-           .help = "in place of the solver's snapshot_every: \"10m\""}};
+  return joined(
+      {{{.name = "run",
+         .kind = FlagKind::kText,
+         .value = "FOLDER",
+         .help = "a training run's folder",
+         .note = "a new one, for files, record, log, metrics, TensorBoard events, snapshots and report"},
+        {.name = "resume",
+         .kind = FlagKind::kText,
+         .value = "FOLDER",
+         .help = "continue the run in this folder, with its flags; --set changes them permanently"}},
+       advanced({{.name = "keep-best",
+                  .kind = FlagKind::kText,
+                  .value = "SCORE",
+                  .help = "keep the snapshot with the best value of this test score; overrides keep_best"},
+                 with_note(keep_last_flag("", 0), "overrides keep_last"),
+                 {.name = "snapshot-every",
+                  .kind = FlagKind::kText,
+                  .value = "TIME",
+                  .help = "time between snapshots, as \"10m\"; overrides snapshot_every"},
+                 {.name = "histograms",
+                  .kind = FlagKind::kInteger,
+                  .value = "N",
+                  .help = "with --run, record histograms of weights and gradients every N iterations; 0: never; by "
+                          "default 50 times",
+                  .least = 0}})});
 }
 
 ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text("resume")).string()) {
   for (const char* flag : {"solver", "run", "snapshot", "weights"})
     if (arguments.has(flag))
-      throw usage_error(std::string("--resume goes on with a run, and --") + flag + " says otherwise",
-                        "leave one of them out");
+      throw usage_error(std::string("--resume and --") + flag + " exclude each other",
+                        "a run continues from its own solver and newest snapshot");
   if (!runs::is_run(paths.folder))
-    throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER begins one");
+    throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER starts one");
   record = runs::read_record(paths.record);
   add_flags(arguments);
   paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
@@ -120,7 +126,7 @@ void ResumedRun::add_flags(Arguments& arguments) const {
     arguments.add(record.flags);
   } catch (const Error& error) {
     throw usage_error(paths.record + ": flags: " + error.mistakes()[0].message,
-                      "take it out of \"flags\" there, or mend it");
+                      "correct or remove it in \"flags\" of that file");
   }
 }
 
@@ -130,8 +136,8 @@ void ResumedRun::enter_folder() const {
   std::error_code failure;
   fs::current_path(record.folder, failure);
   if (failure)
-    throw Error(ExitCode::kIo, "the run was begun in " + record.folder + ": " + failure.message(),
-                "paths of data begin there; \"folder\" in " + paths.record + " says so, and may be changed");
+    throw Error(ExitCode::kIo, "cannot enter " + record.folder + ", where the run was started: " + failure.message(),
+                "paths of data are relative to it; if it has moved, change \"folder\" in " + paths.record);
 }
 
 void ResumedRun::choose_start(const std::string& prefix, SolverOptions& options) const {
@@ -179,7 +185,7 @@ void TrainingRun::watch(Solver& solver) {
   solver.add_observer(&*metrics_);
   events_.emplace(paths_.tensorboard, paths_.folder, solver.config().file.solver, net);
   solver.add_observer(&*events_);
-  if (const int64_t every = looks_every(arguments_, solver.progress().max_iter); every > 0) {
+  if (const int64_t every = histogram_interval(arguments_, solver.progress().max_iter); every > 0) {
     layers_.emplace(net, every);
     layers_->add_reader(runs::layer_lines(paths_.layers));
     events_->follow(*layers_);
@@ -191,11 +197,11 @@ void TrainingRun::watch(Solver& solver) {
 void TrainingRun::report() {
   try {
     CommandContext context(arguments_);
-    context.handle<data::RestartNotices>().given = true;  // or not worth a line: the training is over
+    context.handle<data::RestartNotices>().given = true;  // no notices after the training
     write_report(paths_.folder, &context, skip_bad_of(arguments_));
     log_info() << "Report: " << paths_.report;
   } catch (const Error& error) {
-    log_warning() << "no report is written: " << error.mistakes()[0].message;
+    log_warning() << "the report was not written: " << error.mistakes()[0].message;
   }
 }
 

@@ -21,6 +21,7 @@
 namespace cortado::tools {
 
 std::vector<Flag> run_flags();
+Flag keep_last_flag(const std::string& fallback, int64_t least);
 
 /// A run that --resume names.
 struct ResumedRun {

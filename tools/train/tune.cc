@@ -243,59 +243,43 @@ int run_tune(const Arguments& arguments) {
 }  // namespace
 
 Command tune_command() {
-  return {
-      .name = "tune",
-      .summary = "measures which rate, batch and threads suit a training",
-      .flags = joined({{{.name = "solver",
-                         .kind = FlagKind::kText,
-                         .value = "FILE",
-                         .help = "the solver's prototxt",
-                         .required = true,
-                         .operand = true},
-                        {.name = "output",
-                         .kind = FlagKind::kText,
-                         .value = "FILE",
-                         .help = "the solver to write; tuned.prototxt beside the other by default",
-                         .letter = 'o'},
-                        weights_flag("weights to start from, copied by layer name"),
-                        {.name = "lowest",
-                         .kind = FlagKind::kNumber,
-                         .value = "RATE",
-                         .help = "where the rate begins to rise",
-                         .fallback = "1e-6"},
-                        {.name = "highest",
-                         .kind = FlagKind::kNumber,
-                         .value = "RATE",
-                         .help = "where it ends, unless the loss leaves before",
-                         .fallback = "10"},
-                        {.name = "iterations",
-                         .kind = FlagKind::kInteger,
-                         .value = "N",
-                         .help = "of the rising rate",
-                         .fallback = "150",
-                         .least = 20,
-                         .most = 100000},
-                        {.name = "budget",
-                         .kind = FlagKind::kText,
-                         .value = "BYTES",
-                         .help = "memory for the batch: 8GB; by default four fifths of what is free"},
-                        data_threads_flag(),
-                        force_flag(),
-                        set_flag(),
-                        {.name = "verbose", .help = "log lines of the trials", .letter = 'v'},
-                        json_flag()},
-                       state_flags(),
-                       device_flags()}),
-      .operands = {},
-      .examples = {{"cortado tune my/solver.prototxt", "measures, and writes my/tuned.prototxt"},
-                   {"cortado tune my/solver.prototxt --iterations=400 --json", "a longer look, for scripts"}},
-      .run = run_tune,
-      .about =
-          "The net trains on its data while the rate rises evenly in its logarithm. Where the smoothed loss falls "
-          "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the least loss is "
-          "taken where that is smaller. It is tried against the solver's own, and where it does no better no solver is "
-          "written. Then short trainings tell how fast each number of threads is, and plans how "
-          "large a batch may be. Nothing but the new solver is written."};
+  Flag weights = with_note(weights_flag(), "to start from");
+  weights.operand = false;
+  Flag iterations = iterations_flag("150", 20, "while the rate rises");
+  iterations.most = 100000;
+  return {.name = "tune",
+          .summary = "Find a learning rate, batch size and number of threads for a training",
+          .flags = joined({{solver_flag(),
+                            output_flag("FILE", "a solver; by default tuned.prototxt next to the other"),
+                            force_flag(),
+                            weights,
+                            {.name = "lowest",
+                             .kind = FlagKind::kNumber,
+                             .value = "RATE",
+                             .help = "first learning rate to try",
+                             .fallback = "1e-6"},
+                            {.name = "highest",
+                             .kind = FlagKind::kNumber,
+                             .value = "RATE",
+                             .help = "last learning rate to try, unless the loss diverges before",
+                             .fallback = "10"},
+                            iterations,
+                            with_note(budget_flag(), "for the batch; by default 80 % of what is free"),
+                            set_flag(),
+                            verbose_flag(),
+                            json_flag(),
+                            data_threads_flag()},
+                           state_flags(),
+                           device_flags()}),
+          .examples = {{"cortado tune my/solver.prototxt", "measure, and write my/tuned.prototxt"},
+                       {"cortado tune my/solver.prototxt --iterations=400 --json", "a longer search, for scripts"}},
+          .run = run_tune,
+          .about =
+              "Trains the net on its data while the rate rises exponentially. The rate where the smoothed loss falls "
+              "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the smallest "
+              "loss is used if that is lower. It is compared with the solver's own rate; if it is not better, no "
+              "solver is written. Short trainings then measure the speed of each number of threads, and plans show how "
+              "large a batch fits into memory."};
 }
 
 }  // namespace cortado::tools

@@ -72,7 +72,7 @@ std::string newest_version(const std::string& model_folder) {
 tools::Arguments arguments_for(const tools::Arguments& given, const std::string& version_folder) {
   const std::string net = join_path(version_folder, "deploy.prototxt");
   if (!file_exists(net)) throw Error(ExitCode::kIo, net + " does not exist", "a version of a model has one");
-  const std::set<std::string> own = {"model", "weights", "name", "models", "labels", "like"};
+  const std::set<std::string> own = {"model", "run", "weights", "name", "models", "labels", "like"};
   std::vector<std::string> words = {"--model=" + net};
   if (const std::string weights = weights_in(version_folder); !weights.empty())
     words.push_back("--weights=" + join_path(version_folder, weights));

@@ -6,7 +6,7 @@
 #include "server/batching/batch.h"
 #include "server/models/row_probe.h"
 #include "tools/net/frozen_net.h"
-#include "tools/options/net_file.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/run_options.h"
 
 namespace cortado::server {
@@ -57,7 +57,7 @@ Version::Version(std::string model, std::string number, const tools::Arguments& 
       max_delay_(delay_of(arguments)),
       statistics_(metrics) {
   const int contexts = int(arguments.integer("contexts"));
-  const auto file = tools::open_net(arguments.text("model"), tools::overrides_of(arguments));
+  const auto file = tools::open_inference_net(arguments);
   make_predictor(file, arguments);
   image_reader_ = ImageReader::make(arguments, *file, *predictor_);
   describe();
@@ -74,7 +74,7 @@ Version::Version(std::string model, std::string number, const tools::Arguments& 
 
 void Version::make_predictor(const std::shared_ptr<const NetFile>& file, const tools::Arguments& arguments) {
   PredictorOptions options = tools::predictor_options(arguments);
-  options.outputs = arguments.texts("output");
+  options.outputs = arguments.texts("blobs");
   const std::vector<std::string> weights = arguments.texts("weights");
   predictor_ = predictor_for_rows(file, weights, options);
   if (predictor_) return;

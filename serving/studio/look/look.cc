@@ -170,22 +170,17 @@ tools::Flag text_flag(const char* name, const char* help) {
 }  // namespace
 
 tools::Command look_command() {
-  tools::Flag top = text_flag("top", "how many classes are told");
-  top.kind = tools::FlagKind::kInteger;
-  top.fallback = "5";
-  return {.name = "look",
-          .summary = "looks into a trained net, for the studio",
-          .flags = tools::joined(
-              {{tools::model_flag(), tools::weights_flag("trained weights"), tools::set_flag(),
-                text_flag("image", "the image file that is run through the net"),
-                text_flag("blob", "whose values are shown"), text_flag("layer", "whose weights are shown"),
-                text_flag("labels", "names of the classes, one a line"), top},
-               tools::image_input_flags(),
-               tools::state_flags(),
-               tools::device_flags()}),
-          .operands = {},
-          .examples = {},
-          .run = run_look};
+  return {
+      .name = "look",
+      .summary = "Show the inside of a trained net, for the studio",
+      .flags = tools::joined(
+          {{tools::model_flag(), tools::weights_flag(), tools::set_flag(),
+            text_flag("image", "image file to run through the net"), text_flag("blob", "blob whose values are shown"),
+            text_flag("layer", "layer whose weights are shown"), tools::labels_flag(), tools::top_flag(1000)},
+           tools::image_input_flags(),
+           tools::state_flags(),
+           tools::device_flags()}),
+      .run = run_look};
 }
 
 namespace {

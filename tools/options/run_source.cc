@@ -1,0 +1,69 @@
+#include "tools/options/run_source.h"
+
+#include <filesystem>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/log.h"
+#include "solvers/snapshot_files.h"
+#include "tools/options/run_options.h"
+#include "tools/runs/resolved_files.h"
+#include "tools/runs/run_folder.h"
+
+namespace cortado::tools {
+
+namespace {
+
+/// The run's test net, or the net of both phases.
+std::string test_net_of(const runs::RunPaths& paths, const caffe::SolverParameter& solver) {
+  if (solver.test_net_size() > 0) return solver.test_net(0);
+  if (solver.has_net()) return solver.net();
+  throw usage_error(paths.solver + " names no net for testing", "use --model=NET --weights=FILE");
+}
+
+std::string stages_of(const caffe::SolverParameter& solver) {
+  std::string stages;
+  if (solver.test_state_size() > 0)
+    for (const std::string& stage : solver.test_state(0).stage()) stages += (stages.empty() ? "" : ",") + stage;
+  return stages;
+}
+
+}  // namespace
+
+std::string trained_weights(const SnapshotPlan& snapshots) {
+  const std::string best = snapshots.best_weights();
+  if (file_exists(best)) return best;
+  SnapshotFile newest{-1, "", false};
+  for (const SnapshotFile& file : list_snapshot_files(snapshots.prefix))
+    if (!file.is_state && file.iter > newest.iter) newest = file;
+  return newest.path;
+}
+
+bool names_run(const Arguments& arguments) {
+  return arguments.has("run") || (arguments.has("model") && runs::is_run(arguments.text("model")));
+}
+
+Arguments with_run(const Arguments& given) {
+  if (!names_run(given)) return given;
+  Arguments arguments = given;
+  if (given.has("run") && given.has("model")) throw usage_error("--run and --model exclude each other");
+  const std::string folder = given.text(given.has("run") ? "run" : "model");
+  if (!runs::is_run(folder))
+    throw usage_error("there is no run in '" + folder + "'", "`cortado runs` lists the runs below this folder");
+  arguments.drop("run");
+  const runs::RunPaths paths(folder);
+  const caffe::SolverParameter solver = runs::read_resolved(paths).solver;
+  arguments.set("model", test_net_of(paths, solver));
+  if (const std::string stages = stages_of(solver); !stages.empty() && !given.has("stage"))
+    arguments.set("stage", stages);
+  if (given.has("weights")) return arguments;
+  const std::string weights = trained_weights(snapshot_plan_of(solver));
+  if (weights.empty())
+    throw Error(ExitCode::kSnapshot, "the run in " + folder + " has no snapshot yet",
+                "wait for one, or name other weights with --weights");
+  arguments.set("weights", weights);
+  log_info() << folder << ": weights of " << weights;
+  return arguments;
+}
+
+}  // namespace cortado::tools
