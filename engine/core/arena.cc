@@ -1,6 +1,6 @@
-// Host memory straight from the kernel: zeroed for free, and in huge pages, which saves the page walks of large
-// tensors. Linux hands out addresses for more memory than it has and kills the process when they are used; so what is
-// there is asked for first, and a net that is too large ends with a message instead.
+// Host memory from mmap: zeroed at no cost, and in huge pages, which reduces TLB misses for large tensors. Linux
+// overcommits memory and kills the process when pages are touched. Large requests are therefore checked against the
+// available memory first, so that a net that is too large fails with an error.
 #include "core/arena.h"
 
 #include <sys/mman.h>
@@ -33,14 +33,14 @@ size_t mapped_bytes(size_t bytes) {
 
 std::atomic<uint64_t> taken{0};
 
-/// The number in a file of one number; `otherwise` when there is none ("max").
+/// Reads a file with one number; returns `otherwise` if it has none ("max").
 size_t number_in(const char* path, size_t otherwise) {
   std::ifstream file(path);
   size_t value = 0;
   return file >> value ? value : otherwise;
 }
 
-/// The number after `name` in a file of lines "name number ..."; `otherwise` when there is none.
+/// Reads the number after `name` in a file of lines "name number ..."; returns `otherwise` if it is missing.
 size_t entry_of(const char* path, const std::string& name, size_t otherwise) {
   std::ifstream file(path);
   std::string word, rest;
@@ -50,7 +50,7 @@ size_t entry_of(const char* path, const std::string& name, size_t otherwise) {
   return otherwise;
 }
 
-/// What the limit of this process's control group leaves. Cached files count as used there, but give way.
+/// Bytes left under the control group's limit. Cached files count as used, but the kernel can reclaim them.
 size_t left_in_group() {
   const size_t limit = number_in("/sys/fs/cgroup/memory.max", kArenaAll);
   if (limit == kArenaAll) return kArenaAll;
@@ -59,14 +59,14 @@ size_t left_in_group() {
   return limit - std::min(limit, used - std::min(used, cached));
 }
 
-/// What `resource` (ulimit -v, ulimit -d) leaves of addresses, of which this process has `used` pages.
+/// Bytes left under a limit of the address space (ulimit -v, ulimit -d), of which this process uses `used` pages.
 size_t left_in_limit(int resource, size_t used) {
   rlimit limit{};
   if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kArenaAll;
   return limit.rlim_cur - std::min<size_t>(limit.rlim_cur, used * kPage);
 }
 
-/// Both count what is mapped, touched or not.
+/// Both limits count mapped pages, touched or not.
 size_t left_in_limits() {
   std::ifstream file("/proc/self/statm");
   size_t size = 0, resident, shared, text, lib, data = 0;
@@ -74,8 +74,8 @@ size_t left_in_limits() {
   return std::min(left_in_limit(RLIMIT_AS, size), left_in_limit(RLIMIT_DATA, data));
 }
 
-/// What this process can still get: the system's memory and swap, or less under limits of the process or its control
-/// group.
+/// Bytes that this process can still allocate: the system's memory and swap, or less under limits of the process or its
+/// control group.
 size_t available_memory() {
   const size_t memory = entry_of("/proc/meminfo", "MemAvailable:", kArenaAll / 2048);
   const size_t swap = entry_of("/proc/meminfo", "SwapFree:", 0);
@@ -85,10 +85,10 @@ size_t available_memory() {
 [[noreturn]] void throw_not_enough(size_t bytes, size_t available) {
   throw Error(ExitCode::kDevice,
               "not enough memory: " + mebibytes(bytes) + " are needed, " + mebibytes(available) + " are available",
-              "a smaller batch_size needs less memory");
+              "use a smaller batch_size");
 }
 
-/// Maps one huge page too many and gives back the ends, so that the block starts on a huge page.
+/// Maps one extra huge page and unmaps the ends, so that the block starts on a huge page.
 std::byte* map_aligned(size_t bytes) {
   const size_t size = mapped_bytes(bytes), spare = bytes >= kHugePage ? kHugePage : 0;
   void* start = ::mmap(nullptr, size + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -98,7 +98,7 @@ std::byte* map_aligned(size_t bytes) {
   const size_t head = (kHugePage - reinterpret_cast<uintptr_t>(start) % kHugePage) % kHugePage;
   if (head > 0) ::munmap(first, head);
   if (spare > head) ::munmap(first + head + size, spare - head);
-  ::madvise(first + head, size, MADV_HUGEPAGE);  // a wish: without huge pages it still works
+  ::madvise(first + head, size, MADV_HUGEPAGE);  // advisory: works without huge pages, too
   return first + head;
 }
 

@@ -5,11 +5,11 @@
 
 namespace cortado {
 
-/// One block of host memory, aligned to 64 bytes (huge pages where the system gives them), zero at first.
+/// A block of host memory, aligned to 64 bytes and initially zero. Uses huge pages if the system provides them.
 class Arena {
  public:
   Arena() = default;
-  explicit Arena(size_t bytes);  ///< throws Error(kDevice) with the bytes needed when there is not enough memory
+  explicit Arena(size_t bytes);  ///< throws Error(kDevice) with the bytes needed if memory is short
   ~Arena();
   Arena(Arena&& other) noexcept;
   Arena& operator=(Arena&& other) noexcept;
@@ -19,8 +19,7 @@ class Arena {
   std::byte* data() const { return data_; }
   size_t bytes() const { return bytes_; }
 
-  /// Bytes that all arenas of this process have taken so far, those given back included. It stands still while a net
-  /// runs.
+  /// Total bytes that this process has ever allocated in arenas, including freed ones. Constant while a net runs.
   static uint64_t taken_bytes();
 
  private:

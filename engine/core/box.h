@@ -1,7 +1,7 @@
 #pragma once
 
-// Boxes in images by two corners, in any unit. `border` is what a side is longer than the difference of its corners:
-// 0 where corners are places, 1 where they are pixels that belong to the box (Faster R-CNN's reckoning).
+// Axis-aligned boxes in images, given by two corners in any unit. `border` is added to the difference of the corners to
+// get a side: 0 if corners are coordinates, 1 if they are inclusive pixel indices (as in Faster R-CNN).
 
 #include <algorithm>
 #include <cmath>
@@ -18,30 +18,30 @@ struct Box {
 CORTADO_HD inline float box_width(const Box& box, float border = 0) { return box.x1 - box.x0 + border; }
 CORTADO_HD inline float box_height(const Box& box, float border = 0) { return box.y1 - box.y0 + border; }
 
-/// 0 for a box whose corners are exchanged.
+/// 0 for a box with x1 < x0 or y1 < y0.
 CORTADO_HD inline float box_area(const Box& box, float border = 0) {
   const float width = box_width(box, border), height = box_height(box, border);
   return width > 0 && height > 0 ? width * height : 0;
 }
 
-/// What both cover; its area is 0 where they do not meet.
+/// The intersection; its area is 0 if the boxes are disjoint.
 CORTADO_HD inline Box common_part(const Box& a, const Box& b) {
   return {fmaxf(a.x0, b.x0), fmaxf(a.y0, b.y0), fminf(a.x1, b.x1), fminf(a.y1, b.y1)};
 }
 
-/// The area that both cover, divided by the area that either covers: Jaccard's index. 0 where they do not meet.
+/// Intersection over union (the Jaccard index); 0 if the boxes are disjoint.
 CORTADO_HD inline float box_overlap(const Box& a, const Box& b, float border = 0) {
   const float common = box_area(common_part(a, b), border);
   return common > 0 ? common / (box_area(a, border) + box_area(b, border) - common) : 0;
 }
 
-/// The share of `box` that `cover` covers.
+/// The fraction of the area of `box` that `cover` covers.
 CORTADO_HD inline float box_coverage(const Box& box, const Box& cover) {
   const float area = box_area(box);
   return area > 0 ? box_area(common_part(box, cover)) / area : 0;
 }
 
-/// Corners limited to 0 and (width, height).
+/// The box clipped to [0, width] x [0, height].
 CORTADO_HD inline Box clipped(const Box& box, float width = 1, float height = 1) {
   return {fminf(fmaxf(box.x0, 0), width), fminf(fmaxf(box.y0, 0), height), fminf(fmaxf(box.x1, 0), width),
           fminf(fmaxf(box.y1, 0), height)};

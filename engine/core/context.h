@@ -12,27 +12,27 @@ namespace cortado {
 
 class Recording;
 
-/// Which threads loops run on (core/threads/threads.h): as suits the CPU level and what else the machine does, our own
-/// pool, or OpenMP's. It changes no bit.
+/// The threads that run loops (core/threads/threads.h): chosen by CPU level and machine load, the own pool, or OpenMP.
+/// Results are bitwise equal for all.
 enum class LoopThreads : uint8_t { kAsSuits, kOwn, kOpenMp };
 
-/// What a context is made for. Contexts made from the same options give the same bits.
+/// Contexts with equal options produce bitwise equal results.
 struct ContextOptions {
-  int threads = 1;    ///< compute threads; the only thread count that may change bits
-  uint64_t seed = 1;  ///< of every draw made by layers
+  int threads = 1;    ///< compute threads; no other thread count may change results
+  uint64_t seed = 1;  ///< of all random draws in layers
   Device device = {};
-  Precision precision = Precision::kFp32;  ///< of nets made for the context
-  bool captures = true;  ///< whether CapturedWork may become CUDA graphs; false for looking for mistakes
+  Precision precision = Precision::kFp32;  ///< of the context's nets
+  bool captures = true;                    ///< whether CapturedWork may use CUDA graphs; false for debugging
   LoopThreads loops = LoopThreads::kAsSuits;
-  bool runs = true;  ///< false: kernels are planned and nothing runs, so that a GPU need not be there
+  bool runs = true;  ///< false: kernels are planned but not run, so no GPU is needed
 };
 
-/// Everything that work needs besides its operands, always passed as an argument: what its options say, the device's
-/// stream, the counter of every random draw, and the libraries' handles. One per thread that runs nets. Nets hold on to
-/// it, and the handles are its own, so it is neither copied nor moved: who needs another makes it from options.
+/// Everything that work needs besides its operands: the options, the device's stream, the counter of random draws, and
+/// the library handles. Always passed as an argument. Use one per thread that runs nets. Nets keep a reference to it,
+/// and it owns the handles, so it can be neither copied nor moved.
 class Context {
  public:
-  /// Throws Error(kDevice) where the device is not there.
+  /// Throws Error(kDevice) if the device does not exist.
   explicit Context(const ContextOptions& options = {});
   explicit Context(int threads, uint64_t seed = 1) : Context(ContextOptions{.threads = threads, .seed = seed}) {}
   Context(const Context&) = delete;
@@ -42,24 +42,24 @@ class Context {
   const Precision precision;
   const bool captures;
   const LoopThreads loops;
-  int threads;  ///< this and the seed are set anew, before nets are made, by a run that goes on or a rank that is told
+  int threads;  ///< a resumed run or a rank sets this and the seed before it builds nets
   uint64_t seed;
 
-  uint64_t pass = 0;  ///< which forward pass this is, counted over the whole training: a draw is a function of
-                      ///< (seed, pass, layer, element), so nothing random needs to be saved
-  uint64_t* device_pass = nullptr;  ///< the same number in the device's memory, where that is not the host's
-  Recording* recording = nullptr;   ///< where a simulated device's work is kept instead of done, as in a CUDA graph
+  uint64_t pass = 0;  ///< index of the forward pass, counted over the whole training. A draw is a function of (seed,
+                      ///< pass, layer, element), so no random state needs saving.
+  uint64_t* device_pass = nullptr;  ///< `pass` in device memory; null on the CPU
+  Recording* recording = nullptr;   ///< if set, the simulated device records work here instead of running it
 
-  /// Whether the device's memory is the host's, so that the host may read and write it at any time.
+  /// Whether device memory is host memory, which the host may access at any time.
   bool shares_host_memory() const { return device.is_cpu(); }
 
-  /// A CUDA stream; null elsewhere.
+  /// The CUDA stream; null on other devices.
   void* stream() const { return stream_.get(); }
 
-  /// Where kernels read `pass`, which may change while they are recorded once and run often.
+  /// The address from which kernels read `pass`. The value may change between runs of a recorded kernel.
   const uint64_t* pass_word() const { return device_pass ? device_pass : &pass; }
 
-  /// The handle of type T of a vendor library (an engine, a stream, a workspace), made at first use.
+  /// The vendor library's handle of type T (an engine, a stream, a workspace), created at first use.
   template <typename T>
   T& handle() {
     auto found = handles_.find(typeid(T));
@@ -71,7 +71,7 @@ class Context {
  private:
   using Handle = std::unique_ptr<void, void (*)(void*)>;
 
-  std::shared_ptr<void> stream_;  ///< outlives the handles, which work on it
+  std::shared_ptr<void> stream_;  ///< declared first: it must outlive the handles
   std::map<std::type_index, Handle> handles_;
 };
 

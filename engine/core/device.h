@@ -7,9 +7,9 @@ namespace cortado {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda, kSimulated };
 
-/// Where memory lives and work runs: the CPU, one CUDA device by its number, or the simulated device: the CPU in the
-/// role of a device, with memory that the host may touch only where a real device would compute or copy
-/// (core/device/simulated_device.h).
+/// Where memory lives and work runs: the CPU, a CUDA device by index, or the simulated device
+/// (core/device/simulated_device.h). That one runs on the CPU, but the host may access its memory only where a real
+/// device would compute or copy.
 struct Device {
   DeviceKind kind = DeviceKind::kCpu;
   int index = 0;
@@ -21,7 +21,7 @@ struct Device {
   std::string str() const { return is_cpu() ? "cpu" : is_simulated() ? "simulated" : "cuda:" + std::to_string(index); }
 };
 
-/// The way back from Device::str(): "cpu", "simulated", "cuda:0". Throws Error(kUsage).
+/// The inverse of Device::str(): parses "cpu", "simulated", "cuda:0". Throws Error(kUsage).
 Device device_named(const std::string& name);
 
 }  // namespace cortado

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Insertions, deletions, replacements and swaps of neighbours; letters' case does not count. `most` or more is `most`.
+/// Damerau-Levenshtein distance, ignoring case, and limited to `most`.
 size_t edit_distance(std::string_view a, std::string_view b, size_t most) {
   const auto same = [&](size_t i, size_t j) { return lower_case(a[i]) == lower_case(b[j]); };
   std::vector<size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
@@ -25,7 +25,7 @@ size_t edit_distance(std::string_view a, std::string_view b, size_t most) {
       if (i > 0 && j > 0 && same(i, j - 1) && same(i - 1, j)) row[j + 1] = std::min(row[j + 1], before_last[j - 1] + 1);
       least = std::min(least, row[j + 1]);
     }
-    if (least >= most) return most;  // no row below has less; a swap, which passes over a row, adds 1
+    if (least >= most) return most;  // later rows cannot be smaller: a swap, which skips a row, adds 1
   }
   return std::min(row.back(), most);
 }
@@ -101,7 +101,7 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
   size_t best = std::max<size_t>(1, name.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const auto [shorter, longer] = std::minmax({name.size(), candidate.size()});
-    if (longer - shorter >= best) continue;  // at least as far
+    if (longer - shorter >= best) continue;  // the length difference is a lower bound
     const size_t distance = edit_distance(name, candidate, best);
     if (distance < best) {
       best = distance;

@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// A callable that somebody else keeps, to be called while it is there: a parameter type for functions that take a
-/// callable and need not be templates. Two pointers; copying one copies nothing that it refers to.
+/// A non-owning reference to a callable, which must outlive it. Use it as a parameter type where a function takes a
+/// callable and need not be a template. Two pointers in size.
 template <typename Signature>
 class FunctionRef;
 

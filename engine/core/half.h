@@ -1,7 +1,7 @@
 #pragma once
 
-// The 16-bit floating-point types, as storage: they convert to float and back (to the nearest, ties to even) and know
-// no arithmetic. binary16: 1 + 5 + 10 bits, up to 65504; bfloat16: the upper half of a float.
+// The 16-bit floating-point types, for storage only: they convert to and from float (to nearest, ties to even) and have
+// no arithmetic. binary16 has 1 + 5 + 10 bits, up to 65504; bfloat16 is the upper half of a float.
 
 #include <bit>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace cortado {
 
-/// The bits of the binary16 nearest to `value`: infinity from 65520 up, NaN stays one, subnormals are kept.
+/// The bits of the binary16 nearest to `value`. 65520 and above become infinity; NaN stays NaN; subnormals are kept.
 CORTADO_HD inline uint16_t half_bits(float value) {
 #ifdef __CUDA_ARCH__
   return __half_as_ushort(__float2half_rn(value));
@@ -25,7 +25,7 @@ CORTADO_HD inline uint16_t half_bits(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), sign = bits >> 16 & 0x8000u, rest = bits & 0x7FFFFFFFu;
   if (rest > 0x7F800000u) return uint16_t(sign | 0x7E00u | (rest >> 13 & 0x1FFu));
   if (rest >= 0x477FF000u) return uint16_t(sign | 0x7C00u);
-  if (rest < 0x38800000u) {  // below 2^-14: adding 2^-1 lines the last bit up with 2^-24 and rounds
+  if (rest < 0x38800000u) {  // below 2^-14: adding 2^-1 aligns the last bit with 2^-24 and rounds
     const float shifted = std::bit_cast<float>(rest) + 0.5f;
     return uint16_t(sign | (std::bit_cast<uint32_t>(shifted) - 0x3F000000u));
   }
@@ -70,7 +70,7 @@ struct BFloat16 {
   CORTADO_HD operator float() const { return std::bit_cast<float>(uint32_t(bits) << 16); }
 };
 
-/// function(T()) with the T in which values of `dtype` are stored: float, Half or BFloat16.
+/// Calls function(T()) with T the type of `dtype`: float, Half or BFloat16.
 template <typename Function>
 decltype(auto) with_float_type(DType dtype, const Function& function) {
   switch (dtype) {
@@ -81,7 +81,7 @@ decltype(auto) with_float_type(DType dtype, const Function& function) {
     case DType::kBF16:
       return function(BFloat16());
     default:
-      throw_internal("values of type " + name_of(dtype) + " where floating-point ones are wanted");
+      throw_internal("values of type " + name_of(dtype) + " where a floating-point type is required");
   }
 }
 

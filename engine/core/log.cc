@@ -1,5 +1,5 @@
-// Log lines through glog, which is seen in this file alone. glog 0.6 writes the year into the prefix unless told not
-// to, and parsers of Caffe logs do not expect it.
+// Log output through glog; only this file includes it. glog 0.6 writes the year into the prefix by default, which
+// parsers of Caffe logs do not expect.
 #include "core/log.h"
 
 #include <glog/logging.h>
@@ -26,7 +26,7 @@ int level_of_environment() {
   return level ? std::atoi(level) : 0;
 }
 
-/// Of a host; a program has glog's flag.
+/// The level in a library; programs use glog's flag.
 std::atomic<int>& host_level() {
   static std::atomic<int> level{level_of_environment()};
   return level;
@@ -44,7 +44,8 @@ google::LogSeverity glog_severity(Severity severity) {
   return google::GLOG_ERROR;
 }
 
-/// In glog's format, which hidden lines never reach; in one write, so that lines of several threads stay whole.
+/// Writes a line in glog's format, for lines that do not go through glog. Uses one write so that lines of several
+/// threads do not interleave.
 void write_line(int to, Severity severity, const char* file, int line, const std::string& text) {
   timeval now{};
   ::gettimeofday(&now, nullptr);
@@ -61,7 +62,7 @@ void write_line(int to, Severity severity, const char* file, int line, const std
 
 }  // namespace
 
-/// glog ends the process when it is set up twice.
+/// call_once, because glog aborts when it is initialized twice.
 void start_logging(const char* program) {
   static std::once_flag once;
   std::call_once(once, [program] {
@@ -80,7 +81,7 @@ void set_log_level(Severity lowest) {
     host_level() = glog_severity(lowest);
 }
 
-/// A line that ends twice leaves an empty one, which readers of Caffe's logs stumble over.
+/// Trailing newlines are removed, because parsers of Caffe logs fail on empty lines.
 void log_line(Severity severity, const char* file, int line, const std::string& lines) {
   const std::string text = lines.substr(0, lines.find_last_not_of('\n') + 1);
   if (const int to = copy_descriptor.load(); to >= 0) write_line(to, severity, file, line, text);

@@ -7,25 +7,25 @@ namespace cortado {
 
 enum class Severity { kInfo, kWarning, kError };
 
-/// For programs alone: lines go through glog, and its flags and variables have their meaning. Elsewhere glog is the
-/// host's, if it has it, and lines go to stderr past it, in the same format: glog's without the year ("I1120
-/// 23:36:34.067811 14167 solver.cc:45] ..."), which parsers of Caffe logs read.
+/// For programs only: routes lines through glog, whose flags and environment variables then apply. Without this call
+/// (in a library) glog is left to the host program, and lines go directly to stderr in the same format: glog's without
+/// the year ("I1120 23:36:34.067811 14167 solver.cc:45] ..."), as parsers of Caffe logs expect.
 void start_logging(const char* program);
 
-/// Lowest severity that is shown; at first what GLOG_minloglevel says, else all.
+/// Sets the lowest severity that is shown. The default is GLOG_minloglevel, or all.
 void set_log_level(Severity lowest);
 
-/// Shows one line. A progress line on a terminal is erased first and drawn again by its owner.
+/// Writes one line. A progress line on a terminal is erased first; its owner redraws it.
 void log_line(Severity severity, const char* file, int line, const std::string& text);
 
-/// From now on every line is written to this descriptor too, whatever level is shown; -1 ends it. The descriptor stays
-/// the caller's. A line that cannot be written there is lost.
+/// Also writes every line, of any severity, to this descriptor; -1 stops it. The caller keeps ownership. Write errors
+/// are ignored.
 void copy_log_to(int descriptor);
 
-/// Called before each log line is written, so that a progress line can get out of the way. Null to remove.
+/// Sets a function that runs before each log line, for example to erase a progress line; null removes it.
 void set_before_log(void (*hook)());
 
-/// One log line being put together: `log_info() << "Iteration " << n;`
+/// Builds one log line: `log_info() << "Iteration " << n;`
 class LogStream {
  public:
   explicit LogStream(Severity severity, const char* file = __builtin_FILE(), int line = __builtin_LINE())
@@ -41,7 +41,7 @@ class LogStream {
   Severity severity_;
   const char* file_;
   int line_;
-  std::ostringstream text_;  // "%g" with 6 digits, as Caffe's lines have
+  std::ostringstream text_;  // formats floats as "%g" with 6 digits, as Caffe does
 };
 
 inline LogStream log_info(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {

@@ -36,7 +36,7 @@ const std::vector<std::string>& precision_names() {
 Precision precision_named(const std::string& name) {
   for (const Precision precision : kPrecisionAll)
     if (name_of(precision) == name) return precision;
-  throw FieldError("precision", "there is no precision \"" + name + "\"", "it is fp32, tf32, bf16 or fp16");
+  throw FieldError("precision", "unknown precision \"" + name + "\"", "use fp32, tf32, bf16 or fp16");
 }
 
 DType value_type(Precision precision) {

@@ -1,8 +1,7 @@
 #pragma once
 
 // Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011).
-// A draw is a pure function of a key and a counter, so it does not depend on threads, devices or on what was drawn
-// before.
+// A draw is a pure function of a key and a counter. It does not depend on threads, devices or earlier draws.
 
 #include <array>
 #include <cstdint>
@@ -38,10 +37,10 @@ struct Philox {
   }
 };
 
-/// A float in [0, 1) from a word, with 24 bits of it.
+/// A float in [0, 1) from the upper 24 bits of a word.
 CORTADO_HD inline float unit_float(uint32_t word) { return float(word >> 8) * (1.0f / 16777216.0f); }
 
-/// Mixes words into one 64-bit key (splitmix64 finaliser), to derive one stream's key from another's.
+/// Derives a stream's key from another key (splitmix64 finalizer).
 CORTADO_HD inline uint64_t mix_key(uint64_t a, uint64_t b) {
   uint64_t z = a + 0x9E3779B97F4A7C15ull * (b + 1);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -49,13 +48,13 @@ CORTADO_HD inline uint64_t mix_key(uint64_t a, uint64_t b) {
   return z ^ (z >> 31);
 }
 
-/// A sequence of draws from one key, for host code that wants "the next one".
+/// A sequential stream of draws from one key, for host code.
 class RandomStream {
  public:
   explicit RandomStream(uint64_t key) : philox_(key) {}
   uint32_t next_word();
   float uniform() { return unit_float(next_word()); }  ///< [0, 1)
-  double normal();                                     ///< mean 0, deviation 1 (Box-Muller)
+  double normal();                                     ///< mean 0, standard deviation 1 (Box-Muller)
   uint64_t below(uint64_t n);                          ///< uniform in [0, n), n > 0, unbiased
 
  private:

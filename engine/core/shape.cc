@@ -35,7 +35,7 @@ std::string Shape::str() const {
 namespace {
 
 [[noreturn]] void refuse_shape(const std::string& text, const std::string& why) {
-  throw Error(ExitCode::kUsage, "--shape=" + text + ": " + why, "as in --shape=1,3,224,224");
+  throw Error(ExitCode::kUsage, "--shape=" + text + ": " + why, "use, for example, --shape=1,3,224,224");
 }
 
 Shape shape_from_text(const std::string& dims, const std::string& text) {
@@ -44,13 +44,14 @@ Shape shape_from_text(const std::string& dims, const std::string& text) {
     int64_t extent = 0;
     const auto [end, failure] = std::from_chars(at, dims.data() + dims.size(), extent);
     if (failure != std::errc() || extent < 1 || extent > INT32_MAX)
-      refuse_shape(text, "numbers from 1 on are expected");
+      refuse_shape(text, "extents must be integers of at least 1");
     extents.push_back(extent);
     at = end;
     if (at == dims.data() + dims.size()) break;
-    if (*at != ',' && *at != 'x') refuse_shape(text, "numbers from 1 on are expected");
+    if (*at != ',' && *at != 'x') refuse_shape(text, "extents must be integers of at least 1");
   }
-  if (extents.size() > size_t(Shape::kMaxAxes)) refuse_shape(text, "too many extents");
+  if (extents.size() > size_t(Shape::kMaxAxes))
+    refuse_shape(text, "more than " + std::to_string(Shape::kMaxAxes) + " extents");
   return Shape(extents);
 }
 

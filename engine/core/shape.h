@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// The extents of a tensor, outermost first, in the user's order (N x C x H x W) whatever layout is stored.
-/// Zero axes make a scalar of one element; an extent may be zero; at most 32 axes.
+/// The extents of a tensor, outermost first, in logical order (N x C x H x W) for any memory layout. Zero axes make a
+/// scalar of one element; an extent may be zero; at most 32 axes.
 class Shape {
  public:
   static constexpr int kMaxAxes = 32;
@@ -24,12 +24,12 @@ class Shape {
   const std::vector<int64_t>& dims() const { return dims_; }
   bool operator==(const Shape&) const = default;
 
-  /// The number of elements. Throws FieldError("") when the product passes 2^62: no wrapped count ever leaves here.
+  /// The number of elements. Throws FieldError("") if the product exceeds 2^62, so a count never overflows.
   int64_t count() const { return count(0, axes()); }
   int64_t count(int from) const { return count(from, axes()); }
   int64_t count(int from, int to) const;  ///< the product of the extents [from, to)
 
-  /// Turns an axis counted from the end (-1 is the last) into one counted from the front; -1 when out of range.
+  /// Converts an axis counted from the end (-1 is the last) to one counted from the front; -1 if out of range.
   int canonical_axis(int64_t axis) const;
 
   std::string str() const;  ///< "64x20x5x5"; a scalar is "scalar"
@@ -38,11 +38,11 @@ class Shape {
   std::vector<int64_t> dims_;
 };
 
-/// a * b for extents; throws FieldError("") past 2^62.
+/// a * b for extents; throws FieldError("") above 2^62.
 int64_t checked_mul(int64_t a, int64_t b);
 
-/// Shapes of inputs as users give them: "1,3,224,224", "1x3x224x224", either with "BLOB=" before it. The key is the
-/// blob's name, "" where none is given. Throws Error(kUsage).
+/// Parses the values of --shape: "1,3,224,224" or "1x3x224x224", optionally preceded by "BLOB=". The key is the blob's
+/// name, or "". Throws Error(kUsage).
 std::map<std::string, Shape> shapes_from_text(const std::vector<std::string>& texts);
 
 }  // namespace cortado

@@ -11,8 +11,8 @@ std::unique_ptr<BatchNorm> plan_batch_norm(const BatchNormRequest& request, Cont
   return first_that_accepts<BatchNorm, BatchNormRequest>({{"own", make_batch_norm_native}}, request, context, refused);
 }
 
-/// Sums that are not shifted lose as many bits of a variance as the mean's square is larger. In 16 bits x itself has
-/// lost more: then engines of cuDNN's may find them, and elsewhere shifted ones are made. Maps, too, round otherwise.
+/// Unshifted sums lose precision in the variance if the mean is large. In 16 bits x itself has lost more, so cuDNN
+/// engines may compute them there; in 32 bits the kernel computes shifted sums. Maps round differently, too.
 BatchNormFusions batch_norm_fusions(const Context& context) {
   const bool on_device = !context.device.is_cpu(), in_16_bits = value_type(context.precision) != DType::kF32;
   return {.gradients = on_device, .statistics = on_device && in_16_bits, .maps = on_device && in_16_bits};

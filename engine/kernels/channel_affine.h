@@ -1,8 +1,8 @@
 #pragma once
 
-// What only multiplies and shifts whole channels, y = scale[c] x + shift[c], and how several of them in a row become
-// one. BatchNorm by its running averages is one, Scale and Bias are others. Folded into the weights of the layer before
-// them they cost nothing: w' = scale w and b' = scale b + shift, for each output channel.
+// Per-channel affine steps, y = scale[c] x + shift[c], and their composition. Examples are BatchNorm with running
+// averages, Scale and Bias. They can be folded into the weights of the preceding layer at no cost: w' = scale w and b'
+// = scale b + shift for each output channel.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace cortado::kernels {
 
-/// One such step, told by the weights that it lists, in this order: mean, variance and their factor if it normalises,
-/// then a factor for each channel if it scales, then a term for each channel if it shifts. BN's order,
-/// `ends_with_mean`, is another: factors, terms, mean and variance, which nothing divides.
+/// One step, described by its weights in order: mean, variance and their factor if it normalizes, then a factor per
+/// channel if it scales, then an offset per channel if it shifts. BN's order, `ends_with_mean`, is factors, offsets,
+/// mean and variance, without a factor that divides them.
 struct ChannelAffine {
   bool normalises = false, scales = false, shifts = false;
-  bool ends_with_mean = false;  ///< only where it normalises
+  bool ends_with_mean = false;  ///< only with `normalises`
   float eps = 0;                ///< added to the variance
 
   size_t weights() const { return statistics() + (scales ? 1u : 0u) + (shifts ? 1u : 0u); }
@@ -25,11 +25,11 @@ struct ChannelAffine {
   bool operator==(const ChannelAffine&) const = default;
 };
 
-/// What BatchNorm's sums of means and of variances are multiplied by to get averages; `factor` 0: there are none yet.
+/// The factor that converts BatchNorm's accumulated means and variances to averages; 0 if `factor` is 0, that is,
+/// before the first batch.
 CORTADO_HD inline float average_scale(float factor) { return factor == 0 ? 0 : 1 / factor; }
 
-/// A row of such steps for `channels` channels. `w` are the weights of all of them, one step after the other, plain
-/// floats.
+/// The composition of steps for `channels` channels. `w` has the weights of all steps in order, as plain floats.
 struct ChannelFactors {
   ChannelFactors(const std::vector<ChannelAffine>& row, const std::vector<const float*>& w, int64_t channels);
 

@@ -7,7 +7,7 @@ namespace cortado::kernels {
 
 namespace {
 
-/// first x second x what `extent` says of each spatial axis.
+/// first x second x extent(axis) for each spatial axis.
 template <typename Extent>
 Shape shape_of(const ConvShape& s, int64_t first, int64_t second, const Extent& extent) {
   std::vector<int64_t> dims = {first, second};

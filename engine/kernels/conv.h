@@ -2,7 +2,7 @@
 
 // Convolution (cross-correlation) of N x C x ... x H x W by K filters in groups. Along each spatial axis
 //     out = (in + 2 pad - extent) / stride + 1, rounded down, with extent = dilation (kernel - 1) + 1.
-// Forward may do more to each value (kernels/post_ops.h). Each direction is run by the candidate that suits it best
+// Forward supports post-ops (kernels/post_ops.h). Each direction runs the candidate that suits it best
 // (kernels/conv_choice.cc).
 
 #include <functional>
@@ -20,9 +20,9 @@
 
 namespace cortado::kernels {
 
-constexpr int kMaxConvAxes = 8;  ///< spatial ones
+constexpr int kMaxConvAxes = 8;  ///< maximum number of spatial axes
 
-/// One of the spatial axes.
+/// One spatial axis.
 struct ConvAxis {
   int64_t in = 1, kernel = 1, stride = 1, pad = 0, dilation = 1;
 
@@ -35,61 +35,62 @@ struct ConvShape {
   int64_t n = 1, c = 1, k = 1;       ///< images, input channels, output channels
   int64_t groups = 1;                ///< divides c and k
   ConvAxis h = {}, w = {};           ///< every extent() is at most in + 2 pad
-  int spatial_axes = 2;              ///< 1: no h, which keeps its defaults. Tensors are plain unless it is 2
-  std::vector<ConvAxis> outer = {};  ///< the axes before h, outermost first: spatial_axes - 2 of them
+  int spatial_axes = 2;              ///< 1: h is unused and has its defaults. Tensors are plain unless this is 2
+  std::vector<ConvAxis> outer = {};  ///< the spatial_axes - 2 axes before h, outermost first
   Layout x_layout = Layout::kPlain, y_layout = Layout::kPlain;
-  DType dtype = DType::kF32;  ///< of x, y and their gradients, a float type; sums are always 32-bit floats
+  DType dtype = DType::kF32;  ///< float type of x, y and their gradients; accumulation is in 32 bits
 
   TensorSpec x() const;
   TensorSpec y() const;
   Shape weight() const;  ///< K x C/groups x kernel of each spatial axis
-  int64_t macs() const;  ///< multiplications of one forward
+  int64_t macs() const;  ///< multiply-accumulates of one forward
 };
 
 struct ConvRequest {
   ConvShape shape;
   bool bias = false;
-  PostOps post = {};                                     ///< of forward; affine steps are in w and bias already
+  PostOps post = {};  ///< of forward; affine steps are already folded into w and bias
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
-  std::optional<WeightFormat> w_format = {};             ///< the storage of w and dw is given; else the kernel chooses
-  bool adds = true;                                      ///< ConvGradients may lack one of the two, or be added to
-  bool frozen = false;                                   ///< w is given as the kernel wants it, and never read back
-  bool winograd = true;                                  ///< candidates of that algorithm may be taken
+  std::optional<WeightFormat> w_format = {};             ///< fixes the format of w and dw; else the kernel chooses
+  bool adds = true;                                      ///< ConvGradients may omit one of the two, or accumulate
+  bool frozen = false;                                   ///< w is passed in the kernel's format and never read back
+  bool winograd = true;                                  ///< allows Winograd candidates
   bool forward = true;                                   ///< whether it will be called; else backward_data will be
-  bool sums = false;  ///< forward adds up its results, too: ConvOperands::sums. On devices alone, without bias or post
+  bool sums = false;  ///< forward also writes ConvOperands::sums. Devices only, without bias and post-ops
 };
 
 enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
 
-/// "conv forward n32 c3 224k7s2p3d1 224k7s2p3d1 to 64 in 1 plain-plain bias": a request, in words that files keep.
+/// A request as text, used as a key in files: "conv forward n32 c3 224k7s2p3d1 224k7s2p3d1 to 64 in 1 plain-plain
+/// bias".
 std::string describe(const ConvRequest& request, ConvDirection direction);
 
 struct ConvGradients {
-  float *w = nullptr, *bias = nullptr;   ///< null: not wanted
-  bool add_w = false, add_bias = false;  ///< add to what is there, else overwrite it
+  float *w = nullptr, *bias = nullptr;   ///< null: not requested
+  bool add_w = false, add_bias = false;  ///< accumulate instead of overwriting
 };
 
-/// What one direction reads and writes: forward x, w, bias, z to y and sums; backward_data dy, w to dx;
-/// backward_weights x, dy to d.
+/// Operands of one direction. forward: x, w, bias, z to y and sums; backward_data: dy, w to dx; backward_weights: x, dy
+/// to d.
 struct ConvOperands {
   const void *x = nullptr, *dy = nullptr;
   const void *w = nullptr, *bias = nullptr, *z = nullptr;
   void *y = nullptr, *dx = nullptr;
   ConvGradients d = {};
-  float* sums = nullptr;  ///< where the request wants them: 2 x K, of each channel of y as it is stored, and of its
-                          ///< squares; each a sum of 32-bit sums of shares
+  float* sums = nullptr;  ///< if requested, 2 x K: the sum of each channel of the stored y, and of its squares; each
+                          ///< adds up 32-bit partial sums
 };
 
-/// Where forward's z lies: it is y, it is another memory, or either.
+/// The memory of forward's z: y itself, separate, or either.
 enum class SumPlace { kInY, kApart, kAnywhere };
 
-/// One direction, prepared by one candidate. Calls allocate nothing.
+/// One direction, prepared by one candidate. Calls do not allocate.
 class ConvKernel {
  public:
   virtual ~ConvKernel() = default;
-  virtual std::string name() const = 0;  ///< as plans show it
+  virtual std::string name() const = 0;  ///< as shown by `cortado plan`
   virtual WeightFormat weight_format() const = 0;
-  /// Of the bias, in nets whose weights never change: as it is, in the type of w, unless a kernel wants it otherwise.
+  /// The format of the bias in nets with frozen weights. The default is plain, in the type of w.
   virtual WeightFormat bias_format() const {
     const WeightFormat w = weight_format();
     return WeightFormat::of_type(Shape{w.shape()[0]}, w.dtype());
@@ -99,11 +100,11 @@ class ConvKernel {
   virtual void run(Context& context, const ConvOperands& io, void* scratch) = 0;
 };
 
-/// A prepared convolution. x, y and z are of the shape's type and layouts; w and dw are in weight_format(), a bias in
-/// the type of that. Calls allocate nothing. One object serves one caller at a time.
+/// A prepared convolution. x, y and z have the shape's type and layouts; w and dw are in weight_format(), and the bias
+/// has its type. Calls do not allocate. An object serves one caller at a time.
 class Conv {
  public:
-  /// Kernels of directions that are not wanted are null.
+  /// Kernels of unused directions are null.
   Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
        std::unique_ptr<ConvKernel> backward_weights);
 
@@ -112,9 +113,9 @@ class Conv {
   WeightFormat bias_format() const { return (forward_ ? forward_ : backward_data_)->bias_format(); }
   SumPlace sum_place() const { return forward_->sum_place(); }
   int64_t forward_scratch() const { return forward_ ? forward_->scratch() : 0; }
-  int64_t backward_scratch() const;  ///< enough for either of the two backward functions
+  int64_t backward_scratch() const;  ///< sufficient for both backward functions
 
-  /// `z` matters with a sum.
+  /// `z` is used only with a sum.
   void forward(Context& context, const ConvOperands& io, void* scratch) { forward_->run(context, io, scratch); }
   /// Overwrites dx.
   void backward_data(Context& context, const ConvOperands& io, void* scratch) {
@@ -128,57 +129,55 @@ class Conv {
   std::unique_ptr<ConvKernel> forward_, backward_data_, backward_weights_;
 };
 
-/// A way to run one direction.
+/// An implementation of convolution directions.
 struct ConvCandidate {
-  std::string name;  ///< stable: files that record choices hold it
-  /// A prepared kernel; or null, with the reason in `why`.
+  std::string name;  ///< stable: stored in files that record choices
+  /// Returns a prepared kernel, or null with the reason in `why`.
   std::function<std::unique_ptr<ConvKernel>(const ConvRequest& request, ConvDirection direction, Context& context,
                                             std::string& why)>
       make;
-  /// An estimate, in seconds of one core of a CPU of that level, or of a device: what orders candidates that are not
-  /// measured. Called for requests that make() may refuse.
+  /// Estimated seconds on one core of a CPU of that level, or on a device. Orders candidates without measurements. Also
+  /// called for requests that make() declines.
   std::function<double(const ConvRequest& request, ConvDirection direction, CpuLevel level)> cost;
-  CpuLevel CpuLevels::*level = nullptr;  ///< which of the two it goes by; null: a device's
+  CpuLevel CpuLevels::*level = nullptr;  ///< which level applies; null for devices
   ConvAlgorithm algorithm = ConvAlgorithm::kDirect;
-  bool on_trial = false;  ///< what it makes may fail when it runs, so that it runs once before it is taken
-  bool compiles = false;  ///< make() takes seconds: only where measuring has them, or there is no other like it
-  /// Where a library has many: those that it offers for this request, each a candidate with a name of its own, its best
-  /// first. They are chosen among in this one's place, and make() is the first of them that can be made.
+  bool on_trial = false;  ///< its kernels may fail at run time, so each runs once before it is chosen
+  bool compiles = false;  ///< make() takes seconds: used only if the budget allows, or if no similar candidate exists
+  /// If a library offers several engines for a request: returns each as a candidate with its own name, the library's
+  /// best first. They replace this candidate in the choice, and make() returns the first one that can be made.
   std::vector<ConvCandidate> (*engines)(const ConvRequest& request, ConvDirection direction, Context& context,
                                         std::string& why) = nullptr;
 };
 
-/// All candidates for 32-bit floats on the CPU, for bfloat16 values there, and all for devices; the last one of each
+/// All candidates for 32-bit floats on the CPU, for bfloat16 on the CPU, and for devices. The last one of each list
 /// accepts everything.
 const std::vector<ConvCandidate>& conv_candidates();
 const std::vector<ConvCandidate>& half_conv_candidates();
 const std::vector<ConvCandidate>& device_conv_candidates();
 
-/// Each direction by the candidate that was chosen for it, now or earlier (kernels/kernel_cache.h in the context).
-/// `refused` collects why candidates with a lower cost declined.
+/// Plans each direction with the candidate chosen for it, now or earlier (kernels/kernel_cache.h in the context).
+/// `refused` collects the reasons of cheaper candidates that declined.
 std::unique_ptr<Conv> plan_conv(const ConvRequest& request, Context& context, std::string* refused = nullptr);
 
-/// One direction by the candidate that suits it best, as plan_conv() does, among `candidates`, the last of which
-/// accepts everything.
+/// Plans one direction with the best of `candidates`, as plan_conv() does. The last candidate accepts everything.
 std::unique_ptr<ConvKernel> choose_conv_kernel(const std::vector<ConvCandidate>& candidates, const ConvRequest& request,
                                                ConvDirection direction, Context& context,
                                                std::string* refused = nullptr);
 
-/// All directions by one candidate; null, with the reason in `why`, where it declines one of them.
+/// Plans all directions with one candidate; null with the reason in `why` if it declines one of them.
 std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvRequest& request, Context& context,
                                 std::string& why);
 
-/// The layout that convolutions of images like best on the context's device, in its precision.
+/// The fastest layout for 2-D convolutions on the context's device, in its precision.
 Layout preferred_layout(const Context& context);
 
-/// Whether blocks of 16 channels suit the groups, and whether x is better left plain then (as few channels as images
-/// have).
+/// Whether the groups support blocks of 16 channels, and whether x should then stay plain (few channels, as in images).
 bool conv_suits_blocks(int64_t c, int64_t k, int64_t groups);
 bool conv_suits_plain_x(int64_t c, int64_t groups);
 
-/// One candidate for each mix of storages that oneDNN's direct kernels may run in, and its Winograd; one for each size
-/// of our own Winograd's tiles, and one for bfloat16; AMX's tiles, where the program may use them; direct sums in
-/// blocks of 16 channels, such for groups of one channel, and from images as they come; matrix products.
+/// Candidates of the CPU: oneDNN's direct kernels, one per combination of layouts, and its Winograd; own Winograd, one
+/// per tile size, and one for bfloat16; AMX, if usable; own direct kernels in blocks of 16 channels, for depthwise
+/// groups, and for plain images; matrix products.
 std::vector<ConvCandidate> onednn_conv_candidates();
 std::vector<ConvCandidate> winograd_conv_candidates();
 std::vector<ConvCandidate> half_winograd_conv_candidates();
@@ -187,9 +186,9 @@ ConvCandidate direct_conv_candidate();
 ConvCandidate depthwise_conv_candidate();
 ConvCandidate first_conv_candidate();
 std::vector<ConvCandidate> gemm_conv_candidates();
-/// Of bfloat16 values: what these do with floats, behind conversions.
+/// The candidates `of` for bfloat16 values, with conversions to and from float.
 std::vector<ConvCandidate> conv_candidates_as_floats(const std::vector<ConvCandidate>& of);
-/// On devices and for 16-bit floats: cuDNN's engines, and ours.
+/// On devices and for 16-bit floats: cuDNN's engines, and our own kernel.
 std::vector<ConvCandidate> cudnn_conv_candidates();
 ConvCandidate plain_conv_candidate();
 

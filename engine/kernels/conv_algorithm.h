@@ -4,7 +4,7 @@
 
 namespace cortado::kernels {
 
-/// How a candidate for a convolution computes: what requests and users may rule out.
+/// The algorithm of a convolution candidate. Requests and users can exclude algorithms.
 enum class ConvAlgorithm : uint8_t { kDirect, kWinograd, kAmx, kProducts };
 
 }  // namespace cortado::kernels

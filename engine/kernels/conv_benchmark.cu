@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMaxRuns = 5;
 
-/// Small numbers of both signs.
+/// Small values of both signs.
 template <typename T>
 struct Fill {
   T* values;
@@ -36,7 +36,7 @@ ConvBenchmark::ConvBenchmark(const ConvRequest& request, ConvDirection direction
       x_(filled(context, request.shape.x().bytes(), request.shape.dtype)),
       y_(filled(context, request.shape.y().bytes(), request.shape.dtype)) {}
 
-/// What a kernel reads and writes besides x and y.
+/// Operands of a kernel other than x and y.
 struct ConvBenchmark::Memory {
   Memory(const ConvRequest& request, const ConvKernel& kernel, Context& context)
       : w(filled(context, kernel.weight_format().bytes(), kernel.weight_format().dtype())),
@@ -60,8 +60,8 @@ void ConvBenchmark::run(ConvKernel& kernel, Context& context) const {
 double ConvBenchmark::time(ConvKernel& kernel, Context& context, double most, double rival) const {
   const Memory memory(request_, kernel, context);
   const ConvOperands io = operands(memory);
-  // A frozen net's weights are read once in a pass, after all others: they come from memory, and a spectrum of them,
-  // which is larger, may cost more there than it saves.
+  // In a frozen net each pass reads the weights once, after all others, so they are not cached. A Winograd spectrum is
+  // larger and may cost more memory traffic than it saves.
   const bool cold = request_.frozen && context.device.is_cpu();
   double best = std::numeric_limits<double>::infinity(), spent = 0;
   for (int run = 0; run < 2 || (run < kMaxRuns && spent < most); ++run) {

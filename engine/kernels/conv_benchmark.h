@@ -1,6 +1,6 @@
 #pragma once
 
-// Times candidates of a convolution on memory of the real sizes, on the context's device.
+// Times candidates of a convolution on operands of the real size, on the context's device.
 
 #include "core/device/device_memory.h"
 #include "kernels/conv.h"
@@ -11,11 +11,11 @@ class ConvBenchmark {
  public:
   ConvBenchmark(const ConvRequest& request, ConvDirection direction, Context& context);
 
-  /// One run, to its end. Throws Error(kDevice) where a device's library fails.
+  /// Runs the kernel once and waits for its end. Throws Error(kDevice) if a device library fails.
   void run(ConvKernel& kernel, Context& context) const;
 
-  /// Seconds of a run: the best of as many as fit into `most`, at least one after one that does not count, which is the
-  /// only one of a kernel that takes more than kHopeless times `rival` for it. Throws as run().
+  /// Seconds per run: the minimum of as many runs as fit into `most` seconds, at least one, after a warm-up. If the
+  /// warm-up takes more than kHopeless times `rival`, it is the only run. Throws like run().
   double time(ConvKernel& kernel, Context& context, double most, double rival = INFINITY) const;
 
  private:

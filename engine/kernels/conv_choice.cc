@@ -1,8 +1,8 @@
-// Chooses a candidate for each direction of a convolution: the one that was chosen before, else the fastest in a
-// rehearsal on memory of the real size, reorders included, else the one of the least cost by its own estimate. An
-// estimate is worth as much as what is known of the CPU: on a level that nobody measured (kernels/cpu_level.h) every
-// candidate is rehearsed. What may fail when it runs (ConvCandidate::on_trial) has run once before it is taken, however
-// it was chosen; where it fails, that is told and the next one comes.
+// Chooses a candidate for each direction of a convolution: the recorded one, else the fastest measured one, else the
+// one with the lowest estimated cost. Measurements use operands of the real size and include reorders. On a CPU level
+// without measured costs (kernels/cpu_level.h) all candidates are timed. Candidates that may fail at run time
+// (ConvCandidate::on_trial) run once before they are chosen; if they fail, a warning is logged and the next one is
+// tried.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ void append(std::vector<ConvCandidate>& list, const std::vector<ConvCandidate>& 
   list.insert(list.end(), more.begin(), more.end());
 }
 
-/// Our own for 32-bit floats that sum each product as it stands; the last one accepts everything.
+/// Own direct kernels for 32-bit floats; the last one accepts everything.
 std::vector<ConvCandidate> by_the_definition() {
   std::vector<ConvCandidate> list = {direct_conv_candidate(), depthwise_conv_candidate(), first_conv_candidate()};
   append(list, gemm_conv_candidates());
@@ -82,12 +82,12 @@ std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvReques
 
 namespace {
 
-constexpr double kHopeless = 1.7;  ///< times the least estimate: not worth measuring
-constexpr double kSmall = 1e-4;    ///< seconds of a run: what differs there does not matter
+constexpr double kHopeless = 1.7;  ///< times the lowest estimate: not worth measuring
+constexpr double kSmall = 1e-4;    ///< seconds per run: differences below do not matter
 constexpr double kSmallOnDevice = 1e-6;
-constexpr double kCompiled = 3;  ///< times its estimate: as if a candidate that has to be compiled cost so much
+constexpr double kCompiled = 3;  ///< factor on the estimate of candidates that must be compiled
 
-/// All that the speed of a direction depends on.
+/// Everything that the speed of a direction depends on.
 std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
   std::string text = describe(request, direction);
   if (context.device.is_cpu()) return text + " threads " + std::to_string(context.threads);
@@ -137,8 +137,8 @@ class Chooser {
     double cost;
     bool guessed;
 
-    /// Those that have to be compiled come behind others like them, so that these are measured first, and taken where
-    /// nothing is.
+    /// Candidates that must be compiled rank after similar ones. Those are therefore measured first, and used without
+    /// measurements.
     double place() const { return cost * (candidate->compiles ? kCompiled : 1); }
   };
 
@@ -156,14 +156,15 @@ class Chooser {
   std::unique_ptr<ConvKernel> make(const ConvCandidate& candidate) {
     std::string why;
     if (cache_.excludes(candidate.algorithm) || (!request_.winograd && candidate.algorithm == ConvAlgorithm::kWinograd))
-      why = "not wanted";
+      why = "excluded";
     else if (auto kernel = candidate.make(request_, direction_, context_, why); kernel && runs(candidate, *kernel, why))
       return kernel;
     refuse(candidate, why);
     return nullptr;
   }
 
-  /// Whether it does, once; else `why` not, which is told, too: a library said that it would.
+  /// Runs a candidate on trial once. If it fails, sets `why` and logs a warning, because the library had accepted the
+  /// request.
   bool runs(const ConvCandidate& candidate, ConvKernel& kernel, std::string& why) {
     if (!candidate.on_trial) return true;
     const ConvBenchmark& stage = rehearsal();
@@ -174,11 +175,11 @@ class Chooser {
       if (error.code() != ExitCode::kDevice) throw;
       why = error.mistakes().front().message;
     }
-    log_warning() << candidate.name << " is not taken for " << describe(request_, direction_) << ": " << why;
+    log_warning() << candidate.name << " is skipped for " << describe(request_, direction_) << ": " << why;
     return false;
   }
 
-  /// Taking its memory takes time: only where something is to run.
+  /// Created on demand, because allocation takes time.
   const ConvBenchmark& rehearsal() {
     if (!rehearsal_) rehearsal_.emplace(request_, direction_, context_);
     return *rehearsal_;
@@ -202,8 +203,8 @@ class Chooser {
     throw_internal("no candidate accepts, not even the last");
   }
 
-  /// Two runs of at least two candidates must fit into what is granted; small problems are not worth the time. Where
-  /// costs are guesses, choosing wrong may cost more than any measurement.
+  /// Whether two runs of at least two candidates fit into the budget; small problems are not worth it. If costs are
+  /// guesses, a wrong choice may cost more than any measurement.
   bool worth_measuring(const Ranked& best) const {
     if (cache_.budget() == KernelCache::kNoBound) return true;
     const double seconds = best.cost / workers_;
@@ -214,7 +215,7 @@ class Chooser {
     return std::any_of(order_.begin(), order_.end(), [](const Ranked& ranked) { return ranked.guessed; });
   }
 
-  /// Whether a rival that comes after `first` may be faster and is worth what is left of `granted` seconds.
+  /// Whether a candidate after `first` may be faster and fits into the rest of `granted` seconds.
   bool worth_a_run(const Ranked& first, const Ranked& rival, double granted, double spent) const {
     if (granted == KernelCache::kNoBound || first.guessed || rival.guessed) return true;
     return rival.cost <= kHopeless * first.cost && spent + 2 * rival.cost / workers_ <= granted;
@@ -224,7 +225,7 @@ class Chooser {
     const auto start = std::chrono::steady_clock::now();
     const double granted = cache_.budget();
     const auto spent = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-    bool measured = false;  // the first one: only where there is a second
+    bool measured = false;  // whether the first candidate was timed; that is needed only if there is a second
     double best = 0;
     for (const Ranked* rival = &first + 1; rival != order_.data() + order_.size(); ++rival) {
       if (!worth_a_run(first, *rival, granted, spent())) continue;
@@ -250,10 +251,10 @@ class Chooser {
   Context& context_;
   KernelCache& cache_;
   std::string* refused_;
-  int workers_;  ///< that share a candidate's cost
+  int workers_;  ///< threads that share a candidate's cost
   std::string problem_;
-  std::list<std::vector<ConvCandidate>> offered_;  ///< by libraries, for this request
-  std::vector<Ranked> order_;                      ///< in the order of their places
+  std::list<std::vector<ConvCandidate>> offered_;  ///< library engines for this request
+  std::vector<Ranked> order_;                      ///< ordered by place()
   std::optional<ConvBenchmark> rehearsal_;
 };
 
@@ -276,7 +277,7 @@ const std::vector<ConvCandidate>& candidates_for(DType dtype, const Context& con
 std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std::string* refused) {
   const std::vector<ConvCandidate>& candidates = candidates_for(given.shape.dtype, context);
   if (given.sums && (context.device.is_cpu() || given.bias || !given.post.empty()))
-    throw_internal("sums of a convolution that is not alone, or not on a device");
+    throw_internal("sums of a convolution with bias or post-ops, or on the CPU");
   ConvRequest request = given;
   const auto chosen = [&](ConvDirection direction) {
     return choose_conv_kernel(candidates, request, direction, context, refused);

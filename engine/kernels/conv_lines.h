@@ -1,7 +1,7 @@
 #pragma once
 
-// Where a window's elements meet an image, on any number of axes. All axes but the innermost are taken together: a line
-// is one of their places, counted row-major, and a tap one element of the window on them.
+// Index arithmetic of convolution windows, on any number of axes. All axes except the innermost are combined: a line is
+// a position on them in row-major order, and a tap is a window element on them.
 
 #include <cstdint>
 
@@ -10,7 +10,6 @@
 
 namespace cortado::kernels {
 
-/// One axis.
 struct ConvPlaces {
   int64_t in = 1, out = 1, kernel = 1, stride = 1, pad = 0, dilation = 1;
 
@@ -18,19 +17,19 @@ struct ConvPlaces {
   explicit ConvPlaces(const ConvAxis& a)
       : in(a.in), out(a.out()), kernel(a.kernel), stride(a.stride), pad(a.pad), dilation(a.dilation) {}
 
-  /// The input under element k of the window at output o; -1 outside of the image.
+  /// The input index under window element k at output o; -1 if outside the image.
   CORTADO_HD int64_t input(int64_t o, int64_t k) const {
     const int64_t at = o * stride - pad + k * dilation;
     return at >= 0 && at < in ? at : -1;
   }
-  /// The output whose window has input i under its element k; -1 for none.
+  /// The output whose window element k covers input i; -1 if none.
   CORTADO_HD int64_t output(int64_t i, int64_t k) const {
     const int64_t from = i + pad - k * dilation;
     return from >= 0 && from % stride == 0 && from / stride < out ? from / stride : -1;
   }
 };
 
-/// All axes but the innermost.
+/// All axes except the innermost.
 struct ConvLines {
   ConvPlaces axes[kMaxConvAxes - 1];
   int count = 0;
@@ -41,7 +40,7 @@ struct ConvLines {
     add(shape.h);
   }
 
-  /// The input line under `tap` of the window at an output line; -1 outside of the image.
+  /// The input line under `tap` of the window at an output line; -1 if outside the image.
   CORTADO_HD int64_t input(int64_t line, int64_t tap) const {
     int64_t result = 0, step = 1;
     for (int i = count - 1; i >= 0; --i) {
@@ -53,7 +52,7 @@ struct ConvLines {
     return result;
   }
 
-  /// The output line whose window has an input line under `tap`; -1 for none.
+  /// The output line whose window covers an input line with `tap`; -1 if none.
   CORTADO_HD int64_t output(int64_t line, int64_t tap) const {
     int64_t result = 0, step = 1;
     for (int i = count - 1; i >= 0; --i) {

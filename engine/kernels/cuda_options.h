@@ -1,7 +1,7 @@
 #pragma once
 
-// What CUDA's libraries may do, beside the request. Lives in a Context: context.handle<CudaOptions>(); set before
-// kernels are planned.
+// Options of CUDA libraries that are not part of requests. Stored in a Context as context.handle<CudaOptions>(). Set
+// them before kernels are planned.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +9,9 @@
 namespace cortado::kernels {
 
 struct CudaOptions {
-  bool fast = false;                       ///< kernels whose sums come in another order each time may be taken
-  int64_t workspace = int64_t(512) << 20;  ///< most bytes of scratch that a library's kernel may ask for
-  /// A GPU that is not here, in cuDNN's JSON: kernels can be planned for it, not run. Empty: the context's own.
+  bool fast = false;                       ///< allows kernels that sum in nondeterministic order
+  int64_t workspace = int64_t(512) << 20;  ///< maximum scratch bytes of a library kernel
+  /// A GPU that is not present, as cuDNN's JSON: kernels can be planned for it but not run. Empty: the context's GPU.
   std::string described_gpu;
 };
 

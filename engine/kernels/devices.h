@@ -1,6 +1,6 @@
 #pragma once
 
-// What the vendor libraries report of this machine, as text.
+// Descriptions of the machine by the vendor libraries.
 
 #include <cstdint>
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace cortado::kernels {
 
-/// "oneDNN 2.6.3 (avx512_core_bf16)": the version that is loaded and the instructions it uses.
+/// The loaded version of oneDNN and its instruction set: "oneDNN 2.6.3 (avx512_core_bf16)".
 std::string onednn_version();
 
-/// How many of oneDNN's primitives the context has made so far: a net that runs makes none.
+/// The number of oneDNN primitives created in the context so far. A running net creates none.
 int64_t onednn_primitives_made(Context& context);
 
 struct CudaDevice {
@@ -24,16 +24,18 @@ struct CudaDevice {
   int64_t memory_bytes = 0, free_bytes = 0;
 };
 
-/// The CUDA devices of this machine; `why_none` says why there are none. Never throws: no driver is no device.
+/// The CUDA devices of this machine; if there are none, `why_none` has the reason. Never throws; a missing driver
+/// counts as no devices.
 std::vector<CudaDevice> cuda_devices(std::string& why_none);
 
-/// The driver and CUDA's libraries with their versions, each as a phrase; empty in a build without CUDA.
+/// The versions of the driver and the CUDA libraries, one string each; empty in a build without CUDA.
 std::vector<std::string> cuda_libraries();
 
-/// What the speed of kernels on a context's device depends on: "NVIDIA H100, cuDNN 9.19.0"; elsewhere Device::str().
+/// Identifies what the speed of kernels depends on: "NVIDIA H100, cuDNN 9.19.0"; Device::str() on other devices.
 std::string device_description(Context& context);
 
-/// What computes on a context's device, each as a phrase: other bits may come where one of them is another.
+/// Identifies what results on a context's device depend on, one string each. If one differs, results may differ in
+/// their last bits.
 std::vector<std::string> arithmetic_of(Context& context);
 
 }  // namespace cortado::kernels

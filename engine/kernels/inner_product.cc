@@ -14,7 +14,7 @@ std::unique_ptr<InnerProduct> plan_inner_product(const InnerProductRequest& requ
                                                      gemm = {"gemm", make_inner_product_gemm},
                                                      openblas = {"openblas", make_inner_product_openblas},
                                                      floats = {"as floats", make_inner_product_as_floats};
-  // Below AVX-512 the library's kernel is its general product, too, but not in pieces that any thread may take.
+  // Below AVX-512 oneDNN's inner product is its GEMM, too, but not split into pieces that any thread may take.
   if (context.handle<CpuLevels>().onednn != CpuLevel::kAvx512)
     return first_that_accepts<InnerProduct, InnerProductRequest>({openblas, gemm, onednn, floats}, request, context,
                                                                  refused);

@@ -1,6 +1,6 @@
 #pragma once
 
-// JPEGs that a device decodes: whole images, several at once, from the host's memory to the device's.
+// Batched JPEG decoding on a device, from host memory to device memory.
 
 #include <cstdint>
 #include <memory>
@@ -15,18 +15,18 @@ namespace cortado::kernels {
 
 struct JpegTask {
   std::string_view file;
-  uint8_t* to = nullptr;  ///< device memory: height x width x 3 bytes; blue, green, red
+  uint8_t* to = nullptr;  ///< device memory: height x width x 3 bytes, BGR
   int width = 0;
 };
 
-/// nvJPEG, opened when the first decoder is made: its hardware where the GPU has some, else its kernels. On the
-/// simulated device it is libcortado_simulated_nvjpeg.so, a library of the tests'. Used by one thread at a time.
+/// nvJPEG, loaded with the first decoder. Uses the GPU's hardware decoder if present, else nvJPEG's kernels. On the
+/// simulated device it is libcortado_simulated_nvjpeg.so, which the tests build. Not thread-safe.
 class JpegDecoder {
  public:
-  /// Batches that may be under way at once; each has memory of its own.
+  /// The number of batches in flight; each has its own memory.
   static constexpr int kTurns = 2;
 
-  /// Throws MissingLibrary, or Error(kDevice) where the library cannot work.
+  /// Throws MissingLibrary, or Error(kDevice) if the library cannot be initialized.
   explicit JpegDecoder(Context& context);
   ~JpegDecoder();
   JpegDecoder(JpegDecoder&&) noexcept;
@@ -34,9 +34,9 @@ class JpegDecoder {
   /// "nvJPEG 13.3, the GPU's decoders" or "nvJPEG 13.3, kernels".
   const std::string& name() const;
 
-  /// Puts the decoding of all tasks into the context's work. Files stay where they are until that is done, and a turn
-  /// comes again when it is. Gives the indices of those that the library refuses, of which nothing is written: whether
-  /// it does depends on the file alone.
+  /// Enqueues the decoding of all tasks. The files must stay in memory, and the turn must not be reused, until that
+  /// work is done. Returns the indices of files that the library cannot decode, for which it writes nothing; this
+  /// depends only on the file.
   std::vector<size_t> decode(Context& context, int turn, std::span<const JpegTask> tasks);
 
  private:

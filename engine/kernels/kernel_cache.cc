@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kMaxBytes = 16 << 20;
 
-/// An object, empty where the file has none.
+/// Always a JSON object; empty if the file is missing or invalid.
 nlohmann::json read_cache(const std::string& path) {
   if (!file_exists(path)) return nlohmann::json::object();
   try {
@@ -51,8 +51,8 @@ std::map<std::string, KernelCache::Entry> read_kernel_cache(const std::string& p
 
 std::string write_kernel_cache(const std::string& path, const std::string& machine,
                                const std::map<std::string, KernelCache::Entry>& choices) {
-  // A pipe would wait for a reader.
-  if (file_exists(path) && !std::filesystem::is_regular_file(path)) return path + " is no regular file";
+  // Opening a pipe would block until there is a reader.
+  if (file_exists(path) && !std::filesystem::is_regular_file(path)) return path + " is not a regular file";
   nlohmann::json file = read_cache(path);
   nlohmann::json& here = file[machine];
   if (!here.is_object()) here = nlohmann::json::object();

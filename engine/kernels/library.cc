@@ -5,12 +5,12 @@
 namespace cortado::kernels {
 
 void* library_symbol(const char* file, const char* name) {
-  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // opened once; never closed
+  void* library = dlopen(file, RTLD_NOW | RTLD_LOCAL);  // loaded once; never closed
   void* symbol = library ? dlsym(library, name) : nullptr;
   if (symbol) return symbol;
   const char* words = dlerror();
   throw MissingLibrary(ExitCode::kDevice, std::string(file) + " cannot be used: " + (words ? words : name),
-                       "is it installed, and its folder in LD_LIBRARY_PATH?");
+                       "install it, or add its folder to LD_LIBRARY_PATH");
 }
 
 }  // namespace cortado::kernels

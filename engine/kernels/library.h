@@ -1,7 +1,7 @@
 #pragma once
 
-// Functions of shared libraries that are opened when the first of them is called. cuDNN and cuBLASLt are hundreds of
-// megabytes: a program that computes on the CPU begins 0.1 s sooner without them, and where they are not installed.
+// Functions of shared libraries that are loaded at the first call. cuDNN and cuBLASLt are hundreds of megabytes large.
+// Without loading them CPU programs start 0.1 s faster, and run where they are not installed.
 
 #include <atomic>
 
@@ -9,14 +9,14 @@
 
 namespace cortado::kernels {
 
-/// The library cannot be used at all: no reason to take another kernel in silence.
+/// The library cannot be loaded. Callers must not silently fall back to another kernel.
 class MissingLibrary : public Error {
  public:
   using Error::Error;
 };
 
-/// `name` in the library whose file is `file` ("libcudnn.so.9"), found as the system's loader finds it. Throws
-/// MissingLibrary with the loader's words.
+/// Finds symbol `name` in library `file` ("libcudnn.so.9") with the system's loader. Throws MissingLibrary with the
+/// loader's message.
 void* library_symbol(const char* file, const char* name);
 
 template <typename Signature>
@@ -45,7 +45,8 @@ class LibraryFunction<Result(Arguments...)> {
 
 }  // namespace cortado::kernels
 
-/// Declares, in a namespace, what is called like `function` of the header. It hides the header's, which nothing links.
+/// Declares an object that is called like `function` of the header. It hides the header's declaration, which is never
+/// linked.
 #define CORTADO_LIBRARY_FUNCTION(file, function) \
   inline constinit ::cortado::kernels::LibraryFunction<decltype(::function)> function { file, #function }
 #define CORTADO_AS_TEXT_(number) #number

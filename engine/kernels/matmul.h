@@ -1,7 +1,6 @@
 #pragma once
 
-// Products of many matrices in one call: c_i = alpha op(a_i) op(b_i) for i in [0, count), or alpha times the sum of
-// them.
+// Batched matrix products: c_i = alpha op(a_i) op(b_i) for i in [0, count), or alpha times their sum.
 
 #include <memory>
 #include <string>
@@ -12,25 +11,25 @@
 namespace cortado::kernels {
 
 struct MatMulRequest {
-  GemmShape shape;                 ///< of each product; a and b are of one type, c of that or of 32-bit floats
-  int64_t count = 1;               ///< of products
-  int64_t step_a = 0, step_b = 0;  ///< values from a matrix to the next one; 0: one serves all products
-  bool adds_up = false;            ///< c is one matrix, the sum; else `count` of them, one behind the other
+  GemmShape shape;                 ///< of each product; a and b have one type, c the same or 32-bit floats
+  int64_t count = 1;               ///< number of products
+  int64_t step_a = 0, step_b = 0;  ///< stride between matrices in values; 0: shared by all products
+  bool adds_up = false;            ///< c is one matrix, the sum; else `count` consecutive matrices
   float alpha = 1;
 };
 
-/// Prepared products. Sums are in 32 bits, rounded once. Calls allocate nothing. One object serves one caller at a
+/// Prepared products. Accumulates in 32 bits and rounds once. Calls do not allocate. An object serves one caller at a
 /// time.
 class MatMul {
  public:
   virtual ~MatMul() = default;
   virtual std::string name() const = 0;
-  virtual int64_t scratch() const { return 0; }  ///< bytes; the block begins where plans let one begin
+  virtual int64_t scratch() const { return 0; }  ///< bytes; aligned like all blocks of a plan
   /// Overwrites c.
   virtual void run(Context& context, const void* a, const void* b, void* c, void* scratch) = 0;
 };
 
-/// The first candidate that accepts. `refused` collects why others declined.
+/// Returns the first candidate that accepts. `refused` collects the reasons of the others.
 std::unique_ptr<MatMul> plan_matmul(const MatMulRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<MatMul> make_matmul_onednn(const MatMulRequest& request, Context& context, std::string& why);

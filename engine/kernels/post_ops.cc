@@ -6,7 +6,7 @@ namespace cortado::kernels {
 
 namespace {
 
-/// Puts one step behind `post`; false where it would have to stand before something that is there.
+/// Appends a step to `post`; returns false if it would have to precede an existing one.
 struct Append {
   PostOps& post;
 

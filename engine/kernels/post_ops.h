@@ -1,12 +1,12 @@
 #pragma once
 
-// What is done to each value of a result before it is written, besides making it:
+// Post-ops: operations that a kernel applies to each value of its result before writing it:
 //     y = activation(affine(v) + z)
-// Each part may be missing; z is another operand, like y. One value says which there are: graphs find out who may take
-// over whose work by it, layers and kernels are made with it.
+// Each part is optional; z is another operand with the shape of y. Graph passes use a PostOps to find fusions, and
+// layers and kernels are created with it.
 //
-// A new activation costs its Kind, Activation's functions here, those of kernels/cpu/post_ops_lanes.h, and a layer that
-// accepts it (docs/adding-a-layer.md).
+// A new activation requires its Kind, Activation's functions here, those of kernels/cpu/post_ops_lanes.h, and a layer
+// that accepts it (docs/adding-a-layer.md).
 
 #include <cmath>
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace cortado::kernels {
 
-/// A function of one value. Plain data: functors of either device hold it.
+/// An element-wise activation. Plain data, so that functors can hold it on the CPU and on devices.
 struct Activation {
   enum Kind : uint8_t {
     kNone,
@@ -31,12 +31,12 @@ struct Activation {
     kGelu,         ///< v P(x < v) of the standard normal distribution
   };
   Kind kind = kNone;
-  float ceiling = INFINITY;  ///< of kClippedRelu, above 0; the others have none
+  float ceiling = INFINITY;  ///< of kClippedRelu, > 0; infinite for the others
 
   static constexpr Activation relu() { return {kRelu, INFINITY}; }
   static constexpr Activation clipped_relu(float ceiling) { return {kClippedRelu, ceiling}; }
 
-  /// What it makes of v. NaN stays NaN, so that a net which diverges says so.
+  /// The activation of v. NaN stays NaN, so that divergence is visible.
   CORTADO_HD float operator()(float v) const {
     switch (kind) {
       case kNone:
@@ -54,7 +54,7 @@ struct Activation {
     return v;
   }
 
-  /// Whether backward is the gradient itself or 0, by passes().
+  /// Whether the derivative is 0 or 1, as passes() returns.
   constexpr bool gates() const {
     switch (kind) {
       case kNone:
@@ -68,9 +68,9 @@ struct Activation {
     }
     return false;
   }
-  /// Whether 0 stays 0, so that lanes which pad blocks of channels stay clear.
+  /// Whether f(0) = 0, so that padding lanes of blocks stay zero.
   constexpr bool keeps_zero() const { return kind != kSigmoid; }
-  /// Where there is one that gates(): whether it lets the gradient pass. The same asked of v and of the y made of it.
+  /// For activations with gates(): whether the gradient passes. The result is the same for v and for its y.
   CORTADO_HD bool passes(float v) const { return v > 0 && v < ceiling; }
 
   explicit operator bool() const { return kind != kNone; }
@@ -81,24 +81,24 @@ inline constexpr Activation::Kind kAllActivations[] = {Activation::kNone,       
                                                        Activation::kClippedRelu, Activation::kSigmoid,
                                                        Activation::kSwish,       Activation::kGelu};
 
-/// "relu", "relu6", "sigmoid"; "" for none. Files keep these words.
+/// "relu", "relu6", "sigmoid"; "" for none. Stored in files.
 std::string name_of(const Activation& activation);
 
-/// The sum of a result and another operand like it.
+/// Adds another operand of the result's shape.
 struct SumOfTwo {
   bool operator==(const SumOfTwo&) const = default;
 };
 
-/// One thing that may be done behind another.
+/// A single post-op.
 using PostOp = std::variant<ChannelAffine, SumOfTwo, Activation>;
 
-/// All that is done, in the order of these fields.
+/// All post-ops, applied in the order of the fields.
 struct PostOps {
   std::vector<ChannelAffine> affine = {};
   bool sum = false;
   Activation activation = {};
 
-  /// Nothing where `next` cannot stand behind what there is.
+  /// Appends `next`; nullopt if it cannot follow the present ones.
   std::optional<PostOps> followed_by(const PostOp& next) const;
   bool empty() const { return *this == PostOps{}; }
   bool operator==(const PostOps&) const = default;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Copies a tensor from one layout and type into another: float types, and 8-bit integers with their scales
-// (core/tensor.h), which oneDNN alone does. Padding lanes of blocked results become zero. NaN becomes no integer: run()
-// throws Error(kDiverged) instead.
+// Converts a tensor between layouts and types: float types, and 8-bit integers with their scales (core/tensor.h), which
+// only oneDNN supports. Padding lanes of blocked results become zero. NaN has no integer value: run() throws
+// Error(kDiverged).
 
 #include <memory>
 #include <string>
@@ -13,7 +13,7 @@
 namespace cortado::kernels {
 
 struct ReorderRequest {
-  TensorSpec from, to;  ///< the same shape
+  TensorSpec from, to;  ///< same shape
 };
 
 class Reorder {
@@ -24,7 +24,7 @@ class Reorder {
   virtual void run(Context& context, const void* from, void* to, void* scratch) = 0;
 };
 
-/// The first candidate that accepts. `refused` collects why others declined.
+/// Returns the first candidate that accepts. `refused` collects the reasons of the others.
 std::unique_ptr<Reorder> plan_reorder(const ReorderRequest& request, Context& context, std::string* refused = nullptr);
 
 std::unique_ptr<Reorder> make_reorder_onednn(const ReorderRequest& request, Context& context, std::string& why);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The running average that training keeps of a batch's statistics, for kernels that keep it in passing.
+// The running average of batch statistics in training, updated by kernels.
 
 #include <cstdint>
 
@@ -8,15 +8,15 @@
 
 namespace cortado::kernels {
 
-/// Each becomes kept times its old value plus a share of the batch's; Caffe's factor, which both are divided by, counts
-/// the batch as 1.
+/// Each average becomes `kept` times its old value plus a share of the batch's value. Caffe's `factor`, by which both
+/// are divided, counts the batch as 1.
 struct RunningAverage {
   float *means = nullptr, *variances = nullptr;
-  float* factor = nullptr;  ///< of all channels; may be null
+  float* factor = nullptr;  ///< for all channels; may be null
   float kept = 0, mean_share = 1, variance_share = 1;
 
   CORTADO_HD explicit operator bool() const { return means != nullptr; }
-  /// To be called once for each channel.
+  /// Call it once per channel.
   CORTADO_HD void add(int64_t c, float mean, float variance) const {
     means[c] = kept * means[c] + mean_share * mean;
     variances[c] = kept * variances[c] + variance_share * variance;

@@ -6,10 +6,10 @@
 
 namespace cortado::kernels {
 
-/// Lays out the parts of one scratch block; every part starts on a cache line. One layout per direction of a kernel.
+/// The layout of a scratch block; every part is aligned to a cache line. Use one layout per direction of a kernel.
 class ScratchLayout {
  public:
-  /// Reserves `bytes` beside all earlier parts; returns their offset.
+  /// Reserves `bytes` after all earlier parts; returns their offset.
   int64_t add(int64_t bytes) {
     const int64_t offset = bytes_;
     bytes_ += (bytes + 63) / 64 * 64;

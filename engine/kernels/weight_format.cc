@@ -48,7 +48,7 @@ struct Blocked16 final : WeightFormat::Opaque {
     each(context, [&](int64_t to, int64_t from) { stored[to] = plain[from]; });
   }
 
-  /// body(index in storage, index in plain) for every element.
+  /// Calls body(stored index, plain index) for every element.
   template <typename Body>
   void each(Context& context, const Body& body) const {
     parallel_ranges(context, groups * k, kWeightFormatBlock, [&](int64_t begin, int64_t end) {
@@ -64,8 +64,8 @@ struct Blocked16 final : WeightFormat::Opaque {
     });
   }
 
-  int64_t groups, k, c, taps;  ///< groups that have blocks of their own; channels and filters of each
-  int64_t c_block;             ///< channels in a block
+  int64_t groups, k, c, taps;  ///< groups with separate blocks; filters and channels of each
+  int64_t c_block;             ///< channels per block
 };
 
 struct Typed final : WeightFormat::Opaque {

@@ -1,4 +1,4 @@
-// The candidates of CUDA's libraries in a build without them: they decline.
+// Stubs of the CUDA candidates for builds without CUDA: they decline.
 
 #ifndef CORTADO_WITH_CUDA
 

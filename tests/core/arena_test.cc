@@ -15,7 +15,7 @@
 namespace cortado {
 namespace {
 
-TEST(Arena, IsZeroAlignedAndWritable) {
+TEST(Arena, IsZeroedAlignedAndWritable) {
   for (size_t bytes : {size_t(1), size_t(4096), size_t(100'000), (size_t(2) << 20) + 1, size_t(9) << 20}) {
     const Arena arena(bytes);
     ASSERT_NE(arena.data(), nullptr);
@@ -26,16 +26,16 @@ TEST(Arena, IsZeroAlignedAndWritable) {
   }
 }
 
-TEST(Arena, LargeOnesStartOnAHugePage) {
+TEST(Arena, LargeArenasStartOnAHugePage) {
   EXPECT_EQ(reinterpret_cast<uintptr_t>(Arena(size_t(5) << 20).data()) % (size_t(2) << 20), 0u);
 }
 
-TEST(Arena, EmptyOneHasNoMemory) {
+TEST(Arena, EmptyArenaHasNoMemory) {
   EXPECT_EQ(Arena().data(), nullptr);
   EXPECT_EQ(Arena(0).data(), nullptr);
 }
 
-TEST(Arena, MovesItsMemory) {
+TEST(Arena, MovesMemory) {
   Arena a(100);
   std::byte* data = a.data();
   Arena b(std::move(a));
@@ -47,11 +47,11 @@ TEST(Arena, MovesItsMemory) {
   EXPECT_EQ(c.bytes(), 100u);
 }
 
-TEST(Arena, TooMuchIsAnErrorThatNamesTheSize) {
+TEST(Arena, TooMuchMemoryIsAnErrorWithTheSize) {
   for (size_t bytes : {size_t(1) << 50, ~size_t(0)}) {
     try {
       const Arena arena(bytes);
-      FAIL() << bytes << " bytes were given";
+      FAIL() << bytes << " bytes were allocated";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kDevice);
       EXPECT_NE(std::string(error.what()).find("MiB are needed"), std::string::npos) << error.what();
@@ -59,8 +59,8 @@ TEST(Arena, TooMuchIsAnErrorThatNamesTheSize) {
   }
 }
 
-TEST(Arena, LimitsOfTheProcessCount) {
-  if (kSanitized) GTEST_SKIP() << "it maps more than any limit";
+TEST(Arena, ProcessLimitsApply) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers map more than any limit";
   for (const auto resource : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit before;
     ASSERT_EQ(::getrlimit(resource, &before), 0);
@@ -82,7 +82,7 @@ TEST(Arena, LimitsOfTheProcessCount) {
   }
 }
 
-TEST(Arena, MemoryIsGivenBack) {
+TEST(Arena, MemoryIsFreed) {
   for (int i = 0; i < 2000; ++i) {
     const Arena arena(size_t(256) << 20);
     arena.data()[size_t(i) * 4096] = std::byte{1};

@@ -22,13 +22,13 @@ TEST(BoundedJson, BoundsDepth) {
   EXPECT_THROW(parse_json<Json>(objects), JsonError);
 }
 
-TEST(BoundedJson, CountsNoBracketsInStrings) {
+TEST(BoundedJson, IgnoresBracketsInStrings) {
   const std::string text = "[\"" + std::string(1000, '[') + R"(\"{\\", "\\\"[", 1])";
   EXPECT_EQ(parse_json<Json>(text), Json::parse(text));
   EXPECT_THROW(parse_json<Json>(R"(["\\", )" + nested(kMaxJsonDepth) + "]"), JsonError);
 }
 
-TEST(BoundedJson, RefusesWhatIsNone) {
+TEST(BoundedJson, RejectsInvalidJson) {
   for (const std::string text : {"", "[", "{\"a\"", "]]", "\"", "\"\\", "[1] 2"}) {
     EXPECT_THROW(parse_json<Json>(text), JsonError) << text;
     EXPECT_TRUE(parse_json_or_null<Json>(text).is_null()) << text;

@@ -1,5 +1,4 @@
-// What functors do by packs, on the simulated device, against the same done one by one on the CPU: whatever the length,
-// wherever the arrays begin.
+// Vectorized functors on the simulated device, compared with single elements on the CPU, for any length and alignment.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +40,7 @@ std::vector<T> numbers(int64_t n, int factor) {
   return list;
 }
 
-/// An array in the memory of the context's device that begins `skipped` elements behind a place where packs begin.
+/// An array in device memory that begins `skipped` elements after an aligned address.
 template <typename T>
 class Placed {
  public:
@@ -93,7 +92,7 @@ void expect_same_mixed() {
           << n << " elements, " << skipped << " skipped";
 }
 
-TEST(ByPacks, GivesWhatSingleElementsGive) {
+TEST(ByPacks, EqualsSingleElements) {
   static_assert(Mixed<Half, float>::Arrays::kWidth == 8 && AddChannel<float>::Arrays::kWidth == 4);
   expect_same_mixed<Half, float>();
   expect_same_mixed<float, BFloat16>();
@@ -112,7 +111,7 @@ std::vector<float> with_channels(DeviceKind kind, const ChannelView& view) {
   return floats(y.values());
 }
 
-TEST(ByPacks, KnowsEachElementsChannel) {
+TEST(ByPacks, PassesEachElementsChannel) {
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
     for (const int64_t channels : {1, 4, 12, 16, 24})
       for (const int64_t inner : {1, 4, 8, 49}) {

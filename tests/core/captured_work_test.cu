@@ -1,4 +1,4 @@
-// What the simulated device makes of recorded work: the same mistakes as a CUDA graph's.
+// Recorded work on the simulated device, which reproduces the errors of CUDA graphs.
 
 #include <gtest/gtest.h>
 
@@ -33,15 +33,15 @@ class CapturedWorkTest : public testing::Test {
   CapturedWork work;
 };
 
-TEST_F(CapturedWorkTest, RepeatsWhatWasRecordedWithTheArgumentsOfThen) {
+TEST_F(CapturedWorkTest, RepeatsRecordedWorkWithItsArguments) {
   int calls = 0;
   for (int run = 1; run <= 6; ++run)
     work.run(context, [&] {
       ++calls;
       for_each(context, 1, AddNumber{word(), float(run)});
     });
-  EXPECT_EQ(calls, 3) << "two ordinary runs and the one that is recorded";
-  EXPECT_EQ(value(), 1 + 2 + 4 * 3) << "a number that changes has no place among the arguments";
+  EXPECT_EQ(calls, 3) << "two normal runs and the recorded one";
+  EXPECT_EQ(value(), 1 + 2 + 4 * 3) << "arguments keep their recorded values";
 }
 
 class EagerWorkTest : public CapturedWorkTest {
@@ -49,12 +49,12 @@ class EagerWorkTest : public CapturedWorkTest {
   EagerWorkTest() : CapturedWorkTest(/*captures=*/false) {}
 };
 
-TEST_F(EagerWorkTest, RunsAsItIs) {
+TEST_F(EagerWorkTest, RunsWithoutRecording) {
   for (int run = 1; run <= 6; ++run) work.run(context, [&] { for_each(context, 1, AddNumber{word(), float(run)}); });
   EXPECT_EQ(value(), 21);
 }
 
-TEST_F(CapturedWorkTest, NothingRecordedMayWaitOrTakeMemory) {
+TEST_F(CapturedWorkTest, WaitingAndAllocatingThrow) {
   const std::function<void()> forbidden[] = {[&] { synchronize(context); },
                                              [&] { value(); },
                                              [&] { copy_to_device(context, word(), &context.threads, 4); },
@@ -70,7 +70,7 @@ TEST_F(CapturedWorkTest, NothingRecordedMayWaitOrTakeMemory) {
   }
 }
 
-TEST_F(CapturedWorkTest, CopiesAndClearsAreRecordedToo) {
+TEST_F(CapturedWorkTest, RecordsCopiesAndFills) {
   DeviceMemory other(context, sizeof(float));
   for (int run = 0; run < 5; ++run)
     work.run(context, [&] {
@@ -82,7 +82,7 @@ TEST_F(CapturedWorkTest, CopiesAndClearsAreRecordedToo) {
   EXPECT_EQ(value(), 5);
 }
 
-TEST_F(CapturedWorkTest, AWordIsWrittenAsItWasWhenItWasPut) {
+TEST_F(CapturedWorkTest, WritesTheRecordedWord) {
   DeviceMemory counter(context, sizeof(uint64_t));
   auto* to = reinterpret_cast<uint64_t*>(counter.data());
   uint64_t number = uint64_t(1) << 40, seen = 0;
@@ -92,7 +92,7 @@ TEST_F(CapturedWorkTest, AWordIsWrittenAsItWasWhenItWasPut) {
   EXPECT_EQ(seen, uint64_t(1) << 40);
 }
 
-TEST_F(CapturedWorkTest, ALateCopyIsOfItsMomentAndWaitsForNoLaterWork) {
+TEST_F(CapturedWorkTest, AsyncReadbackIgnoresLaterWork) {
   AsyncReadback copies[2] = {{context, sizeof(float)}, {context, sizeof(float)}};
   const auto number = [](AsyncReadback& copy) { return *reinterpret_cast<const float*>(copy.wait()); };
   const int64_t waits = context.handle<SyncCounter>().full;

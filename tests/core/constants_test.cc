@@ -1,5 +1,4 @@
-// What cmake/constants.cmake looks for, once more where code is run: constants whose first half repeats keep their
-// zeros.
+// Repeats the check of cmake/constants.cmake at run time: constants whose first half repeats keep their zeros.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +16,7 @@ namespace {
 }
 [[gnu::noinline]] size_t length_of(const char* text) { return std::char_traits<char>::length(text); }
 
-TEST(Constants, OfWhichTheFirstHalfRepeatsKeepTheirZeros) {
+TEST(Constants, WithRepeatedFirstHalfKeepTheirZeros) {
   const std::vector<double> all = eight();
   ASSERT_EQ(all.size(), 8u);
   for (size_t i = 0; i < 8; ++i) EXPECT_EQ(all[i], i < 4 ? 2.0 : 0.0) << i;

@@ -16,7 +16,7 @@ struct Counter {
   int count = 0;
 };
 
-TEST(Context, HasWhatItsOptionsSay) {
+TEST(Context, CopiesItsOptions) {
   const Context context({.threads = 3,
                          .seed = 7,
                          .device = {DeviceKind::kSimulated, 0},
@@ -32,7 +32,7 @@ TEST(Context, HasWhatItsOptionsSay) {
   EXPECT_EQ(context.stream(), nullptr);
 }
 
-TEST(Context, HandlesAreOfOneContext) {
+TEST(Context, HandlesBelongToOneContext) {
   const ContextOptions options;
   Context a(options), b(options);
   ++a.handle<Counter>().count;
@@ -46,7 +46,7 @@ struct Watched {
   std::shared_ptr<int> held;
 };
 
-TEST(Context, HandlesGoWithIt) {
+TEST(Context, DestroysItsHandles) {
   const auto watched = std::make_shared<int>(0);
   {
     Context context;

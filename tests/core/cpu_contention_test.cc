@@ -9,9 +9,9 @@ namespace {
 
 constexpr int64_t kMillisecond = 1'000'000;
 
-TEST(CpuContention, BeginsLateAndEndsLate) {
+TEST(CpuContention, HasHysteresis) {
   CpuContention thread;
-  CpuContention::Times times{5 * kMillisecond, 100 * kMillisecond};  // what was before the first look does not count
+  CpuContention::Times times{5 * kMillisecond, 100 * kMillisecond};  // times before the first sample do not count
   EXPECT_FALSE(thread.after(times));
   const auto after = [&](int64_t ran, int64_t waited) {
     times.ran += ran * kMillisecond, times.waited += waited * kMillisecond;
@@ -20,12 +20,12 @@ TEST(CpuContention, BeginsLateAndEndsLate) {
   EXPECT_FALSE(after(98, 2));
   EXPECT_FALSE(after(90, 10));
   EXPECT_TRUE(after(80, 20));
-  EXPECT_TRUE(after(92, 8)) << "less than it takes to begin, but too much to end";
-  EXPECT_TRUE(after(0, 1)) << "too short to tell";
+  EXPECT_TRUE(after(92, 8)) << "below the threshold to begin, above the one to end";
+  EXPECT_TRUE(after(0, 1)) << "too short a sample";
   EXPECT_FALSE(after(99, 1));
 }
 
-TEST(CpuContention, CanBeAskedAtAnyTime) {
+TEST(CpuContention, SamplesAtAnyTime) {
   CpuContention thread;
   for (int i = 0; i < 1000; ++i) thread.now();
 }

@@ -1,4 +1,4 @@
-// Control groups as files in a folder of the test's.
+// Control groups, as files in a temporary folder.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -29,9 +29,9 @@ class CpuQuota : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(CpuQuota, IsEndlessWithoutGroups) { EXPECT_EQ(cpu_quota(root_), INFINITY); }
+TEST_F(CpuQuota, IsInfiniteWithoutGroups) { EXPECT_EQ(cpu_quota(root_), INFINITY); }
 
-TEST_F(CpuQuota, IsTheLeastOfAGroupAndThoseAbove) {
+TEST_F(CpuQuota, IsTheMinimumOfAGroupAndItsAncestors) {
   write("/proc/self/cgroup", "0::/a/b/c\n");
   write("/sys/fs/cgroup/a/b/c/cpu.max", "max 100000\n");
   EXPECT_EQ(cpu_quota(root_), INFINITY);
@@ -51,7 +51,7 @@ TEST_F(CpuQuota, IsReadAtTheRootOfAContainer) {
   EXPECT_EQ(cpu_quota(root_), 1.5);
 }
 
-TEST_F(CpuQuota, IsReadOfTheFirstVersion) {
+TEST_F(CpuQuota, ReadsVersion1) {
   write("/proc/self/cgroup", "5:memory:/m\n4:cpu,cpuacct:/docker/5a\n2:cpuset:/s\n");
   write("/sys/fs/cgroup/cpu,cpuacct/docker/5a/cpu.cfs_quota_us", "-1\n");
   write("/sys/fs/cgroup/cpu,cpuacct/docker/5a/cpu.cfs_period_us", "100000\n");
@@ -63,7 +63,7 @@ TEST_F(CpuQuota, IsReadOfTheFirstVersion) {
   EXPECT_EQ(cpu_quota(root_), 2);
 }
 
-TEST_F(CpuQuota, BearsFilesThatSayNothing) {
+TEST_F(CpuQuota, IgnoresInvalidFiles) {
   write("/proc/self/cgroup", "\n:\n0:\nx:y:z\n0::/a\n");
   for (const char* text :
        {"", "max", "one two", "100000", "0 100000", "-5 100000", "100000 0", "100000 -1", "1e999 1"}) {
@@ -72,7 +72,7 @@ TEST_F(CpuQuota, BearsFilesThatSayNothing) {
   }
 }
 
-TEST_F(CpuQuota, BoundsTheThreads) {
+TEST_F(CpuQuota, LimitsTheThreads) {
   EXPECT_GE(default_threads(), 1);
   EXPECT_LE(default_threads(), std::ceil(std::min(cpu_quota(), 1e6)));
 }

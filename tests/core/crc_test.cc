@@ -10,7 +10,7 @@
 namespace cortado {
 namespace {
 
-/// By the definition: the polynomial's remainder, bit by bit.
+/// The definition: the polynomial's remainder, bit by bit.
 uint32_t by_definition(std::string_view bytes) {
   uint32_t crc = ~0u;
   for (const char c : bytes) {
@@ -27,21 +27,21 @@ std::string random_bytes(size_t size) {
   return bytes;
 }
 
-TEST(Crc32c, IsItsDefinition) {
+TEST(Crc32c, FollowsTheDefinition) {
   for (size_t size = 0; size < 70; ++size) {
     const std::string bytes = random_bytes(size);
     EXPECT_EQ(crc32c_of(bytes), by_definition(bytes)) << size;
   }
 }
 
-TEST(Crc32c, ComesInPieces) {
+TEST(Crc32c, AcceptsPieces) {
   const std::string bytes = random_bytes(100);
   for (size_t first = 0; first <= 100; ++first)
     EXPECT_EQ(crc32c_of(std::string_view(bytes).substr(first), crc32c_of(std::string_view(bytes).substr(0, first))),
               by_definition(bytes));
 }
 
-TEST(Crc32c, OfBlocksIsThatOfEach) {
+TEST(Crc32c, OfBlocksEqualsEach) {
   const std::string bytes = random_bytes(11 * 512);
   for (size_t count = 0; count <= 11; ++count) {
     std::vector<uint32_t> crcs(count);

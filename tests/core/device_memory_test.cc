@@ -10,13 +10,13 @@
 namespace cortado {
 namespace {
 
-TEST(DeviceMemoryTest, CopiesThereAndBackOnEveryDeviceThatIsAlwaysThere) {
+TEST(DeviceMemoryTest, CopiesThereAndBack) {
   for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {
     Context context({.device = {kind, 0}});
     DeviceMemory a(context, 64), b(context, 64);
     std::vector<char> sent(64, 7), got(64, 1);
     copy_to_host(context, got.data(), a.data(), 64);
-    EXPECT_EQ(got, std::vector<char>(64, 0)) << "not zero at first";
+    EXPECT_EQ(got, std::vector<char>(64, 0)) << "not zeroed";
     copy_to_device(context, a.data(), sent.data(), 64);
     copy_on_device(context, b.data(), a.data(), 64);
     clear_on_device(context, b.data(), 32);
@@ -25,19 +25,17 @@ TEST(DeviceMemoryTest, CopiesThereAndBackOnEveryDeviceThatIsAlwaysThere) {
   }
 }
 
-TEST(DeviceMemoryDeathTest, TheHostMayNotTouchASimulatedDevice) {
+TEST(DeviceMemoryDeathTest, HostAccessToASimulatedDeviceFaults) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   Context context({.device = {DeviceKind::kSimulated, 0}});
   DeviceMemory memory(context, 64);
   volatile std::byte* data = memory.data();
   EXPECT_DEATH({ data[0] = std::byte(1); }, "");
   const DeviceAccess access(context);
-  data[0] = std::byte(1);  // here a kernel would run
+  data[0] = std::byte(1);  // a kernel would run here
 }
 
-TEST(DeviceMemoryTest, WithoutCudaThereIsNoCudaDevice) {
-  EXPECT_THROW(Context({.device = {DeviceKind::kCuda, 99}}), Error);
-}
+TEST(DeviceMemoryTest, WithoutCudaThrows) { EXPECT_THROW(Context({.device = {DeviceKind::kCuda, 99}}), Error); }
 
 }  // namespace
 }  // namespace cortado

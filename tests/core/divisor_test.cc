@@ -15,7 +15,7 @@ void expect_same(int64_t n, int64_t d) {
   ASSERT_EQ(divisor.rest(n), n % d) << n << " % " << d;
 }
 
-TEST(Divisor, DividesAsDivisionDoes) {
+TEST(Divisor, EqualsDivision) {
   constexpr int64_t kMax = INT32_MAX;
   for (int64_t d = 1; d < 3000; ++d)
     for (const int64_t n : {int64_t(0), int64_t(1), d - 1, d, d + 1, kMax / d * d - 1, kMax / d * d, kMax})
@@ -33,7 +33,7 @@ TEST(Divisor, DividesRandomNumbersOfEverySize) {
   }
 }
 
-TEST(Divisor, WhatIsLessThanOneCountsAsOne) {
+TEST(Divisor, ValuesBelowOneCountAsOne) {
   EXPECT_EQ(Divisor(0).of(5), 5);
   EXPECT_EQ(Divisor(0).value(), 1);
 }

@@ -20,12 +20,12 @@ TEST(Render, ShowsPlaceLineCaretNoteAndHint) {
             "hint: a pad of 1 makes room\n");
 }
 
-TEST(Render, CaretStandsUnderTheColumnBehindTabs) {
+TEST(Render, CaretIsUnderTheColumnAfterTabs) {
   const std::string text = render({{"n", 1, 3, "\t\tpad: x"}, "m", {}, {}});
   EXPECT_NE(text.find("\n      | \t\t^\n"), std::string::npos) << text;
 }
 
-TEST(Render, PlacelessMistakeIsOneLine) {
+TEST(Render, DiagnosticWithoutPlaceIsOneLine) {
   EXPECT_EQ(render({{}, "no such device", {}, {}}, "warning"), "warning: no such device\n");
 }
 
@@ -39,7 +39,7 @@ TEST(Render, ControlBytesDoNotReachTheTerminal) {
   EXPECT_EQ(render({{"n", 1, 1, "\x1b[31m"}, "m", {}, {}}).find('\x1b'), std::string::npos);
 }
 
-TEST(Error, HoldsEveryMistakeAndItsCode) {
+TEST(Error, HasAllDiagnosticsAndTheCode) {
   Mistakes mistakes;
   EXPECT_NO_THROW(mistakes.throw_if_any(ExitCode::kNet));
   mistakes.add({{}, "first", {}, {}});
@@ -54,7 +54,7 @@ TEST(Error, HoldsEveryMistakeAndItsCode) {
   }
 }
 
-TEST(Nearest, FindsTyposAndNothingElse) {
+TEST(Nearest, FindsOnlyTypos) {
   const std::vector<std::string> known = {"kernel_size", "num_output", "stride", "pad"};
   EXPECT_EQ(nearest("kernal_size", known), "kernel_size");
   EXPECT_EQ(nearest("NUM_OUTPUT", known), "num_output");

@@ -1,4 +1,4 @@
-// The functions of fast_math.h against the C library's in double, over all sizes of arguments.
+// fast_math.h compared with the C library in double, over the full range.
 
 #include "core/loops/fast_math.h"
 
@@ -10,7 +10,7 @@
 namespace cortado {
 namespace {
 
-/// The largest error over [from, to], in units of the last place of the value.
+/// The largest error over [from, to], in ulp.
 double worst(const std::function<float(float)>& function, const std::function<double(double)>& exact, double from,
              double to, double step) {
   double most = 0;
@@ -38,7 +38,7 @@ TEST(FastMath, TanhIsAccurate) {
 
 TEST(FastMath, SigmoidIsAccurate) { EXPECT_LT(worst(fast_sigmoid, sigmoid, -80, 20, 1.1e-4), 4); }
 
-TEST(FastMath, KnowsItsEnds) {
+TEST(FastMath, HandlesTheEnds) {
   const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
   EXPECT_EQ(fast_exp(0), 1);
   EXPECT_EQ(fast_exp(infinity), infinity);

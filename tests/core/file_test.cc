@@ -48,7 +48,7 @@ class FileTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(FileTest, WhatIsWrittenIsRead) {
+TEST_F(FileTest, ReadsWhatWasWritten) {
   std::string content(300'000, '\0');
   for (size_t i = 0; i < content.size(); ++i) content[i] = char(i * 131 >> 3);
   write_file_atomically(path("a"), content);
@@ -57,10 +57,10 @@ TEST_F(FileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(read_file(path("a")), "short");
   write_file_atomically(path("a"), "");
   EXPECT_EQ(read_file(path("a")), "");
-  EXPECT_EQ(files(), 1u) << "a file was left beside it";
+  EXPECT_EQ(files(), 1u) << "a temporary file was left";
 }
 
-TEST_F(FileTest, ReadingNamesThePathAndTheReason) {
+TEST_F(FileTest, ReadErrorsHaveThePathAndTheReason) {
   try {
     read_file(path("missing"));
     FAIL();
@@ -72,9 +72,9 @@ TEST_F(FileTest, ReadingNamesThePathAndTheReason) {
   EXPECT_EQ(code_of([&] { read_file(folder_); }), ExitCode::kIo) << "a folder";
 }
 
-TEST_F(FileTest, APipeIsReadOnlyWhereOneIsExpected) {
+TEST_F(FileTest, PipesAreReadOnlyOnRequest) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
-  try {  // nobody writes: this would wait for ever
+  try {  // without a writer, this would block forever
     read_file(path("pipe"));
     FAIL();
   } catch (const Error& error) {
@@ -92,11 +92,11 @@ TEST_F(FileTest, APipeIsReadOnlyWhereOneIsExpected) {
   ::waitpid(writer, nullptr, 0);
 }
 
-TEST_F(FileTest, AnyNumberOfFilesIsMappedAndGuarded) {
+TEST_F(FileTest, MapsAndGuardsManyFiles) {
   guard_mapped_files();
   rlimit most;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &most), 0);
-  if (most.rlim_max < 1000) GTEST_SKIP() << "the system lets processes open " << most.rlim_max << " files";
+  if (most.rlim_max < 1000) GTEST_SKIP() << "the limit of open files is " << most.rlim_max;
   allow_many_files();
   std::vector<std::unique_ptr<MappedFile>> maps;
   for (int i = 0; i < 600; ++i) {
@@ -113,7 +113,7 @@ TEST_F(FileTest, AnyNumberOfFilesIsMappedAndGuarded) {
   EXPECT_EQ(MappedFile(path("300")).size(), 8192);
 }
 
-TEST_F(FileTest, TooManyOpenFilesNamesTheLimit) {
+TEST_F(FileTest, TooManyOpenFilesReportsTheLimit) {
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   write_file_atomically(path("a"), "x");
@@ -145,7 +145,7 @@ TEST_F(FileTest, ReplacingKeepsThePermissions) {
   EXPECT_EQ(fs::status(path("a")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
-TEST_F(FileTest, ALinkWhereTheNewFileIsMadeIsNotFollowed) {
+TEST_F(FileTest, ALinkAtTheTemporaryPathIsNotFollowed) {
   write_file_atomically(path("other"), "somebody's");
   fs::create_symlink("other", temporary_beside(path("file")));
   write_file_atomically(path("file"), "mine");
@@ -154,13 +154,13 @@ TEST_F(FileTest, ALinkWhereTheNewFileIsMadeIsNotFollowed) {
   EXPECT_FALSE(fs::is_symlink(path("file")));
 }
 
-TEST_F(FileTest, AFolderOrAMissingFolderIsAnError) {
+TEST_F(FileTest, FoldersAndMissingFoldersAreErrors) {
   EXPECT_EQ(code_of([&] { write_file_atomically(folder_, "x"); }), ExitCode::kIo);
   EXPECT_EQ(code_of([&] { write_file_atomically(path("none/a"), "x"); }), ExitCode::kIo);
   EXPECT_EQ(files(), 0u);
 }
 
-TEST_F(FileTest, ADeviceIsWrittenToAndNotReplaced) {
+TEST_F(FileTest, DevicesAreWrittenAndNotReplaced) {
   EXPECT_EQ(code_of([] { write_file_atomically("/dev/null", "x"); }), ExitCode::kOk);
   EXPECT_EQ(code_of([] { write_file_atomically("/dev/full", "x"); }), ExitCode::kIo);
   struct stat info;
@@ -169,8 +169,8 @@ TEST_F(FileTest, ADeviceIsWrittenToAndNotReplaced) {
   EXPECT_FALSE(file_exists("/dev/full.tmp." + std::to_string(::getpid())));
 }
 
-// The limit on file sizes stands in for a full disk where nothing can be mounted: the write fails the same way.
-TEST_F(FileTest, AFailedWriteLeavesTheOldContentAndNothingElse) {
+// A file size limit simulates a full disk without mounting: the write fails the same way.
+TEST_F(FileTest, AFailedWriteKeepsTheOldContent) {
   write_file_atomically(path("a"), "old");
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit before;
@@ -184,8 +184,9 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldContentAndNothingElse) {
   EXPECT_EQ(files(), 1u);
 }
 
-// A disk that is full to any of its last bytes: either the new content is there, whole, or the old one and an error.
-TEST_F(FileTest, AFullDiskNeverLeavesAPart) {
+// A disk of which any number of bytes is used: the file has either the complete new content, or the old one and an
+// error is thrown.
+TEST_F(FileTest, AFullDiskNeverLeavesPartialContent) {
   const std::string disk = path("disk");
   fs::create_directory(disk);
   if (::mount("tmpfs", disk.c_str(), "tmpfs", 0, "size=64k") != 0) GTEST_SKIP() << "cannot mount a file system here";
@@ -202,8 +203,8 @@ TEST_F(FileTest, AFullDiskNeverLeavesAPart) {
   EXPECT_GT(refused, 0);
 }
 
-// Readers see one content or the other, never a part, while another process replaces the file and is killed.
-TEST_F(FileTest, AKilledWriterLeavesAWholeFile) {
+// Readers see the old or the new content, never a part, while a process that replaces the file is killed.
+TEST_F(FileTest, AKilledWriterLeavesACompleteFile) {
   const std::string contents[2] = {std::string(1 << 20, 'a'), std::string(1 << 20, 'b')};
   write_file_atomically(path("a"), contents[0]);
   for (int kill_after = 0; kill_after < 20; ++kill_after) {
@@ -220,12 +221,12 @@ TEST_F(FileTest, AKilledWriterLeavesAWholeFile) {
 }
 
 // The check values of both polynomials for "123456789": CRC-32 cbf43926, Adler-32 091e01de.
-TEST(Digest, IsLengthThenBothSums) {
+TEST(Digest, IsTheLengthAndBothChecksums) {
   EXPECT_EQ(digest_of("123456789"), "0000000000000009cbf43926091e01de");
   EXPECT_EQ(digest_of(""), "00000000000000000000000000000001");
 }
 
-TEST(Digest, NoticesEverySingleBit) {
+TEST(Digest, DetectsEveryBit) {
   std::string content(2000, 'x');
   const std::string whole = digest_of(content);
   for (size_t bit = 0; bit < content.size() * 8; ++bit) {
@@ -235,7 +236,7 @@ TEST(Digest, NoticesEverySingleBit) {
   }
 }
 
-TEST(Paths, JoinAndPart) {
+TEST(Paths, JoinAndSplit) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");
   EXPECT_EQ(join_path("", "b"), "b");

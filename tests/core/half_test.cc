@@ -8,7 +8,7 @@
 namespace cortado {
 namespace {
 
-/// The nearest of all 65,536 values, found by looking at each: ties go to the even one.
+/// The nearest of all 65,536 values, by exhaustive search; ties go to the even one.
 template <typename T>
 float nearest(float value) {
   float best = std::numeric_limits<float>::infinity();
@@ -30,7 +30,7 @@ class SixteenBits : public testing::Test {};
 using Types = testing::Types<Half, BFloat16>;
 TYPED_TEST_SUITE(SixteenBits, Types);
 
-TYPED_TEST(SixteenBits, EveryValueComesBack) {
+TYPED_TEST(SixteenBits, RoundTripsEveryValue) {
   for (uint32_t bits = 0; bits < 65536; ++bits) {
     TypeParam value;
     value.bits = uint16_t(bits);
@@ -47,14 +47,14 @@ TYPED_TEST(SixteenBits, RoundsToTheNearestAndTiesToEven) {
     EXPECT_EQ(float(TypeParam(value)), nearest<TypeParam>(value)) << value;
 }
 
-TEST(HalfTest, GoesToInfinityWhereBinary16Ends) {
+TEST(HalfTest, OverflowsToInfinity) {
   EXPECT_EQ(float(Half(65519.99f)), 65504.0f);
   EXPECT_TRUE(std::isinf(float(Half(65520.0f))));
   EXPECT_TRUE(std::isinf(float(Half(std::numeric_limits<float>::max()))));
   EXPECT_TRUE(std::isinf(float(BFloat16(std::numeric_limits<float>::max()))));
 }
 
-TEST(HalfTest, TypesAreChosenAtRunTime) {
+TEST(HalfTest, SelectsTypesAtRunTime) {
   const auto size = [](DType dtype) { return with_float_type(dtype, [](auto zero) { return sizeof(zero); }); };
   EXPECT_EQ(size(DType::kF32), 4u);
   EXPECT_EQ(size(DType::kF16), 2u);

@@ -13,7 +13,7 @@
 namespace cortado {
 namespace {
 
-/// The number of a process that is gone.
+/// The PID of an ended process.
 std::string number_of_the_dead() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
@@ -36,7 +36,7 @@ class Leftovers : public testing::Test {
   const std::string folder_ = testing::TempDir() + "leftovers_" + std::to_string(::getpid()) + "_" + dead_ + "/";
 };
 
-TEST_F(Leftovers, OfTheDeadGo) {
+TEST_F(Leftovers, OfEndedProcessesAreRemoved) {
   const std::string file = put("a.tmp." + dead_), second = put("a.tmp." + dead_ + ".3");
   std::filesystem::create_directories(folder_ + "a.tmp." + dead_ + ".4/inner");
   write_file_atomically(folder_ + "a", "whole");
@@ -44,7 +44,7 @@ TEST_F(Leftovers, OfTheDeadGo) {
   EXPECT_EQ(read_file(folder_ + "a"), "whole");
 }
 
-TEST_F(Leftovers, OfTheLivingAndOfOthersStay) {
+TEST_F(Leftovers, OfRunningProcessesAndOtherFilesStay) {
   const std::string alive = std::to_string(::getppid());
   for (const std::string& name : {"a.tmp." + alive, "b.tmp." + dead_, "aa.tmp." + dead_, "a.tmp." + dead_ + "x",
                                   std::string("a.tmp."), "a.tmp.-" + dead_, "a.tmp." + dead_ + ".x", "a." + dead_})
@@ -55,8 +55,8 @@ TEST_F(Leftovers, OfTheLivingAndOfOthersStay) {
   EXPECT_EQ(count(), before);
 }
 
-/// The process may be one of another machine.
-TEST_F(Leftovers, ThatSomebodyHasLockedStay) {
+/// The lock may belong to a process of another machine.
+TEST_F(Leftovers, ThatAreLockedStay) {
   const std::string path = put("a.tmp." + dead_);
   const Descriptor file(path, O_RDWR);
   ASSERT_EQ(::flock(file.fd(), LOCK_EX | LOCK_NB), 0);

@@ -15,8 +15,9 @@ std::string logged(const std::function<void()>& action) {
   return testing::internal::GetCapturedStderr();
 }
 
-// What parsers of Caffe logs read: no year, thread right-aligned in at least five columns, file and line, one space.
-TEST(Log, LinesHaveTheKnownPrefix) {
+// The format that parsers of Caffe logs expect: no year, thread right-aligned in at least five columns, file and line,
+// one space.
+TEST(Log, LinesHaveCaffesPrefix) {
   const std::string line = logged([] { log_line(Severity::kInfo, "a/b/solver.cc", 45, "Iteration 0, loss = 2.3"); });
   const std::regex pattern(R"(I\d{4} \d\d:\d\d:\d\d\.\d{6} [ \d]{4}\d+ solver\.cc:45\] Iteration 0, loss = 2\.3\n)");
   EXPECT_TRUE(std::regex_match(line, pattern)) << line;
@@ -48,7 +49,7 @@ TEST(Log, HookRunsBeforeEachLine) {
   EXPECT_EQ(calls, 1);
 }
 
-/// Before it lines go past glog, after it through glog: they look alike.
+/// Before the first call lines bypass glog, afterwards they go through it: both look alike.
 TEST(Log, StartingTwiceIsHarmless) {
   start_logging("cortado");
   start_logging("cortado");

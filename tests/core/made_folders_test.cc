@@ -20,7 +20,7 @@ class MadeFoldersTest : public testing::Test {
   const std::string root_ = testing::TempDir() + "made_folders_" + std::to_string(::getpid());
 };
 
-TEST_F(MadeFoldersTest, GoAgainWhereNothingWasWritten) {
+TEST_F(MadeFoldersTest, AreRemovedIfEmpty) {
   made_.emplace(root_ + "/a/b//c/", failure_);
   EXPECT_TRUE(made_->any() && file_exists(root_ + "/a/b/c"));
   made_.reset();
@@ -28,7 +28,7 @@ TEST_F(MadeFoldersTest, GoAgainWhereNothingWasWritten) {
   EXPECT_TRUE(file_exists(root_));
 }
 
-TEST_F(MadeFoldersTest, StayWithWhatTheyHold) {
+TEST_F(MadeFoldersTest, StayIfTheyHaveFiles) {
   made_.emplace(root_ + "/a/b/c", failure_);
   write_file_atomically(root_ + "/a/b/file", "");
   made_.reset();
@@ -36,7 +36,7 @@ TEST_F(MadeFoldersTest, StayWithWhatTheyHold) {
   EXPECT_FALSE(file_exists(root_ + "/a/b/c"));
 }
 
-TEST_F(MadeFoldersTest, AreNoneWhereAllWereThere) {
+TEST_F(MadeFoldersTest, AreNoneIfAllExisted) {
   std::filesystem::create_directories(root_ + "/a/b");
   made_.emplace(root_ + "/a/b", failure_);
   EXPECT_FALSE(made_->any() || failure_);
@@ -44,7 +44,7 @@ TEST_F(MadeFoldersTest, AreNoneWhereAllWereThere) {
   EXPECT_TRUE(file_exists(root_ + "/a/b"));
 }
 
-TEST_F(MadeFoldersTest, OfAFailureGoToo) {
+TEST_F(MadeFoldersTest, AreRemovedAfterAFailure) {
   write_file_atomically(root_ + "/file", "");
   made_.emplace(root_ + "/file/b", failure_);
   EXPECT_TRUE(failure_);

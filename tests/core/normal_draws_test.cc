@@ -1,4 +1,4 @@
-// Draws of many at once against those of RandomStream, one by one: bit for bit.
+// Vectorized draws compared bitwise with RandomStream's.
 
 #include "core/loops/normal_draws.h"
 
@@ -13,7 +13,7 @@
 namespace cortado {
 namespace {
 
-/// How many of the first `count` draws have other bits than RandomStream's.
+/// How many of the first `count` draws differ from RandomStream's.
 int64_t strangers(uint64_t key, double mean, double deviation, int64_t count) {
   RandomStream stream(key);
   int64_t found = 0;
@@ -26,19 +26,19 @@ int64_t strangers(uint64_t key, double mean, double deviation, int64_t count) {
   return found;
 }
 
-TEST(NormalDraws, HaveTheBitsOfAStreams) {
+TEST(NormalDraws, EqualRandomStream) {
   EXPECT_EQ(strangers(1, 0, 1, 1 << 22), 0);
   EXPECT_EQ(strangers(2, 0, 0.05, 1 << 20), 0);
   EXPECT_EQ(strangers(3, -0.3, 0.3, 1 << 20), 0);
 }
 
-TEST(NormalDraws, HaveThemAtAnySize) {
+TEST(NormalDraws, EqualRandomStreamForAnyScale) {
   const double largest = std::numeric_limits<float>::max(), least = std::numeric_limits<float>::denorm_min();
   for (const double deviation : {largest, 1e30, 1e-3, 1e-30, least, 0.0})
     for (const double mean : {0.0, 1.0, -1e6, largest, least}) EXPECT_EQ(strangers(4, mean, deviation, 1 << 14), 0);
 }
 
-TEST(NormalDraws, BeginAnywhere) {
+TEST(NormalDraws, StartAnywhere) {
   float all[2 * kNormalsAtOnce], some[kNormalsAtOnce];
   draw_normals(5, 0, 0, 1, all);
   draw_normals(5, kNormalsAtOnce, 0, 1, all + kNormalsAtOnce);
@@ -46,7 +46,7 @@ TEST(NormalDraws, BeginAnywhere) {
   for (int i = 0; i < kNormalsAtOnce; ++i) EXPECT_EQ(some[i], all[30 + i]);
 }
 
-TEST(NormalDraws, OfNoNumbersAreNone) {
+TEST(NormalDraws, OfNanAreNan) {
   float values[kNormalsAtOnce];
   draw_normals(6, 0, 0, std::numeric_limits<double>::quiet_NaN(), values);
   for (const float value : values) EXPECT_TRUE(std::isnan(value));

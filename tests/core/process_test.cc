@@ -15,7 +15,7 @@ ProcessOptions shell(const std::string& script, Bond bond = Bond::kPart) {
   return {.words = {"/bin/sh", "-c", script}, .bond = bond};
 }
 
-/// What a script writes.
+/// The output of a script.
 std::string output_of(ProcessOptions options) {
   Pipe out = make_pipe();
   options.out = out.write.fd();
@@ -28,7 +28,7 @@ std::string output_of(ProcessOptions options) {
   return text;
 }
 
-TEST(Process, EndsAreCodesAndSignals) {
+TEST(Process, EndsWithCodesAndSignals) {
   const std::optional<ProcessEnd> exit = Process(shell("exit 3")).wait(), crash = Process(shell("kill -9 $$")).wait();
   ASSERT_TRUE(exit && crash);
   EXPECT_EQ(exit->shell_code(), 3);
@@ -38,7 +38,7 @@ TEST(Process, EndsAreCodesAndSignals) {
   EXPECT_EQ(crash->crash(), "Killed");
 }
 
-TEST(Process, WhatCannotBeStartedSaysSo) {
+TEST(Process, FailedStartsReportTheReason) {
   try {
     Process process({.words = {"/none/such"}});
     FAIL();
@@ -47,13 +47,13 @@ TEST(Process, WhatCannotBeStartedSaysSo) {
   }
 }
 
-TEST(Process, WorksInItsFolderWithItsStreams) {
+TEST(Process, UsesItsFolderAndStreams) {
   ProcessOptions options = shell("pwd");
   options.folder = "/usr";
   EXPECT_EQ(output_of(options), "/usr\n");
 }
 
-TEST(Process, AGroupOfItsOwnHasNoSignalBlockedOrIgnored) {
+TEST(Process, ANewGroupHasNoSignalBlockedOrIgnored) {
   sigset_t term, before;
   ::sigemptyset(&term);
   ::sigaddset(&term, SIGTERM);
@@ -66,10 +66,10 @@ TEST(Process, AGroupOfItsOwnHasNoSignalBlockedOrIgnored) {
 TEST(Process, ASessionHasThreeDescriptors) {
   const Descriptor open(::dup(STDERR_FILENO));
   EXPECT_NE(output_of(shell("ls /proc/self/fd | wc -l")), "4\n");
-  EXPECT_EQ(output_of(shell("ls /proc/self/fd | wc -l", Bond::kSession)), "4\n");  // with the folder that ls reads
+  EXPECT_EQ(output_of(shell("ls /proc/self/fd | wc -l", Bond::kSession)), "4\n");  // including the folder that ls reads
 }
 
-TEST(Process, IsEndedWithItsGroup) {
+TEST(Process, IsKilledWithItsGroup) {
   Pipe out = make_pipe();
   {
     ProcessOptions options = shell("sleep 1000 & wait", Bond::kGroup);
@@ -79,10 +79,10 @@ TEST(Process, IsEndedWithItsGroup) {
   }
   out.write = Descriptor();
   char none;
-  EXPECT_EQ(::read(out.read.fd(), &none, 1), 0);  // else it waits for the one that sleeps
+  EXPECT_EQ(::read(out.read.fd(), &none, 1), 0);  // blocks if the sleeping process still runs
 }
 
-TEST(Process, AForkRunsWhatItBecomes) {
+TEST(Process, AForkRunsItsBody) {
   const std::optional<ProcessEnd> end = Process::forked([] { ::_exit(5); }).wait();
   ASSERT_TRUE(end);
   EXPECT_EQ(end->code, 5);

@@ -13,8 +13,8 @@ struct Known {
   uint32_t words[4];
 };
 
-// The known answers that the authors of Philox publish with Random123 (kat_vectors, philox4x32 with 10 rounds).
-TEST(Philox, GivesThePublishedAnswers) {
+// The known answers published by the authors of Philox with Random123 (kat_vectors, philox4x32 with 10 rounds).
+TEST(Philox, HasThePublishedAnswers) {
   const Known answers[] = {
       {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
       {~uint64_t(0), ~uint64_t(0), ~uint64_t(0), {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
@@ -37,7 +37,7 @@ TEST(RandomStream, IsAFunctionOfItsKey) {
   EXPECT_TRUE(differ);
 }
 
-TEST(RandomStream, UniformHasItsMoments) {
+TEST(RandomStream, UniformHasTheRightMoments) {
   RandomStream stream(1);
   constexpr int kDraws = 100'000;
   double sum = 0, squares = 0;
@@ -52,7 +52,7 @@ TEST(RandomStream, UniformHasItsMoments) {
   EXPECT_NEAR(squares / kDraws, 1.0 / 3, 5e-3);
 }
 
-TEST(RandomStream, NormalHasItsMoments) {
+TEST(RandomStream, NormalHasTheRightMoments) {
   RandomStream stream(2);
   constexpr int kDraws = 100'000;
   double sum = 0, squares = 0, fourth = 0;
@@ -77,7 +77,7 @@ TEST(RandomStream, BelowReachesEveryValueEvenly) {
   for (int i = 0; i < 100; ++i) EXPECT_LT(stream.below(large), large);
 }
 
-TEST(MixKey, TellsItsArgumentsApart) {
+TEST(MixKey, DependsOnBothArguments) {
   EXPECT_NE(mix_key(1, 2), mix_key(2, 1));
   EXPECT_NE(mix_key(0, 0), mix_key(0, 1));
   EXPECT_NE(mix_key(0, 0), mix_key(1, 0));

@@ -15,7 +15,7 @@ TEST(Shape, CountsElements) {
   EXPECT_EQ(Shape({5, 0, 7}).count(), 0);
 }
 
-TEST(Shape, ProductsNeverWrap) {
+TEST(Shape, ProductsNeverOverflow) {
   EXPECT_EQ(Shape({int64_t(1) << 31, int64_t(1) << 31}).count(), int64_t(1) << 62);
   EXPECT_THROW(Shape({int64_t(1) << 31, int64_t(1) << 31, 2}).count(), FieldError);
   EXPECT_THROW(Shape({int64_t(1) << 33, int64_t(1) << 33}).count(), FieldError) << "2^66 wraps to 4";
@@ -32,7 +32,7 @@ TEST(Shape, AxesCountFromEitherEnd) {
   EXPECT_EQ(Shape().canonical_axis(0), -1);
 }
 
-TEST(Shape, HasAName) {
+TEST(Shape, PrintsItsExtents) {
   EXPECT_EQ(Shape({64, 20, 5, 5}).str(), "64x20x5x5");
   EXPECT_EQ(Shape().str(), "scalar");
 }

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array kWaitedFor = {SIGUSR1, SIGUSR2};
 
-TEST(SignalWaiter, TakesThemInTheOrderOfTheirNumbers) {
+TEST(SignalWaiter, ReturnsSignalsInNumericalOrder) {
   const SignalWaiter waiter(kWaitedFor);
   EXPECT_EQ(waiter.next(), 0);
   ::raise(SIGUSR2);
@@ -19,7 +19,7 @@ TEST(SignalWaiter, TakesThemInTheOrderOfTheirNumbers) {
   EXPECT_EQ(waiter.next(), 0);
 }
 
-TEST(SignalWaiter, DropsWhatWasNotTakenAndLetsTheNextOnesAct) {
+TEST(SignalWaiter, DiscardsPendingSignalsAndRestoresTheMask) {
   { const SignalWaiter waiter(kWaitedFor), inner(kWaitedFor); }
   {
     const SignalWaiter waiter(kWaitedFor);

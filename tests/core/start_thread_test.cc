@@ -17,8 +17,8 @@ TEST(StartThread, RunsItsBody) {
   EXPECT_EQ(runs, 5);
 }
 
-TEST(StartThread, OneThatCannotBeIsAnErrorAndTheOthersEnd) {
-  if (kSanitized) GTEST_SKIP() << "it maps more than any limit";
+TEST(StartThread, FailureIsAnErrorAndOtherThreadsEnd) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers map more than any limit";
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   const rlimit small{size_t(1) << 30, before.rlim_max};

@@ -7,11 +7,11 @@
 namespace cortado {
 namespace {
 
-TEST(Text, LowerCaseIsOfAsciisLettersAlone) {
+TEST(Text, LowerCaseChangesOnlyAscii) {
   EXPECT_EQ(lower_case("Weights.NPZ [@`{ \xC3\x84"), "weights.npz [@`{ \xC3\x84");
 }
 
-TEST(Text, ListsHaveSomethingBetweenTheirNames) {
+TEST(Text, ListsHaveSeparators) {
   EXPECT_EQ(list_text({}), "");
   EXPECT_EQ(list_text({"a"}), "a");
   EXPECT_EQ(list_text({"a", "b", "c"}), "a, b, c");
@@ -30,7 +30,7 @@ TEST(Text, LayersHaveTheirTypes) {
   EXPECT_EQ(layer_text("a", "ReLU"), "layer 'a' (ReLU)");
 }
 
-TEST(RoundUp, GivesMultiples) {
+TEST(RoundUp, ReturnsMultiples) {
   EXPECT_EQ(round_up(0, 16), 0);
   EXPECT_EQ(round_up(1, 16), 16);
   EXPECT_EQ(round_up(16, 16), 16);

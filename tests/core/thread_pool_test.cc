@@ -16,7 +16,7 @@ namespace {
 
 ThreadPool& pool() { return ThreadPool::shared(); }
 
-TEST(ThreadPool, TheCallerIsTheFirstWorkerAndOthersAreDifferent) {
+TEST(ThreadPool, TheCallerIsWorker0) {
   for (int i = 0; i < 200; ++i) {
     std::mutex mutex;
     std::set<int> workers;
@@ -35,13 +35,13 @@ TEST(ThreadPool, OthersHelpWhileTheCallerWorks) {
   std::atomic<bool> helped = false;
   pool().run(2, [&](int worker) {
     if (worker > 0) helped = true;
-    while (!helped) std::this_thread::yield();  // as long as it takes: would not end without a helper
+    while (!helped) std::this_thread::yield();  // does not end without a helper
   });
   EXPECT_TRUE(helped);
 }
 
-/// A page of a file that was cut off is mended by a handler, in whichever thread reads it.
-TEST(ThreadPool, HelpersLeaveSignalsToOthersButKeepTheirOwnFaults) {
+/// In every thread a handler replaces lost pages of a truncated mapped file.
+TEST(ThreadPool, HelpersBlockSignalsButNotFaults) {
   std::atomic<bool> asked = false;
   sigset_t blocked;
   pool().run(2, [&](int worker) {
@@ -55,8 +55,8 @@ TEST(ThreadPool, HelpersLeaveSignalsToOthersButKeepTheirOwnFaults) {
   for (const int fault : {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGTRAP}) EXPECT_FALSE(::sigismember(&blocked, fault));
 }
 
-/// All helpers that there are hang in another caller's work; this caller's is done all the same.
-TEST(ThreadPool, ACallerDoesNotWaitForHelpersThatHaveNotBegun) {
+/// All helpers are stuck in another caller's work; this caller still finishes.
+TEST(ThreadPool, ACallerDoesNotWaitForIdleHelpers) {
   constexpr int kThreads = 4;
   std::atomic<int> held = 0;
   std::atomic<bool> release = false;
@@ -78,7 +78,7 @@ TEST(ThreadPool, ACallerDoesNotWaitForHelpersThatHaveNotBegun) {
 TEST(ThreadPool, ServesManyCallersAtOnce) {
   std::vector<std::thread> callers;
   std::atomic<int> wrong = 0;
-  for (int caller = 0; caller < 40; ++caller)  // more than it has places for
+  for (int caller = 0; caller < 40; ++caller)  // more callers than slots
     callers.emplace_back([&] {
       Context context(3);
       for (int i = 0; i < 100; ++i) {
@@ -91,7 +91,7 @@ TEST(ThreadPool, ServesManyCallersAtOnce) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(ThreadPool, KnowsWhoIsInside) {
+TEST(ThreadPool, ReportsThreadsInsideRun) {
   EXPECT_FALSE(ThreadPool::is_inside());
   pool().run(2, [&](int) { EXPECT_TRUE(ThreadPool::is_inside()); });
   EXPECT_FALSE(ThreadPool::is_inside());

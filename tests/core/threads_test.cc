@@ -15,14 +15,14 @@ namespace {
 
 using Range = std::pair<int64_t, int64_t>;
 
-/// On whichever threads loops may run.
+/// All kinds of threads that loops may use.
 class ParallelRanges : public testing::TestWithParam<LoopThreads> {
  protected:
   ContextOptions options(int threads) const { return {.threads = threads, .loops = GetParam()}; }
   std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) const;
 };
 
-/// ThreadSanitizer, which does not see how OpenMP's threads wait, lets it have one (CMakePresets.json).
+/// ThreadSanitizer does not understand OpenMP's synchronization, so it allows OpenMP one thread (CMakePresets.json).
 std::vector<LoopThreads> possible_threads() {
   if (kThreadSanitized) return {LoopThreads::kAsSuits, LoopThreads::kOwn};
   return {LoopThreads::kAsSuits, LoopThreads::kOwn, LoopThreads::kOpenMp};
@@ -41,7 +41,7 @@ std::set<Range> ParallelRanges::ranges_of(int threads, int64_t n, int64_t at_lea
   return ranges;
 }
 
-TEST_P(ParallelRanges, CoverAllOnce) {
+TEST_P(ParallelRanges, CoverEachIndexOnce) {
   for (const int threads : {1, 2, 3, 7})
     for (const int64_t n : {0, 1, 2, 7, 8, 1000}) {
       int64_t next = 0;
@@ -54,21 +54,21 @@ TEST_P(ParallelRanges, CoverAllOnce) {
     }
 }
 
-TEST_P(ParallelRanges, AreTheSameEachTime) {
+TEST_P(ParallelRanges, AreReproducible) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(ranges_of(3, 1000, 10), ranges_of(3, 1000, 10));
   EXPECT_EQ(ranges_of(2, 16, 1),
             (std::set<Range>{{0, 2}, {2, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 12}, {12, 14}, {14, 16}}));
 }
 
-TEST_P(ParallelRanges, AreNotSmallerThanIsWorthAThread) {
+TEST_P(ParallelRanges, HaveTheMinimumSize) {
   EXPECT_EQ(ranges_of(2, 99, 50), (std::set<Range>{{0, 99}}));
   EXPECT_EQ(ranges_of(2, 100, 50), (std::set<Range>{{0, 50}, {50, 100}}));
   for (const auto& [begin, end] : ranges_of(4, 4096, 100)) EXPECT_GE(end - begin, 100);
 }
 
-/// One thread is held up in its first range until all others are done: were ranges dealt out for good, this would not
+/// One thread blocks in its first range until all others are done. With a static distribution of ranges this would not
 /// end.
-TEST_P(ParallelRanges, DoNotWaitForAThreadThatIsHeldUp) {
+TEST_P(ParallelRanges, DoNotWaitForABlockedThread) {
   Context context(options(2));
   constexpr int kRanges = 8;
   for (int i = 0; i < 50; ++i) {
@@ -83,7 +83,7 @@ TEST_P(ParallelRanges, DoNotWaitForAThreadThatIsHeldUp) {
   }
 }
 
-TEST_P(ParallelRanges, WithinARangeAreOneInTheSameThread) {
+TEST_P(ParallelRanges, NestedRunInTheSameThread) {
   Context context(options(2));
   std::atomic<int> sum = 0;
   parallel_ranges(context, 8, 1, [&](int64_t begin, int64_t end) {

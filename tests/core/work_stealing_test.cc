@@ -11,14 +11,14 @@ namespace {
 
 using Items = std::vector<int64_t>;
 
-/// What `worker` gets until nothing is left.
+/// The items of `worker` until none is left.
 Items all_for(WorkStealingRange& shares, int64_t worker) {
   Items items;
   for (int64_t item; (item = shares.next(worker)) >= 0;) items.push_back(item);
   return items;
 }
 
-TEST(WorkStealingRange, BeginWithTheirOwnPartInOrderAndTakeOthersFromTheEnd) {
+TEST(WorkStealingRange, TakesItsOwnPartInOrderThenOthersFromTheEnd) {
   WorkStealingRange shares(3);
   shares.deal(7);  // 0 1 | 2 3 | 4 5 6
   EXPECT_EQ(shares.next(2), 4);

@@ -7,7 +7,7 @@
 
 namespace cortado::kernels::testing {
 
-/// The activation's formula. No default: the compiler asks for that of a new kind.
+/// The activation's formula. No default case, so that the compiler reports a missing kind.
 inline double activation_reference(const Activation& activation, double v) {
   switch (activation.kind) {
     case Activation::kNone:
@@ -26,7 +26,7 @@ inline double activation_reference(const Activation& activation, double v) {
   return NAN;
 }
 
-/// One of this kind, with this ceiling where it has one.
+/// An activation of this kind, with this ceiling if it has one.
 inline Activation activation_of(Activation::Kind kind, float ceiling) {
   return {kind, kind == Activation::kClippedRelu ? ceiling : INFINITY};
 }

@@ -1,4 +1,4 @@
-// Our batch normalisation in every layout, with and without its extras, against the formulas in double.
+// Our batch normalization in every layout, with and without fusions, compared with the formulas in double.
 
 #include "kernels/batch_norm.h"
 
@@ -17,10 +17,10 @@ struct Reference {
   std::vector<double> mean, variance, y, dx, daddend, dgamma, dbeta;
 };
 
-/// What goes in; a request without gamma, addend or given statistics looks at fewer of them.
+/// The inputs; requests without gamma, addend or given statistics use fewer of them.
 struct Inputs {
   Values x, addend, dy, gamma, beta, mean, variance;
-  Values parts[2] = {};  ///< of dy, where it comes in two
+  Values parts[2] = {};  ///< of dy, if it comes in two
   Values map = {};       ///< of the addend
 };
 
@@ -65,15 +65,15 @@ struct Result {
   bool operator==(const Result&) const = default;
 };
 
-/// How the operands lie.
+/// The memory of the operands.
 struct Run {
   int threads = 1;
   bool in_place = false;    ///< gradients in dy's memory, y in the addend's
-  bool y_is_there = false;  ///< in backward, in place of a mask
+  bool y_is_there = false;  ///< in backward, instead of a mask
   bool wants_dx = true, wants_daddend = true;
 };
 
-/// As a convolution gives them that writes x.
+/// Sums as from a convolution that writes x.
 Values sums_of(const BatchNormRequest& r, const Values& x) {
   const size_t channels = size_t(r.channels()), inner = size_t(r.x.shape.count(2));
   std::vector<double> sums(2 * channels);
@@ -149,10 +149,10 @@ Inputs inputs(const BatchNormRequest& r) {
   return in;
 }
 
-/// `summed`: dy is a sum, which is rounded where it is kept.
+/// `summed`: dy is a sum, which is rounded when stored.
 void expect_like(const Result& got, const Reference& e, DType dtype, DeviceKind kind, bool summed) {
   expect_near(got.y, e.y, 2e-5 + rounding(dtype), "y");
-  // On the CPU the shift has more bits than most rounded values: what sums lose of them is the same each time.
+  // On the CPU the shift has more bits than most rounded values, so sums lose the same bits each time.
   const double of_sums = dtype == DType::kF32 || kind != DeviceKind::kCpu ? 1e-5 : 3e-4;
   expect_near(got.mean, e.mean, of_sums, "mean");
   expect_near(got.variance, e.variance, of_sums, "variance");
@@ -183,7 +183,7 @@ void check(BatchNormRequest r, DeviceKind kind = DeviceKind::kCpu) {
     Result part = got;
     part.daddend.clear();
     const Result without = run(r, in, {.in_place = in_place, .wants_daddend = false}, kind);
-    if (r.two_dy)  // dx is made from their sum then, not from what daddend keeps of it
+    if (r.two_dy)  // dx is computed from their sum, not from the rounded daddend
       expect_like(without, reference(r, in), r.x.dtype, kind, r.two_dy);
     else
       EXPECT_TRUE(without == part) << "without daddend";
@@ -247,8 +247,8 @@ TEST(BatchNorm, FollowsTheFormulasInSixteenBitsOnDevices) {
           }
 }
 
-/// Sums that a convolution before it found, the gradients of two that read y, an addend that is still to be mapped.
-TEST(BatchNorm, TakesWhatNeighboursFindOrLeaveOnDevices) {
+/// Given sums from a convolution, two gradients of y, an addend with a map.
+TEST(BatchNorm, SupportsFusionsOnDevices) {
   BatchNormRequest r;
   r.sums_given = r.two_dy = true;
   for (const DeviceKind kind : devices())
@@ -265,7 +265,7 @@ TEST(BatchNorm, TakesWhatNeighboursFindOrLeaveOnDevices) {
             }
 }
 
-TEST(BatchNorm, LeavesAMapInPlaceOfItsResultOnDevices) {
+TEST(BatchNorm, WritesAMapInsteadOfYOnDevices) {
   for (const DeviceKind kind : devices())
     for (const bool given : {false, true}) {
       BatchNormRequest r;
@@ -296,7 +296,7 @@ TEST(BatchNorm, LeavesAMapInPlaceOfItsResultOnDevices) {
     }
 }
 
-TEST(BatchNorm, DoesNothingOfTheKindOnTheCpu) {
+TEST(BatchNorm, HasNoFusionsOnTheCpu) {
   Context context(1);
   for (bool BatchNormRequest::*what : {&BatchNormRequest::sums_given, &BatchNormRequest::two_dy,
                                        &BatchNormRequest::writes_map, &BatchNormRequest::maps_addend}) {
@@ -310,8 +310,8 @@ TEST(BatchNorm, DoesNothingOfTheKindOnTheCpu) {
   EXPECT_EQ(batch_norm_fusions(context), BatchNormFusions());
 }
 
-/// Sums by several shares of the places, by many lanes; by more groups of channels than a tile has, and not a multiple.
-TEST(BatchNorm, AddsSharesUpOnDevices) {
+/// Several shares of the positions and many lanes; more groups of channels than a tile has, and not a multiple.
+TEST(BatchNorm, AddsSharesOnDevices) {
   BatchNormRequest r;
   r.post = {.affine = {kScaleAndShift}, .activation = Activation::relu()};
   for (const DeviceKind kind : devices())
@@ -346,7 +346,7 @@ TEST(BatchNorm, KeepsARunningAverageOnDevices) {
                   .variance_share = 18.0f / 17};
     norm->forward(context, io);
     const bool keeps = norm->keeps_average();
-    EXPECT_EQ(keeps, kind != DeviceKind::kCpu) << "the CPU's own leaves it to the layer";
+    EXPECT_EQ(keeps, kind != DeviceKind::kCpu) << "on the CPU the layer updates it";
     std::vector<double> of_means(5, 2), of_variances(5, 4);
     for (size_t c = 0; keeps && c < 5; ++c) {
       of_means[c] = 1 + expected.mean[c];
@@ -358,12 +358,12 @@ TEST(BatchNorm, KeepsARunningAverageOnDevices) {
   }
 }
 
-TEST(BatchNorm, TakesOtherNumbersOfAxes) {
+TEST(BatchNorm, SupportsOtherNumbersOfAxes) {
   for (const Shape& shape : {Shape{9, 35}, Shape{3, 5, 21}, Shape{2, 3, 4, 5, 6}})
     check_extras({shape, DType::kF32, Layout::kPlain});
 }
 
-TEST(BatchNorm, TakesTensorsThatGoAroundTheCaches) {
+TEST(BatchNorm, SupportsNonTemporalStores) {
   BatchNormRequest r;
   r.post = {.affine = {kScaleAndShift}, .activation = Activation::relu()};
   for (const Layout layout : {Layout::kPlain, Layout::kBlocked16})
@@ -373,11 +373,11 @@ TEST(BatchNorm, TakesTensorsThatGoAroundTheCaches) {
       check(r);
     }
   r.x = {Shape{2, 48, 154, 154}, DType::kBF16, Layout::kBlocked16};
-  r.post = {.affine = {kScaleAndShift}};  // of so many rounded sums some are 0 but for the last bit of a float
+  r.post = {.affine = {kScaleAndShift}};  // among so many rounded sums some are 0 except for the last bit of a float
   check(r);
 }
 
-TEST(BatchNorm, PassesNanOn) {
+TEST(BatchNorm, PropagatesNan) {
   Context context(1);
   BatchNormRequest r;
   r.x.shape = {2, 1, 2, 2};

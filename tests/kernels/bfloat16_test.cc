@@ -1,4 +1,4 @@
-// Sixteen bfloat16 values at a time against one.
+// Vectors of 16 bfloat16 values compared with scalars.
 
 #include "kernels/cpu/bfloat16.h"
 
@@ -11,7 +11,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// Floats of every exponent, with what lies halfway between two bfloat16 values and next to it, and NaNs of all kinds.
+/// Floats of every exponent, with midpoints of two bfloat16 values and their neighbours, and NaNs of all kinds.
 std::vector<float> values() {
   std::vector<float> list;
   for (uint32_t high = 0; high < 0x10000; high += 0x23)
@@ -24,7 +24,7 @@ std::vector<float> values() {
   return list;
 }
 
-TEST(Bfloat16, SixteenRoundAsOneDoes) {
+TEST(Bfloat16, VectorsRoundLikeScalars) {
   const std::vector<float> list = values();
   for (size_t i = 0; i < list.size(); i += kLanes) {
     alignas(64) BFloat16 all[kLanes], streamed[kLanes];
@@ -37,7 +37,7 @@ TEST(Bfloat16, SixteenRoundAsOneDoes) {
   }
 }
 
-TEST(Bfloat16, SixteenAreReadAsOneIs) {
+TEST(Bfloat16, VectorsLoadLikeScalars) {
   for (uint32_t first = 0; first < 0x10000; first += kLanes) {
     BFloat16 stored[kLanes];
     for (uint32_t k = 0; k < kLanes; ++k) stored[k].bits = uint16_t(first + k);
@@ -47,9 +47,9 @@ TEST(Bfloat16, SixteenAreReadAsOneIs) {
   }
 }
 
-TEST(Bfloat16, SomeOfSixteenLeaveTheOthers) {
+TEST(Bfloat16, PartialStoresKeepOtherLanes) {
   for (int n = 0; n <= kLanes; ++n) {
-    std::vector<BFloat16> memory(size_t(n), 1.5f);  // whatever lies behind is not read
+    std::vector<BFloat16> memory(size_t(n), 1.5f);  // memory past the end is not read
     const Lanes lanes = lanes_of(load_some(memory.data(), n));
     BFloat16 to[kLanes + 1];
     for (BFloat16& value : to) value = 7.0f;

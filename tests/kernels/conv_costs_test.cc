@@ -1,5 +1,6 @@
-// Estimates for AVX2 beside what candidates took there: two cores of an AMD EPYC (Zen 3), CPU seconds of both threads;
-// of "first", and of all beside it in the first layers of CIFAR-10 quick, AlexNet and MobileNet, one thread's.
+// Cost estimates for AVX2 compared with measurements on two cores of an AMD EPYC (Zen 3), CPU seconds of both threads.
+// Measurements of "first", and of all candidates in the first layers of CIFAR-10 quick, AlexNet and MobileNet, used one
+// thread.
 
 #include <gtest/gtest.h>
 
@@ -175,7 +176,7 @@ ConvRequest request_of(const Measured& m) {
   return request;
 }
 
-/// In milliseconds, of the candidates that were measured.
+/// In milliseconds, of the measured candidates.
 std::map<std::string, double> estimates(const Measured& m, CpuLevel level) {
   std::map<std::string, double> costs;
   for (const ConvCandidate& candidate : conv_candidates())
@@ -189,7 +190,7 @@ std::string least(const std::map<std::string, double>& of) {
       ->first;
 }
 
-TEST(ConvCosts, OfAvx2ChooseWhatIsNearlyTheFastest) {
+TEST(ConvCosts, OfAvx2ChooseNearlyTheFastest) {
   double taken = 0, best = 0;
   for (const Measured& m : measured()) {
     const auto costs = estimates(m, CpuLevel::kAvx2);
@@ -201,9 +202,8 @@ TEST(ConvCosts, OfAvx2ChooseWhatIsNearlyTheFastest) {
   EXPECT_LE(taken, 1.1 * best);
 }
 
-/// Within 1.7 times of the least estimate candidates are run where there is time: what is much faster has to be among
-/// them.
-TEST(ConvCosts, OfAvx2LeaveNoMuchFasterOneUnmeasured) {
+/// If there is time, candidates within 1.7 times the lowest estimate are timed; much faster ones must be among them.
+TEST(ConvCosts, OfAvx2KeepMuchFasterCandidates) {
   for (const Measured& m : measured()) {
     const auto costs = estimates(m, CpuLevel::kAvx2);
     const std::string choice = least(costs), fastest = least(m.milliseconds);
@@ -212,16 +212,16 @@ TEST(ConvCosts, OfAvx2LeaveNoMuchFasterOneUnmeasured) {
   }
 }
 
-TEST(ConvCosts, OfAvx2AreWhatWasMeasuredWithinAFactorOfTwo) {
+TEST(ConvCosts, OfAvx2AreWithinAFactorOfTwo) {
   for (const Measured& m : measured())
     for (const auto& [name, milliseconds] : estimates(m, CpuLevel::kAvx2)) {
-      if (m.groups > 2 && name != "depthwise") continue;  // others are several times as slow there
+      if (m.groups > 2 && name != "depthwise") continue;  // others are several times slower there
       EXPECT_GT(milliseconds, 0.5 * m.milliseconds.at(name)) << name << ", " << describe(request_of(m), m.direction);
       EXPECT_LT(milliseconds, 2 * m.milliseconds.at(name)) << name << ", " << describe(request_of(m), m.direction);
     }
 }
 
-TEST(ConvCosts, OfLevelsChooseDifferently) {
+TEST(ConvCosts, DependOnTheLevel) {
   int differ = 0;
   for (const Measured& m : measured())
     differ += least(estimates(m, CpuLevel::kAvx512)) != least(estimates(m, CpuLevel::kAvx2));

@@ -1,5 +1,5 @@
-// A convolution that adds another operand, in y or apart from it as the candidate wants it, against the same one
-// without (which conv_test.cc compares with the definition), the sum and the ReLU done here.
+// A convolution that adds another operand, in y or separate as the candidate requires. Compared with the convolution
+// alone (which conv_test.cc compares with the definition), plus the sum and the ReLU computed here.
 
 #include <utility>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace testing;
 
-/// `apart`: the other operand is not in y where the candidate takes it anywhere.
+/// `apart`: if the candidate accepts it anywhere, the other operand is not in y.
 Values forward(const ConvCandidate& candidate, const ConvRequest& request, const Values& added, DeviceKind kind,
                bool apart) {
   const ConvShape& s = request.shape;
@@ -36,13 +36,13 @@ Values forward(const ConvCandidate& candidate, const ConvRequest& request, const
   return y.values();
 }
 
-/// Of x and y: alike, and images as they come.
+/// Layouts of x and y: equal, and plain images.
 constexpr std::pair<Layout, Layout> kLayouts[] = {{Layout::kPlain, Layout::kPlain},
                                                   {Layout::kChannelsLast, Layout::kChannelsLast},
                                                   {Layout::kBlocked16, Layout::kBlocked16},
                                                   {Layout::kPlain, Layout::kBlocked16}};
 
-/// How many of the cases the candidate accepts.
+/// Returns how many cases the candidate accepts.
 int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceKind::kCpu) {
   int accepted = 0;
   const Values added = rounded(random_values(s.y().shape.count(), 4), s.dtype);
@@ -54,7 +54,7 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
         const Values alone = forward(candidate, request, added, kind, false);
         request.post = relu_if(relu, /*sum=*/true);
         const Values sum = forward(candidate, request, added, kind, false);
-        EXPECT_EQ(forward(candidate, request, added, kind, true), sum) << "from elsewhere";
+        EXPECT_EQ(forward(candidate, request, added, kind, true), sum) << "separate";
         if (alone.empty() || sum.empty()) continue;
         std::vector<double> expected(alone.begin(), alone.end());
         for (size_t i = 0; i < expected.size(); ++i) {

@@ -1,4 +1,4 @@
-// Sums over the channels of a convolution's results, for a normalisation behind it: found in passing, or behind it.
+// Channel sums of a convolution's results for a following batch normalization: fused, or in a separate kernel.
 
 #include "kernels/conv.h"
 #include "kernels/device/filters.h"
@@ -12,7 +12,7 @@ using namespace testing;
 
 constexpr DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 
-/// Of each channel of y, and of its squares.
+/// Sums of each channel of y, and of its squares.
 std::vector<double> sums_of(const Values& y, const Shape& shape) {
   const size_t channels = size_t(shape[1]), inner = size_t(shape.count(2));
   std::vector<double> sums(2 * channels);
@@ -46,11 +46,11 @@ ConvShape shape_of(int64_t n, int64_t c, int64_t size, int64_t k, int64_t kernel
   return {.n = n, .c = c, .k = k, .groups = groups, .h = axis, .w = axis};
 }
 
-/// Packs of channels, single values, several shares of the places, groups.
+/// Packs of channels, single values, several shares of the positions, groups.
 const ConvShape kShapes[] = {shape_of(2, 8, 9, 16, 3), shape_of(3, 5, 6, 7, 1), shape_of(2, 8, 96, 8, 1),
                              shape_of(2, 16, 7, 32, 3, 4)};
 
-TEST(ConvSums, AreOfTheResultsAsTheyAreStored) {
+TEST(ConvSums, AreSumsOfTheStoredResults) {
   for (const DeviceKind kind : devices())
     for (const ConvCandidate& candidate : device_candidates())
       for (ConvShape s : kShapes)
@@ -66,14 +66,14 @@ TEST(ConvSums, AreOfTheResultsAsTheyAreStored) {
             if (candidate.name == "plain") {
               EXPECT_EQ(got.y, run(candidate, apart, x, context).y);
             }
-            // A library may sum before it rounds.
+            // A library may sum before rounding.
             const double roundings = rounding(dtype) * std::sqrt(double(s.n * s.y().shape.count(2)));
             expect_near(got.sums, sums_of(got.y, s.y().shape), candidate.name == "plain" ? 2e-5 : 1e-3 + roundings,
                         "sums");
           }
 }
 
-TEST(ConvSums, BehindAConvolutionAreTheSame) {
+TEST(ConvSums, AreEqualInASeparateKernel) {
   for (const DeviceKind kind : devices())
     for (const DType dtype : kTypes)
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
@@ -89,9 +89,9 @@ TEST(ConvSums, BehindAConvolutionAreTheSame) {
         }
 }
 
-/// They are not shifted: of a channel that is forty times as far from 0 as its values from each other, the difference
-/// of two large numbers is the variance.
-TEST(ConvSums, TellTheVarianceOfChannelsThatAreFarFromZero) {
+/// The sums are not shifted: if the mean is forty times the deviation, the variance is a difference of two large
+/// numbers.
+TEST(ConvSums, YieldTheVarianceOfChannelsFarFromZero) {
   for (const DeviceKind kind : devices()) {
     Context context = context_on(kind);
     ConvShape s = shape_of(4, 8, 64, 8, 1);
@@ -110,7 +110,7 @@ TEST(ConvSums, TellTheVarianceOfChannelsThatAreFarFromZero) {
   }
 }
 
-TEST(ConvSums, AreNotForTheCpu) {
+TEST(ConvSums, AreOnlyForDevices) {
   Context host(1);
   EXPECT_THROW(plan_conv({.shape = kShapes[0], .sums = true}, host), std::logic_error);
 }

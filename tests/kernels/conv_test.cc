@@ -1,4 +1,4 @@
-// Every candidate, in every mix of layouts, against the definition of convolution in double.
+// Every candidate, in every combination of layouts, compared with the definition of convolution in double.
 
 #include "kernels/conv.h"
 
@@ -25,7 +25,7 @@ std::vector<harness::WindowAxis> axes_of(const ConvShape& s) {
   return result;
 }
 
-/// body(index in x, index in w, index in y) for every product of the sum.
+/// Calls body(index in x, index in w, index in y) for every product of the sum.
 template <typename Body>
 void each_product(const ConvShape& s, const Body& body) {
   const int64_t c_of = s.c / s.groups, k_of = s.k / s.groups, taps = s.weight().count(2);
@@ -63,7 +63,7 @@ Reference reference(const ConvRequest& request, const Values& x, const Values& w
   return r;
 }
 
-/// The candidates whose name begins so.
+/// The candidates whose name starts with `name`.
 std::vector<ConvCandidate> named(const std::string& prefix) {
   std::vector<ConvCandidate> list;
   for (const ConvCandidate& candidate : conv_candidates())
@@ -71,7 +71,7 @@ std::vector<ConvCandidate> named(const std::string& prefix) {
   return list;
 }
 
-/// Returns whether the candidate accepted; then everything it computes was compared.
+/// Returns whether the candidate accepted; if so, compares all its results.
 bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKind kind = DeviceKind::kCpu,
            int threads = 2) {
   const ConvShape& s = request.shape;
@@ -89,8 +89,8 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
                w = rounded(random_values(s.weight().count(), 2), s.dtype),
                bias = rounded(random_values(request.bias ? s.k : 0, 3), s.dtype),
                dy = rounded(random_values(s.y().shape.count(), 4), s.dtype);
-  const bool plain = candidate.name == "plain";  // others may sum in 16 bits what they write in them, round before
-                                                 // they add a bias, and transform
+  // Others may accumulate in the 16 bits of the result, round before they add a bias, and transform.
+  const bool plain = candidate.name == "plain";
   const double terms = double(s.weight().count(2) * std::max(s.c, s.k)) / double(s.groups);
   const double spectra = candidate.name.ends_with("-bf16") ? 0.003 * std::sqrt(terms) : 0;
   const double sums = (plain ? 1e-5 : 1e-4) + (plain ? 0 : rounding(s.dtype)) + 4 * spectra,
@@ -123,10 +123,10 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
     std::vector<double> twice = expected.dw, twice_bias = expected.dbias;
     for (double& v : twice) v *= 2;
     for (double& v : twice_bias) v *= 2;
-    expect_near(dw.plain(context), twice, sums, "dw added to");
-    expect_near(dbias.values(), twice_bias, sums, "dbias added to");
+    expect_near(dw.plain(context), twice, sums, "dw accumulated");
+    expect_near(dbias.values(), twice_bias, sums, "dbias accumulated");
 
-    if (request.bias) {  // each may be unwanted
+    if (request.bias) {  // each may be null
       io.d = {dw_once.data(), nullptr};
       conv->backward_weights(context, io, scratch.data());
       io.d = {nullptr, dbias.data()};
@@ -148,7 +148,7 @@ ConvShape square(int64_t n, int64_t c, int64_t size, int64_t k, int64_t kernel, 
   return {.n = n, .c = c, .k = k, .groups = groups, .h = axis, .w = axis};
 }
 
-/// Shapes that meet every branch: few and odd channels, groups of every kind, strides, dilation, tall kernels, one
+/// Shapes that cover every branch: few and odd channels, groups of every kind, strides, dilation, tall kernels, one
 /// image.
 std::vector<ConvShape> shapes() {
   std::vector<ConvShape> list = {
@@ -176,7 +176,7 @@ std::vector<ConvShape> shapes() {
 constexpr Layout kBlocked = Layout::kBlocked16;
 const Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, kBlocked};
 
-/// Each shape in each mix of layouts; returns how many the candidate accepted.
+/// Checks each shape in each combination of layouts; returns how many the candidate accepted.
 int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& shapes, DType dtype = DType::kF32) {
   int accepted = 0;
   for (ConvShape s : shapes)
@@ -192,12 +192,12 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
   return accepted;
 }
 
-TEST(ConvGemm, TakesEverythingAndAgreesWithTheDefinition) {
+TEST(ConvGemm, AcceptsEverythingAndAgreesWithTheDefinition) {
   EXPECT_EQ(check_shapes(named("gemm").front(), shapes()), 23 * 9 + 4);
 }
 
-TEST(ConvGemm, OfOpenBlasTakesEverythingAndAgreesWithTheDefinition) {
-  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+TEST(ConvGemm, OfOpenBlasAcceptsEverythingAndAgreesWithTheDefinition) {
+  if (openblas_version().empty()) GTEST_SKIP() << "OpenBLAS is not installed";
   ConvCandidate openblas = named("openblas").front();
   openblas.make = [make = openblas.make](const ConvRequest& request, ConvDirection direction, Context& context,
                                          std::string& why) {
@@ -206,7 +206,7 @@ TEST(ConvGemm, OfOpenBlasTakesEverythingAndAgreesWithTheDefinition) {
   EXPECT_EQ(check_shapes(openblas, shapes()), 23 * 9 + 4);
 }
 
-TEST(ConvGemm, OfOpenBlasIsForCpusThatOneDnnGeneratesNoCodeFor) {
+TEST(ConvGemm, OfOpenBlasNeedsCpusWithoutOneDnnCode) {
   Context context(1);
   context.handle<CpuLevels>().onednn_generates = true;
   std::string why;
@@ -214,7 +214,7 @@ TEST(ConvGemm, OfOpenBlasIsForCpusThatOneDnnGeneratesNoCodeFor) {
   EXPECT_EQ(why, "oneDNN generates code for this CPU");
 }
 
-/// Each shape in each type and mix of layouts that devices have; returns how many were accepted.
+/// Checks each shape in each type and combination of layouts of devices; returns how many were accepted.
 int check_on_device(const ConvCandidate& candidate, DeviceKind kind) {
   int accepted = 0;
   for (ConvShape s : shapes())
@@ -240,7 +240,7 @@ TEST(ConvOnDevices, AgreesWithTheDefinitionInEveryType) {
     }
 }
 
-TEST(ConvOnDevices, ThePlainOneIsWhatOthersLeave) {
+TEST(ConvOnDevices, FallsBackToPlain) {
   Context device = context_on(DeviceKind::kSimulated), host(2);
   ConvShape s = square(2, 16, 6, 16, 3, 1, 1);
   EXPECT_EQ(plan_conv({s, true, relu_if(true), true, true}, device)->name(), "plain");
@@ -253,7 +253,7 @@ TEST(ConvOfBfloat16, AgreesWithTheDefinition) {
   for (const ConvCandidate& candidate : half_conv_candidates()) {
     const int accepted = check_shapes(candidate, shapes(), DType::kBF16);
     if (candidate.name == "gemm-floats") {
-      EXPECT_EQ(accepted, 23 * 9 + 4) << "the last one takes everything";
+      EXPECT_EQ(accepted, 23 * 9 + 4) << "the last candidate accepts everything";
     }
     if (candidate.name.starts_with("onednn")) by_onednn += accepted;
   }
@@ -280,7 +280,7 @@ TEST(ConvWinograd, AgreesWithTheDefinition) {
   EXPECT_EQ(accepted, 2 * 12);
 }
 
-/// Spectra of rounded values lose about as many bits as rounding the result does, of the largest values alike.
+/// Rounded spectra lose about as much precision as rounding the result, relative to the largest values.
 TEST(ConvWinograd, OfBfloat16IsNearTheDefinition) {
   std::vector<ConvShape> list = {square(2, 16, 9, 32, 3, 1, 1),    square(1, 20, 7, 20, 3, 1, 0),
                                  square(1, 48, 12, 16, 3, 1, 2),   square(3, 64, 8, 64, 3, 1, 1),
@@ -320,7 +320,7 @@ std::vector<std::vector<float>> results(const ConvCandidate& candidate, const Co
   return {y.values(), dx.values(), dw.plain(context)};
 }
 
-TEST(ConvWinograd, IsAsExactAsItMustBe) {
+TEST(ConvWinograd, IsAccurate) {
   for (ConvShape s :
        {square(2, 64, 56, 64, 3, 1, 1), square(1, 512, 28, 512, 3, 1, 1), square(2, 64, 27, 64, 5, 1, 2)}) {
     s.x_layout = s.y_layout = Layout::kBlocked16;
@@ -337,7 +337,7 @@ TEST(ConvWinograd, IsAsExactAsItMustBe) {
   }
 }
 
-/// Of one group, for kernels of blocked tensors.
+/// Shapes with one group, for kernels of blocked tensors.
 std::vector<ConvShape> shapes_in_blocks() {
   std::vector<ConvShape> list = {
       square(2, 16, 9, 32, 3, 1, 1),        square(1, 20, 7, 20, 3, 1, 0),  square(1, 48, 12, 16, 1, 1, 0),
@@ -345,7 +345,7 @@ std::vector<ConvShape> shapes_in_blocks() {
       square(2, 40, 11, 16, 1, 2, 0),       square(2, 32, 11, 48, 3, 2, 1), square(1, 24, 13, 16, 3, 3, 4),
       square(1, 16, 9, 16, 2, 2, 0),        square(9, 64, 14, 32, 1, 1, 0), square(2, 96, 30, 16, 3, 1, 1),
       square(1, 16, 12, 16, 3, 2, 2, 1, 3), square(1, 16, 4, 16, 1, 1, 2),  square(3, 50, 7, 40, 3, 1, 1),
-      square(1, 96, 7, 32, 3, 1, 1)};  // as many tiles in a column as can be, and fewer
+      square(1, 96, 7, 32, 3, 1, 1)};  // the maximum of tiles in a column, and fewer
   list.push_back({.n = 2, .c = 24, .k = 40, .h = {11, 3, 1, 1}, .w = {4, 2, 2, 0}});
   for (ConvShape& s : list) s.x_layout = s.y_layout = Layout::kBlocked16;
   return list;
@@ -362,7 +362,7 @@ TEST(ConvDirect, AgreesWithTheDefinition) {
     for (const bool relu : {false, true})
       EXPECT_TRUE(check(direct_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
   }
-  EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 18);  // not groups that leave lanes free, nor other axes
+  EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 18);  // neither groups with unused lanes nor other axes
 }
 
 TEST(ConvDepthwise, AgreesWithTheDefinition) {
@@ -383,17 +383,17 @@ TEST(ConvDepthwise, AgreesWithTheDefinition) {
   for (const ConvShape& s : list)
     for (const bool relu : {false, true})
       EXPECT_TRUE(check(depthwise_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
-  EXPECT_EQ(check_shapes(depthwise_conv_candidate(), shapes()), 2);  // a channel a group, and blocks on either side
+  EXPECT_EQ(check_shapes(depthwise_conv_candidate(), shapes()), 2);  // depthwise with blocked layouts
 }
 
-TEST(ConvDepthwise, SumsTheSameWithAnyNumberOfThreads) {
+TEST(ConvDepthwise, IsIndependentOfTheNumberOfThreads) {
   ConvShape s = square(3, 40, 19, 40, 3, 2, 1, 40);
   s.x_layout = s.y_layout = kBlocked;
   const auto one = results(depthwise_conv_candidate(), s, 1);
   for (const int threads : {2, 3, 7}) EXPECT_EQ(results(depthwise_conv_candidate(), s, threads), one) << threads;
 }
 
-/// Of images as they come: more chunks of rows than one, and fewer than threads; windows that hang over on every side.
+/// Plain images: several chunks of rows, and fewer than threads; windows beyond every edge.
 std::vector<ConvShape> shapes_of_images() {
   std::vector<ConvShape> list = {
       square(2, 1, 28, 20, 5, 1, 0),       square(3, 3, 32, 32, 5, 1, 2),      square(2, 3, 67, 96, 11, 4, 0),
@@ -439,7 +439,7 @@ TEST(ConvAmx, AgreesWithTheDefinition) {
   EXPECT_TRUE(accepted == 0 || accepted == 17) << accepted;  // all, or no AMX
 }
 
-TEST(ConvAmx, IsAsExactAsFloats) {
+TEST(ConvAmx, IsAsAccurateAsFloats) {
   for (ConvShape s : {square(2, 64, 28, 64, 3, 1, 1), square(1, 2048, 7, 512, 1, 1, 0)})
     for (const ConvCandidate& candidate : named("amx")) {
       s.x_layout = s.y_layout = Layout::kBlocked16;
@@ -458,7 +458,7 @@ TEST(ConvAmx, IsAsExactAsFloats) {
     }
 }
 
-// oneDNN's strided 1x1 kernels write past a workspace in channels-last with few channels.
+// oneDNN's strided 1x1 kernels overrun a workspace in channels-last with few channels.
 TEST(ConvOneDnn, StridedPointwiseWithFewChannelsStaysInBounds) {
   std::vector<ConvShape> list;
   for (int64_t c = 1; c <= 15; ++c) list.push_back(square(2, c, 9, 16, 1, 2, 0));
@@ -521,7 +521,7 @@ TEST(Conv, WorksInGivenWeightFormats) {
       request.w_format = format;
       const auto conv = make_conv(candidate, request, context, why);
       if (candidate.name != "gemm" && !format.is_blocked16()) {
-        EXPECT_EQ(why, "the weights lie otherwise");
+        EXPECT_EQ(why, "unsupported weight format");
         continue;
       }
       ASSERT_TRUE(conv) << why;
@@ -540,17 +540,17 @@ TEST(Conv, DepthwiseWorksInBlocksOfLibraries) {
   int accepted = 0;
   for (const ConvCandidate& candidate : conv_candidates())
     accepted += check(candidate, {s, true, relu_if(true), true, true, blocked});
-  EXPECT_GE(accepted, 3);  // oneDNN's, matrix products, ours
+  EXPECT_GE(accepted, 3);  // oneDNN, matrix products, our own
   std::string why;
   ConvRequest plain;
   plain.shape = s;
   plain.bias = plain.backward_data = plain.backward_weights = true;
   plain.w_format = WeightFormat(s.weight());
   EXPECT_FALSE(make_conv(depthwise_conv_candidate(), plain, context, why));
-  EXPECT_EQ(why, "the weights lie otherwise");
+  EXPECT_EQ(why, "unsupported weight format");
 }
 
-TEST(Conv, EveryBatchOfANetStoresWeightsAlike) {
+TEST(Conv, EveryBatchSizeHasTheSameWeightFormat) {
   Context context(2);
   ConvShape s = square(8, 32, 14, 64, 3, 1, 1), t = square(1, 32, 14, 64, 3, 1, 1);
   s.x_layout = s.y_layout = t.x_layout = t.y_layout = Layout::kBlocked16;
@@ -563,7 +563,7 @@ TEST(Conv, NoImagesGiveZeroGradients) {
   EXPECT_TRUE(check(named("gemm").front(), {square(0, 4, 6, 4, 3, 1, 1), true, {}, true, true}));
 }
 
-TEST(Conv, OneDnnDeclinesWhatItsCountersCannotHold) {
+TEST(Conv, OneDnnDeclinesCounterOverflow) {
   const ConvCandidate onednn = named("onednn")[0];
   Context context(1);
   std::string why;
@@ -572,7 +572,7 @@ TEST(Conv, OneDnnDeclinesWhatItsCountersCannotHold) {
   EXPECT_EQ(why, "too large");
 }
 
-TEST(Conv, SaysWhyCandidatesDecline) {
+TEST(Conv, ReportsWhyCandidatesDecline) {
   Context context(2);
   std::string refused;
   const auto conv = plan_conv({square(0, 4, 6, 4, 3, 1, 1), false}, context, &refused);

@@ -1,5 +1,5 @@
-// A library may plan what it cannot run: what is on trial runs once before it is taken, on a device whose plain
-// candidate is real and whose others are made up.
+// A library may plan kernels that it cannot run. Candidates on trial run once before they are chosen. Here the device's
+// plain candidate is real; the others are fakes.
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// Computes nothing; runs as often as it was told, then its library fails.
+/// Computes nothing; succeeds `good_runs_` times, then fails.
 class Fake : public ConvKernel {
  public:
   Fake(std::string name, int good_runs, ExitCode failure, int* runs)
@@ -52,7 +52,7 @@ class ConvTrial : public ::testing::Test {
             .on_trial = true};
   }
 
-  /// The name of what is taken among `fakes` and the plain one. Logged lines go to log_.
+  /// Returns the name of the candidate chosen among `fakes` and the plain one. Log lines go to log_.
   std::string taken(std::vector<ConvCandidate> fakes) {
     fakes.push_back(plain_conv_candidate());
     ::testing::internal::CaptureStderr();
@@ -76,25 +76,25 @@ class ConvTrial : public ::testing::Test {
   std::string log_;
 };
 
-TEST_F(ConvTrial, WhatFailsIsReplacedByTheNextWithAWarning) {
+TEST_F(ConvTrial, AFailedCandidateIsSkippedWithAWarning) {
   EXPECT_EQ(taken({candidate("broken", 1e-12, 0), candidate("good", 2e-12), candidate("late", 3e-12)}), "good");
-  EXPECT_TRUE(logs("broken is not taken for conv forward n1 c8")) << log_;
+  EXPECT_TRUE(logs("broken is skipped for conv forward n1 c8")) << log_;
   EXPECT_TRUE(logs("the library gave up")) << log_;
   EXPECT_EQ(recorded().candidate, "good");
   EXPECT_EQ(runs_, (std::map<std::string, int>{{"broken", 1}, {"good", 1}}));
 }
 
-TEST_F(ConvTrial, WhatAlwaysAcceptsIsLeftWhereAllFail) {
+TEST_F(ConvTrial, FallsBackToThePlainCandidate) {
   EXPECT_EQ(taken({candidate("broken", 1e-12, 0), candidate("another", 2e-12, 0)}), "plain");
-  EXPECT_TRUE(logs("broken is not taken") && logs("another is not taken")) << log_;
+  EXPECT_TRUE(logs("broken is skipped") && logs("another is skipped")) << log_;
 }
 
-TEST_F(ConvTrial, WhatRunsIsTakenWithoutAWord) {
+TEST_F(ConvTrial, AWorkingCandidateLogsNothing) {
   EXPECT_EQ(taken({candidate("good", 1e-12)}), "good");
   EXPECT_EQ(log_, "");
 }
 
-TEST_F(ConvTrial, IsHeldWhereMeasuringHasNoTimeLeft) {
+TEST_F(ConvTrial, RunsWithoutATimeBudget) {
   const ConvAxis axis{56, 3, 1, 1};  // large enough to be measured
   request_.shape = {.n = 1, .c = 64, .k = 64, .h = axis, .w = axis};
   measure(1);
@@ -102,35 +102,35 @@ TEST_F(ConvTrial, IsHeldWhereMeasuringHasNoTimeLeft) {
   EXPECT_EQ(taken({candidate("broken", 1e-5, 0), candidate("good", 1.1e-5), candidate("late", 1.2e-5)}), "good");
   EXPECT_EQ(recorded().origin, "model");
   EXPECT_EQ(runs_["late"], 0);
-  EXPECT_TRUE(logs("broken is not taken")) << log_;
+  EXPECT_TRUE(logs("broken is skipped")) << log_;
 }
 
-TEST_F(ConvTrial, IsHeldWhereKernelsAreMeasured) {
+TEST_F(ConvTrial, RunsWithMeasurements) {
   measure(KernelCache::kNoBound);
   const std::string name =
       taken({candidate("broken", 1e-12, 0), candidate("good", 2e-12), candidate("worse", 3e-12, 0)});
-  EXPECT_EQ(name, "good") << "the plain one computes, which takes longer";
+  EXPECT_EQ(name, "good") << "the plain candidate is slower";
   EXPECT_EQ(recorded().origin, "measured");
-  EXPECT_TRUE(logs("broken is not taken") && logs("worse is not taken")) << log_;
+  EXPECT_TRUE(logs("broken is skipped") && logs("worse is skipped")) << log_;
 }
 
-TEST_F(ConvTrial, IsHeldForWhatWasChosenBefore) {
+TEST_F(ConvTrial, RunsForRecordedChoices) {
   taken({candidate("broken", 1e-12)});
   const std::string problem = cache().recorded().begin()->first;
   context_.emplace(place_);
   cache().load({{problem, {"broken", "cache", 0.5}}});
   EXPECT_EQ(taken({candidate("broken", 1e-12, 0), candidate("good", 2e-12)}), "good");
-  EXPECT_TRUE(logs("broken is not taken")) << log_;
+  EXPECT_TRUE(logs("broken is skipped")) << log_;
   EXPECT_EQ(recorded().candidate, "good");
   EXPECT_EQ(recorded().origin, "model");
 }
 
-TEST_F(ConvTrial, DoesNotHideOtherMistakes) {
+TEST_F(ConvTrial, DoesNotHideOtherErrors) {
   EXPECT_THROW(taken({candidate("wrong", 1e-12, 0, ExitCode::kInternal)}), Error);
   ::testing::internal::GetCapturedStderr();
 }
 
-TEST_F(ConvTrial, EnginesOfALibraryAreChosenAmongInItsPlace) {
+TEST_F(ConvTrial, EnginesReplaceTheirLibrary) {
   ConvCandidate library = plain_conv_candidate();
   library.name = "library";
   library.engines = [](const ConvRequest&, ConvDirection, Context&, std::string&) {

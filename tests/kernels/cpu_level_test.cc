@@ -17,7 +17,7 @@ ConvRequest small_request() {
   return request;
 }
 
-/// How many candidates take the request, beside the first.
+/// How many candidates accept the request, in addition to the first.
 int rivals(ConvRequest request, ConvDirection direction, Context& context) {
   int accept = 0;
   for (const ConvCandidate& candidate : conv_candidates()) {
@@ -27,7 +27,7 @@ int rivals(ConvRequest request, ConvDirection direction, Context& context) {
   return accept - 1;
 }
 
-/// The choices for a request, where all but no time is left for measuring.
+/// The choices for a request, with hardly any time for measurements.
 std::map<std::string, KernelCache::Entry> chosen(const ConvRequest& request, const CpuLevels& levels,
                                                  double seconds = 1e-9) {
   Context context(2);
@@ -40,14 +40,14 @@ std::map<std::string, KernelCache::Entry> chosen(const ConvRequest& request, con
   return choices.recorded();
 }
 
-TEST(CpuLevel, OfOneDnnIsTheOneThatItReports) {
+TEST(CpuLevel, OfOneDnnIsItsReportedLevel) {
   const std::string version = onednn_version();
   const CpuLevel level = onednn_level();
   EXPECT_EQ(level == CpuLevel::kAvx512, version.find("(avx512_core") != std::string::npos) << version;
   EXPECT_EQ(level == CpuLevel::kAvx2, version.find("(avx2") != std::string::npos) << version;
 }
 
-TEST(CpuLevel, ThatIsNotKnownHasEveryCandidateRun) {
+TEST(CpuLevel, UnknownRunsEveryCandidate) {
   const ConvRequest request = small_request();
   Context context(2);
   const auto taken = chosen(request, {CpuLevel::kUnknown, CpuLevel::kUnknown});
@@ -58,15 +58,15 @@ TEST(CpuLevel, ThatIsNotKnownHasEveryCandidateRun) {
   EXPECT_GE(forward.rivals, 2);
 }
 
-TEST(CpuLevel, ThatIsKnownLeavesSmallProblemsUnmeasured) {
+TEST(CpuLevel, KnownSkipsSmallProblems) {
   for (const CpuLevel level : {CpuLevel::kAvx2, CpuLevel::kAvx512})
     for (const auto& [problem, choice] : chosen(small_request(), {level, level}))
       EXPECT_EQ(choice.origin, "model") << problem << " on " << name_of(level);
 }
 
-/// A program for one level beside a library held to another. Weights lie in blocks of 16: the storage that the fastest
-/// forward kernel chooses may be one that the other kind does not take.
-TEST(CpuLevel, OfEitherKindAloneMakesGuessesThatAreRun) {
+/// A program for one level with a library limited to another. Weights are in blocks of 16: forward's fastest kernel may
+/// choose a format that kernels of the other kind do not support.
+TEST(CpuLevel, OfOnlyOneKindRunsGuesses) {
   ConvRequest request = small_request();
   request.w_format = WeightFormat::blocked16(request.shape.weight(), request.shape.groups);
   for (const CpuLevels levels :
@@ -77,7 +77,7 @@ TEST(CpuLevel, OfEitherKindAloneMakesGuessesThatAreRun) {
     }
 }
 
-TEST(CpuLevel, ThatIsNotKnownMeasuresNothingWhereThatIsForbidden) {
+TEST(CpuLevel, UnknownMeasuresNothingIfDisabled) {
   for (const auto& [problem, choice] : chosen(small_request(), {CpuLevel::kUnknown, CpuLevel::kUnknown}, 0))
     EXPECT_EQ(choice.origin, "model") << problem;
 }

@@ -1,6 +1,5 @@
-// What cuBLASLt is told of our products: its descriptors are read back and done by their documented meaning, in plain
-// loops over matrices that lie column by column. No device need be there; what the library makes of them on one is
-// tested in matmul_test.cc and inner_product_test.cc.
+// The descriptors passed to cuBLASLt are read back and evaluated by their documented meaning, with plain loops over
+// column-major matrices. Needs no device; matmul_test.cc and inner_product_test.cc test the results on one.
 
 #ifdef CORTADO_WITH_CUDA
 
@@ -37,7 +36,7 @@ Value attribute_of(const std::shared_ptr<void>& operation, cublasLtMatmulDescAtt
   return value;
 }
 
-/// Matrices as a layout has them.
+/// Matrices described by a layout.
 struct Told {
   int64_t rows, columns, line, step;
   int32_t count;
@@ -57,7 +56,7 @@ struct Told {
   }
 };
 
-/// What the description says, done for `a` and `b` of ours.
+/// Evaluates the description for our `a` and `b`.
 std::vector<double> done(const Description& told, const Values& a, const Values& b, size_t size) {
   const Told first(told.first), second(told.second), result(told.result);
   const bool t1 = attribute_of<int32_t>(told.operation, CUBLASLT_MATMUL_DESC_TRANSA) == CUBLAS_OP_T,
@@ -85,7 +84,7 @@ class CublasLtDescription : public ::testing::Test {
   }
 };
 
-TEST_F(CublasLtDescription, MeansOurProduct) {
+TEST_F(CublasLtDescription, DescribesOurProduct) {
   constexpr int64_t m = 5, n = 7, k = 3;
   for (const int64_t count : {1, 4})
     for (int options = 0; options < 16; ++options) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What could be computed in one engine with a convolution: graphs for cuDNN, whether or not a kernel uses them yet.
+// Graphs of convolutions with fusions for cuDNN, whether or not a kernel uses them yet.
 
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ enum class Fusion {
   kBiasRelu,       ///< y = relu(x * w + b)
   kAffineRelu,     ///< y = relu(a (x * w) + b)
   kStatistics,     ///< y = x * w and, per channel, the sums of y and y^2
-  kOnStatistics,   ///< the same of relu(a x + b) * w
+  kOnStatistics,   ///< kStatistics of relu(a x + b) * w
   kDataSum,        ///< dx = dy * w + z
   kDataRelu,       ///< dx = dy * w where x > 0
   kDataSumRelu,    ///< dx = dy * w + z where x > 0
@@ -43,7 +43,7 @@ inline std::string name_of(Fusion fusion) {
   return kNames[int(fusion)];
 }
 
-/// A convolution of images, channels last, with what is fused to it.
+/// A 2-D convolution, channels last, with a fusion.
 class FusedGraph {
  public:
   struct Shape {
@@ -126,7 +126,7 @@ class FusedGraph {
     graph_.add(x, value(dims), y);
     return y;
   }
-  /// With one number for each channel.
+  /// A tensor with one number per channel.
   GraphTensor per_channel(const GraphTensor& x, const Dims& dims, cudnnPointwiseMode_t mode) {
     const GraphTensor y = between(dims), numbers = value({1, dims[1], 1, 1});
     pointwise(mode, {{CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x},

@@ -1,7 +1,6 @@
-// What cuDNN makes of our convolutions on an H100 that need not be here: the library ranks engines and makes plans for
-// a GPU that is described to it. Nothing runs. Engines that it compiles when they are planned are offered only where
-// there is a driver's library; the toolkit's stub of one will do, by which they are ranked, not loaded. The tests of
-// those are skipped where there is neither.
+// cuDNN's engines for our convolutions on a described H100, which need not be present: the library ranks engines and
+// builds plans for it. Nothing runs. Engines that are compiled at planning are offered only if a driver library exists.
+// The toolkit's stub is sufficient for ranking, but not for loading. Tests of such engines are skipped without either.
 
 #ifdef CORTADO_WITH_CUDA
 
@@ -40,7 +39,7 @@ struct H100 : Context {
 struct Case {
   int64_t channels, size, filters, kernel, stride = 1, groups = 1;
 };
-// Of ResNet-50, LeNet, CIFAR10-quick, MobileNet and ResNeXt-50.
+// Shapes of ResNet-50, LeNet, CIFAR10-quick, MobileNet and ResNeXt-50.
 const Case kCases[] = {{3, 224, 64, 7, 2},   {64, 56, 64, 1},        {64, 56, 64, 3},        {64, 56, 256, 1},
                        {128, 56, 128, 3, 2}, {1024, 14, 2048, 1, 2}, {512, 7, 512, 3},       {1, 28, 20, 5},
                        {20, 12, 50, 5},      {3, 32, 32, 5},         {96, 56, 96, 3, 1, 96}, {128, 28, 128, 3, 1, 32}};
@@ -72,7 +71,7 @@ std::vector<ConvCandidate> engines_of(const ConvRequest& request, ConvDirection 
   return engines;
 }
 
-/// The first engine that need not be compiled; a test's failure where there is none.
+/// The first precompiled engine; fails the test if there is none.
 std::unique_ptr<ConvKernel> planned(const ConvRequest& request, ConvDirection direction, Precision precision) {
   H100 context(precision);
   std::string why;
@@ -93,7 +92,7 @@ constexpr std::pair<Precision, DType> kPrecisions[] = {{Precision::kFp32, DType:
 constexpr ConvDirection kDirections[] = {ConvDirection::kForward, ConvDirection::kBackwardData,
                                          ConvDirection::kBackwardWeights};
 
-TEST(CudnnPlans, ThereIsOneForEachDirectionInEachPrecisionAndLayout) {
+TEST(CudnnPlans, ExistForEachDirectionPrecisionAndLayout) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : kCases)
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
@@ -104,7 +103,7 @@ TEST(CudnnPlans, ThereIsOneForEachDirectionInEachPrecisionAndLayout) {
 TEST(CudnnPlans, BackwardOfDenseSixteenBitConvolutionsCopiesNoImages) {
   for (const auto& [precision, dtype] : {kPrecisions[2], kPrecisions[3]})
     for (const Case& c : kCases) {
-      if (c.groups > 1 || c.channels % 8 != 0) continue;  // others are padded or spread out
+      if (c.groups > 1 || c.channels % 8 != 0) continue;  // others are padded or expanded
       const ConvShape shape = shape_of(c, dtype, Layout::kChannelsLast);
       for (const ConvDirection direction : {ConvDirection::kBackwardData, ConvDirection::kBackwardWeights})
         if (const auto kernel = planned({.shape = shape}, direction, precision)) {
@@ -113,7 +112,7 @@ TEST(CudnnPlans, BackwardOfDenseSixteenBitConvolutionsCopiesNoImages) {
     }
 }
 
-/// A frozen net's convolution with what follows it.
+/// A frozen net's convolution with post-ops.
 ConvRequest frozen(const Case& c, DType dtype, bool sum, bool relu) {
   ConvRequest request{.shape = shape_of(c, dtype, Layout::kChannelsLast)};
   request.bias = request.frozen = true;
@@ -121,7 +120,7 @@ ConvRequest frozen(const Case& c, DType dtype, bool sum, bool relu) {
   return request;
 }
 
-TEST(CudnnPlans, ABiasAndWhatFollowsIsInItsEngine) {
+TEST(CudnnPlans, FuseBiasAndPostOps) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : kCases)
       for (const bool sum : {false, true})
@@ -132,15 +131,15 @@ TEST(CudnnPlans, ABiasAndWhatFollowsIsInItsEngine) {
           SCOPED_TRACE(describe(request, ConvDirection::kForward) + " in " + name_of(precision));
           EXPECT_TRUE(kernel->name().starts_with("cudnn-fused-e")) << kernel->name();
           if (dtype != DType::kF32 && c.channels % 8 == 0 && c.filters % 8 == 0) {
-            EXPECT_LT(kernel->scratch(), 4096);  // no copies of anything
+            EXPECT_LT(kernel->scratch(), 4096);  // no copies
           }
         }
 }
 
-TEST(CudnnPlans, SumsForANormalisationAreInAnEngineOfFp16) {
+TEST(CudnnPlans, FuseSumsInFp16) {
   for (const Case& c : kCases) {
     if (c.groups > 1 || c.channels % 8 != 0 || c.filters % 8 != 0) continue;
-    // Its filters come in 16 bits, as updates write them.
+    // The filters are in 16 bits, as updates write them.
     const ConvRequest request{.shape = shape_of(c, DType::kF16, Layout::kChannelsLast), .frozen = true, .sums = true};
     const auto kernel = planned(request, ConvDirection::kForward, Precision::kFp16);
     if (!kernel) continue;
@@ -149,18 +148,18 @@ TEST(CudnnPlans, SumsForANormalisationAreInAnEngineOfFp16) {
   }
 }
 
-TEST(CudnnPlans, SumsWithoutAnEngineComeBehindTheConvolution) {
+TEST(CudnnPlans, RunSumsSeparatelyWithoutAnEngine) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : kCases)
       for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast})
         planned({.shape = shape_of(c, dtype, layout), .sums = true}, ConvDirection::kForward, precision);
 }
 
-TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
+TEST(CudnnEngines, HaveNamesThatAreStableBetweenRankings) {
   const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
   for (const ConvDirection direction : kDirections) {
     H100 context(Precision::kFp16), fast(Precision::kFp16);
-    fast.handle<CudaOptions>().fast = true;  // more engines, so that places in the ranking are others
+    fast.handle<CudaOptions>().fast = true;  // more engines, so that ranks differ
     const auto ranked = engines_of(request, direction, context), more = engines_of(request, direction, fast);
     for (size_t i = 0; i < ranked.size(); ++i)
       for (size_t k = 0; k < i; ++k) EXPECT_NE(ranked[i].name, ranked[k].name);
@@ -170,7 +169,7 @@ TEST(CudnnEngines, HaveNamesThatAnotherRankingFindsAgain) {
   }
 }
 
-/// The kernel that is taken where the cache says `before`, and how it was chosen.
+/// The kernel chosen if the cache has `before`, and how it was chosen.
 std::pair<std::string, std::string> chosen(const ConvRequest& request, const std::string& before) {
   H100 first(Precision::kFp16), second(Precision::kFp16);
   choose_conv_kernel(device_conv_candidates(), request, ConvDirection::kForward, first);
@@ -182,7 +181,7 @@ std::pair<std::string, std::string> chosen(const ConvRequest& request, const std
   return {entry.candidate, entry.origin};
 }
 
-TEST(CudnnEngines, AreTakenByTheNamesThatACacheHolds) {
+TEST(CudnnEngines, AreChosenByTheirCachedNames) {
   const ConvRequest request{.shape = shape_of(kCases[2], DType::kF16, Layout::kChannelsLast)};
   H100 context(Precision::kFp16);
   const auto ranked = engines_of(request, ConvDirection::kForward, context);
@@ -196,11 +195,11 @@ TEST(CudnnEngines, AreTakenByTheNamesThatACacheHolds) {
 class CudnnFusions : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!dlopen("libcuda.so.1", RTLD_NOW)) GTEST_SKIP() << "no driver's library, nor a stub of it, in LD_LIBRARY_PATH";
+    if (!dlopen("libcuda.so.1", RTLD_NOW)) GTEST_SKIP() << "neither a driver library nor its stub in LD_LIBRARY_PATH";
   }
 };
 
-TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
+TEST_F(CudnnFusions, ReluOrSumWithoutBiasHasACompiledEngine) {
   for (const auto& [precision, dtype] : kPrecisions)
     for (const Case& c : {kCases[1], kCases[2], kCases[4]})
       for (const bool sum : {false, true})
@@ -217,7 +216,7 @@ TEST_F(CudnnFusions, WithoutABiasAReluOrASumIsInAnEngineThatIsCompiled) {
         }
 }
 
-TEST_F(CudnnFusions, SumsForANormalisationAreInAnEngineOfBf16ThatIsCompiled) {
+TEST_F(CudnnFusions, SumsHaveACompiledEngineInBf16) {
   for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {
     const ConvRequest request{.shape = shape_of(c, DType::kBF16, Layout::kChannelsLast), .sums = true};
     H100 context(Precision::kBf16);
@@ -227,9 +226,9 @@ TEST_F(CudnnFusions, SumsForANormalisationAreInAnEngineOfBf16ThatIsCompiled) {
   }
 }
 
-enum class Ranked { kNone, kCompiled, kReady };  ///< what the library offers: also engines that need no compiler
+enum class Ranked { kNone, kCompiled, kReady };  ///< what the library offers; kReady: also precompiled engines
 
-/// What is ranked for dense convolutions whose channels are multiples of 8, in fp32, tf32, bf16 and fp16.
+/// The ranking for dense convolutions whose channels are multiples of 8, in fp32, tf32, bf16 and fp16.
 struct Offer {
   cudnn::Fusion fusion;
   Ranked in[4];
@@ -266,7 +265,7 @@ TEST_F(CudnnFusions, AreRankedForDenseConvolutions) {
   static_assert(std::size(kOffers) == std::size(cudnn::kAllFusions));
   for (const Offer& offer : kOffers)
     for (int p = 0; p < 4; ++p)
-      for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {  // 1x1, 3x3, and 3x3 by steps of two
+      for (const Case& c : {kCases[1], kCases[2], kCases[4]}) {  // 1x1, 3x3, and 3x3 with stride 2
         SCOPED_TRACE(name_of(offer.fusion) + " in " + name_of(kPrecisions[p].first) + ", kernel " +
                      std::to_string(c.kernel) + ", stride " + std::to_string(c.stride));
         EXPECT_EQ(int(ranked(offer.fusion, c, kPrecisions[p])), int(offer.in[p]));

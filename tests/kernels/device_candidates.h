@@ -7,8 +7,8 @@
 
 namespace cortado::kernels::testing {
 
-/// device_conv_candidates(), and one for each of the first places in the ranking of a library that has many engines:
-/// whatever stands there for a request, inside and apart.
+/// device_conv_candidates(), and for libraries with many engines one candidate per rank among the first: the engine of
+/// that rank for a request, fused or separate.
 inline std::vector<ConvCandidate> device_candidates() {
   constexpr size_t kPlaces = 8;
   std::vector<ConvCandidate> list = device_conv_candidates();

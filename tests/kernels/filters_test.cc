@@ -1,4 +1,4 @@
-// What stands around libraries' convolutions on devices, on the simulated one.
+// Helpers of libraries' convolutions, on the simulated device.
 
 #include "kernels/device/filters.h"
 
@@ -11,7 +11,7 @@ using namespace testing;
 
 const DType kTypes[] = {DType::kF32, DType::kF16, DType::kBF16};
 
-TEST(Filters, AreCopiedThereAndBack) {
+TEST(Filters, ConvertBothWays) {
   for (const DeviceKind kind : devices()) {
     Context context = context_on(kind);
     const TensorSpec plain{{3, 5, 2, 3}};
@@ -36,7 +36,7 @@ TEST(Filters, AreCopiedThereAndBack) {
   }
 }
 
-TEST(Filters, WhatFollowsAConvolutionIsBiasSumAndRelu) {
+TEST(Filters, ApplyBiasSumAndRelu) {
   for (const DeviceKind kind : devices()) {
     Context context = context_on(kind);
     const Values bias = random_values(5, 1);
@@ -62,7 +62,7 @@ TEST(Filters, WhatFollowsAConvolutionIsBiasSumAndRelu) {
   }
 }
 
-TEST(Filters, GradientsOfBiasesAreSumsOfChannels) {
+TEST(Filters, SumBiasGradientsOverChannels) {
   for (const DeviceKind kind : devices()) {
     Context context = context_on(kind);
     for (const DType dtype : kTypes)
@@ -80,7 +80,7 @@ TEST(Filters, GradientsOfBiasesAreSumsOfChannels) {
         expect_near(sums.values(), expected, 1e-5, "dbias");
         bias_gradient(context, spec, operand.data(), sums.data(), true, scratch.data());
         for (double& v : expected) v *= 2;
-        expect_near(sums.values(), expected, 1e-5, "dbias added to");
+        expect_near(sums.values(), expected, 1e-5, "dbias accumulated");
         scratch.expect_intact();
       }
   }

@@ -1,5 +1,4 @@
-// Weights that are stored as a device's kernels read them, made once: the same bits as 32-bit weights of the same
-// values.
+// Weights in the format of a device's kernels yield the same bits as 32-bit weights of equal values.
 
 #include "kernels/conv.h"
 #include "kernels/inner_product.h"
@@ -46,12 +45,12 @@ TEST(FrozenWeights, FillWholeWordsAndMayBeEmpty) {
               WeightFormat::of_type({8, 4, 1, 1}, DType::kF16));
 }
 
-/// What is done at the end of a convolution, and where z lies.
+/// The post-ops of a convolution, and the memory of z.
 struct End {
   bool bias, sum, relu, apart;
 };
 
-/// y of the plain candidate; `frozen`: its weights are stored as x is.
+/// y of the plain candidate; `frozen`: its weights have the type and layout of x.
 Values forward(ConvRequest request, const End& end, bool frozen, DeviceKind kind) {
   const ConvShape& s = request.shape;
   request.bias = end.bias, request.post = relu_if(end.relu, end.sum), request.frozen = frozen;
@@ -77,7 +76,7 @@ Values forward(ConvRequest request, const End& end, bool frozen, DeviceKind kind
   return y.values();
 }
 
-TEST(FrozenWeights, ConvolveToTheSameBits) {
+TEST(FrozenWeights, ConvolveBitwiseEqually) {
   const ConvAxis axis{9, 3, 2, 1};
   const ConvShape shapes[] = {{.n = 2, .c = 12, .k = 10, .groups = 2, .h = axis, .w = axis},
                               {.n = 1, .c = 7, .k = 7, .groups = 7, .h = axis, .w = {8, 5, 1, 2}},
@@ -95,7 +94,7 @@ TEST(FrozenWeights, ConvolveToTheSameBits) {
           }
 }
 
-TEST(FrozenWeights, MultiplyToTheSameBits) {
+TEST(FrozenWeights, MultiplyBitwiseEqually) {
   for (const DeviceKind kind : devices())
     for (const DType dtype : kTypes)
       for (const bool transpose : {false, true}) {
@@ -119,22 +118,22 @@ TEST(FrozenWeights, MultiplyToTheSameBits) {
       }
 }
 
-/// A choice is told by its problem: a frozen net's must not be a training net's.
-TEST(FrozenWeights, MakeAnotherProblem) {
+/// A frozen net's problem must differ from a training net's, because choices are recorded by problem.
+TEST(FrozenWeights, HaveADifferentProblem) {
   ConvRequest request{.shape = {.n = 1, .c = 8, .k = 8, .h = {9, 3}, .w = {9, 3}}};
   const std::string live = describe(request, ConvDirection::kForward);
   request.frozen = true;
   EXPECT_NE(describe(request, ConvDirection::kForward), live);
 }
 
-TEST(FrozenWeights, TakeTheFormatThatIsGiven) {
+TEST(FrozenWeights, UseTheGivenFormat) {
   Context context = context_on(DeviceKind::kSimulated);
   ConvRequest request{.shape = {.n = 1, .c = 8, .k = 8, .h = {9, 3}, .w = {9, 3}, .dtype = DType::kBF16}};
   const Shape w = request.shape.weight();
   std::string why;
   request.w_format = WeightFormat::of_type(w, DType::kBF16);
   EXPECT_FALSE(plain_conv_candidate().make(request, ConvDirection::kForward, context, why)) << "this net trains";
-  EXPECT_EQ(why, "the weights lie otherwise");
+  EXPECT_EQ(why, "unsupported weight format");
   request.frozen = true;
   EXPECT_TRUE(make_conv(plain_conv_candidate(), request, context, why)->weight_format() == *request.w_format);
   request.w_format = WeightFormat(w);

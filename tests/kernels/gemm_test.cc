@@ -43,12 +43,12 @@ void expect_plain_loops(GemmLibrary library) {
 TEST(Gemm, AgreesWithPlainLoops) { expect_plain_loops(GemmLibrary::kOneDnn); }
 
 TEST(Gemm, ByOpenBlasAgreesWithPlainLoops) {
-  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  if (openblas_version().empty()) GTEST_SKIP() << "OpenBLAS is not installed";
   expect_plain_loops(GemmLibrary::kOpenBlas);
 }
 
-/// The split into pieces depends on the shape alone.
-TEST(Gemm, HasTheSameBitsByEveryNumberOfThreads) {
+/// The division into pieces depends only on the shape.
+TEST(Gemm, IsBitwiseIndependentOfTheNumberOfThreads) {
   const GemmShape s{256, 300, 200};
   const auto a = random_values(s.m * s.k, 1), b = random_values(s.k * s.n, 2);
   for (const GemmLibrary library : {GemmLibrary::kOneDnn, GemmLibrary::kOpenBlas}) {

@@ -1,4 +1,4 @@
-// Every candidate against the definition in double.
+// Every candidate compared with the definition in double.
 
 #include "kernels/inner_product.h"
 
@@ -19,7 +19,7 @@ std::string name_of(const InnerProductRequest& r) {
          (r.turns ? " turned" : "") + " " + name_of(r.dtype);
 }
 
-/// Returns whether the candidate accepted; then everything it computes was compared.
+/// Returns whether the candidate accepted; if so, compares all its results.
 bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind::kCpu) {
   SCOPED_TRACE(name_of(r));
   Context context = context_on(kind);
@@ -77,8 +77,8 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
     expect_near(dw_alone.plain(context), dw, sums, "dw alone");
     for (double& v : dw) v *= 2;
     for (double& v : dbias) v *= 2;
-    expect_near(dw_out.plain(context), dw, sums, "dw added to");
-    expect_near(dbias_out.values(), dbias, sums, "dbias added to");
+    expect_near(dw_out.plain(context), dw, sums, "dw accumulated");
+    expect_near(dbias_out.values(), dbias, sums, "dbias accumulated");
   }
   EXPECT_EQ(w_in.plain(context), w) << "the weights were changed";
   scratch.expect_intact();
@@ -105,12 +105,12 @@ std::unique_ptr<InnerProduct> make_openblas(const InnerProductRequest& request, 
 }
 
 TEST(InnerProduct, OpenBlasAgreesWithTheDefinition) {
-  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  if (openblas_version().empty()) GTEST_SKIP() << "OpenBLAS is not installed";
   for (const auto& request : requests()) EXPECT_TRUE(check(make_openblas, request));
 }
 
-TEST(InnerProduct, IsByOpenBlasWhereOneDnnGeneratesNoCode) {
-  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+TEST(InnerProduct, UsesOpenBlasWithoutOneDnnCode) {
+  if (openblas_version().empty()) GTEST_SKIP() << "OpenBLAS is not installed";
   Context context(2), other(2);
   EXPECT_EQ(plan_inner_product({64, 80, 50}, without_generated_code(context))->name(), "openblas");
   other.handle<CpuLevels>() = {CpuLevel::kUnknown, CpuLevel::kUnknown, /*onednn_generates=*/true};
@@ -138,7 +138,7 @@ TEST(InnerProduct, AgreesWithTheDefinitionInEveryTypeOnDevices) {
       }
 }
 
-/// Elsewhere it has but its reference, which is declined.
+/// On other architectures it has only its reference, which is declined.
 #ifdef __x86_64__
 constexpr bool kOneDnnHasKernels = true;
 #else
@@ -162,7 +162,7 @@ TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
   }
 }
 
-TEST(InnerProduct, WeightsMayBeTurnedBefore) {
+TEST(InnerProduct, AcceptsTurnedWeights) {
   for (InnerProductRequest request : requests()) {
     request.turns = true;
     EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
@@ -183,7 +183,7 @@ TEST(InnerProduct, SumsGradientsOverManyRows) {
 }
 
 TEST(InnerProduct, WorksInGivenWeightFormats) {
-  if (!kOneDnnHasKernels) GTEST_SKIP() << "there is one format";
+  if (!kOneDnnHasKernels) GTEST_SKIP() << "only one format exists";
   Context context(2);
   std::string why;
   const InnerProductRequest blocks{64, 80, 50, false, true, {}, true, true};

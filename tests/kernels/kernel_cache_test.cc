@@ -20,7 +20,7 @@ ConvRequest some_request() {
   return request;
 }
 
-TEST(KernelCache, AreTheSameInEveryRunWhereNothingIsMeasured) {
+TEST(KernelCache, IsReproducibleWithoutMeasurements) {
   Context first(2), second(2);
   plan_conv(some_request(), first);
   plan_conv(some_request(), second);
@@ -32,7 +32,7 @@ TEST(KernelCache, AreTheSameInEveryRunWhereNothingIsMeasured) {
   }
 }
 
-TEST(KernelCache, AreMeasuredWithinABound) {
+TEST(KernelCache, MeasuresWithinItsBudget) {
   Context context(2);
   auto& choices = context.handle<KernelCache>();
   choices.set_budget(100);
@@ -46,7 +46,7 @@ TEST(KernelCache, AreMeasuredWithinABound) {
   EXPECT_LT(choices.budget(), 100);
 }
 
-TEST(KernelCache, AreBenchmarkedInADevicesMemory) {
+TEST(KernelCache, MeasuresInDeviceMemory) {
   Context context({.threads = 2, .device = {DeviceKind::kSimulated, 0}});
   ConvRequest request = some_request();
   request.shape.x_layout = request.shape.y_layout = Layout::kChannelsLast;
@@ -61,7 +61,7 @@ TEST(KernelCache, AreBenchmarkedInADevicesMemory) {
     }
 }
 
-TEST(KernelCache, OfDevicesNameTheDevice) {
+TEST(KernelCache, DeviceEntriesNameTheDevice) {
   Context context({.threads = 2, .device = {DeviceKind::kSimulated, 0}});
   ConvRequest request = some_request();
   request.shape.x_layout = request.shape.y_layout = Layout::kPlain;
@@ -74,7 +74,7 @@ TEST(KernelCache, OfDevicesNameTheDevice) {
   }
 }
 
-TEST(KernelCache, RememberedOnesAreTakenWhereTheyCanBe) {
+TEST(KernelCache, UsesLoadedEntriesIfPossible) {
   Context context(2), other(2);
   plan_conv(some_request(), context);
   std::map<std::string, KernelCache::Entry> wanted;
@@ -91,7 +91,7 @@ TEST(KernelCache, RememberedOnesAreTakenWhereTheyCanBe) {
   EXPECT_NE(conv->name().find("im2col"), std::string::npos) << conv->name();
 }
 
-TEST(KernelCache, ExcludedOnesAreNotTaken) {
+TEST(KernelCache, SkipsExcludedCandidates) {
   Context context(2);
   context.handle<KernelCache>().exclude(ConvAlgorithm::kWinograd);
   const auto conv = plan_conv(some_request(), context);
@@ -102,7 +102,7 @@ TEST(KernelCache, ExcludedOnesAreNotTaken) {
   EXPECT_EQ(plan_conv(request, free)->name().find("wino"), std::string::npos);
 }
 
-TEST(KernelCache, AreKeptByMachineAndSurviveDamage) {
+TEST(KernelCache, FilesAreByMachineAndSurviveDamage) {
   const std::string path = ::testing::TempDir() + "choices_test.json";
   std::filesystem::remove(path);
   EXPECT_EQ(write_kernel_cache(path, "a", {{"p", {"gemm", "measured", 0.5}}}), "");

@@ -5,13 +5,13 @@
 namespace cortado::kernels {
 namespace {
 
-TEST(LibraryFunction, IsFoundWhenItIsCalled) {
+TEST(LibraryFunction, IsLoadedWhenCalled) {
   LibraryFunction<double(double)> cosine{"libm.so.6", "cos"};
   EXPECT_EQ(cosine(0), 1);
   EXPECT_EQ(cosine(0), 1);
 }
 
-TEST(LibraryFunction, SaysWhichLibraryOrFunctionIsMissing) {
+TEST(LibraryFunction, ReportsTheMissingLibraryOrFunction) {
   LibraryFunction<int()> of_no_library{"libcortado_nowhere.so.1", "f"}, no_function{"libm.so.6", "cortado_nothing"};
   for (auto* function : {&of_no_library, &no_function}) try {
       (*function)();

@@ -1,4 +1,4 @@
-// Our local response normalisation in both layouts and regions, against the formulas in double.
+// Our local response normalization in both layouts and regions, compared with the formulas in double.
 
 #include "kernels/lrn.h"
 
@@ -9,7 +9,7 @@ namespace {
 
 using namespace testing;
 
-/// body(i, j) for every pair of elements that count as neighbours, themselves included.
+/// Calls body(i, j) for every pair of neighbouring elements, including i = j.
 template <typename Body>
 void each_neighbour(const LrnRequest& r, const Body& body) {
   const Shape& s = r.x.shape;
@@ -102,7 +102,7 @@ TEST(Lrn, KeepsPaddingAtZeroWithoutK) {
   LrnRequest r;
   r.x = {Shape{1, 20, 2, 2}, DType::kF32, Layout::kBlocked16};
   r.k = 0;
-  run(r, 1, random_values(80, 1), random_values(80, 2), DeviceKind::kCpu);  // Operand::values() looks at the padding
+  run(r, 1, random_values(80, 1), random_values(80, 2), DeviceKind::kCpu);  // Operand::values() checks the padding
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Every candidate against the definition in double, and how many launches a device is told.
+// Every candidate compared with the definition in double, and the number of launches on a device.
 
 #include "kernels/matmul.h"
 
@@ -35,8 +35,8 @@ std::vector<double> reference(const MatMulRequest& r, const Values& a, const Val
   return c;
 }
 
-/// Returns whether the candidate accepted; then what it computes was compared. `launches`: of the simulated device, if
-/// it is to be counted.
+/// Returns whether the candidate accepted; if so, compares its results. `launches`: the expected number on the
+/// simulated device, if counted.
 bool check(Make make, const MatMulRequest& r, DeviceKind kind, size_t* launches = nullptr) {
   SCOPED_TRACE(name_of(r));
   Context context = context_on(kind);
@@ -69,7 +69,7 @@ bool check(Make make, const MatMulRequest& r, DeviceKind kind, size_t* launches 
   return true;
 }
 
-/// Sizes, transposes and which operands are shared; `type`: of a and b.
+/// Sizes, transposes and shared operands; `type`: of a and b.
 std::vector<MatMulRequest> requests(DType type, DType sums) {
   struct Size {
     int64_t count, m, n, k;
@@ -104,12 +104,12 @@ std::unique_ptr<MatMul> make_openblas(const MatMulRequest& request, Context& con
 }
 
 TEST(MatMulKernels, OpenBlasAgreesWithTheDefinition) {
-  if (openblas_version().empty()) GTEST_SKIP() << "there is no OpenBLAS";
+  if (openblas_version().empty()) GTEST_SKIP() << "OpenBLAS is not installed";
   for (const MatMulRequest& request : requests(DType::kF32, DType::kF32))
     EXPECT_TRUE(check(make_openblas, request, DeviceKind::kCpu));
 }
 
-TEST(MatMulKernels, OfBfloat16ArePlainOnTheCpu) {
+TEST(MatMulKernels, OfBfloat16UsePlainOnTheCpu) {
   Context context(2);
   for (const MatMulRequest& request : requests(DType::kBF16, DType::kBF16)) {
     EXPECT_EQ(plan_matmul(request, context)->name(), "plain");
@@ -129,7 +129,7 @@ TEST(MatMulKernels, AgreeWithTheDefinitionInEveryTypeOnDevices) {
       }
 }
 
-TEST(MatMulKernels, ThePlainOneIsOneLaunchForAllMatrices) {
+TEST(MatMulKernels, PlainIsOneLaunchForAllMatrices) {
   for (const MatMulRequest& request : requests(DType::kF16, DType::kF16)) {
     size_t launches = 0;
     EXPECT_TRUE(check(make_matmul_generic, request, DeviceKind::kSimulated, &launches));

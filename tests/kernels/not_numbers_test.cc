@@ -1,5 +1,5 @@
-// NaN in any operand comes out, whatever follows within a kernel: a net that diverged or is damaged must not answer as
-// if nothing were wrong. A candidate that fuses an activation is compared with itself without one.
+// NaN in any operand reaches the result, whatever post-ops a kernel fuses, so that divergence and damaged weights stay
+// visible. A candidate with a fused activation is compared with itself without one.
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +23,7 @@ using namespace testing;
 enum class Harm { kNone, kX, kW, kBias, kZ, kOverflow };
 constexpr Harm kHarms[] = {Harm::kX, Harm::kW, Harm::kBias, Harm::kZ, Harm::kOverflow};
 
-/// Random values with a NaN among them where `harm` is `here`; where sums are to overflow, ones so large that they do,
-/// of either sign.
+/// Random values with a NaN if `harm` is `here`; for overflowing sums, values of either sign that are large enough.
 Values harmed(int64_t n, uint64_t key, Harm here, Harm harm) {
   Values values = random_values(n, key);
   if (harm == here) values[size_t(n / 2)] = NAN;
@@ -37,7 +36,7 @@ size_t count_nan(const Values& values) {
   return size_t(std::count_if(values.begin(), values.end(), [](float v) { return std::isnan(v); }));
 }
 
-/// NaN where `bare` has it, and what the activation makes of the rest. `spreads`: others may be NaN, too.
+/// NaN where `bare` has it; elsewhere the activation of `bare`. `spreads`: others may be NaN, too.
 void expect_activated(const Values& fused, const Values& bare, const Activation& activation, bool spreads = false) {
   ASSERT_EQ(fused.size(), bare.size());
   for (size_t i = 0; i < bare.size(); ++i) {
@@ -47,8 +46,8 @@ void expect_activated(const Values& fused, const Values& bare, const Activation&
   }
 }
 
-/// What is known to make no more NaN than the definition does. A library has other engines for what is fused: one that
-/// transforms tiles makes all of a tile NaN.
+/// Candidates known not to produce additional NaN. A library uses other engines for fusions; one that transforms tiles
+/// makes whole tiles NaN.
 const ConvCandidate& exact_on_devices() {
   static const std::vector<ConvCandidate> all = device_conv_candidates();
   return *std::find_if(all.begin(), all.end(), [](const ConvCandidate& c) { return c.name == "plain"; });
@@ -75,7 +74,7 @@ Values forward(const ConvCandidate& candidate, const ConvRequest& request, Harm 
   return y.values_of_any();
 }
 
-/// How many of the candidate's fused forms let every NaN through.
+/// Returns how many of the candidate's fusions propagate every NaN.
 int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceKind::kCpu) {
   int accepted = 0;
   const bool on_cpu = kind == DeviceKind::kCpu;
@@ -202,7 +201,7 @@ TEST(NotNumbers, AreTheMaximumOfTheirWindow) {
   EXPECT_GE(accepted, 8);
 }
 
-TEST(NotNumbers, BecomeNoIntegers) {
+TEST(NotNumbers, AreRejectedByIntegers) {
   Context context(2);
   const TensorSpec from{{1, 16, 3, 3}}, to{{1, 16, 3, 3}, DType::kU8, Layout::kChannelsLast, 20};
   const auto reorder = plan_reorder({from, to}, context);
@@ -214,13 +213,13 @@ TEST(NotNumbers, BecomeNoIntegers) {
   run(Harm::kNone);
   try {
     run(Harm::kX);
-    FAIL() << "took NaN";
+    FAIL() << "accepted NaN";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kDiverged);
   }
 }
 
-TEST(NotNumbers, AreLargerThanAnyNumber) {
+TEST(NotNumbers, AreTheLargestMagnitude) {
   Context context(3);
   for (const int64_t n : {0, 1, 7, 100000}) {
     Values values = random_values(n, 1);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Operands of kernel tests: values in the user's order on one side, memory of a context's device in any layout and
-// float type, with a fence around it, on the other.
+// Operands of kernel tests: values in logical order on one side; device memory in any layout and float type, with guard
+// areas, on the other.
 
 #include <gtest/gtest.h>
 
@@ -29,25 +29,25 @@ inline Values random_values(int64_t n, uint64_t key) {
   return values;
 }
 
-/// Contexts of every kind of device that is always there.
+/// Contexts of every device kind that needs no GPU.
 inline Context context_on(DeviceKind kind, int threads = 2) {
   return Context({.threads = threads, .device = {kind, 0}});
 }
 
-/// Makes kernels as on a CPU that oneDNN generates no code for: those by OpenBLAS are taken there alone.
+/// Simulates a CPU for which oneDNN generates no code: only there OpenBLAS candidates accept.
 inline Context& without_generated_code(Context& context) {
   context.handle<CpuLevels>() = {CpuLevel::kUnknown, CpuLevel::kUnknown, /*onednn_generates=*/false};
   return context;
 }
 
-/// The devices that tests of kernels run on: the simulated one, and a GPU where there is one.
+/// The devices for kernel tests: the simulated one, and a GPU if present.
 inline std::vector<DeviceKind> devices() {
   std::string why_none;
   static const bool gpu = !cuda_devices(why_none).empty();
   return gpu ? std::vector{DeviceKind::kSimulated, DeviceKind::kCuda} : std::vector{DeviceKind::kSimulated};
 }
 
-/// What is left of the values in a type.
+/// The values rounded to a type.
 inline Values rounded(Values values, DType dtype) {
   with_float_type(dtype, [&](auto type) {
     for (float& v : values) v = decltype(type)(v);
@@ -55,15 +55,15 @@ inline Values rounded(Values values, DType dtype) {
   return values;
 }
 
-/// By how much rounding to a type may move a value of up to 1, or a part of a larger one.
+/// The rounding error of a type, absolute up to 1 and relative above.
 inline double rounding(DType dtype) { return dtype == DType::kF16 ? 0x1p-11 : dtype == DType::kBF16 ? 0x1p-8 : 0; }
 
-/// What follows, where it is a ReLU or nothing.
+/// The post-ops: a ReLU or nothing.
 inline PostOps relu_if(bool relu, bool sum = false) {
   return {.sum = sum, .activation = relu ? Activation::relu() : Activation()};
 }
 
-/// Memory of a context's device, all NaN at first, between two fences that must stay as they are.
+/// Device memory, initially NaN, between two guard areas that must not change.
 class Fenced {
  public:
   Fenced(Context& context, int64_t bytes)
@@ -74,7 +74,7 @@ class Fenced {
   }
   float* data() const { return reinterpret_cast<float*>(memory_.data()) + kFence; }
   void set(const void* host, int64_t bytes) { copy_to_device(context_, data(), host, size_t(bytes)); }
-  /// What is there now; the fence is intact.
+  /// The current values; checks the guard areas.
   std::vector<float> floats() const {
     std::vector<float> all(size_t(floats_ + 2 * kFence));
     copy_to_host(context_, all.data(), memory_.data(), memory_.bytes());
@@ -94,7 +94,6 @@ class Fenced {
   DeviceMemory memory_;
 };
 
-/// A tensor in its layout and type.
 class Operand {
  public:
   Operand(Context& context, const TensorSpec& spec) : spec_(spec), memory_(context, spec.bytes()) {}
@@ -105,10 +104,10 @@ class Operand {
       memory_.set(stored.data(), spec.bytes());
     });
   }
-  /// Of whatever type.
+  /// Of any type.
   float* data() const { return memory_.data(); }
 
-  /// In the user's order; the fence is intact and the padding lanes are zero.
+  /// In logical order; checks the guard areas and that padding lanes are zero.
   Values values() const {
     Values values(size_t(spec_.shape.count()));
     double all = 0, used = 0;
@@ -119,7 +118,7 @@ class Operand {
     EXPECT_NEAR(all, used, 1e-9 * used) << "padding lanes are not zero";
     return values;
   }
-  /// The same where NaN and infinity are among them, whatever the padding lanes hold.
+  /// Like values(), for NaN and infinity; does not check the padding lanes.
   Values values_of_any() const {
     Values values(size_t(spec_.shape.count()));
     with_stored([&](const auto* stored) {
@@ -134,7 +133,7 @@ class Operand {
     const std::vector<float> raw = memory_.floats();
     with_float_type(spec_.dtype, [&](auto type) { use(reinterpret_cast<const decltype(type)*>(raw.data())); });
   }
-  /// Where element i of the user's order lies.
+  /// The stored position of element i in logical order.
   int64_t place(int64_t i) const {
     if (spec_.layout == Layout::kPlain) return i;
     const int64_t c = spec_.shape[1], inner = spec_.shape.count(2);
@@ -147,12 +146,12 @@ class Operand {
   Fenced memory_;
 };
 
-/// Some 32-bit floats: statistics, biases.
+/// 32-bit floats: statistics, biases.
 inline Operand floats_of(Context& context, const Values& values) {
   return Operand(context, {{int64_t(values.size())}}, values);
 }
 
-/// A weight as a kernel stores it; all NaN when it is not given.
+/// A weight in a kernel's format; all NaN if not given.
 class StoredWeight {
  public:
   StoredWeight(Context& context, const WeightFormat& format) : format_(format), memory_(context, format.bytes()) {}
@@ -161,7 +160,7 @@ class StoredWeight {
   }
   float* data() const { return memory_.data(); }
 
-  /// In the user's order; the fence is intact and what the storage pads with is zero: solvers work on it, too.
+  /// In logical order; checks the guard areas and that padding is zero, because solvers process it, too.
   Values plain(Context& context) const {
     const std::vector<float> stored = memory_.floats();
     Values values(size_t(format_.shape().count()));
@@ -179,7 +178,7 @@ class StoredWeight {
   Fenced memory_;
 };
 
-/// Absolute up to 1, relative above.
+/// Absolute tolerance up to 1, relative above.
 inline void expect_near(const Values& got, const std::vector<double>& expected, double tolerance, const char* what) {
   ASSERT_EQ(got.size(), expected.size());
   for (size_t i = 0; i < got.size(); ++i)

@@ -1,4 +1,4 @@
-// Every candidate in every layout it takes, against the definition of pooling in double.
+// Every candidate in every layout it supports, compared with the definition of pooling in double.
 
 #include "kernels/pool.h"
 
@@ -18,7 +18,7 @@ struct Reference {
   std::vector<double> y, dx;
 };
 
-/// Walks over every window of every plane; the windows of an average count what lies on the padded image.
+/// Iterates over every window of every plane; windows of averages include the padding.
 Reference reference(const PoolRequest& r, const Values& x, const Values& dy) {
   const int64_t h = r.x.shape[2], w = r.x.shape[3];
   Reference result{std::vector<double>(dy.size()), std::vector<double>(x.size())};
@@ -54,7 +54,7 @@ std::string name_of(const PoolRequest& r) {
          std::to_string(r.pad_w);
 }
 
-/// Returns whether the candidate accepted; then both directions were compared, run twice in the same memory.
+/// Returns whether the candidate accepted; if so, compares both directions, run twice in the same memory.
 bool check(Make make, const PoolRequest& r, int threads, DeviceKind kind = DeviceKind::kCpu) {
   SCOPED_TRACE(name_of(r));
   Context context = context_on(kind, threads);
@@ -120,19 +120,19 @@ std::vector<PoolRequest> requests() {
   return list;
 }
 
-TEST(Pool, OursDoesWhatTheDefinitionSays) {
+TEST(Pool, OurOwnAgreesWithTheDefinition) {
   for (const PoolRequest& r : requests())
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_pool_native, r, threads));
 }
 
-TEST(Pool, Bfloat16DoesWhatTheDefinitionSays) {
+TEST(Pool, Bfloat16AgreesWithTheDefinition) {
   for (PoolRequest r : requests()) {
     r.x.dtype = r.y.dtype = DType::kBF16;
     EXPECT_TRUE(check(make_pool_native, r, 2));
   }
 }
 
-TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
+TEST(Pool, PlainAgreesWithTheDefinitionInEveryTypeOnDevices) {
   for (const DeviceKind kind : devices())
     for (PoolRequest r : requests()) {
       if (r.x.layout == Layout::kBlocked16) r.x.layout = r.y.layout = Layout::kChannelsLast;
@@ -143,13 +143,13 @@ TEST(Pool, PlainDoesWhatTheDefinitionSaysInEveryTypeOnDevices) {
     }
 }
 
-TEST(Pool, OneDnnDoesWhatTheDefinitionSays) {
+TEST(Pool, OneDnnAgreesWithTheDefinition) {
   int accepted = 0;
   for (const PoolRequest& r : requests()) accepted += check(make_pool_onednn, r, 2);
   EXPECT_GT(accepted, onednn_level() == CpuLevel::kAvx512 ? 40 : 30);  // with AVX2 no blocks of 16
 }
 
-TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {
+TEST(Pool, OneDnnDeclinesAnotherDivisor) {
   PoolRequest r = request({1, 16, 6, 8}, 3, 3, 2, 1);  // the last windows hang over the padding
   r.average = true;
   Context context(1);
@@ -158,8 +158,8 @@ TEST(Pool, OneDnnLeavesItsOtherDivisorToUs) {
   EXPECT_NE(refused.find("hang over the padding"), std::string::npos) << refused;
 }
 
-/// Of 8-bit integers, which as floats have the same order.
-TEST(Pool, MaximaOfBytesAreThoseOfFloats) {
+/// 8-bit integers, which have the same order as floats.
+TEST(Pool, MaximaOfBytesEqualThoseOfFloats) {
   struct Window {
     int64_t h, w, kernel, stride, pad, out_h, out_w;
   };
@@ -187,7 +187,7 @@ TEST(Pool, MaximaOfBytesAreThoseOfFloats) {
     }
 }
 
-TEST(Pool, TellsPlaces) {
+TEST(Pool, ReturnsArgmax) {
   PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
   r.argmax = true;
   using Case = std::pair<Make, DeviceKind>;
@@ -204,7 +204,7 @@ TEST(Pool, TellsPlaces) {
   }
 }
 
-TEST(Pool, NoGradientIsZero) {
+TEST(Pool, WithoutGradientDxIsZero) {
   PoolRequest r = request({1, 1, 3, 4}, 2, 2, 2, 0);
   r.argmax = true;
   for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {

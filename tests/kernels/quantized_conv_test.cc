@@ -1,4 +1,4 @@
-// Convolutions of 8-bit integers against their definition, in numbers that leave nothing to rounding but the result:
+// Convolutions of 8-bit integers compared with their definition, with numbers such that only the result is rounded:
 // weights are even multiples of their scales, so that the bit which some CPUs drop is 0.
 
 #include "kernels/quantized_conv.h"
@@ -14,7 +14,7 @@ using namespace testing;
 int least(DType dtype) { return dtype == DType::kS8 ? -128 : 0; }
 int largest(DType dtype) { return dtype == DType::kS8 ? 127 : 255; }
 
-/// Whole numbers from `from` to `to`.
+/// Integers from `from` to `to`.
 std::vector<int> whole_numbers(int64_t n, int from, int to, uint64_t key) {
   RandomStream random(key);
   std::vector<int> values(static_cast<size_t>(n));
@@ -22,13 +22,13 @@ std::vector<int> whole_numbers(int64_t n, int from, int to, uint64_t key) {
   return values;
 }
 
-/// Element i of the user's order, channels last.
+/// Element i in logical order, channels last.
 int64_t place_of(const Shape& shape, int64_t i) {
   const int64_t pixels = shape.count(2), pixel = i % pixels, c = i / pixels % shape[1], n = i / pixels / shape[1];
   return (n * pixels + pixel) * shape[1] + c;
 }
 
-/// An operand channels last, given in the user's order in the units of its encoding.
+/// A channels-last operand, given in logical order in the units of its encoding.
 class Integers {
  public:
   Integers(Context& context, const Shape& shape, Encoding encoding, const std::vector<int>& values = {})
@@ -41,7 +41,7 @@ class Integers {
     memory_.set(stored.data(), int64_t(stored.size()));
   }
   void* data() const { return memory_.data(); }
-  /// In units: whole numbers, or floats.
+  /// In units of the encoding: integers, or floats.
   std::vector<double> values() const {
     const std::vector<float> raw = memory_.floats();
     const auto* bytes = reinterpret_cast<const std::byte*>(raw.data());
@@ -69,10 +69,10 @@ class Integers {
 
 struct Case {
   QuantizedConvRequest request;
-  std::vector<int> x, w, bias, z;  ///< x, w and z in units of their scales, bias in whole numbers
+  std::vector<int> x, w, bias, z;  ///< x, w and z in units of their scales, bias as integers
 };
 
-/// y before it is rounded.
+/// y before rounding.
 std::vector<double> reference(const Case& c) {
   const QuantizedConvRequest& r = c.request;
   const ConvShape& s = r.shape;
@@ -129,7 +129,7 @@ void check(Case c) {
     const bool is_float = r.y.dtype == DType::kF32;
     const double wanted =
         is_float ? expected[i] : std::clamp(expected[i], double(least(r.y.dtype)), double(largest(r.y.dtype)));
-    // Half of a step of rounding, and the float in which a product is scaled.
+    // Half a rounding step, and the float in which a product is scaled.
     ASSERT_NEAR(got[i], wanted, (is_float ? 0 : 0.5) + 1e-5 * std::abs(expected[i]) + 1e-4) << "at " << i;
     moved += std::abs(got[i]);
   }
@@ -164,26 +164,26 @@ const ConvShape kShapes[] = {
     {.n = 1, .c = 32, .k = 16, .groups = 2, .h = {7, 3, 1, 1}, .w = {7, 3, 1, 1}},
 };
 
-TEST(QuantizedConv, IsItsDefinitionRoundedOnce) {
+TEST(QuantizedConv, EqualsTheRoundedDefinition) {
   for (const ConvShape& shape : kShapes)
     for (const DType x : {DType::kU8, DType::kS8})
       for (const DType y : {DType::kU8, DType::kS8, DType::kF32})
         check(make_case(shape, x, y, x == DType::kU8, false, y, y == DType::kU8 ? Activation::relu() : Activation()));
 }
 
-TEST(QuantizedConv, AddsWhatYHoldsWithItsOwnScale) {
+TEST(QuantizedConv, AddsYWithAnotherScale) {
   for (const ConvShape& shape : kShapes)
     for (const DType y : {DType::kU8, DType::kS8, DType::kF32})
       for (const DType z : y == DType::kF32 ? std::vector{DType::kF32} : std::vector{DType::kU8, DType::kS8})
         check(make_case(shape, DType::kU8, y, true, true, z, y == DType::kS8 ? Activation() : Activation::relu()));
 }
 
-TEST(QuantizedConv, StopsAtACeiling) {
+TEST(QuantizedConv, ClipsAtTheCeiling) {
   for (const DType y : {DType::kU8, DType::kF32})
     check(make_case(kShapes[0], DType::kU8, y, true, false, y, Activation::clipped_relu(6)));
 }
 
-/// Pairs of the largest products, which 16 bits do not hold.
+/// Pairs of the largest products, which overflow 16 bits.
 TEST(QuantizedConv, LargestValuesDoNotOverflow) {
   for (const DType x : {DType::kU8, DType::kS8}) {
     Case c = make_case(kShapes[0], x, DType::kF32, false, false, DType::kF32, {});
@@ -193,8 +193,8 @@ TEST(QuantizedConv, LargestValuesDoNotOverflow) {
   }
 }
 
-/// Channels that were pruned have scales without measure.
-TEST(QuantizedConv, ScalesBeyondMeasureLeaveTheBias) {
+/// Pruned channels have huge scales.
+TEST(QuantizedConv, HugeScalesKeepTheBias) {
   Case c = make_case(kShapes[0], DType::kU8, DType::kF32, true, false, DType::kF32, {});
   for (float& scale : c.request.w_scales) scale = 1e30f;
   Case without = c;
@@ -203,7 +203,7 @@ TEST(QuantizedConv, ScalesBeyondMeasureLeaveTheBias) {
   check(std::move(c));
 }
 
-TEST(QuantizedConv, LeavesWhatItCannotDoToOthers) {
+TEST(QuantizedConv, DeclinesUnsupportedRequests) {
   const ConvShape shape = kShapes[0];
   EXPECT_FALSE(suits_quantized_conv(shape, {.activation = {Activation::kSigmoid}}));
   ConvShape line = shape;
@@ -214,8 +214,8 @@ TEST(QuantizedConv, LeavesWhatItCannotDoToOthers) {
   EXPECT_FALSE(suits_quantized_conv(groups, {}));
 }
 
-/// From floats in any layout to integers channels last, from one scale to another, and back.
-TEST(QuantizedReorder, RoundsAndStopsAtTheEnds) {
+/// From floats in any layout to channels-last integers, from one scale to another, and back.
+TEST(QuantizedReorder, RoundsAndSaturates) {
   Context context(2);
   for (const DType dtype : {DType::kU8, DType::kS8})
     for (const Layout layout : {Layout::kPlain, Layout::kBlocked16, Layout::kChannelsLast}) {
@@ -223,7 +223,7 @@ TEST(QuantizedReorder, RoundsAndStopsAtTheEnds) {
       const TensorSpec floats{shape, DType::kF32, layout}, integers{shape, dtype, Layout::kChannelsLast, 100},
           others{shape, dtype, Layout::kChannelsLast, 50};
       Values values = random_values(shape.count(), 1);
-      for (float& v : values) v *= 6;  // beyond the ends, too
+      for (float& v : values) v *= 6;  // some out of range
       const Operand x(context, floats, values), back(context, floats);
       const Integers y(context, shape, integers.encoding()), z(context, shape, others.encoding());
       const auto run = [&](const TensorSpec& from, const void* source, const TensorSpec& to, void* target) {

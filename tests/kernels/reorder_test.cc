@@ -1,4 +1,4 @@
-// Every candidate between every pair of layouts: the same values, zeros in padding lanes.
+// Every candidate between every pair of layouts: equal values, zeros in padding lanes.
 
 #include "kernels/reorder.h"
 
@@ -53,12 +53,12 @@ TEST(Reorder, PlainChangesLayoutsAndTypesOnDevices) {
   }
 }
 
-TEST(Reorder, HalvesOnTheCpuAreLeftToPlain) {
+TEST(Reorder, HalvesOnTheCpuUsePlain) {
   Context context(1);
   EXPECT_EQ(plan_reorder({{{4, 4}, DType::kF32}, {{4, 4}, DType::kF16}}, context)->name(), "plain");
 }
 
-TEST(Reorder, OursMovesEveryValue) { check_all(make_reorder_native); }
+TEST(Reorder, OurOwnMovesEveryValue) { check_all(make_reorder_native); }
 TEST(Reorder, OneDnnMovesEveryValue) { check_all(make_reorder_onednn); }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Every candidate against the definition in double.
+// Every candidate compared with the definition in double.
 
 #include "kernels/softmax.h"
 
@@ -50,7 +50,7 @@ bool check(Make make, const SoftmaxRequest& r, int threads, DeviceKind kind = De
   softmax->forward(context, in_place.data(), in_place.data(), scratch.data());
   softmax->backward(context, in_place.data(), dx.data(), dx.data(), scratch.data());
   expect_near(in_place.values(), e.y, 2e-6 + rounding(r.dtype), "y");
-  expect_near(dx.values(), e.dx, 2e-6 + 3 * rounding(r.dtype), "dx");  // it reads the rounded y
+  expect_near(dx.values(), e.dx, 2e-6 + 3 * rounding(r.dtype), "dx");  // computed from the rounded y
   scratch.expect_intact();
   return true;
 }
@@ -59,7 +59,7 @@ const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true},  {3, 1000, 1, t
                                                {64, 17, 1, true}, {2, 21, 35, true},  {1, 5, 16, true},
                                                {3, 2, 1000, true}};
 
-TEST(Softmax, OursFollowsTheDefinition) {
+TEST(Softmax, OurOwnFollowsTheDefinition) {
   for (const SoftmaxRequest& r : kRequests)
     for (const int threads : {1, 3}) EXPECT_TRUE(check(make_softmax_native, r, threads));
 }
@@ -75,11 +75,11 @@ TEST(Softmax, FollowsTheDefinitionInEveryTypeOnDevices) {
 }
 
 TEST(Softmax, OneDnnFollowsTheDefinition) {
-  const bool fast = onednn_level() == CpuLevel::kAvx512;  // with AVX2 there is none but the general one
+  const bool fast = onednn_level() == CpuLevel::kAvx512;  // with AVX2 there is only the reference
   for (const SoftmaxRequest& r : kRequests) EXPECT_EQ(check(make_softmax_onednn, r, 2), fast && r.inner == 1);
 }
 
-TEST(Softmax, PassesNanOnAndSurvivesInfinity) {
+TEST(Softmax, PropagatesNanAndHandlesInfinity) {
   Context context(1);
   std::string why;
   using Case = std::pair<Make, int64_t>;

@@ -1,4 +1,4 @@
-// Sixteen lanes, as this CPU's registers hold them and as those of every CPU do, against scalars.
+// 16 lanes, in this CPU's registers and in the portable version, compared with scalars.
 
 #include "kernels/cpu/vec16f.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kNaN = NAN;
 
-/// Lanes that differ from each other in sign and size.
+/// Lanes of different sign and magnitude.
 Lanes some_lanes(float scale) {
   Lanes lanes;
   for (int i = 0; i < kLanes; ++i) lanes[i] = scale * float(i % 5 - 2) + float(i) / 16;
@@ -23,7 +23,7 @@ Lanes some_lanes(float scale) {
 template <typename Vec>
 class VectorOf : public ::testing::Test {
  protected:
-  /// got[i] is expected(a[i], b[i]) in every lane, to the bit.
+  /// Checks that got[i] equals expected(a[i], b[i]) bitwise in every lane.
   template <typename Expected>
   void expect_lanes(const Vec& got, const Lanes& a, const Lanes& b, const Expected& expected) {
     Lanes lanes;
@@ -37,7 +37,7 @@ class VectorOf : public ::testing::Test {
 using Kinds = ::testing::Types<Vec16f, Halves<Halves<Vec4f>>>;
 TYPED_TEST_SUITE(VectorOf, Kinds);
 
-TYPED_TEST(VectorOf, SixteenCountsLaneByLane) {
+TYPED_TEST(VectorOf, ArithmeticIsPerLane) {
   const Lanes a = some_lanes(3), b = some_lanes(-1.5f);
   const TypeParam x = load<TypeParam>(a.of), y = load<TypeParam>(b.of);
   this->expect_lanes(x + y, a, b, [](float p, float q) { return p + q; });
@@ -51,7 +51,7 @@ TYPED_TEST(VectorOf, SixteenCountsLaneByLane) {
   this->expect_lanes(z, a, b, [](float p, float q) { return (p + q) * (2.0f * q) - p; });
 }
 
-TYPED_TEST(VectorOf, SixteenChoosesLaneByLane) {
+TYPED_TEST(VectorOf, SelectIsPerLane) {
   Lanes a = some_lanes(1), b = some_lanes(-2);
   a[3] = kNaN, b[7] = kNaN, a[9] = b[9] = 0.25f;
   const TypeParam x = load<TypeParam>(a.of), y = load<TypeParam>(b.of);
@@ -62,7 +62,7 @@ TYPED_TEST(VectorOf, SixteenChoosesLaneByLane) {
   this->expect_lanes(smaller(x, y), a, b, [](float p, float q) { return p > q ? q : p; });
 }
 
-TYPED_TEST(VectorOf, SixteenTakesExponentials) {
+TYPED_TEST(VectorOf, ExponentialIsPerLane) {
   for (float scale : {0.01f, 1.0f, 20.0f, 43.5f}) {
     const Lanes a = some_lanes(scale);
     Lanes got;
@@ -71,7 +71,7 @@ TYPED_TEST(VectorOf, SixteenTakesExponentials) {
   }
 }
 
-TEST(Vec16f, ReadsAndWritesTheFirstLanes) {
+TEST(Vec16f, LoadsAndStoresTheFirstLanes) {
   for (int n = 0; n <= kLanes; ++n) {
     std::vector<float> from(size_t(n), 0), to(size_t(kLanes) + 2, -7);
     for (int i = 0; i < n; ++i) from[size_t(i)] = float(i + 1);
@@ -83,7 +83,7 @@ TEST(Vec16f, ReadsAndWritesTheFirstLanes) {
   }
 }
 
-TEST(Vec16f, HasABitForEachLane) {
+TEST(Vec16f, HasAMaskBitPerLane) {
   const Lanes a = some_lanes(1);
   const Vec16f v = load(a.of);
   const uint16_t bits = bits_between(v, spread(-0.5f), spread(1.25f));

@@ -24,7 +24,8 @@ CpuDescription describe_cpu() {
 
 namespace {
 
-/// CPUs, of microseconds in a period; infinity where either is no positive number ("max", -1, no such file).
+/// Quota divided by period, both in microseconds; infinity if either is not a positive number ("max", -1, a missing
+/// file).
 double cpus(const std::string& quota, const std::string& period) {
   double numbers[2] = {};
   for (const auto& [text, number] : {std::pair(&quota, &numbers[0]), std::pair(&period, &numbers[1])})
@@ -45,8 +46,8 @@ double quota_of_folder(const std::string& folder, bool unified) {
   return cpus(quota, period);
 }
 
-/// The least of a group's and those above it. A container may see its own group as the root of all, under a path of the
-/// machine's: folders that are not there have no limit.
+/// The minimum over a group and its ancestors. A container may see its own group as the root but under the host's path,
+/// so missing folders count as unlimited.
 double quota_of_group(const std::string& mount, std::filesystem::path group, bool unified) {
   double least = quota_of_folder(mount, unified);
   for (; group.has_relative_path(); group = group.parent_path())

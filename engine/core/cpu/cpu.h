@@ -5,16 +5,16 @@
 
 namespace cortado {
 
-/// What the system tells of this machine's CPU.
+/// This machine's CPU according to /proc/cpuinfo.
 struct CpuDescription {
   std::string name = "unknown";
-  std::vector<std::string> flags;  ///< the instructions that it has, in the system's words
+  std::vector<std::string> flags;  ///< instruction set extensions, as the system names them
 };
 CpuDescription describe_cpu();
 
-/// How many CPUs' time the control groups of this process allow it, versions 1 and 2: the least of its group's and all
-/// those above it, as containers set it (`docker run --cpus=1.5`). Infinity where there is no limit. Files are read
-/// below `root`.
+/// The number of CPUs that the process may use according to its control groups (versions 1 and 2), as containers limit
+/// it (`docker run --cpus=1.5`). This is the minimum over the process's group and all its ancestors; infinity without a
+/// limit. Files are read below `root`.
 double cpu_quota(const std::string& root = "");
 
 }  // namespace cortado

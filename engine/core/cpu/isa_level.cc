@@ -11,7 +11,7 @@ struct LevelInfo {
   const char *name, *meaning;
 };
 
-constexpr LevelInfo kLevels[] = {{IsaLevel::kBase, "base", "what every CPU of its architecture has"},
+constexpr LevelInfo kLevels[] = {{IsaLevel::kBase, "base", "the baseline of the architecture"},
                                  {IsaLevel::kV2, "v2", "SSE4.2"},
                                  {IsaLevel::kV3, "v3", "AVX2 and FMA"},
                                  {IsaLevel::kV4, "v4", "AVX-512"},
@@ -36,9 +36,8 @@ std::optional<IsaLevel> isa_level_named(const std::string& name) {
   return found == kIsaLevels.end() ? std::nullopt : std::optional(*found);
 }
 
-// All that machine_isa() asks of a CPU, so that a program that was compiled for the CPU at hand never seems to be for a
-// better one: where a virtual machine hides a single instruction of a level, what is compiled there has the level
-// below.
+// Requires the same features as machine_isa(), so that a program compiled on a CPU never has a higher level than that
+// CPU. If a virtual machine hides one instruction of a level, the compiled level is the one below.
 #if defined(__SSE4_2__) && defined(__SSSE3__) && defined(__POPCNT__)
 #define CORTADO_V2 1
 #endif

@@ -2,9 +2,8 @@
 
 namespace cortado {
 
-/// Ends a program that was compiled for a CPU with more instructions than this one has, with exit code 6. It runs
-/// before main() where something calls it, which programs do; a library must not end its host (kCompiledIsa,
-/// machine_isa()).
+/// Exits with code 6 if the program was compiled for a higher level than this CPU supports. Linking it makes it run
+/// before main(). Only programs call it; a library must not terminate its host (use kCompiledIsa and machine_isa()).
 void end_on_lesser_cpus();
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// What the CPU at hand can run. This and core/cpu/lesser_cpu.cc are compiled for every CPU of the architecture,
-// whatever the rest is for (core/CMakeLists.txt).
+// Detects the level of the CPU. This file and core/cpu/lesser_cpu.cc are compiled for the architecture's baseline,
+// whatever the level of the other files (core/CMakeLists.txt).
 
 #include "core/cpu/isa_level.h"
 
@@ -13,8 +13,8 @@ namespace cortado {
 
 namespace {
 
-/// AMX-TILE, AMX-BF16 and AMX-INT8: leaf 7, bits 24, 22 and 25 of EDX; and the state that the system must save for
-/// them, bits 17 and 18 of XCR0. The compiler's own check of features does not know the last.
+/// AMX-TILE, AMX-BF16 and AMX-INT8 are bits 24, 22 and 25 of EDX in leaf 7. The operating system must also save the
+/// tile state, bits 17 and 18 of XCR0, which the compiler's feature check ignores.
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return false;
@@ -29,7 +29,7 @@ bool has_amx() {
 
 IsaLevel machine_isa() {
   __builtin_cpu_init();
-#ifdef __clang__  // which knows levels by name from version 18 on: what tells them apart on CPUs that were built
+#ifdef __clang__  // knows level names only from version 18 on; these features separate the levels on all existing CPUs
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt"),
              v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2"),
              v4 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&

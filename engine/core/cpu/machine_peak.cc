@@ -1,6 +1,6 @@
-// Arithmetic: chains of independent multiplications and additions, fused where the CPU can (core/CMakeLists.txt), as
-// many as hide the latency of two units, in the widest vectors of this CPU. Memory: the triad, by the threads that
-// touched the memory first.
+// Arithmetic: enough independent multiply-add chains to hide the latency of two units, in the CPU's widest vectors,
+// contracted to FMA if available (core/CMakeLists.txt). Memory: the STREAM triad, by the threads that touched the pages
+// first.
 
 #include "core/cpu/machine_peak.h"
 
@@ -38,7 +38,7 @@ float run_chains() {
   return sum;
 }
 
-/// Makes the compiler believe that the value is wanted.
+/// Keeps the compiler from removing the computation.
 void keep(float value) { asm volatile("" : : "m"(value)); }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -65,7 +65,7 @@ double memory_gbytes_per_second(int threads) {
   float* a = reinterpret_cast<float*>(arena.data());
   float *b = a + kCount, *c = b + kCount;
   double best = 0;
-  for (int run = 0; run < 6; ++run) {  // the first run takes the pages
+  for (int run = 0; run < 6; ++run) {  // the first run faults the pages in
     const auto start = std::chrono::steady_clock::now();
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (int64_t i = 0; i < kCount; ++i) {

@@ -1,15 +1,15 @@
 #pragma once
 
-// What this machine can do at best, measured: the two sides of a roofline.
+// Measured peak performance of this machine: the two sides of a roofline model.
 
 namespace cortado {
 
-/// What fused multiply-adds on registers alone reach with so many threads, in GFLOP/s (one FMA is two), as the best of
-/// a few runs of about a millisecond each.
+/// Peak GFLOP/s of register-only fused multiply-adds on `threads` threads (one FMA is two operations). The maximum of a
+/// few runs of about a millisecond each.
 double fma_peak_gflops(int threads);
 
-/// What a = b + s c over arrays larger than any cache moves with so many threads, in GB/s: the three arrays once each,
-/// as the best of a few runs. Takes about a tenth of a second and 96 MB.
+/// Memory bandwidth in GB/s of a = b + s c on `threads` threads, counting each of the three arrays once. The arrays
+/// exceed every cache. The maximum of a few runs; takes about 0.1 s and 96 MB.
 double memory_gbytes_per_second(int threads);
 
 }  // namespace cortado

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kVariable = "CORTADO_CPU_LEVEL";
 
-/// The text behind `--cpu-level`, in any spelling that flags may have; null where it is not there.
+/// The value of `--cpu-level`, in any spelling that the flag parser accepts; null if absent.
 const char* level_flag(char** argv) {
   for (char** word = argv; *word; ++word) {
     std::string name = *word;
@@ -28,20 +28,20 @@ const char* level_flag(char** argv) {
   return nullptr;
 }
 
-/// The level that a user asks for: `--cpu-level=LEVEL` among the words, else CORTADO_CPU_LEVEL. A value that names no
-/// level is left to whoever reads the flags; in the environment it is an Error(kUsage).
+/// The requested level: `--cpu-level=LEVEL` in the arguments, else CORTADO_CPU_LEVEL. An invalid flag is left to the
+/// flag parser; an invalid environment variable throws Error(kUsage).
 std::optional<IsaLevel> asked_isa(char** argv) {
   if (const char* flag = level_flag(argv)) return isa_level_named(flag);
   const char* variable = std::getenv(kVariable);
   if (!variable || !*variable) return std::nullopt;
   const std::optional<IsaLevel> level = isa_level_named(variable);
   if (!level)
-    throw Error(ExitCode::kUsage, std::string(kVariable) + "='" + variable + "' is no CPU level",
-                "the levels: v2, v3, v4, amx");
+    throw Error(ExitCode::kUsage, std::string(kVariable) + "='" + variable + "' is not a CPU level",
+                "use one of v2, v3, v4, amx");
   return level;
 }
 
-/// The most that oneDNN may use at a level, in its own words; null: all.
+/// The value of ONEDNN_MAX_CPU_ISA for a level; null if unlimited.
 const char* onednn_isa(IsaLevel level) {
   switch (level) {
     case IsaLevel::kV2:
@@ -55,7 +55,7 @@ const char* onednn_isa(IsaLevel level) {
   }
 }
 
-/// The program that users call: this one, or the one that the folder of its level is beside.
+/// The main program: this one, or the one in the parent folder if this one is in a level's folder.
 std::string first_program() {
   const std::string self = program_path(), folder = folder_of(self);
   const std::string above = join_path(folder_of(folder), file_name_of(self));
@@ -70,20 +70,20 @@ void check_asked(IsaLevel level) {
   const std::string text = "CPU level " + name_of(level);
   if (level > machine_isa())
     throw Error(ExitCode::kDevice,
-                text + " (" + meaning_of(level) + ") is beyond this CPU, whose level is " + name_of(machine_isa()));
+                text + " (" + meaning_of(level) + ") is above the level of this CPU, " + name_of(machine_isa()));
   if (std::ranges::count(built_isas(), level) == 0)
-    throw Error(ExitCode::kUsage, text + ": this build has no program for it, but for " + name_of(kCompiledIsa),
-                "a build with -DCORTADO_CPU_LEVELS=all has one for each level");
+    throw Error(ExitCode::kUsage, text + " is not in this build, whose level is " + name_of(kCompiledIsa),
+                "build with -DCORTADO_CPU_LEVELS=all for all levels");
 }
 
-/// Sets a variable that the user did not set; whether it did.
+/// Sets a variable unless the user has set it; returns whether it did.
 bool set_default(const char* name, const char* value) {
   if (std::getenv(name)) return false;
   setenv(name, value, 1);
   return true;
 }
 
-/// The highest level up to `most` that there is a program for; this one's where there is none.
+/// The highest level up to `most` that has a program; the level of this program if none.
 IsaLevel best_isa(IsaLevel most) {
   IsaLevel best = kCompiledIsa;
   for (const IsaLevel level : built_isas())
@@ -91,7 +91,7 @@ IsaLevel best_isa(IsaLevel most) {
   return best;
 }
 
-/// Runs another program instead of this one; comes back where that is not possible, or it is this one.
+/// Executes another program in place of this one. Returns if that fails or if it is the same program.
 void exec_program(const std::string& program, char** argv) {
   std::error_code unknown;
   if (!std::filesystem::equivalent(program, program_path(), unknown)) execv(program.c_str(), argv);

@@ -6,21 +6,19 @@
 
 namespace cortado {
 
-/// The levels that this build has a program for, lowest first. One that is compiled for several has the lowest where
-/// users find it, and each in a folder of its level's name beside that.
+/// The levels for which this build has a program, lowest first. In a build for several levels the lowest is the main
+/// program, and each level also has one in a subfolder named after the level.
 std::vector<IsaLevel> built_isas();
 
-/// Starts the program once more, with `argv`, where that makes it faster:
-/// - the one that was compiled for this CPU's level, or for the one that is asked for;
-/// - with OpenMP's threads told to spin only some 100 microseconds while they wait, instead of milliseconds, which a
-/// busy
-///   machine's other threads and our own that are not running would need: a thread that sleeps lets the system move
-///   another one to its CPU. The library reads its environment when it is loaded. A user's GOMP_SPINCOUNT or
-///   OMP_WAIT_POLICY counts.
+/// Executes the program again with `argv` if that makes it faster:
+/// - at the CPU's best level, or at the requested one;
+/// - with GOMP_SPINCOUNT set, so that waiting OpenMP threads spin for about 100 microseconds instead of milliseconds.
+///   Other threads need that time on a busy machine, and the scheduler can move another thread to a sleeping one's CPU.
+///   The OpenMP library reads its environment only when it is loaded. GOMP_SPINCOUNT or OMP_WAIT_POLICY, if set by the
+///   user, take precedence.
 ///
-/// A level that is asked for holds oneDNN to it, too (ONEDNN_MAX_CPU_ISA), and what this process starts. Throws
-/// Error(kUsage) where the build has no program for it, Error(kDevice) where the CPU cannot run it. First thing in
-/// main().
+/// A requested level also limits oneDNN (ONEDNN_MAX_CPU_ISA) and child processes. Throws Error(kUsage) if the build has
+/// no program for the level, Error(kDevice) if the CPU does not support it. Call it first in main().
 void reexec_for_cpu_level(char** argv);
 
 }  // namespace cortado

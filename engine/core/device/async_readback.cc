@@ -9,7 +9,7 @@
 namespace cortado {
 
 void AsyncReadback::begin(Context& context, const void* from) {
-  if (context.recording) throw_internal("a copy to the host within work that is recorded");
+  if (context.recording) throw_internal("a copy to the host within recorded work");
   if (context.device.is_cuda()) {
     cuda::copy_async(context, host_.data(), from, host_.bytes(), cuda::Way::kToHost);
   } else {

@@ -1,7 +1,6 @@
 #pragma once
 
-// What device memory held at a moment, brought to the host behind its back: the host goes on, and waits for that moment
-// only when it wants the bytes.
+// An asynchronous copy from device to host. The host continues and waits only when it needs the bytes.
 
 #include "core/device/device_event.h"
 #include "core/device/device_memory.h"
@@ -13,9 +12,9 @@ class AsyncReadback {
   AsyncReadback() = default;
   AsyncReadback(Context& context, size_t bytes) : host_(context, bytes) {}
 
-  /// Puts a copy of what `from` holds then into the context's work. Not to be recorded.
+  /// Enqueues a copy of `from` in the context's order of work. Must not be recorded (CapturedWork).
   void begin(Context& context, const void* from);
-  /// The bytes of the latest begin(). Waits for the work before it, not for what came later.
+  /// The bytes of the latest begin(). Waits for work enqueued before it, not for later work.
   const std::byte* wait();
 
  private:

@@ -50,7 +50,7 @@ bool CapturedWork::record_graph(Context& context, const std::function<void()>& w
   } catch (const Error& error) {
     cuda::abandon_capture(context);
     if (error.code() != ExitCode::kDevice) throw;
-    log_warning() << "kernels are launched one by one, because their graph could not be made: "
+    log_warning() << "kernels are launched one by one, because recording a CUDA graph failed: "
                   << error.mistakes().front().message;
     return !(refused_ = true);
   } catch (...) {

@@ -1,10 +1,9 @@
 #pragma once
 
-// Work that is the same every time, so that a device can be told all of it at once: the first runs are ordinary
-// (libraries load what they need), the next is recorded as a CUDA graph, and from then on the graph is launched. What
-// changes from run to run must lie in device memory, and nothing in it may wait or allocate. The simulated device
-// records, too, so that a test finds what would not come out right. On the CPU every run is an ordinary one, and so
-// they stay, with a warning, where CUDA will not record the work.
+// Repeated work that is recorded once as a CUDA graph. The first runs execute normally (libraries load what they need),
+// the next one is recorded, and later ones launch the graph. Values that change from run to run must be in device
+// memory, and the work must neither wait nor allocate. The simulated device records, too, so that tests find errors.
+// The CPU always executes normally, and so does CUDA, with a warning, if the recording fails.
 
 #include <functional>
 
@@ -20,7 +19,7 @@ class CapturedWork {
   CapturedWork(const CapturedWork&) = delete;
   CapturedWork& operator=(const CapturedWork&) = delete;
 
-  /// Does what `work` does, in order with the context's other work. `work` enqueues the same every time.
+  /// Runs `work` in order with the context's other work. `work` must enqueue the same operations every time.
   void run(Context& context, const std::function<void()>& work);
 
  private:
@@ -28,9 +27,9 @@ class CapturedWork {
   bool record_graph(Context& context, const std::function<void()>& work);
 
   int ordinary_runs_ = 0;
-  bool refused_ = false;  ///< by CUDA
+  bool refused_ = false;  ///< whether CUDA failed to record the work
   void* graph_ = nullptr;
-  Recording recording_;  ///< of the simulated device, instead of a graph
+  Recording recording_;  ///< used by the simulated device instead of a graph
 };
 
 }  // namespace cortado

@@ -24,21 +24,21 @@ cudaStream_t stream_of(const Context& context) { return static_cast<cudaStream_t
 
 }  // namespace
 
-/// The zeros are there when this returns: streams of ours do not wait for the one that cudaMemset uses, so a weight
-/// that is filled at once could be cleared afterwards. Only the thread's own stream is waited for, which other threads
-/// may record beside.
+/// Returns only after the memory is zeroed. The contexts' streams do not synchronize with the stream of cudaMemset, so
+/// it could otherwise clear a weight that was filled in the meantime. Only the thread's own stream is synchronized,
+/// because other threads may be recording.
 void* allocate(int device, size_t bytes) {
   enter(device);
   void* data = nullptr;
   const cudaError_t status = cudaMalloc(&data, bytes);
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it would be reported again by the next call that is checked
+    cudaGetLastError();  // resets the error, which the next check would report again
     size_t free = 0, all = 0;
     cudaMemGetInfo(&free, &all);
     throw Error(ExitCode::kDevice,
                 "not enough memory on cuda:" + std::to_string(device) + ": " + mebibytes(bytes) + " are needed, " +
                     mebibytes(free) + " of " + mebibytes(all) + " are free",
-                "a smaller batch_size needs less memory; `cortado plan` lists the largest values");
+                "use a smaller batch_size; `cortado plan` lists the largest blobs");
   }
   check_cuda(status, "cudaMalloc");
   check_cuda(cudaMemsetAsync(data, 0, bytes, cudaStreamPerThread), "cudaMemsetAsync");

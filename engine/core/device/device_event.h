@@ -1,14 +1,14 @@
 #pragma once
 
-// Order between contexts of one device. Where a context's work runs at once (the CPU, the simulated device) there is
-// nothing to wait for.
+// Order between contexts of one device. The CPU and the simulated device execute work immediately, so there nothing
+// waits.
 
 #include "core/context.h"
 
 namespace cortado {
 
-/// A moment in a context's work: that at which all that was put before mark() is done. Before the first mark() it lies
-/// in the past. Not thread-safe.
+/// The completion of all work that a context enqueued before mark(). Before the first mark() it counts as complete. Not
+/// thread-safe.
 class DeviceEvent {
  public:
   DeviceEvent() = default;
@@ -18,13 +18,13 @@ class DeviceEvent {
   DeviceEvent(const DeviceEvent&) = delete;
   DeviceEvent& operator=(const DeviceEvent&) = delete;
 
-  void mark(Context& context);       ///< now, in this context's work
-  void hold_back(Context& context);  ///< what is put into `context` from now on waits for the moment
-  void wait();                       ///< the caller waits for it
+  void mark(Context& context);       ///< marks the current end of the context's work
+  void hold_back(Context& context);  ///< later work of `context` waits for the event
+  void wait();                       ///< the calling thread waits for the event
   bool is_past();
 
  private:
-  void* event_ = nullptr;  ///< CUDA's; null elsewhere
+  void* event_ = nullptr;  ///< the CUDA event; null on other devices
 };
 
 }  // namespace cortado

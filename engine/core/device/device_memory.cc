@@ -12,16 +12,16 @@ namespace cortado {
 
 namespace {
 
-/// As CUDA does, in its own words, of work that becomes a graph.
+/// CUDA reports an error of its own while it records a graph.
 void forbid_in_recording(const Context& context, const char* what) {
-  if (context.recording) throw_internal(std::string(what) + " within work that is recorded");
+  if (context.recording) throw_internal(std::string(what) + " within recorded work");
 }
 
 }  // namespace
 
 DeviceMemory::DeviceMemory(Context& context, size_t bytes) : device_(context.device), bytes_(bytes) {
   if (bytes == 0) return;
-  forbid_in_recording(context, "memory is taken");
+  forbid_in_recording(context, "an allocation");
   if (device_.is_cuda()) {
     data_ = static_cast<std::byte*>(cuda::allocate(device_.index, bytes));
   } else if (device_.is_simulated()) {
@@ -52,7 +52,7 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   return *this;
 }
 
-/// What cannot be locked is ordinary memory, from which copies are slower.
+/// Falls back to ordinary memory, from which copies are slower.
 PinnedMemory::PinnedMemory(Context& context, size_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
   if (context.device.is_cuda()) data_ = static_cast<std::byte*>(cuda::allocate_locked(context.device.index, bytes));
@@ -119,7 +119,7 @@ void clear_on_device(Context& context, void* to, size_t bytes) {
 }
 
 void synchronize(Context& context) {
-  forbid_in_recording(context, "the host waits");
+  forbid_in_recording(context, "a synchronization");
   ++context.handle<SyncCounter>().full;
   if (context.device.is_cuda()) cuda::synchronize(context);
 }

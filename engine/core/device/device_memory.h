@@ -1,7 +1,6 @@
 #pragma once
 
-// Memory where a Context computes, and the way there and back. On the CPU all of it is host memory and a copy is a
-// copy.
+// Memory of a Context's device, and copies to and from it. On the CPU it is host memory, and copies are plain copies.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +11,11 @@
 
 namespace cortado {
 
-/// One block of the memory of a context's device, aligned to at least 64 bytes, zero at first.
+/// A block of device memory, aligned to at least 64 bytes and initially zero.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
-  /// Throws Error(kDevice) with the bytes needed and free when there is not enough.
+  /// Throws Error(kDevice) with the bytes needed and free if memory is short.
   DeviceMemory(Context& context, size_t bytes);
   ~DeviceMemory();
   DeviceMemory(DeviceMemory&& other) noexcept;
@@ -29,13 +28,12 @@ class DeviceMemory {
 
  private:
   Device device_;
-  Arena host_;  ///< the block itself on the CPU
+  Arena host_;  ///< the block, on the CPU
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
 };
 
-/// Host memory that copies to and from a CUDA device read directly (page-locked); elsewhere plain memory. Zero at
-/// first.
+/// Host memory that is page-locked on a CUDA device, for fast copies; plain memory on other devices. Initially zero.
 class PinnedMemory {
  public:
   PinnedMemory() = default;
@@ -50,20 +48,20 @@ class PinnedMemory {
   size_t bytes() const { return bytes_; }
 
  private:
-  Arena host_;  ///< the block itself, unless CUDA gave one that is locked
+  Arena host_;  ///< the block, unless CUDA allocated a page-locked one
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
   bool locked_ = false;
 };
 
-/// Copies, in order with the context's other work. When copy_to_device returns, `host` may change; when copy_to_host
-/// returns, everything before it is done and `host` holds the bytes.
+/// Copies in order with the context's other work. After copy_to_device the caller may change `host`. After copy_to_host
+/// all earlier work is done and `host` has the bytes.
 void copy_to_device(Context& context, void* to, const void* host, size_t bytes);
 void copy_to_host(Context& context, void* host, const void* from, size_t bytes);
 void copy_on_device(Context& context, void* to, const void* from, size_t bytes);
-void clear_on_device(Context& context, void* to, size_t bytes);  ///< bytes of zero
+void clear_on_device(Context& context, void* to, size_t bytes);  ///< fills with zero bytes
 
-/// A copy of `list` in memory of the context's device.
+/// Copies `list` to device memory.
 template <typename T>
 DeviceMemory copy_of_list(Context& context, const std::vector<T>& list) {
   DeviceMemory memory(context, list.size() * sizeof(T));
@@ -71,20 +69,20 @@ DeviceMemory copy_of_list(Context& context, const std::vector<T>& list) {
   return memory;
 }
 
-/// `bytes` rounded up to whole cache lines: where the next part of a block may begin.
+/// `bytes` rounded up to whole cache lines, so that the next part of a block is aligned.
 inline size_t whole_lines(int64_t bytes) { return size_t((bytes + 63) / 64 * 64); }
 
-/// Like copy_to_device, but returns at once: `pinned` stays as it is until the context's work so far is done.
+/// Like copy_to_device, but asynchronous: `pinned` must not change until the context's work so far is done.
 void copy_to_device_later(Context& context, void* to, const void* pinned, size_t bytes);
 
-/// *to = value, in order with the context's other work. Waits for nothing: the value travels with the order to write
-/// it.
+/// Sets *to = value in order with the context's other work. Does not wait: the kernel's arguments hold the value.
 void put_on_device(Context& context, uint64_t* to, uint64_t value);
 
-/// Waits for all work of the context. Throws Error(kDevice) when some of it failed.
+/// Waits for all work of the context. Throws Error(kDevice) if any of it failed.
 void synchronize(Context& context);
 
-/// Makes the calling thread one that works for `context`, which another thread may have made. Throws Error(kDevice).
+/// Makes the context's device current for the calling thread, which need not have created the context. Throws
+/// Error(kDevice).
 void enter(const Context& context);
 
 }  // namespace cortado

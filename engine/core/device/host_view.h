@@ -1,6 +1,6 @@
 #pragma once
 
-// Memory of a context's device as the host reads and writes it: itself where it is the host's, else a copy.
+// Host access to device memory: direct if it is host memory, else through a copy.
 
 #include <cstdint>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace cortado {
 
-/// `count` floats for the host to read. The constructor waits for the context's work where it copies.
+/// `count` floats for the host to read. If it copies, the constructor waits for the context's work.
 class HostView {
  public:
   HostView(Context& context, const float* values, int64_t count) : values_(values) {
@@ -26,10 +26,10 @@ class HostView {
   std::vector<float> copy_;
 };
 
-/// Where the host writes floats that belong at `to` on the context's device; they are there after commit().
+/// A buffer for floats that the host writes; commit() copies them to device memory.
 class HostStage {
  public:
-  /// For the next `count` floats; keeps its memory.
+  /// Starts a new write of `count` floats to `to`. The buffer is reused.
   float* begin(Context& context, float* to, int64_t count) {
     to_ = to;
     staged_.resize(context.shares_host_memory() ? 0 : size_t(count));

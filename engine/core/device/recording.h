@@ -1,11 +1,11 @@
 #pragma once
 
-// What a simulated device makes of a CUDA graph: while a context has a Recording, all that is put into its work is
-// kept, not done, and replay() does it. So what would go wrong with a graph goes wrong here: a number that was an
-// argument stays what it was, and what the host did meanwhile is not done again. What may not be recorded throws.
+// The simulated device's counterpart of a CUDA graph. While a context has a Recording, its work is stored and not
+// executed; replay() executes it. Errors in the use of graphs therefore show here: arguments keep their recorded
+// values, and host code between the steps does not run again. Work that must not be recorded throws.
 //
-// So work can be counted without being done: the steps are what a device would be told, one by one, and what they say
-// of the bytes that they move (traffic_of() in core/loops/for_each.h) is added up in the context's Account.
+// A Recording also counts work without executing it. The steps correspond to a device's launches, and the bytes that
+// they report (traffic_of() in core/loops/for_each.h) are summed in the context's Account.
 
 #include <cstdint>
 #include <functional>
@@ -17,8 +17,8 @@
 
 namespace cortado {
 
-/// Bytes that work reads from its device's memory and writes there: what its kernels count of their own passes, as if
-/// no cache held anything from one kernel to the next and every cache line were used whole.
+/// Bytes of device memory that work reads and writes. Kernels count one pass over each operand, as if no cache kept
+/// data between kernels and every cache line were fully used.
 struct Traffic {
   int64_t read = 0, written = 0;
 
@@ -29,17 +29,17 @@ struct Traffic {
   bool operator==(const Traffic&) const = default;
 };
 
-/// What recorded steps say of themselves; a context's is its handle<Account>().
+/// The totals of recorded steps; stored as the context's handle<Account>().
 struct Account {
-  int64_t told = 0;      ///< steps that say what they move
-  int64_t stated = 0;    ///< launches of state_launches()
+  int64_t told = 0;      ///< steps that report their traffic
+  int64_t stated = 0;    ///< launches added by state_launches()
   Traffic traffic = {};  ///< of both
 };
 
 class Recording {
  public:
   bool empty() const { return steps_.empty(); }
-  size_t size() const { return steps_.size(); }  ///< launches of kernels, copies and fills
+  size_t size() const { return steps_.size(); }  ///< number of kernel launches, copies and fills
   void clear() { steps_.clear(); }
   void add(std::function<void()> step) { steps_.push_back(std::move(step)); }
   void replay(const Context& context) const {
@@ -51,7 +51,7 @@ class Recording {
   std::vector<std::function<void()>> steps_;
 };
 
-/// For a kernel that runs in a library's place while it is recorded: launches that the library needs besides.
+/// Adds the launches of a library whose work another kernel simulates in the recording.
 inline void state_launches(Context& context, int64_t launches, const Traffic& traffic) {
   if (!context.recording) return;
   auto& account = context.handle<Account>();
@@ -59,8 +59,8 @@ inline void state_launches(Context& context, int64_t launches, const Traffic& tr
   account.traffic += traffic;
 }
 
-/// Does work() on the context's memory, which is not a CUDA device's, or leaves it to the context's recording.
-/// `traffic`: what it moves, where that is known.
+/// Runs work() on the context's memory, or adds it to the context's recording. Not for CUDA devices. `traffic`: bytes
+/// moved, if known.
 template <typename Work>
 void do_or_record(Context& context, const Work& work, const std::optional<Traffic>& traffic = {}) {
   if (context.recording) {

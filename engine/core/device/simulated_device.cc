@@ -35,7 +35,7 @@ std::byte* allocate_simulated(size_t bytes) {
   void* data =
       ::mmap(nullptr, bytes, all.open ? PROT_READ | PROT_WRITE : PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED)
-    throw Error(ExitCode::kDevice, "the simulated device cannot give " + std::to_string(bytes) + " bytes");
+    throw Error(ExitCode::kDevice, "cannot allocate " + std::to_string(bytes) + " bytes on the simulated device");
   all.sizes[static_cast<std::byte*>(data)] = bytes;
   return static_cast<std::byte*>(data);
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// A device for machines without one: the CPU computes, but the device's memory is closed to the process (any touch is a
-// SIGSEGV) except inside a DeviceAccess, which for_each and its kin, kernels and copies open. So a layer that looks at
-// its operands from the host, which would read rubbish or crash on a GPU, is found by any test that runs it here.
+// A simulated GPU for machines without one. The CPU computes, but the device's memory is protected: any access raises
+// SIGSEGV except within a DeviceAccess, which for_each and similar loops, kernels and copies open. A layer whose host
+// code reads its operands would read garbage or crash on a GPU; any test on the simulated device finds it.
 
 #include <cstddef>
 
@@ -10,14 +10,14 @@
 
 namespace cortado {
 
-/// `bytes` of closed memory, zero at first; throws Error(kDevice). free_simulated takes what allocate_simulated gave.
+/// Allocates `bytes` of protected memory, initially zero; throws Error(kDevice). Free it with free_simulated.
 std::byte* allocate_simulated(size_t bytes);
 void free_simulated(std::byte* data);
 
-void open_simulated_memory();   ///< counts; the first opens all blocks
-void close_simulated_memory();  ///< the last closes them
+void open_simulated_memory();   ///< reference-counted; the first call opens all blocks
+void close_simulated_memory();  ///< the last call closes them
 
-/// While it lives, this process may touch the device memory of a simulated `context`. Does nothing elsewhere.
+/// During its lifetime this process may access the memory of a simulated `context`. No effect on other devices.
 class DeviceAccess {
  public:
   explicit DeviceAccess(const Context& context) : opened_(context.device.is_simulated()) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Stores that go past the caches. An ordinary store to memory that is in no cache reads it first, which for results
-// that are written once and read much later is a third of the traffic.
+// Non-temporal stores, which bypass the caches. An ordinary store to uncached memory reads the line first. For results
+// that are written once and read much later that is a third of the traffic.
 
 #include <cstdint>
 #include <cstring>
@@ -12,8 +12,8 @@
 
 namespace cortado {
 
-/// to[i] = from[i] for i in [0, n), past the caches where the processor can. Before another thread is told,
-/// stream_end().
+/// Copies n floats, with non-temporal stores if the processor has them. Call stream_end() before another thread reads
+/// them.
 inline void stream_copy(const float* from, float* to, int64_t n) {
 #if defined(__SSE2__)
   for (; n > 0 && reinterpret_cast<uintptr_t>(to) % 64 != 0; --n) *to++ = *from++;

@@ -4,9 +4,9 @@
 
 namespace cortado {
 
-/// How the host has waited for a context's work; context.handle<SyncCounter>().
+/// How often the host waited for a context's work; context.handle<SyncCounter>().
 struct SyncCounter {
-  int64_t full = 0;  ///< until all of it was done: a device had nothing left to do then
+  int64_t full = 0;  ///< waits for all work, after which the device is idle
 };
 
 }  // namespace cortado

@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-/// What each byte adds: the polynomial 0x1EDC6F41 with its bits in reverse.
+/// The table for the polynomial 0x1EDC6F41, bits reversed.
 constexpr std::array<uint32_t, 256> castagnoli_table() {
   std::array<uint32_t, 256> table{};
   for (uint32_t byte = 0; byte < 256; ++byte) {
@@ -60,7 +60,7 @@ __attribute__((target("sse4.2"))) void four_blocks(const uint8_t* bytes, size_t 
 }  // namespace
 
 uint32_t crc_of(std::string_view piece, uint32_t crc) {
-  if (piece.empty()) return crc;  // its pointer may be null, which begins anew
+  if (piece.empty()) return crc;  // zlib resets the CRC on a null pointer
   return uint32_t(::crc32_z(crc, reinterpret_cast<const Bytef*>(piece.data()), piece.size()));
 }
 

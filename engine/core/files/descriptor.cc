@@ -54,8 +54,8 @@ std::string why_not_opened(int error) {
   return why;
 }
 
-/// What is no file is not even opened, because a writer that waits for a pipe's reader would take us for one;
-/// O_NONBLOCK is for a pipe that comes in between.
+/// Non-regular files are not opened at all, because a pipe's writer would take this process for its reader. O_NONBLOCK
+/// covers a pipe that appears between stat and open.
 Descriptor open_regular_file(const std::string& path, std::string& why) {
   struct stat info;
   if (::stat(path.c_str(), &info) != 0) {

@@ -7,12 +7,12 @@
 
 namespace cortado {
 
-/// An open file, or none, that closes itself.
+/// An owned file descriptor; -1 if none.
 class Descriptor {
  public:
   Descriptor() = default;
   explicit Descriptor(int fd) : fd_(fd) {}
-  /// Opens `path`; close-on-exec is added to `flags`. errno says why where ok() is false.
+  /// Opens `path`; close-on-exec is added to `flags`. On failure ok() is false and errno is set.
   Descriptor(const std::string& path, int flags, unsigned mode = 0);
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
@@ -29,18 +29,18 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Reads `bytes` from `offset` on, over interruptions. Returns how many there were before the file's end; -1 on an
-/// error, with errno.
+/// Reads `bytes` at `offset`, retrying on EINTR. Returns the number of bytes read, fewer at the end of the file; -1
+/// with errno on error.
 int64_t read_at(int fd, void* to, size_t bytes, int64_t offset);
 
-/// Whether `path` names that open file still: it may have been removed, or replaced by another, meanwhile.
+/// Whether `path` still refers to the open file; it may have been removed or replaced.
 bool is_named(int fd, const std::string& path);
 
-/// The system's words for `error`; of too many open files also how many there may be.
+/// strerror(), and for too many open files also the limit.
 std::string why_not_opened(int error);
 
-/// Opens a regular file for reading and never waits for anything: a pipe, whose writer may never come, is refused, and
-/// so is all else that is no regular file. Where the result is not ok(), `why` says it in words.
+/// Opens a regular file for reading and never blocks: pipes, which may never get a writer, and all other non-regular
+/// files are rejected. On failure the result is not ok() and `why` has the reason.
 Descriptor open_regular_file(const std::string& path, std::string& why);
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// Files read whole and written atomically: after a crash at any moment a path holds its old content or the new one.
-// Where Caffe truncates the old snapshot and then writes, here the old one stays until the new one is on the disk.
+// Reading of whole files and atomic writing. Caffe truncates the old snapshot before it writes. Here the old one stays
+// until the new one is on disk.
 #include "core/files/file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ namespace {
 [[noreturn]] void fail(const std::string& what, const std::string& path, const std::string& why) {
   const std::string folder = folder_of(path);
   if (why == std::strerror(ENOENT) && !folder.empty() && !file_exists(folder))
-    throw file_error(ExitCode::kIo, path, "cannot " + what + ": there is no folder " + folder);
+    throw file_error(ExitCode::kIo, path, "cannot " + what + ": no such folder: " + folder);
   throw file_error(ExitCode::kIo, path, "cannot " + what + ": " + why);
 }
 
@@ -55,7 +55,7 @@ bool cut(int fd, off_t end) {
   return status == 0;
 }
 
-/// Takes the space before anything is written. Not every file system can; then the writes will tell.
+/// Reserves space before writing. If the file system does not support this, the writes report a full disk.
 void reserve(int fd, size_t bytes, const std::string& path) {
   if (bytes == 0) return;
   int error;
@@ -76,7 +76,7 @@ std::string read_open_file(const Descriptor& file, const std::string& path, int6
   if (!regular) most = std::min(most, int64_t(1) << 30);  // a device may never end
   if (regular && info.st_size > most) fail_as_too_large(path, most);
   std::string content;
-  // One byte more than the file should have, so that its end and a file over the limit are both seen.
+  // One extra byte, to detect both the end of the file and a file over the limit.
   content.resize(regular ? size_t(std::clamp<int64_t>(info.st_size, 0, most)) + 1 : 0);
   size_t size = 0;
   for (;;) {
@@ -114,17 +114,17 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
   struct stat info;
   const bool exists = ::stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode)) fail("write", path, EISDIR);
-  const bool direct = exists && !S_ISREG(info.st_mode);  // a pipe or a device is written to, never replaced
+  const bool direct = exists && !S_ISREG(info.st_mode);  // pipes and devices are written, never replaced
   if (!direct) {
     remove_leftovers(path);
     temporary_ = temporary_beside(path);
-    ::unlink(temporary_.c_str());  // what an earlier process of this number left
+    ::unlink(temporary_.c_str());  // a leftover of an earlier process with this PID
   }
-  // O_EXCL: the name can be foretold, and what somebody puts there, a link to another file, must not be written to.
+  // O_EXCL: the name is predictable, so another user could put a link there that must not be followed.
   Descriptor file(direct ? path : temporary_, direct ? O_WRONLY : O_WRONLY | O_CREAT | O_EXCL,
                   exists ? info.st_mode & 0777 : 0666);
   if (!file.ok()) fail("write", path, errno);
-  if (!direct) ::flock(file.fd(), LOCK_EX | LOCK_NB);  // it is no leftover: see remove_leftovers()
+  if (!direct) ::flock(file.fd(), LOCK_EX | LOCK_NB);  // marks it as in use for remove_leftovers()
   try {
     if (!direct) reserve(file.fd(), size_t(bytes), path);
   } catch (...) {
@@ -144,11 +144,11 @@ void AtomicFile::append(std::string_view piece) { write_all(fd_, piece, path_); 
 
 void AtomicFile::commit() {
   if (!temporary_.empty()) {
-    const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // more may have been reserved than was needed
+    const off_t end = ::lseek(fd_, 0, SEEK_CUR);  // releases reserved space that was not used
     if (end < 0 || !cut(fd_, end)) fail("write", path_, errno);
     sync(fd_, path_);
   }
-  // The descriptor is gone even where close() fails; the file beside is then removed here, not by the destructor.
+  // close() releases the descriptor even if it fails, so the temporary file is removed here, not in the destructor.
   const bool closed = ::close(std::exchange(fd_, -1)) == 0;
   if (temporary_.empty() && closed) return;
   if (!closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {

@@ -8,23 +8,23 @@
 
 namespace cortado {
 
-/// The whole of a regular file. Throws Error(kIo) naming the path and the system's reason, also for a file over `most`
-/// bytes and for what is no regular file: a pipe is not waited for.
+/// Reads a whole regular file. Throws Error(kIo) with the path and the reason. Files over `most` bytes and non-regular
+/// files are errors; a pipe never blocks it.
 std::string read_file(const std::string& path, int64_t most = int64_t(1) << 40);
 
-/// The same, but a pipe or a device (/dev/stdin, a shell's <(...)) does too, up to 1 GiB; waits for its writer.
+/// Like read_file, but also reads pipes and devices (/dev/stdin, a shell's <(...)) of up to 1 GiB; waits for the
+/// writer.
 std::string read_file_or_pipe(const std::string& path, int64_t most = int64_t(1) << 40);
 
 bool file_exists(const std::string& path);
 
-/// Writes `path` so that after a crash at any moment it holds either its old content or the new one, never a part:
-/// a file beside it (`path.tmp.PID`), every return checked, fsync, rename, fsync of the directory. The space is
-/// reserved first, so a full disk is noticed before the old content is touched. Throws Error(kIo); the file beside it
-/// is removed.
+/// Replaces `path` atomically: after a crash at any time it has either its old content or the new one. Writes a
+/// temporary file in the same folder (`path.tmp.PID`), then fsync, rename, fsync of the folder. The space is reserved
+/// first, so a full disk is detected before the old content changes. Throws Error(kIo) and removes the temporary file.
 void write_file_atomically(const std::string& path, std::string_view content);
 
-/// The same for content that comes in pieces, so that it need not lie in memory at once. `bytes` is how much to
-/// reserve. Without commit() the path keeps its old content. A pipe or a device is written to directly.
+/// Like write_file_atomically for content in pieces, which need not fit in memory. `bytes` is the space to reserve.
+/// Without commit() the path keeps its old content. Pipes and devices are written directly.
 class AtomicFile {
  public:
   AtomicFile(const std::string& path, int64_t bytes);
@@ -33,20 +33,20 @@ class AtomicFile {
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void append(std::string_view piece);
-  void commit();  ///< once, last
+  void commit();  ///< call once, at the end
 
  private:
-  std::string path_, temporary_;  ///< temporary_ is empty where path_ is written directly
+  std::string path_, temporary_;  ///< temporary_ is empty if path_ is written directly
   int fd_ = -1;
 };
 
-/// The digest of some bytes: their number and their CRC-32 and Adler-32, as 32 hexadecimal digits.
+/// A digest: the length, the CRC-32 and the Adler-32, as 32 hexadecimal digits.
 std::string digest_of(std::string_view content);
 
-/// The same of a file's content, read piece by piece. Throws Error(kIo).
+/// The digest of a file, read in pieces. Throws Error(kIo).
 std::string digest_of_file(const std::string& path);
 
-/// The same of bytes that come in pieces.
+/// The digest of data in pieces.
 class Digest {
  public:
   void add(std::string_view piece);
@@ -57,25 +57,25 @@ class Digest {
   unsigned long crc_ = 0, adler_ = 1;
 };
 
-/// `path` joined to `folder` unless it is absolute; lexically simplified neither way.
+/// `path` relative to `folder`, or `path` itself if it is absolute. Neither is normalized.
 std::string join_path(const std::string& folder, const std::string& path);
-std::string folder_of(const std::string& path);          ///< "" for a bare name
+std::string folder_of(const std::string& path);          ///< "" if `path` has no '/'
 std::string file_name_of(const std::string& path);       ///< after the last '/'
-std::string without_trailing_slashes(std::string path);  ///< a folder's name, as file_name_of() wants it; "/" stays
+std::string without_trailing_slashes(std::string path);  ///< for file_name_of() of a folder; "/" stays
 
-/// Where what is to replace `path` is made: `path.tmp.PID`.
+/// The name of the temporary file that will replace `path`: `path.tmp.PID`.
 std::string temporary_beside(const std::string& path);
 
-/// Makes `temporary`, a whole file beside `path`, take its place as AtomicFile does: fsync, rename, fsync of the
-/// folder. Throws Error(kIo); `temporary` is removed then.
+/// Replaces `path` by the complete file `temporary` in the same folder: fsync, rename, fsync of the folder. Throws
+/// Error(kIo) and removes `temporary`.
 void replace_file(const std::string& temporary, const std::string& path);
 
-/// Makes what was made, renamed or removed in `folder` ("": the current one) last. Throws Error(kIo). A file system
-/// that cannot sync folders, and a folder that may not be read, are no errors: there is nothing to be done about them.
+/// Makes created, renamed and removed names in `folder` durable ("": the current folder). Throws Error(kIo). Ignores
+/// file systems that cannot sync folders and folders without read permission.
 void sync_folder(const std::string& folder);
 
-/// Makes a folder and those above it that are missing, and makes their names last: what is synced in a folder is lost
-/// with the folder. False, without `failure`: it was there. Throws Error(kIo) as sync_folder().
+/// Creates a folder and its missing ancestors, and makes their names durable; otherwise a crash could lose the folder
+/// with its synced files. Returns false without `failure` if the folder exists. Throws Error(kIo) like sync_folder().
 bool make_folders(const std::string& folder, std::error_code& failure);
 
 }  // namespace cortado

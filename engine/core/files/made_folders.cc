@@ -20,7 +20,7 @@ namespace cortado {
 
 namespace {
 
-/// `folder` and those above it that are not there, the outermost first.
+/// `folder` and its missing ancestors, outermost first.
 std::vector<std::string> missing_folders(const std::string& folder) {
   std::vector<std::string> missing;
   std::string path = without_trailing_slashes(std::filesystem::absolute(folder).string());
@@ -39,7 +39,7 @@ MadeFolders::MadeFolders(const std::string& folder, std::error_code& failure) {
 
 MadeFolders::~MadeFolders() {
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
-    if (::rmdir(folder->c_str()) != 0) return;  // it is not empty
+    if (::rmdir(folder->c_str()) != 0) return;  // not empty
 }
 
 namespace {
@@ -54,7 +54,7 @@ bool take_number(std::string_view& text, int& number) {
   return failure == std::errc() && number >= 0;
 }
 
-/// The process of "NAME.tmp.PID" and of "NAME.tmp.PID.NUMBER"; 0 for other names.
+/// The PID of "NAME.tmp.PID" or "NAME.tmp.PID.NUMBER"; 0 for other names.
 int process_in(std::string_view name) {
   int process = 0, number = 0;
   name.remove_prefix(name.rfind(kMark) + kMark.size());
@@ -65,7 +65,7 @@ int process_in(std::string_view name) {
 
 bool is_gone(int process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
-/// body(NAME, name) for every "NAME.tmp..." in a folder.
+/// Calls body(NAME, name) for every "NAME.tmp..." in a folder.
 template <typename Body>
 void each_temporary(const std::string& folder, const Body& body) {
   std::error_code failure;
@@ -76,7 +76,7 @@ void each_temporary(const std::string& folder, const Body& body) {
   }
 }
 
-/// Names in a folder that processes which are gone may have left, by the name of what they are in place of.
+/// Leftovers of ended processes in a folder, by the name of their target.
 using Leftovers = std::multimap<std::string, std::string>;
 
 Leftovers leftovers_in(const std::string& folder) {

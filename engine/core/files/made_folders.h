@@ -9,11 +9,11 @@
 
 namespace cortado {
 
-/// A folder that something may be written to. At the end those folders that were made for it and are still empty go
-/// again: what fails before it has anything to write leaves no trace.
+/// Creates a folder for output. The destructor removes those folders that it created and that are still empty, so that
+/// a failure before the first write leaves no trace.
 class MadeFolders {
  public:
-  /// Makes the folder and those above it that are missing, as make_folders() does. `failure` says why it could not.
+  /// Creates the folder and its missing ancestors like make_folders(). `failure` has the reason if that fails.
   MadeFolders(const std::string& folder, std::error_code& failure);
   ~MadeFolders();
   MadeFolders(const MadeFolders&) = delete;
@@ -22,16 +22,16 @@ class MadeFolders {
   bool any() const { return !made_.empty(); }
 
  private:
-  std::vector<std::string> made_;  ///< absolute, the outermost first
+  std::vector<std::string> made_;  ///< absolute paths, outermost first
 };
 
-/// Removes what processes that are gone were writing to put in the place of `path`: `path.tmp.PID`, files and folders
-/// (temporary_beside()). One that another process has locked is not its, whatever its number: it may be another
-/// machine's. A process lists each folder once. Throws nothing; what cannot be removed stays.
+/// Removes temporary files and folders of ended processes that were to replace `path`: `path.tmp.PID`
+/// (temporary_beside()). A file that is locked belongs to a running process, possibly of another machine, and stays.
+/// Each folder is listed once per process. Never throws; files that cannot be removed stay.
 void remove_leftovers(const std::string& path);
 
-/// Removes the files that anybody was writing to put in the place of files in `folder` that `are_ours` says yes to, by
-/// their names: for the holder of a lock that lets nobody else write them.
+/// Removes all temporary files in `folder` whose target name satisfies `are_ours`. The caller must hold a lock that
+/// excludes all other writers.
 void remove_leftovers(const std::string& folder, FunctionRef<bool(std::string_view name)> are_ours);
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// The SIGBUS handler does only what a handler may: atomic loads and one system call. It cannot throw, so the page it
-// puts in place reads as zeros, which every parser above takes for damage even before damaged() is asked.
+// The SIGBUS handler uses only async-signal-safe operations: atomic loads and one system call. It cannot throw, so the
+// replacement page reads as zeros, which every parser rejects as damaged even before it checks damaged().
 #include "core/files/mapped_file.h"
 
 #include <signal.h>
@@ -20,7 +20,7 @@
 
 namespace cortado {
 
-/// A map that the handler knows. begin is set last and cleared first.
+/// A mapping known to the handler. begin is set last and cleared first.
 struct MapGuard {
   std::atomic<uintptr_t> begin{0}, end{0};
   std::atomic<bool> used{false}, damaged{false};
@@ -28,7 +28,7 @@ struct MapGuard {
 
 namespace {
 
-/// Guards for any number of maps. Blocks are added while the handler may walk along them, and never removed.
+/// A list of guards. Blocks are appended while the handler may iterate, and never removed.
 struct GuardBlock {
   std::array<MapGuard, 256> guards;
   std::atomic<GuardBlock*> next{nullptr};
@@ -45,7 +45,7 @@ GuardBlock first_block;
 struct sigaction previous_action;
 const auto page_bytes = uintptr_t(::sysconf(_SC_PAGESIZE));
 
-/// Of the map that has the address; nullptr: none.
+/// The guard of the mapping that contains the address; nullptr if none.
 MapGuard* guard_of(uintptr_t address) {
   for (GuardBlock* block = &first_block; block != nullptr; block = block->next.load())
     for (MapGuard& guard : block->guards) {
@@ -69,7 +69,7 @@ void on_bus_error(int, siginfo_t* info, void*) {
     }
   }
   ::sigaction(SIGBUS, &previous_action,
-              nullptr);  // not ours: the access happens again and meets the handler that was there before
+              nullptr);  // not a guarded mapping: the access repeats and reaches the previous handler
   errno = saved_errno;
 }
 
@@ -138,7 +138,7 @@ MappedFile::~MappedFile() {
 
 bool MappedFile::damaged() const {
   if (guard_ != nullptr && guard_->damaged.load(std::memory_order_relaxed)) return true;
-  struct stat info;  // the rest of the page in which a shorter file ends reads as zeros, without a signal
+  struct stat info;  // the last page of a truncated file reads as zeros past its end, without a signal
   return ::fstat(file_.fd(), &info) != 0 || info.st_size < size_;
 }
 

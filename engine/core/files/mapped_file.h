@@ -8,18 +8,17 @@
 
 namespace cortado {
 
-/// Memory-mapped files have one trap: when the file shrinks or its disk fails, touching the lost page raises SIGBUS,
-/// which ends the process. In a program that has called this a handler puts a page of zeros in its place and marks the
-/// file as damaged. For programs alone: in a library the signals are the host's.
+/// Installs a SIGBUS handler for memory-mapped files. If a mapped file shrinks or its disk fails, access to a lost page
+/// raises SIGBUS, which would end the process. The handler maps a page of zeros instead and marks the file as damaged.
+/// For programs only: in a library the host program owns the signals.
 void guard_mapped_files();
 
 struct MapGuard;
 
-/// A whole file mapped for reading. Readers check damaged() after they have read and report it as an error.
+/// A whole file mapped for reading. Readers check damaged() after reading and report an error.
 class MappedFile {
  public:
-  /// Throws Error(kIo) naming the path and the system's reason, or that it is no regular file. An empty file maps to no
-  /// bytes.
+  /// Throws Error(kIo) with the path and the reason, also for non-regular files. An empty file maps to no bytes.
   explicit MappedFile(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -28,12 +27,12 @@ class MappedFile {
   const uint8_t* data() const { return data_; }
   int64_t size() const { return size_; }
   const std::string& path() const { return path_; }
-  /// Pages were lost, or the file is shorter than it was. Costs one system call.
+  /// Whether pages were lost or the file has shrunk. Costs one system call.
   bool damaged() const;
 
-  /// The file will be read at random places: no reading ahead.
+  /// Announces random access, which disables readahead.
   void expect_random_reads() const;
-  void will_need(std::string_view part) const;  ///< starts to read a part of the map
+  void will_need(std::string_view part) const;  ///< starts readahead of a part
 
  private:
   void map();
@@ -42,7 +41,7 @@ class MappedFile {
   const uint8_t* data_ = nullptr;
   int64_t size_ = 0;
   Descriptor file_;
-  MapGuard* guard_ = nullptr;  ///< the handler's
+  MapGuard* guard_ = nullptr;  ///< entry in the SIGBUS handler's table
 };
 
 }  // namespace cortado

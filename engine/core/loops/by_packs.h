@@ -1,7 +1,7 @@
 #pragma once
 
-// Element-wise functors that go over memory sixteen bytes at a time. A functor that uses i for nothing but to index
-// arrays says which these are:
+// Vectorized memory access for element-wise functors: packs of 16 bytes. A functor that uses i only as an array index
+// declares its arrays:
 //   template <typename T>
 //   struct Twice {
 //     const T* x;
@@ -9,10 +9,10 @@
 //     using Arrays = ByPacks<In<&Twice::x>, Out<&Twice::y>>;
 //     CORTADO_HD void operator()(int64_t i) const { y[i] = 2 * float(x[i]); }
 //   };
-// Then a device loads a pack of each In, lets a copy of the functor run on these values as if they were the arrays, and
-// stores those of each Out. The arithmetic stays in one place; a CPU, whose compiler does this by itself, never comes
-// here. An array that is read and written is an InOut. A functor that may do without one of its arrays has
-// `bool by_packs() const`, false where it would.
+// A device then loads a pack of each In into registers, runs a copy of the functor on them as if they were the arrays,
+// and stores the pack of each Out. The arithmetic is written once. CPUs do not use packs, because their compilers
+// vectorize loops. InOut is for arrays that are read and written. A functor with optional arrays defines `bool
+// by_packs() const`, which returns false if one is missing.
 
 #include <cstring>
 #include <type_traits>
@@ -50,7 +50,7 @@ struct InOut : packs::Array<kMember, true, true> {};
 
 template <typename... Each>
 struct ByPacks {
-  /// Elements at once: sixteen bytes of the narrowest array (of bytes: eight).
+  /// Elements per pack: 16 bytes of the narrowest array (8 for bytes).
   static constexpr int kWidth = 8 / ((... && (sizeof(typename Each::Value) == 4)) ? 2 : 1);
 };
 
@@ -66,7 +66,7 @@ struct alignas(kBytes) Word {
   uint32_t w[kBytes / 4];
 };
 
-/// `bytes` from one place that a pack may start at to another.
+/// Copies kBytes between addresses aligned for packs.
 template <int kBytes>
 CORTADO_HD inline void move(void* to, const void* from) {
 #ifdef __CUDA_ARCH__
@@ -78,7 +78,7 @@ CORTADO_HD inline void move(void* to, const void* from) {
 #endif
 }
 
-/// The pack of one array, in registers.
+/// One array's pack, in registers.
 template <typename Each, int kWidth>
 struct Slot {
   static constexpr int kBytes = kWidth * int(sizeof(typename Each::Value));
@@ -102,7 +102,7 @@ bool fit(const Functor& functor, ByPacks<Each...>) {
   return (... && (functor.*Each::member != nullptr && starts_pack(functor.*Each::member)));
 }
 
-/// `run` gives each element of the pack to the functor on its values.
+/// Loads the packs, calls `run` for each element on a copy of the functor, and stores the packs.
 template <typename Functor, typename Run, typename... Each>
 CORTADO_HD void run(const Functor& functor, int64_t at, const Run& run, ByPacks<Each...> arrays) {
   struct : Slot<Each, decltype(arrays)::kWidth>... {
@@ -123,7 +123,7 @@ struct RunElement {
   }
 };
 
-/// The elements of a pack are of channels c, c + step, ...
+/// The elements of a pack belong to channels c, c + step, ...
 struct RunElementOfChannel {
   int64_t c, step;
   template <typename Functor>
@@ -143,7 +143,7 @@ Traffic traffic(int64_t n, ByPacks<Each...>) {
 
 }  // namespace packs
 
-/// Whether the functor says how, and all its arrays begin where packs may.
+/// Whether the functor declares its arrays and all of them are aligned for packs.
 template <typename Functor>
 bool fits_packs(const Functor& functor) {
   if constexpr (Vectorizable<Functor>)
@@ -152,13 +152,13 @@ bool fits_packs(const Functor& functor) {
     return false;
 }
 
-/// functor(i) for the pack of elements from `at` on, a multiple of the width.
+/// Runs functor(i) for the pack of elements at `at`, a multiple of the width.
 template <typename Functor>
 CORTADO_HD inline void run_pack(const Functor& functor, int64_t at) {
   packs::run(functor, at, packs::RunElement{}, typename Functor::Arrays());
 }
 
-/// functor(i, c + k step) for its k-th element.
+/// Runs functor(i, c + k step) for the pack's k-th element.
 template <typename Functor>
 CORTADO_HD inline void run_pack(const Functor& functor, int64_t at, int64_t c, int64_t step) {
   packs::run(functor, at, packs::RunElementOfChannel{c, step}, typename Functor::Arrays());

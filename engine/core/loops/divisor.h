@@ -1,10 +1,10 @@
 #pragma once
 
-// Division by a number that stays the same, for functors that find rows and columns of what they are given: a
-// multiplication and a shift where a device would take some forty instructions. With s the least number for which
-// 2^s >= d, and m = floor(2^32 (2^s - d) / d) + 1,
+// Division by an invariant, for functors that compute rows and columns: one multiplication and one shift where a
+// device's division takes about forty instructions. With s the smallest number for which 2^s >= d, and m = floor(2^32
+// (2^s - d) / d) + 1,
 //   floor(n / d) = (floor(n m / 2^32) + n) >> s   for 0 <= n < 2^31, 1 <= d < 2^31 (Granlund and Montgomery, 1994).
-// Larger numbers are divided as usual.
+// Larger numbers use ordinary division.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ namespace cortado {
 
 class Divisor {
  public:
-  /// d >= 1; what is less counts as 1.
+  /// Smaller values of d count as 1.
   CORTADO_HD explicit Divisor(int64_t d) : d_(d < 1 ? 1 : d) {
     if (d_ > kMax) return;
     while (int64_t(1) << shift_ < d_) ++shift_;
@@ -27,7 +27,7 @@ class Divisor {
     if (n > kMax || d_ > kMax) return n / d_;
     return int64_t((uint32_t(uint64_t(uint32_t(n)) * factor_ >> 32) + uint32_t(n)) >> shift_);
   }
-  /// What is left of n then.
+  /// The remainder of n / d.
   CORTADO_HD int64_t rest(int64_t n) const { return n - of(n) * d_; }
 
  private:

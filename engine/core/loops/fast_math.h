@@ -1,8 +1,7 @@
 #pragma once
 
-// The exponential and what is made of it, as straight lines of arithmetic, so that compilers turn a loop over them into
-// vector instructions, which they cannot do with the C library's. On a device they are its own. In float, with relative
-// errors of a few units of the last place (the tests measure them); arguments that are not a number stay so.
+// exp, sigmoid and tanh as branch-free arithmetic, which compilers vectorize, unlike calls of the C library. Devices
+// use their own functions. Single precision, with errors of a few ulp (tests measure them); NaN yields NaN.
 
 #include <bit>
 #include <cmath>
@@ -12,16 +11,17 @@
 
 namespace cortado {
 
-/// e^x. Above 88.37 infinity, a little early; below -87.33 the smallest normal number, in place of yet smaller ones.
-/// e^x = 2^n e^r with n the integer nearest to x / ln 2; e^r by a polynomial, whose coefficients are a minimax fit.
+/// e^x. Overflows to infinity above 88.37, slightly early. Below -87.33 it returns the smallest normal number. e^x =
+/// 2^n e^r with n = round(x / ln 2) and a minimax polynomial for e^r.
 CORTADO_HD inline float fast_exp(float x) {
 #ifdef __CUDA_ARCH__
   return expf(x);
 #else
-  constexpr float kRound = 12582912;  // 1.5 * 2^23: what is added to it loses its fraction
+  constexpr float kRound = 12582912;  // 1.5 * 2^23: adding it rounds to an integer
   const float bounded = x > 89.0f ? 89.0f : x < -87.33654f ? -87.33654f : x;
   const float shifted = bounded * 1.44269504f + kRound, n = shifted - kRound;
-  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;  // ln 2 in two parts: n times the first is exact
+  // ln 2 in two parts, so that n times the first is exact
+  const float r = (bounded - n * 0.693359375f) + n * 2.12194440e-4f;
   const float p = (((0.00139504776f * r + 0.00836888235f) * r + 0.041666206f) * r + 0.166665182f) * r + 0.5f;
   const uint32_t exponent = std::bit_cast<uint32_t>(shifted) + 127;
   return std::bit_cast<float>(exponent << 23) * (p * r * r + r + 1);
@@ -31,8 +31,7 @@ CORTADO_HD inline float fast_exp(float x) {
 /// 1 / (1 + e^-x).
 CORTADO_HD inline float fast_sigmoid(float x) { return 1 / (1 + fast_exp(-x)); }
 
-/// tanh x: near 0 by a polynomial (a minimax fit), so that the relative error stays small there, else by the
-/// exponential.
+/// tanh x: a minimax polynomial near 0, which keeps the relative error small, else by the exponential.
 CORTADO_HD inline float fast_tanh(float x) {
 #ifdef __CUDA_ARCH__
   return tanhf(x);

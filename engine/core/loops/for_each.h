@@ -1,8 +1,8 @@
 #pragma once
 
-// The only places where element-wise arithmetic learns which device it runs on. Included by .cu files alone: in a CUDA
-// build they must all go through nvcc, because one functor instantiated by two compilers breaks the one-definition rule
-// silently.
+// Loops and reductions that dispatch element-wise work by device. Only .cu files include this: in a CUDA build all of
+// them must be compiled by nvcc, because one functor instantiated by two compilers silently violates the one-definition
+// rule.
 #if defined(CORTADO_WITH_CUDA) && !defined(__CUDACC__)
 #error "core/loops/for_each.h is for .cu files only"
 #endif
@@ -23,12 +23,12 @@
 
 namespace cortado {
 
-/// Whether the host's threads run functors: then one that makes many values at once saves work that a device's threads,
-/// each with one value, do not have.
+/// Whether host threads run functors. A functor for many values at once then saves work; on a GPU each thread has one
+/// value.
 inline bool host_threads_run(const Context& context) { return !context.device.is_cuda(); }
 
-/// What one launch of `functor` for n elements moves: what its arrays say (core/loops/by_packs.h), or its own
-/// `Traffic traffic(int64_t n) const`. One call alone is nothing. Else it is not known.
+/// Bytes moved by a launch of `functor` for n elements: from its declared arrays (core/loops/by_packs.h) or its own
+/// `Traffic traffic(int64_t n) const`. A single call counts as 0; nullopt if unknown.
 template <typename Functor>
 std::optional<Traffic> traffic_of(const Functor& functor, int64_t n) {
   if constexpr (requires { functor.traffic(n); })
@@ -39,9 +39,9 @@ std::optional<Traffic> traffic_of(const Functor& functor, int64_t n) {
     return n <= 1 ? std::optional(Traffic{}) : std::nullopt;
 }
 
-/// functor(i) for i in [0, n), in parallel, in no promised order. The functor is a named type with a
-/// `CORTADO_HD void operator()(int64_t i) const`; what it writes for one i, no other i touches. See
-/// core/loops/by_packs.h for those that are bound by memory.
+/// Runs functor(i) for i in [0, n) in parallel, in unspecified order. The functor is a named type with `CORTADO_HD void
+/// operator()(int64_t i) const`. What it writes for one i must be independent of all other i. For memory-bound functors
+/// see core/loops/by_packs.h.
 template <typename Functor>
 void for_each(Context& context, int64_t n, const Functor& functor) {
 #ifdef __CUDACC__
@@ -55,7 +55,7 @@ void for_each(Context& context, int64_t n, const Functor& functor) {
     if constexpr (Vectorizable<Functor>)
       for (int64_t i = 0; i < packed; i += Functor::Arrays::kWidth) run_pack(functor, i);
     parallel_ranges(context, n - packed, /*at_least=*/4096, [&](int64_t begin, int64_t end) {
-      const Functor local = functor;  // a copy whose address does not escape: the loop vectorises
+      const Functor local = functor;  // a copy whose address does not escape, so that the loop vectorizes
 #pragma GCC ivdep
       for (int64_t i = packed + begin; i < packed + end; ++i) local(i);
     });
@@ -63,20 +63,20 @@ void for_each(Context& context, int64_t n, const Functor& functor) {
   do_or_record(context, work, traffic_of(functor, n));
 }
 
-/// Geometry of a tensor seen as outer x channels x inner, in the layout it is stored in.
+/// A tensor viewed as outer x channels x inner, in its stored layout.
 struct ChannelView {
   int64_t outer, channels, inner;
   Layout layout;
 };
 
-/// The view of `spec` around `axis` (1 is the channel axis; other axes only when the tensor is plain).
+/// The view of `spec` around `axis`: 1 is the channel axis; other axes require a plain tensor.
 inline ChannelView channel_view(const TensorSpec& spec, int axis = 1) {
   return {spec.shape.count(0, axis), axis < spec.shape.axes() ? spec.shape[axis] : 1,
           axis < spec.shape.axes() ? spec.shape.count(axis + 1) : 1, spec.layout};
 }
 
-/// functor(i, c) for the rows [begin, end) of what is stored: places of channels-last tensors, blocks of 16 channels of
-/// an image, planes of plain ones.
+/// Runs functor(i, c) for rows [begin, end) of stored elements: positions of channels-last tensors, 16-channel blocks
+/// of an image, planes of plain tensors.
 template <typename Functor>
 void run_rows(const ChannelView& view, const Functor& functor, int64_t begin, int64_t end) {
   const Functor local = functor;
@@ -98,7 +98,7 @@ void run_rows(const ChannelView& view, const Functor& functor, int64_t begin, in
   }
 }
 
-/// Whether no pack of the functor's reaches from one row into the next.
+/// Whether no pack crosses a row boundary.
 template <typename Functor>
 bool packs_fit_rows(const ChannelView& view, const Functor& functor) {
   if constexpr (Vectorizable<Functor>) {
@@ -108,7 +108,7 @@ bool packs_fit_rows(const ChannelView& view, const Functor& functor) {
   return false;
 }
 
-/// The same as run_rows for all rows, where packs_fit_rows().
+/// Like run_rows for all rows, by packs. Requires packs_fit_rows().
 template <typename Functor>
 void run_packs_of_rows(const ChannelView& view, const Functor& functor) {
   const bool last = view.layout == Layout::kChannelsLast;
@@ -117,8 +117,8 @@ void run_packs_of_rows(const ChannelView& view, const Functor& functor) {
       run_pack(functor, i, (last ? i : i / view.inner) % view.channels, last ? 1 : 0);
 }
 
-/// functor(i, c) for every stored element i of channel c; padding lanes of blocked tensors are skipped, so they stay as
-/// they are. No division per element. A functor that runs by packs says which arrays i is the index of.
+/// Runs functor(i, c) for every stored element i of channel c. Padding lanes of blocked tensors are skipped and keep
+/// their values. Needs no division per element. A vectorizable functor uses i only as an index of its arrays.
 template <typename Functor>
 void for_each_channel(Context& context, const ChannelView& view, const Functor& functor) {
 #ifdef __CUDACC__
@@ -136,13 +136,13 @@ void for_each_channel(Context& context, const ChannelView& view, const Functor& 
   do_or_record(context, work, traffic_of(functor, n));
 }
 
-/// Elements [begin, end) of the array number `part` of several.
+/// Elements [begin, end) of array number `part`.
 struct Piece {
   int64_t part, begin, end;
 };
 
-/// functor(part)(i) for every element of n pieces, which lie in the memory of the context's device: one call for many
-/// arrays. What functor(part) gives, once for each piece, is a functor for that array.
+/// Runs functor(part)(i) for every element of n pieces, a list in device memory: one launch for many arrays.
+/// functor(part), called once per piece, returns the functor of that array.
 template <typename Functor>
 void for_each_piece(Context& context, const Piece* pieces, int64_t n, const Functor& functor) {
 #ifdef __CUDACC__
@@ -160,9 +160,9 @@ void for_each_piece(Context& context, const Piece* pieces, int64_t n, const Func
   do_or_record(context, work, traffic_of(functor, n));
 }
 
-/// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). The sum runs in double in a fixed order per row,
-/// so the result does not depend on the number of threads. `out` is written, or added to when `add`. The functor's
-/// traffic(rows * n) includes that.
+/// out[k] = sum over i in [0, n) of functor(k, i), for k in [0, rows). Sums in double and in a fixed order per row, so
+/// the result does not depend on the number of threads. `add` adds to `out`. The functor's traffic(rows * n) includes
+/// `out`.
 template <typename Functor>
 void reduce_rows(Context& context, int64_t rows, int64_t n, const Functor& functor, float* out, bool add = false) {
 #ifdef __CUDACC__

@@ -1,6 +1,6 @@
 #pragma once
 
-// The CUDA side of core/loops/for_each.h: the same functors, a grid-stride loop each.
+// The CUDA implementation of core/loops/for_each.h: grid-stride loops over the same functors.
 
 #include <cuda_runtime.h>
 
@@ -28,7 +28,7 @@ __global__ void for_each_kernel(int64_t n, Functor functor) {
   for (int64_t i = first_of_grid(); i < n; i += step_of_grid()) functor(i);
 }
 
-/// The last thread has what is left of a pack.
+/// The last thread processes the incomplete pack.
 template <typename Functor>
 __global__ void for_each_pack_kernel(int64_t n, Functor functor) {
   constexpr int64_t kWidth = Functor::Arrays::kWidth;
@@ -52,13 +52,13 @@ void for_each_on_cuda(Context& context, int64_t n, const Functor& functor) {
   check_launch("for_each");
 }
 
-/// How elements and channels of a tensor are counted: layout 0 plain, 1 channels-last, 2 blocks of 16.
+/// Element and channel indices of a tensor. layout: 0 plain, 1 channels-last, 2 blocks of 16.
 struct ChannelsOfGrid {
   int64_t n;
   Divisor channels, inner;
   int layout;
 
-  /// Of the i-th element, where it is stored so.
+  /// The channel of the i-th element.
   __device__ int64_t channel(int64_t i) const { return channels.rest(layout == 1 ? i : inner.of(i)); }
   __device__ int64_t in_blocks(int64_t i) const {
     const int64_t row = inner.of(i), image = channels.of(row), c = row - image * channels.value();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of many values each, of which several lanes of a device take one together: on a CUDA device the 32 lanes of a
-// warp, which read neighbouring values, elsewhere one. For .cu files, as core/loops/for_each.h is.
+// Loops over rows that several lanes of a device process together: on CUDA the 32 lanes of a warp, which read
+// neighbouring values; elsewhere one lane. For .cu files only, like core/loops/for_each.h.
 
 #include <cmath>
 
@@ -9,13 +9,13 @@
 
 namespace cortado {
 
-/// The lanes that share a row. All of them call the same members, and all get the result.
+/// The lanes that share a row. All lanes call the same members and receive the same result.
 class RowGroup {
  public:
   CORTADO_HD RowGroup(int lane, int lanes) : lane_(lane), lanes_(lanes) {}
 
   CORTADO_HD bool leads() const { return lane_ == 0; }
-  /// step(i) for i in [0, n), each by one of them; the others see what it wrote.
+  /// Runs step(i) for i in [0, n), distributed over the lanes; all lanes see the writes afterwards.
   template <typename Step>
   CORTADO_HD void each(int64_t n, const Step& step) const {
     for (int64_t i = lane_; i < n; i += lanes_) step(i);
@@ -23,7 +23,7 @@ class RowGroup {
     if (lanes_ > 1) __syncwarp();
 #endif
   }
-  /// The sum, or the largest, of term(i) for i in [0, n); of nothing 0, or -infinity.
+  /// The sum, or the maximum, of term(i) for i in [0, n); 0 or -infinity if n is 0.
   template <typename Term>
   CORTADO_HD float sum(int64_t n, const Term& term) const {
     float total = 0;
@@ -36,7 +36,7 @@ class RowGroup {
   template <typename Term>
   CORTADO_HD float largest(int64_t n, const Term& term) const {
     float most = -INFINITY;
-    for (int64_t i = lane_; i < n; i += lanes_)  // not fmaxf(), on which GCC 12 fails for ARM
+    for (int64_t i = lane_; i < n; i += lanes_)  // not fmaxf(): GCC 12 fails on it for ARM
       if (const float value = term(i); value > most) most = value;
 #ifdef __CUDA_ARCH__
     for (int apart = lanes_ / 2; apart > 0; apart /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, apart));
@@ -57,8 +57,8 @@ __global__ void for_each_row_kernel(int64_t rows, int lanes, Functor functor) {
 }
 #endif
 
-/// functor(row, group) for each row. `together`: the values of a row are neighbours in memory, so a group shares it;
-/// else neighbouring rows are, and each has one lane.
+/// Runs functor(row, group) for each row. `together`: the values of a row are adjacent in memory, so a group of lanes
+/// shares it. Otherwise adjacent rows are, and each row has one lane.
 template <typename Functor>
 void for_each_row(Context& context, int64_t rows, [[maybe_unused]] bool together, const Functor& functor) {
 #ifdef __CUDACC__

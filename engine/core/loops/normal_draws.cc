@@ -1,7 +1,7 @@
-// The logarithm and the cosine of Box and Muller as straight lines of arithmetic, which compilers turn into vector
-// instructions, with errors below 2^-43. A float shows nothing of these, but where the value lies so near to the middle
-// between two floats that the error decides. Such values are seen, since everywhere else both ends of value +- error
-// round to the same float, and are computed again by the C library: so its bits come out always.
+// The logarithm and the cosine of Box-Muller as branch-free arithmetic, which compilers vectorize, with errors below
+// 2^-43. The error changes the rounded float only if the value lies close to the midpoint of two floats. Such values
+// are detected, because value - error and value + error then round differently, and are recomputed with the C library.
+// The results are therefore bitwise equal.
 #include "core/loops/normal_draws.h"
 
 #include <bit>
@@ -14,15 +14,15 @@ namespace cortado {
 namespace {
 
 constexpr double kTurn = 4294967296.0;  ///< 2^32
-constexpr double kError = 0x1p-40;      ///< of what is computed here, relative to |mean| and the radius of the draw
+constexpr double kError = 0x1p-40;      ///< bound of the error, relative to |mean| and the radius of the draw
 
-/// RandomStream::normal() of two words.
+/// RandomStream::normal() for two words.
 double exact_normal(uint32_t first, uint32_t second) {
   const double u = (double(first) + 1.0) / kTurn, v = double(second) / kTurn;
   return std::sqrt(-2.0 * std::log(u)) * std::cos(2.0 * M_PI * v);
 }
 
-/// ln x for normal x > 0. x = 2^n m with m in [1/2^.5, 2^.5), and ln m = 2 artanh((m - 1) / (m + 1)) by its series.
+/// ln x for normal x > 0. x = 2^n m with m in [1/sqrt(2), sqrt(2)), and ln m = 2 artanh((m - 1) / (m + 1)) as a series.
 inline double quick_log(double x) {
   constexpr uint64_t kRootHalf = 0x3FE6A09E667F3BCD, kFraction = (uint64_t(1) << 52) - 1;
   const uint64_t bits = std::bit_cast<uint64_t>(x) - kRootHalf;
@@ -34,8 +34,8 @@ inline double quick_log(double x) {
   return n * M_LN2 + 2 * s * series;
 }
 
-/// The cosine of turn / 2^32 turns: a quarter later it is a sine, the left half of whose circle mirrors the right one;
-/// there by its series.
+/// The cosine of turn / 2^32 turns: shifts by a quarter turn to get a sine, mirrors the left half of the circle to the
+/// right one, and evaluates the sine's series.
 inline double quick_cos(uint32_t turn) {
   const uint32_t later = turn + 0x40000000u;
   const bool left = int32_t(later ^ later << 1) < 0;
@@ -47,7 +47,7 @@ inline double quick_cos(uint32_t turn) {
   return series * x;
 }
 
-/// The words of each draw.
+/// The two words of each draw.
 struct Words {
   uint32_t first[kNormalsAtOnce], second[kNormalsAtOnce];
 };

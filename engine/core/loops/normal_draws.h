@@ -1,7 +1,6 @@
 #pragma once
 
-// Many draws of a normal distribution at once, for the processor: as vectors, and each with the bits that
-// RandomStream::normal() and the C library's functions give.
+// Vectorized normal draws for the CPU, bitwise equal to RandomStream::normal() with the C library's functions.
 
 #include <cstdint>
 
@@ -9,8 +8,8 @@ namespace cortado {
 
 constexpr int kNormalsAtOnce = 64;
 
-/// values[i] = float(mean + deviation * n[first + i]) for i in [0, kNormalsAtOnce), where n[k] is what the k-th call of
-/// normal() of a RandomStream(key) returns. `first` is even.
+/// values[i] = float(mean + deviation * n[first + i]) for i in [0, kNormalsAtOnce), where n[k] is the k-th value of
+/// normal() of a RandomStream(key). `first` must be even.
 void draw_normals(uint64_t key, uint64_t first, double mean, double deviation, float* values);
 
 }  // namespace cortado

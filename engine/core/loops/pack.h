@@ -1,8 +1,8 @@
 #pragma once
 
-// A pack: the neighbouring values that a device moves with one load or store of sixteen bytes (four floats, eight
-// 16-bit values), to be computed with as floats. A loop that is bound by memory wants it. Neighbouring packs may begin
-// at multiples of sixteen bytes only: ask starts_pack() of every array, and take single values where it says no.
+// A pack: the adjacent values that a device loads or stores at once, 16 bytes (four floats, eight 16-bit values),
+// converted to float for arithmetic. Packs help memory-bound loops. They must be aligned to 16 bytes: check
+// starts_pack() for every array, and use single values otherwise.
 
 #include <cstdint>
 
@@ -17,20 +17,19 @@ struct Pack {
   float v[kWidth];
 };
 
-/// Whether copying by packs is worth asking for on the context's device: compilers for CPUs make packs of single
-/// values.
+/// Whether packs help on the context's device; compilers for CPUs vectorize single values.
 inline bool packs_pay(const Context& context) { return !context.device.is_cpu(); }
 
-/// Whether packs may be read or written from `p` on.
+/// Whether `p` is aligned for packs.
 CORTADO_HD inline bool starts_pack(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
-/// How they lie in memory: copied as a whole, so that compilers make one instruction of it.
+/// The memory format of a pack. Copied as a whole, so that it compiles to one instruction.
 template <typename T>
 struct alignas(16) StoredPack {
   T v[Pack<T>::kWidth];
 };
 
-/// The Pack<T>::kWidth values at `p`, which starts_pack().
+/// Loads the Pack<T>::kWidth values at `p`, which must be aligned (starts_pack()).
 template <typename T>
 CORTADO_HD inline Pack<T> load_pack(const T* p) {
   const StoredPack<T> stored = *reinterpret_cast<const StoredPack<T>*>(p);
@@ -39,7 +38,7 @@ CORTADO_HD inline Pack<T> load_pack(const T* p) {
   return pack;
 }
 
-/// Rounds to T and writes. `p` starts_pack().
+/// Rounds to T and stores. `p` must be aligned (starts_pack()).
 template <typename T>
 CORTADO_HD inline void store_pack(T* p, const Pack<T>& pack) {
   StoredPack<T> stored;

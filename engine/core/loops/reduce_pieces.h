@@ -1,18 +1,18 @@
 #pragma once
 
-// Sums over arrays that lie in pieces, of several numbers in one pass: `Sum` is a struct of plain numbers with a
-// `CORTADO_HD Sum& operator+=(const Sum&)`, and Sum{} is zero.
+// Sums over pieces of arrays, of several quantities in one pass. `Sum` is a struct of numbers with `CORTADO_HD Sum&
+// operator+=(const Sum&)`; Sum{} is zero.
 
 #include "core/loops/for_each.h"
 
 namespace cortado {
 
-/// Elements of a piece where nothing else says how many.
+/// The default number of elements per piece.
 constexpr int64_t kPieceSize = 16384;
 
 inline int64_t pieces_of(int64_t count) { return (count + kPieceSize - 1) / kPieceSize; }
 
-/// Where the pieces are told from: a list in the memory of the context's device, or one array cut into equal ones.
+/// The source of the pieces: a list in device memory, or one array divided into equal pieces.
 struct ListedPieces {
   const Piece* pieces;
   CORTADO_HD Piece operator()(int64_t k) const { return pieces[k]; }
@@ -43,9 +43,9 @@ __global__ void reduce_pieces_kernel(Pieces pieces, Functor functor, Sum* out) {
 }
 #endif
 
-/// out[k] = the sum of functor(part)(i) over the elements of piece k, for k in [0, n), in a fixed order: the result
-/// does not depend on the number of threads. functor(part), as for_each_piece() has it, is called once for each element
-/// and may write what is i's own.
+/// out[k] = the sum of functor(part)(i) over the elements of piece k, for k in [0, n). The order is fixed, so the
+/// result does not depend on the number of threads. functor(part)(i), as in for_each_piece(), runs once
+/// per element and may also write element i.
 template <typename Sum, typename Pieces, typename Functor>
 void reduce_pieces(Context& context, const Pieces& pieces, int64_t n, const Functor& functor, Sum* out) {
 #ifdef __CUDACC__

@@ -1,19 +1,18 @@
 #pragma once
 
-// Sums that neighbouring threads make together, each of them a part: a tile is one block of threads on a CUDA device,
-// lanes x columns of them, neighbouring threads in neighbouring columns; the lanes of a column are added up in its
-// shared memory. A functor has
-//   using Sum = ...;   // a struct of plain numbers with `CORTADO_HD Sum& operator+=(const Sum&)`; Sum{} is zero
-//   CORTADO_HD Sum operator()(int64_t tile, int column, int lane) const;             // of one lane
-//   CORTADO_HD void finish(int64_t tile, int column, const Sum& sum) const;          // of the column, by one thread
-// The order of additions depends on the number of columns alone, so results are the same on every device. For .cu
-// files, as core/loops/for_each.h is.
+// Sums over tiles. A tile is a block of lanes x columns threads on a CUDA device; adjacent threads are in adjacent
+// columns. The lanes of a column are summed in shared memory. A functor has
+//   using Sum = ...;   // a struct of numbers with `CORTADO_HD Sum& operator+=(const Sum&)`; Sum{} is zero
+//   CORTADO_HD Sum operator()(int64_t tile, int column, int lane) const;             // the partial sum of one lane
+//   CORTADO_HD void finish(int64_t tile, int column, const Sum& sum) const;          // the column's sum; by one thread
+// The order of additions depends only on the number of columns, so results are equal on all devices. For .cu files
+// only, like core/loops/for_each.h.
 
 #include "core/loops/for_each.h"
 
 namespace cortado {
 
-constexpr int kTileThreads = 256;  ///< of which a multiprocessor is to hold 512 at least
+constexpr int kTileThreads = 256;  ///< a multiprocessor should hold at least 512 of them
 
 #ifdef __CUDACC__
 template <typename Functor>
@@ -31,7 +30,7 @@ __global__ void __launch_bounds__(kTileThreads, 2) reduce_tiles_kernel(int colum
 }
 #endif
 
-/// Each of `tiles` tiles, of kTileThreads / columns lanes; `columns` is a power of two up to kTileThreads.
+/// Runs the functor on `tiles` tiles of kTileThreads / columns lanes; `columns` is a power of two up to kTileThreads.
 template <typename Functor>
 void reduce_tiles(Context& context, int64_t tiles, int columns, const Functor& functor) {
   if (tiles <= 0) return;

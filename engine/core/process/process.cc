@@ -24,7 +24,7 @@ ProcessEnd end_of(int status) {
   return {.code = WEXITSTATUS(status)};
 }
 
-/// What posix_spawn() does between the fork and the program's start.
+/// The file actions and attributes of posix_spawn().
 class SpawnSteps {
  public:
   explicit SpawnSteps(const ProcessOptions& options) {
@@ -45,7 +45,7 @@ class SpawnSteps {
   SpawnSteps(const SpawnSteps&) = delete;
   SpawnSteps& operator=(const SpawnSteps&) = delete;
 
-  /// The process, or why there is none in errno's numbers.
+  /// Starts the process. Returns an errno value, 0 on success.
   int run(const std::vector<std::string>& words, pid_t& process) const {
     return ::posix_spawn(&process, words[0].c_str(), &actions_, &attributes_, pointers_to(words).data(), environ);
   }

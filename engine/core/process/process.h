@@ -1,6 +1,6 @@
 #pragma once
 
-// Programs that this one starts, each a process of its own.
+// Child processes.
 
 #include <sys/types.h>
 
@@ -12,42 +12,42 @@
 
 namespace cortado {
 
-/// What is written to one end is read from the other. Programs that are started have neither unless they are given it.
+/// A pipe. Child processes inherit neither end unless one is passed as a standard stream.
 struct Pipe {
   Descriptor read, write;
 };
-Pipe make_pipe();  ///< throws std::runtime_error where no descriptors are left
+Pipe make_pipe();  ///< throws std::runtime_error if no descriptors are left
 
-/// How a process has ended.
+/// How a process ended.
 struct ProcessEnd {
-  int code = 0;    ///< of its exit
-  int signal = 0;  ///< that ended it; 0: it has exited
+  int code = 0;    ///< exit status
+  int signal = 0;  ///< the signal that ended it; 0 after an exit
 
   int shell_code() const { return signal == 0 ? code : 128 + signal; }
-  std::string crash() const;  ///< the signal, in words
+  std::string crash() const;  ///< the signal's description
 };
 
-/// Null while it runs, and where the system does not know.
+/// The end of a child, without waiting; nullopt while it runs, or if unknown.
 std::optional<ProcessEnd> ended_process(pid_t process);
 
 struct ProcessOptions {
   enum class Bond {
-    kPart,     ///< of this one's group: a terminal's signals reach both, and this one's handling of signals is its own
-    kGroup,    ///< in a group of its own, with no signal blocked or ignored
-    kSession,  ///< in a session of its own, too, with no descriptor but three, so that it may outlive this one
+    kPart,     ///< in this process's group: both receive a terminal's signals, and signal dispositions are inherited
+    kGroup,    ///< in a new process group, with no signal blocked or ignored
+    kSession,  ///< also in a new session, with only the standard descriptors, so that it can outlive this process
   };
 
-  std::vector<std::string> words;  ///< the program's path, and its arguments
+  std::vector<std::string> words;  ///< the program's path and its arguments
   Bond bond = Bond::kPart;
-  std::string folder{};               ///< that it works in; "": this one's
-  int in = -1, out = -1, error = -1;  ///< what its standard streams are; -1: this one's
+  std::string folder{};               ///< working folder; "": this process's
+  int in = -1, out = -1, error = -1;  ///< standard streams; -1: inherited
 };
 
-/// A process that this one has started; where it still runs when this goes, it is ended, with the group that it leads.
+/// A child process. The destructor kills it if it still runs, together with the group that it leads.
 class Process {
  public:
-  explicit Process(const ProcessOptions& options);  ///< throws std::runtime_error saying why it cannot be started
-  /// A fork of this process, in which `in_child` runs and never returns. Throws the same.
+  explicit Process(const ProcessOptions& options);  ///< throws std::runtime_error with the reason if the start fails
+  /// Forks; `in_child` runs in the child and never returns. Throws like the constructor.
   template <class Body>
   static Process forked(const Body& in_child) {
     Process child(fork_or_throw());
@@ -59,11 +59,11 @@ class Process {
   Process& operator=(Process&&) = delete;
 
   pid_t id() const { return id_; }
-  /// Waits for its end, once; null where the system does not know how it came.
+  /// Waits for the end; call it once. nullopt if the end is unknown.
   std::optional<ProcessEnd> wait();
-  /// The same without waiting: null while it runs, too.
+  /// Like wait() without blocking: nullopt while the child runs.
   std::optional<ProcessEnd> end_if_any();
-  /// Lets it go on without this object.
+  /// Detaches the child from this object.
   pid_t release();
 
  private:
@@ -74,7 +74,7 @@ class Process {
   bool leads_group_ = false;
 };
 
-/// The words as exec() and its like take them; they point into `words`.
+/// An argv array for exec(), with pointers into `words`.
 std::vector<char*> pointers_to(const std::vector<std::string>& words);
 
 }  // namespace cortado

@@ -32,7 +32,7 @@ void limit_seconds(int64_t seconds) {
 }
 
 void allow_many_files() {
-  constexpr rlim_t kMany = 65536;  // of more than that, programs that close all they might have open take seconds
+  constexpr rlim_t kMany = 65536;  // with a larger limit, programs that close all possible descriptors take seconds
   rlimit now;
   if (::getrlimit(RLIMIT_NOFILE, &now) == 0 && now.rlim_cur < kMany) limit(RLIMIT_NOFILE, kMany);
 }

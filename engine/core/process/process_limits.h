@@ -4,24 +4,24 @@
 
 namespace cortado {
 
-// What a process takes of the machine. The limits are for programs that read what may be damaged by libraries that
-// trust it.
+// Resource limits and usage of this process. The limits are for programs that parse untrusted files with third-party
+// libraries.
 
-/// Lets this process take so many bytes of address space and no more: memory then ends with std::bad_alloc. Without
-/// effect under AddressSanitizer, which takes terabytes of addresses for itself.
+/// Limits the address space; allocations beyond it throw std::bad_alloc. No effect under AddressSanitizer, which
+/// reserves terabytes of addresses.
 void limit_memory(int64_t bytes);
 
-/// Lets this process compute for so many seconds more: then SIGXCPU ends it.
+/// Limits CPU time to `seconds` more, after which SIGXCPU ends the process.
 void limit_seconds(int64_t seconds);
 
-/// Lets this process open 65536 files where the system permits that, not the 1024 that shells usually do. For programs
-/// alone: in a library the limits are the host's.
+/// Raises the limit of open files to 65536 if permitted; shells usually set 1024. For programs only: in a library the
+/// host program owns the limits.
 void allow_many_files();
 
-/// The memory that this process has in RAM now; 0 where the system does not tell.
+/// The resident set size in bytes; 0 if unknown.
 int64_t resident_bytes();
 
-/// A crash leaves no core file.
+/// Disables core files.
 void limit_core_files();
 
 }  // namespace cortado

@@ -21,7 +21,8 @@ std::string code_path() {
   link_map* map = nullptr;
   const bool known =
       ::dladdr1(reinterpret_cast<const void*>(&code_path), &info, reinterpret_cast<void**>(&map), RTLD_DL_LINKMAP) != 0;
-  return known && map && map->l_name[0] != 0 ? map->l_name : program_path();  // the program's own has no name
+  // The main program's entry has an empty name.
+  return known && map && map->l_name[0] != 0 ? map->l_name : program_path();
 }
 
 std::string companion_path(const std::string& name) {

@@ -4,15 +4,14 @@
 
 namespace cortado {
 
-/// The file of this program, whatever link it was called by; "" where the system does not tell.
+/// The path of this program's file, with links resolved; "" if unknown.
 std::string program_path();
 
-/// The file that this code is in: the program, or a library that somebody else's program has loaded.
+/// The file that contains this code: the program, or a library loaded by another program.
 std::string code_path();
 
-/// The path of a program or library that belongs to this code and is started or loaded when it is wanted: beside it, or
-/// where an installation puts it (above it, or in lib, lib/cortado or bin around its folder); "" where it is nowhere
-/// there.
+/// The path of a companion program or library: in the same folder, or where an installation puts it (the parent folder,
+/// or lib, lib/cortado or bin nearby); "" if not found.
 std::string companion_path(const std::string& name);
 
 }  // namespace cortado

@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// 16 hexadecimal digits from the system's random numbers: what tells one training from all others.
+/// 16 random hexadecimal digits: the identifier of a training.
 std::string random_id();
 
 }  // namespace cortado

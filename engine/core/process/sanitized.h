@@ -14,7 +14,7 @@ inline constexpr bool kThreadSanitized = true;
 inline constexpr bool kThreadSanitized = false;
 #endif
 
-/// A sanitizer looks at this program: it maps more memory than any limit allows.
+/// Whether a sanitizer is active, which maps more memory than any limit allows.
 #if defined(__SANITIZE_ADDRESS__) || CORTADO_HAS_FEATURE(address_sanitizer)
 inline constexpr bool kSanitized = true;
 #else

@@ -9,18 +9,18 @@
 
 namespace cortado {
 
-/// Signals that are waited for instead of acting, while it lives, in this thread and in those that it starts. What came
-/// and was not taken is dropped with it.
+/// During its lifetime the signals are blocked in this thread, and in threads that it starts, and can be read here
+/// instead. Pending signals are discarded at the end.
 class SignalWaiter {
  public:
-  /// Throws Error(kDevice) where no descriptors are left.
+  /// Throws Error(kDevice) if no descriptors are left.
   explicit SignalWaiter(std::span<const int> signals);
   ~SignalWaiter();
   SignalWaiter(const SignalWaiter&) = delete;
   SignalWaiter& operator=(const SignalWaiter&) = delete;
 
-  int fd() const { return fd_.fd(); }  ///< can be read when one has come
-  int next() const;                    ///< that has come; 0: none
+  int fd() const { return fd_.fd(); }  ///< readable when a signal is pending
+  int next() const;                    ///< the next pending signal; 0 if none
   int wait() const;
 
  private:
@@ -28,9 +28,9 @@ class SignalWaiter {
   Descriptor fd_;
 };
 
-/// While it lives the calling thread, and threads that it starts for good, leave to others the signals that users and
-/// schedulers send. Faults stay with the thread that causes them: blocked, they would end the process, though a handler
-/// mends a lost page (core/files/mapped_file.h).
+/// During its lifetime the calling thread, and threads that it starts, leave signals of users and schedulers to other
+/// threads. Faults are not blocked: a blocked fault ends the process, although a handler may resolve it
+/// (core/files/mapped_file.h).
 class SignalsBlocked {
  public:
   SignalsBlocked() {

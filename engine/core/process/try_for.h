@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// Calls `attempt` until it says yes or a second has passed, and returns what it said last. For locks: what a process
-/// that was killed had begun to start may hold its locks a moment longer than itself.
+/// Calls `attempt` until it returns true or a second has passed; returns the last result. For locks: children of a
+/// killed process may hold its locks slightly longer.
 template <typename Attempt>
 bool succeeds_within_a_second(const Attempt& attempt) {
   using Clock = std::chrono::steady_clock;

@@ -8,7 +8,7 @@ bool json_nests_too_deep(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (in_string && c == '\\')
-      ++i;  // what it escapes
+      ++i;  // skips the escaped character
     else if (c == '"')
       in_string = !in_string;
     else if (!in_string && (c == '[' || c == '{') && ++depth > kMaxJsonDepth)

@@ -1,8 +1,8 @@
 #pragma once
 
-// JSON of files and of other programs. A tree that nests a hundred thousand deep costs its writer a hundred kilobytes,
-// and whoever prints, copies or compares it recursively the stack; so depth is bounded before a tree is built. Its size
-// is bounded where the text is read: see read_file().
+// Parsing of JSON from files and other programs. A document of 100 kB can nest 100,000 levels deep, and recursive
+// printing, copying or comparison would overflow the stack. The depth is therefore checked before parsing. The size is
+// bounded by the reader: see read_file().
 
 #include <stdexcept>
 #include <string>
@@ -12,16 +12,16 @@ namespace cortado {
 
 constexpr int kMaxJsonDepth = 64;
 
-/// The text is no JSON, or nests deeper than kMaxJsonDepth.
+/// Invalid JSON, or JSON that nests deeper than kMaxJsonDepth.
 class JsonError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Whether objects and lists of the text nest deeper than kMaxJsonDepth. The text need not be JSON.
+/// Whether objects and arrays nest deeper than kMaxJsonDepth. The text need not be valid JSON.
 bool json_nests_too_deep(std::string_view text);
 
-/// The tree, as one of nlohmann's types. Throws JsonError.
+/// Parses to one of nlohmann's types. Throws JsonError.
 template <typename Json>
 Json parse_json(std::string_view text) {
   if (json_nests_too_deep(text)) throw JsonError("it nests deeper than " + std::to_string(kMaxJsonDepth) + " levels");
@@ -32,7 +32,7 @@ Json parse_json(std::string_view text) {
   }
 }
 
-/// The tree; null where parse_json() would throw.
+/// Like parse_json(), but returns null on error.
 template <typename Json>
 Json parse_json_or_null(std::string_view text) {
   if (json_nests_too_deep(text)) return nullptr;
@@ -40,8 +40,8 @@ Json parse_json_or_null(std::string_view text) {
   return json.is_discarded() ? Json() : json;
 }
 
-/// One of nlohmann's trees as text, in one line or indented. Names out of files are not always UTF-8: what is none
-/// becomes U+FFFD.
+/// Serializes one of nlohmann's trees, in one line or indented. Names from files may not be UTF-8; invalid bytes become
+/// U+FFFD.
 template <typename Json>
 std::string dumped_json(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);

@@ -27,8 +27,8 @@ std::string layer_text(const std::string& name, const std::string& type) {
 
 std::string entry(const std::string& field, int64_t index) { return field + "[" + std::to_string(index) + "]"; }
 
-std::string miscounted(const std::string& field, int64_t have, int64_t wanted) {
-  return entry(field, have > wanted ? wanted : 0);
+std::string miscounted(const std::string& field, int64_t have, int64_t expected) {
+  return entry(field, have > expected ? expected : 0);
 }
 
 std::string count_of(int64_t number, const std::string& singular, const std::string& plural) {

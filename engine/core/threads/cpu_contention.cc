@@ -10,8 +10,8 @@ namespace cortado {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenLooks(100);
-constexpr int64_t kShortest = 20'000'000;                   ///< nanoseconds: less tells nothing
-constexpr double kShareToBegin = 0.12, kShareToEnd = 0.03;  ///< of a thread's time, spent waiting
+constexpr int64_t kShortest = 20'000'000;                   ///< nanoseconds; shorter samples are too noisy
+constexpr double kShareToBegin = 0.12, kShareToEnd = 0.03;  ///< fraction of the thread's time spent waiting
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether other processes take the CPUs that this one's threads want.
+// Detects whether other processes compete for this process's CPUs.
 
 #include <chrono>
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace cortado {
 
-/// Of one thread, by what the scheduler tells of it: nanoseconds that it ran, and that it stood ready and waited for a
-/// CPU. Alone on a machine it waits for less than 2 % of its time; beside one process that never rests, on two CPUs,
-/// for 19 to 47 %.
+/// Contention of one thread, from the scheduler's statistics: nanoseconds that it ran, and that it was runnable but
+/// waited for a CPU. On an idle machine the thread waits for less than 2 % of its time. With one other busy process on
+/// two CPUs it waits for 19 to 47 %.
 class CpuContention {
  public:
   struct Times {
     int64_t ran, waited;
   };
 
-  /// The calling thread's, which has to be the same in all calls. Looks ten times in a second. Where the system does
-  /// not tell, false.
+  /// Whether the calling thread suffers contention. Call it always from the same thread. Samples ten times per second.
+  /// False if the system has no statistics.
   bool now();
 
-  /// What `times` since those given before say. It takes more to call a thread held up than to leave it at that.
+  /// Evaluates `times` relative to the previous call. Uses hysteresis: the threshold to begin is higher than the one to
+  /// end.
   bool after(const Times& times);
 
  private:

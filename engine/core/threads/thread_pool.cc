@@ -14,8 +14,7 @@ namespace {
 constexpr uint32_t kOpen = 1u << 31, kJoined = 1u << 15, kActive = 1, kActiveMask = kJoined - 1;
 constexpr uint32_t kMaxHelpers = 4096;
 
-/// How long a thread looks out for work, or for the end of others' work, before it sleeps: about as long as it takes to
-/// wake one.
+/// How long a thread spins before it sleeps, about the time that waking a thread takes.
 constexpr std::chrono::microseconds kSpin(50);
 
 thread_local bool inside = false;
@@ -28,7 +27,7 @@ void pause() {
 #endif
 }
 
-/// Whether `done()` came true within kSpin.
+/// Whether `done()` became true within kSpin.
 template <typename Done>
 bool spin_until(const Done& done) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
@@ -85,7 +84,7 @@ ThreadPool::Slot* ThreadPool::take_slot() {
   return nullptr;
 }
 
-/// Nobody joins any more; waits for those who have.
+/// Closes the slot to new helpers and waits for the active ones.
 void ThreadPool::close(Slot& slot) {
   const auto left = [&](uint32_t state) { return (state & kActiveMask) == 0; };
   uint32_t state = slot.state.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
@@ -94,14 +93,14 @@ void ThreadPool::close(Slot& slot) {
   slot.taken.store(false, std::memory_order_release);
 }
 
-/// Does a share of the slot's work; false where none is to be had.
+/// Helps with the slot's work; returns false if it needs no helper.
 bool ThreadPool::join(Slot& slot) {
   const auto joined = [](uint32_t state) { return (state & ~kOpen) / kJoined; };
   uint32_t state = slot.state.load(std::memory_order_acquire);
   do
     if (!(state & kOpen) || joined(state) >= slot.most) return false;
   while (!slot.state.compare_exchange_weak(state, state + kJoined + kActive, std::memory_order_acq_rel));
-  const bool wanted = joined(state) < slot.most;  // by the caller that has the slot now, if it has changed hands
+  const bool wanted = joined(state) < slot.most;  // the slot may have a new caller by now
   if (wanted) (*slot.work)(int(joined(state)) + 1);
   state = slot.state.fetch_sub(kActive, std::memory_order_acq_rel) - kActive;
   if (!(state & (kOpen | kActiveMask))) slot.state.notify_all();
@@ -127,7 +126,7 @@ void ThreadPool::serve() {
   }
 }
 
-/// As many threads as the system gives; callers do what they would have done.
+/// Creates as many threads as the system allows. With fewer, callers do more of the work themselves.
 void ThreadPool::grow(int helpers) {
   if (growing_.exchange(true, std::memory_order_acquire)) return;
   try {
@@ -142,9 +141,8 @@ std::jthread start_thread(std::function<void()> body) {
   try {
     return std::jthread(std::move(body));
   } catch (const std::system_error& error) {
-    throw Error(
-        ExitCode::kDevice, "cannot start a thread: " + error.code().message(),
-        "fewer --threads and --data-threads, or higher limits: `ulimit -u` counts threads, `ulimit -v` their memory");
+    throw Error(ExitCode::kDevice, "cannot start a thread: " + error.code().message(),
+                "use fewer --threads and --data-threads, or raise `ulimit -u` (threads) and `ulimit -v` (memory)");
   }
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// The process's compute threads, shared by all who compute: several nets at once do not have more threads than one.
+// The process's compute threads, shared by all callers: several nets at once use no more threads than one.
 //
-// Why not OpenMP's: at the end of a parallel region it waits for every thread of its team, also for one that has done
-// nothing because the system runs another process on its CPU, for milliseconds. Here a loop is the caller's, and
-// whoever is free helps; the caller waits only for helpers that have begun.
+// Why not OpenMP: at the end of a parallel region it waits for every thread of its team. That takes milliseconds if
+// another process occupies a thread's CPU, even if the thread has done nothing. Here the caller runs its loop, idle
+// threads help, and the caller waits only for helpers that have started.
 
 #include <atomic>
 #include <cstdint>
@@ -18,30 +18,30 @@ namespace cortado {
 
 class ThreadPool {
  public:
-  /// The one pool. It is never destroyed: threads may be asleep in it when the process ends.
+  /// The singleton. Never destroyed, because threads may sleep in it when the process exits.
   static ThreadPool& shared();
 
-  /// work(0) in the calling thread and, as far as threads are free before it has returned, work(i) in others, with
-  /// 0 < i < `threads`, each i at most once. Returns when all that began have returned. So `work` has to do all there
-  /// is to do, whether others join or not; it does not throw. Any number of threads may call this at once.
+  /// Runs work(0) in the calling thread, and work(i) with 0 < i < `threads` in other threads that become free before
+  /// work(0) returns, each i at most once. Returns when all started calls have returned. `work` must complete
+  /// everything whether or not others join, and must not throw. Any number of threads may call this at the same time.
   void run(int threads, FunctionRef<void(int worker)> work);
 
-  /// Makes the threads that a run() with so many would make.
+  /// Creates the threads for a run() with `threads`.
   void reserve(int threads) {
     if (threads - 1 > helpers_.load(std::memory_order_relaxed)) grow(threads - 1);
   }
 
-  /// Whether the calling thread is within run().
+  /// Whether the calling thread is inside run().
   static bool is_inside();
 
  private:
   ThreadPool() = default;
 
-  /// What one caller wants done. Slots stay, so that a helper may look at one whose caller has long gone.
+  /// The work of one caller. Slots are never freed, so that a helper may read one after its caller has left.
   struct alignas(64) Slot {
     std::atomic<bool> taken = false;
-    std::atomic<uint32_t> state = 0;  ///< kOpen, how many have joined, how many of them have not left
-    std::atomic<uint32_t> most = 0;   ///< helpers
+    std::atomic<uint32_t> state = 0;  ///< kOpen, the number of helpers that joined, and the number still active
+    std::atomic<uint32_t> most = 0;   ///< maximum number of helpers
     const FunctionRef<void(int)>* work = nullptr;
   };
   static constexpr int kSlots = 32;
@@ -55,12 +55,12 @@ class ThreadPool {
   void grow(int helpers);
 
   Slot slots_[kSlots];
-  std::atomic<uint32_t> news_ = 0;  ///< grows with every slot that opens; helpers sleep on it
+  std::atomic<uint32_t> news_ = 0;  ///< incremented when a slot opens; helpers sleep on it
   std::atomic<int> helpers_ = 0;
   std::atomic<bool> growing_ = false;
 };
 
-/// A thread that runs `body`, which does not throw. Throws Error(kDevice) where the system gives no more threads.
+/// Starts a thread that runs `body`, which must not throw. Throws Error(kDevice) if the system refuses.
 std::jthread start_thread(std::function<void()> body);
 
 }  // namespace cortado

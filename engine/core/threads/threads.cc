@@ -17,27 +17,26 @@ namespace cortado {
 
 namespace {
 
-/// So all others wait for a thread that is held up at most until it has done a quarter of its share.
+/// Bounds the wait for a preempted thread to a quarter of its share.
 constexpr int64_t kRangesPerThread = 4;
 
-/// Of the calling thread, for its one parallel loop at a time: loops allocate nothing.
+/// One per thread, for its current parallel loop; reused so that loops do not allocate.
 WorkStealingRange& pieces_of_caller() {
   static thread_local WorkStealingRange pieces(1);
   return pieces;
 }
 
-/// With AVX-512 most of the arithmetic is oneDNN's, which uses OpenMP's threads; two pools would take turns on the same
-/// CPUs. But OpenMP waits for threads that other processes hold up, and ThreadSanitizer does not see how its threads
-/// wait.
+/// With AVX-512 oneDNN does most of the arithmetic on OpenMP's threads, and two pools would compete for the same CPUs.
+/// But OpenMP waits for preempted threads, and ThreadSanitizer does not understand its synchronization.
 bool uses_openmp(LoopThreads wanted, int threads) {
   if (wanted != LoopThreads::kAsSuits) return wanted == LoopThreads::kOpenMp;
   if (kThreadSanitized || kCompiledIsa < IsaLevel::kV4) return false;
   static thread_local CpuContention caller;
-  ThreadPool::shared().reserve(threads);  // a loop allocates nothing, should its pool change
+  ThreadPool::shared().reserve(threads);  // so that a later change of pools allocates nothing
   return !caller.now();
 }
 
-/// work(worker) by up to `threads` threads, 0 always among them.
+/// Runs work(worker) in up to `threads` threads, always including worker 0.
 void by_threads(LoopThreads wanted, int threads, FunctionRef<void(int worker)> work) {
   if (!uses_openmp(wanted, threads)) return ThreadPool::shared().run(threads, work);
 #pragma omp parallel num_threads(threads)

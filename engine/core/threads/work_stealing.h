@@ -1,6 +1,6 @@
 #pragma once
 
-// Work shared between threads that the system may hold up at any time.
+// Work distribution between threads that may be preempted at any time.
 
 #include <atomic>
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace cortado {
 
-/// Items 0 to n - 1. Each worker begins with an equal part, takes its items in order, and then those at the ends of the
-/// others' parts, so that none waits long for another. An item's result must not depend, to the last bit, on the worker
+/// Items 0 to n - 1. Each worker first takes the items of its own equal part in order, then items from the ends of the
+/// others' parts, so that no worker waits long for another. An item's result must be bitwise independent of the worker
 /// that runs it.
 class WorkStealingRange {
  public:
@@ -17,13 +17,13 @@ class WorkStealingRange {
 
   int64_t workers() const { return workers_; }
 
-  /// Makes it one for so many workers. Memory grows and never shrinks.
+  /// Sets the number of workers. Memory grows and never shrinks.
   void reserve(int64_t workers) {
     if (size_t(workers) > parts_.size()) parts_ = std::vector<Part>(size_t(workers));
     workers_ = workers;
   }
 
-  /// `items` are to be done; before any worker begins.
+  /// Distributes `items`; call it before any worker starts.
   void deal(int64_t items) {
     for (int64_t worker = 0; worker < workers(); ++worker) {
       Part& part = parts_[size_t(worker)];
@@ -33,7 +33,7 @@ class WorkStealingRange {
     }
   }
 
-  /// The next item for `worker`; -1 when all are taken.
+  /// The next item for `worker`; -1 if all are taken.
   int64_t next(int64_t worker) {
     int64_t item = parts_[size_t(worker)].take(true);
     for (int64_t i = 1; item < 0 && i < workers(); ++i) item = parts_[size_t((worker + i) % workers())].take(false);
@@ -42,7 +42,7 @@ class WorkStealingRange {
 
  private:
   struct alignas(64) Part {
-    std::atomic<uint64_t> taken = 0;  ///< from the front, and above those 32 bits from the back
+    std::atomic<uint64_t> taken = 0;  ///< the number taken from the front; in the upper 32 bits, from the back
     int64_t begin = 0, end = 0;
 
     int64_t take(bool front) {

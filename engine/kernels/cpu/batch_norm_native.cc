@@ -1,15 +1,15 @@
-// Batch normalisation of our own. Statistics and result of a group (batch_norm_runs.h) follow each other while it is
-// still in the cache, so memory is read once and written once, and threads meet once.
+// Our own batch normalization. The result of a group (batch_norm_runs.h) is computed right after its statistics, while
+// it is cached, so memory is read and written once and threads synchronize once.
 //
 //   forward   mean and variance from sums of x - shift and its square, where shift, the channel's first value, keeps
 //             the sums small
-//   backward  with g = dy where the ReLU let it pass:  dbeta = sum g,  dgamma = sum g (x - mean) / std,
+//   backward  with g = dy where the ReLU passed, else 0:  dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //             dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m)       (m values per channel)
-//             daddend = g, written where the sums are made; dx is then made from it
+//             daddend = g, written with the sums; dx is then computed from it
 //
-// Its one surprise: without an addend the ReLU needs no mask. Backward repeats forward's arithmetic on x, to the bit,
-// and looks at the sign. Sums of one sample are 32-bit, the sum of samples is double and in order: the number of
-// threads does not change a bit.
+// Without an addend the ReLU needs no mask: backward repeats forward's arithmetic on x bit for bit and tests the sign.
+// Sums within a sample are 32-bit; samples are summed in double and in order, so results are bitwise independent of the
+// number of threads.
 
 #include <cmath>
 #include <type_traits>
@@ -22,7 +22,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// What says where the ReLU let dy pass: there is none, the sign that x gives, forward's bits, or y.
+/// How backward finds where the ReLU passed: always (without a ReLU), from x, from forward's bits, from y.
 enum class Gate : uint8_t { kOpen, kOfX, kOfBits, kOfY };
 
 template <typename Use>
@@ -30,7 +30,7 @@ void with_bool(bool value, const Use& use) {
   value ? use(std::true_type()) : use(std::false_type());
 }
 
-/// Of values stored as T: float or BFloat16.
+/// For values stored as T: float or BFloat16.
 template <typename T>
 class Own final : public BatchNorm {
  public:
@@ -39,7 +39,8 @@ class Own final : public BatchNorm {
         runs_(runs_of(request.x)),
         passes_(runs_, threads),
         count_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))),
-        // Results past the second-level caches are written around them: no read of what is overwritten.
+        // Results larger than the second-level cache are written with non-temporal stores, which do not read the old
+        // lines.
         streaming_(request.x.bytes() > (int64_t(4) << 20) && runs_.length % kLanes == 0 && runs_.length > kLanes) {}
 
   std::string name() const override { return "own"; }
@@ -88,7 +89,7 @@ class Own final : public BatchNorm {
   int64_t group_bytes() const { return runs_.groups * int64_t(sizeof(Vec16f)); }
   int64_t scratch_sums() const { return (passes_.scratch() + 63) / 64 * 64; }
 
-  /// Whether a result may be written around the caches: never over what was just read.
+  /// Whether to write a result with non-temporal stores; never over data that was just read.
   bool streams(const void* to, std::initializer_list<const void*> from) const {
     return streaming_ && std::find(from.begin(), from.end(), to) == from.end() &&
            reinterpret_cast<uintptr_t>(to) % (kLanes * sizeof(T)) == 0;
@@ -100,7 +101,7 @@ class Own final : public BatchNorm {
     std::fill_n(io.variance, runs_.channels, 0.0f);
   }
 
-  /// gamma / std of a group; 0 in padding lanes, so that what they hold stays 0.
+  /// gamma / std of a group; 0 in padding lanes, so that they stay 0.
   Vec16f slope(const BatchNormOperands& io, int64_t g) const {
     float a[kLanes], gamma[kLanes];
     store(a, runs_.of_group(io.variance, g));
@@ -110,7 +111,7 @@ class Own final : public BatchNorm {
     return load(a);
   }
 
-  /// The mean and variance of a group from sums of (x - shift) and its square.
+  /// Sets the mean and variance of a group from sums of (x - shift) and its square.
   void set_statistics(const BatchNormOperands& io, int64_t g, Sums sums) const {
     if (!runs_.lanes_are_channels) sums.join_lanes();
     const Lanes shift = lanes_of(shift_of(io, g));
@@ -119,7 +120,7 @@ class Own final : public BatchNorm {
       const double d = sums.a[i] / count_;
       mean[i] = float(double(shift[i]) + d);
       variance[i] = float(std::max(0.0, sums.b[i] / count_ - d * d));
-      if (sums.b[i] != sums.b[i]) variance[i] = float(sums.b[i]);  // NaN must not hide behind max()
+      if (sums.b[i] != sums.b[i]) variance[i] = float(sums.b[i]);  // max() would hide NaN
     }
     runs_.set_group(io.mean, g, load(mean));
     runs_.set_group(io.variance, g, load(variance));
@@ -176,7 +177,7 @@ class Own final : public BatchNorm {
     passes_.run(context, io.scratch, sum, finish, map);
   }
 
-  /// What a run's gate looks at.
+  /// The inputs of a run's gate.
   struct Gated {
     Vec16f a, beta, ceiling;
     const uint16_t* bits;
@@ -187,7 +188,7 @@ class Own final : public BatchNorm {
             values(io.y) + (io.y ? runs_.offset(n, g) : 0)};
   }
 
-  /// dy, from place i of a run on, or 0 where the ReLU stopped it.
+  /// dy from position i of a run on, or 0 where the ReLU stopped it.
   template <Gate gate, typename At>
   static Vec16f passed(const Vec16f& dy, const Vec16f& centred, const Gated& k, int64_t i, const At& at) {
     if constexpr (gate == Gate::kOpen) return dy;
@@ -196,7 +197,7 @@ class Own final : public BatchNorm {
     return kernels::passed(k.ceiling, v, dy);
   }
 
-  /// The sums of g and g (x - mean) over a run; writes g to daddend where that is wanted and not there yet.
+  /// Adds g and g (x - mean) over a run to the sums; writes g to daddend if requested and not there yet.
   template <Gate gate>
   void insert_splits(const BatchNormOperands& io, int64_t g, int64_t n, Sums& sums) const {
     const int64_t begin = runs_.offset(n, g);
@@ -227,7 +228,7 @@ class Own final : public BatchNorm {
     runs_.set_group(result, g, value);
   }
 
-  /// Of a group: dgamma, dbeta, and the factors of dx = a g + by_x (x - mean) + rest.
+  /// Computes a group's dgamma, dbeta, and the coefficients of dx = a g + by_x (x - mean) + rest.
   void finish_gradients(const BatchNormOperands& io, int64_t g, Sums sums, Vec16f& by_x, Vec16f& rest) const {
     if (!runs_.lanes_are_channels) sums.join_lanes();
     const Lanes a = lanes_of(slope(io, g)), variance = lanes_of(runs_.of_group(io.variance, g));
@@ -293,7 +294,7 @@ class Own final : public BatchNorm {
 std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& request, Context& context, std::string& why) {
   if (!takes_halves(request.x.dtype, why)) return nullptr;
   if (request.sums_given || request.writes_map || request.maps_addend || request.two_dy)
-    return why = "what others find or leave is for devices", nullptr;
+    return why = "fused statistics and maps are for devices", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<BatchNorm> {
     return std::make_unique<Own<decltype(type)>>(request, context.threads);
   });

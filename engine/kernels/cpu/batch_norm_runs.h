@@ -1,8 +1,8 @@
 #pragma once
 
-// How batch normalisation walks over a tensor on the CPU. A group is what one thread does alone: sixteen channels where
-// sixteen neighbours in memory are channels (blocked16, channels-last, N x C), else one channel. Of each sample a group
-// has one run of contiguous values, 32-bit floats or bfloat16.
+// Iteration of batch normalization over a tensor on the CPU. A group is the unit of work of a thread: 16 channels if
+// channels are adjacent in memory (blocked16, channels-last, N x C), else one channel. In each sample a group has one
+// run of contiguous values, 32-bit floats or bfloat16.
 
 #include <algorithm>
 
@@ -12,20 +12,20 @@
 
 namespace cortado::kernels {
 
-/// Where the runs of contiguous values of each (sample, group) lie.
+/// The positions of the runs of each (sample, group).
 struct Runs {
   int64_t samples, groups, sample_stride, group_stride, length, channels;
-  bool lanes_are_channels;  ///< else all values of a run are of one channel
+  bool lanes_are_channels;  ///< else all values of a run belong to one channel
   int64_t stored_channels;
 
   int64_t offset(int64_t sample, int64_t group) const { return sample * sample_stride + group * group_stride; }
   int width(int64_t group) const { return int(std::min<int64_t>(kLanes, channels - group * kLanes)); }
-  /// Values in one run; the last group of unpadded storage is narrower.
+  /// The number of values in a run; the last group of unpadded storage is narrower.
   int64_t run(int64_t group) const {
     return lanes_are_channels && length == kLanes ? std::min<int64_t>(length, stored_channels - group * kLanes)
                                                   : length;
   }
-  /// Where the bits of a run begin, sixteen in each word.
+  /// Index of the first mask word of a run; a word has 16 bits.
   int64_t words(int64_t sample, int64_t group) const { return (sample * groups + group) * words_of_run(); }
   int64_t words_of_run() const { return (length + kLanes - 1) / kLanes; }
 
@@ -49,7 +49,6 @@ inline Runs runs_of(const TensorSpec& spec) {
   return {n, c, c * inner, inner, inner, c, false, c};
 }
 
-/// Two sums per lane.
 struct Sums {
   double a[kLanes] = {}, b[kLanes] = {};
   void add(const Sums& other) {
@@ -59,7 +58,7 @@ struct Sums {
     const Lanes of_a = lanes_of(more_a), of_b = lanes_of(more_b);
     for (int i = 0; i < kLanes; ++i) a[i] += double(of_a[i]), b[i] += double(of_b[i]);
   }
-  /// One channel in all lanes: its sums are the sums over lanes.
+  /// For groups of one channel: sums over the lanes.
   void join_lanes() {
     for (double* sums : {a, b}) {
       double total = 0;
@@ -69,7 +68,7 @@ struct Sums {
   }
 };
 
-/// How sixteen values of a run, or what is left of it, are read and written.
+/// Access to 16 values of a run, or to its remainder.
 struct Whole {
   template <typename T>
   Vec16f load(const T* p) const {
@@ -92,8 +91,8 @@ struct Rest {
   }
 };
 
-/// Adds, over `length` values, the two Vec16f that term(i, at) gives for those from i on; `at.load(p)` reads values of
-/// an operand there, or sixteen coefficients, as zeros past the end.
+/// Sums term(i, at), two Vec16f for the values from i on, over `length` values. `at.load(p)` reads 16 values or
+/// coefficients, as zeros past the end.
 template <typename Term>
 void sum_run(int64_t length, const Term& term, Sums& sums) {
   Vec16f a[4] = {}, b[4] = {};
@@ -105,7 +104,7 @@ void sum_run(int64_t length, const Term& term, Sums& sums) {
   sums.add((a[0] + a[1]) + (a[2] + a[3]), (b[0] + b[1]) + (b[2] + b[3]));
 }
 
-/// y[i...] = value(i, at) over `length` values.
+/// Sets y[i...] = value(i, at) over `length` values.
 template <bool streaming, typename T, typename Value>
 void map_run(int64_t length, T* y, const Value& value) {
   int64_t i = 0;
@@ -123,8 +122,7 @@ void map_run(int64_t length, T* y, const Value& value) {
 }
 
 /// For every group: sum(group, sample, sums) over its samples, finish(group, sums), then map(group, sample) over its
-/// samples. Either each thread takes whole groups, or, when there are few, all threads share the samples of all
-/// groups.
+/// samples. Each thread processes whole groups. If there are too few, all threads divide the samples of all groups.
 class TwoPasses {
  public:
   TwoPasses(const Runs& runs, int threads)
@@ -141,7 +139,7 @@ class TwoPasses {
           Sums total;
           for (int64_t n = 0; n < samples; ++n) sum(g, n, total);
           finish(g, total);
-          for (int64_t n = samples - 1; n >= 0; --n) map(g, n);  // the last one read is the likeliest in the cache
+          for (int64_t n = samples - 1; n >= 0; --n) map(g, n);  // in reverse, because the last ones are still cached
         }
       });
       return;

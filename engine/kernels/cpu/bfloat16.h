@@ -1,7 +1,7 @@
 #pragma once
 
-// load(), store() and their kin (vec16f.h) for sixteen bfloat16 values in memory, which are 32-bit floats in registers.
-// Stores round as BFloat16 does, to the nearest, ties to even.
+// load(), store() etc. (vec16f.h) for 16 bfloat16 values in memory and 32-bit floats in registers. Stores round as
+// BFloat16 does: to nearest, ties to even.
 
 #include "core/half.h"
 #include "kernels/cpu/vec16f.h"
@@ -33,10 +33,10 @@ inline Vec16f load_some(const BFloat16* p, int n) {
 inline void store_some(BFloat16* p, const Vec16f& v, int n) {
   _mm256_mask_storeu_epi16(p, __mmask16((1u << n) - 1), narrowed(v));
 }
-/// p is aligned to 32 bytes.
+/// p must be aligned to 32 bytes.
 inline void stream(BFloat16* p, const Vec16f& v) { _mm256_stream_si256(reinterpret_cast<__m256i*>(p), narrowed(v)); }
 
-#else  // such values are for trying a net there, not for speed
+#else  // supported for completeness, not for speed
 
 inline Vec16f load_some(const BFloat16* p, int n) {
   Lanes lanes{};

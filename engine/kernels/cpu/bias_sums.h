@@ -8,7 +8,7 @@
 
 namespace cortado::kernels {
 
-/// bias = (`add`: bias +) the sums of dy, a tensor in blocks of 16 channels, over all images and places.
+/// bias = (`add`: bias +) the sums of dy, a blocked16 tensor, over all images and positions.
 template <typename T>
 void sum_bias(Context& context, const TensorSpec& spec, const T* dy, float* bias, bool add) {
   const int64_t images = spec.shape[0], channels = spec.shape[1], places = spec.shape.count(2);
@@ -17,7 +17,7 @@ void sum_bias(Context& context, const TensorSpec& spec, const T* dy, float* bias
     for (int64_t block = begin; block < end; ++block) {
       Vec16f sum{};
       for (int64_t image = 0; image < images; ++image) {
-        Vec16f of_image{};  // partial sums keep small terms
+        Vec16f of_image{};  // partial sums lose fewer small terms
         const T* from = dy + (image * blocks + block) * places * kLanes;
         for (int64_t i = 0; i < places; ++i) of_image += load(from + i * kLanes);
         sum += of_image;

@@ -1,10 +1,10 @@
 #pragma once
 
-// Matrix products in one core, for matrices whose columns come in blocks of sixteen: element (row, column) lies at
-// [column / 16][row][column % 16], which is how blocked tensors lie already. The inner kernel keeps a tile of the
-// result in registers (14 rows by two blocks with AVX-512: 28 of its 32; 6 rows by one block with AVX, 3 without: 12 of
-// 16) and adds one column of a times one row of b per step. Elements are words: floats, or pairs of bfloat16 values
-// that lie together, of which the sum of both products is added.
+// Matrix products on one core, for matrices in blocks of 16 columns: element (row, column) is at [column /
+// 16][row][column % 16], as in blocked tensors. The inner kernel keeps a tile of the result in registers and adds one
+// column of a times one row of b per step. Tiles are 14 rows by two blocks with AVX-512 (28 of 32 registers), 6 rows by
+// one block with AVX and 3 without (12 of 16). Elements are words: floats, or pairs of adjacent bfloat16 values, of
+// which the sum of both products is added.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,18 +14,18 @@
 
 namespace cortado::kernels {
 
-/// What a step adds where words are floats.
+/// One step for words that are floats.
 struct FloatTerms {
   using Word = float;
   using Register = RegisterVec;
-  static constexpr int kRow = kLanes;  ///< words in a row of a block of sixteen columns
+  static constexpr int kRow = kLanes;  ///< words per row of a block of 16 columns
   [[gnu::always_inline]] static Register load(const float* p) { return kernels::load<RegisterVec>(p); }
   [[gnu::always_inline]] static Register spread(float value) { return kernels::spread<RegisterVec>(value); }
   [[gnu::always_inline]] static void add(RegisterVec& sum, const Register& a, const Register& b) { sum += a * b; }
 };
 
 #ifdef __AVX512BF16__
-/// The same of pairs, the first value in the lower half: those of a are neighbours in a row, those of b in a column.
+/// One step for pairs, the first value in the lower half. Pairs of a are adjacent in a row, those of b in a column.
 struct PairTerms {
   using Word = uint32_t;
   using Register = __m512i;
@@ -38,19 +38,18 @@ struct PairTerms {
 };
 #endif
 
-/// a / b, rounded up.
 inline int64_t ceil_of(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Blocks that hold so many channels.
+/// The number of blocks for `channels` channels.
 inline int64_t blocks_of(int64_t channels) { return ceil_of(channels, kLanes); }
 
-/// Sixteen rows of sixteen, turned round: weights of one tap between two blocks, for the other direction.
+/// Transposes 16 x 16 values: weights of one tap between two blocks, for the other direction.
 inline void transpose_block(const float* from, float* to) {
   for (int row = 0; row < kLanes; ++row)
     for (int column = 0; column < kLanes; ++column) to[column * kLanes + row] = from[row * kLanes + column];
 }
 
-/// A matrix of `rows` rows in blocks of sixteen columns. Padding columns hold zeros.
+/// A matrix of `rows` rows in blocks of 16 columns. Padding columns are zero.
 template <typename Word>
 struct BlockedMatrix {
   Word* data = nullptr;
@@ -59,8 +58,8 @@ struct BlockedMatrix {
   Word* block(int64_t index) const { return data + index * rows * kLanes; }
 };
 
-/// What stays in registers: a tile of the result, beside its blocks' row of b and one value of a. Products with a
-/// transposed cut sixteen rows into so many tiles.
+/// The tile of the result in registers; the rest holds a row of b and one value of a. A transposed product divides 16
+/// rows into kTransposedTiles tiles.
 #ifdef __AVX512F__
 constexpr int kTileRows = 14, kTileBlocks = 2, kTransposedTiles = 2;
 #else
@@ -73,13 +72,13 @@ template <typename Float>
   return row + v / kRegisters * block + v % kRegisters * kWidth;
 }
 
-/// The sums of a tile of the result, which stay in registers.
+/// The sums of a tile, in registers.
 template <int kRows, int kBlocks>
 struct TileSums {
   static constexpr int kVectors = kBlocks * kRegisters;
   RegisterVec sum[kRows][kVectors];
 
-  /// Adds one column of a, whose rows are a_row words apart, times one row of b.
+  /// Adds one column of a, with a row stride of a_row words, times one row of b.
   template <typename Terms = FloatTerms>
   [[gnu::always_inline]] void term(const typename Terms::Word* a, int64_t a_row, const typename Terms::Word* b,
                                    int64_t b_block) {
@@ -97,11 +96,11 @@ struct TileSums {
 
 namespace detail {
 
-/// Where one tile's operands lie.
+/// The operands of one tile.
 template <typename Word>
 struct TileOperands {
   const Word* a;
-  int64_t a_row;  ///< words between rows of the tile in a
+  int64_t a_row;  ///< words between rows of a
   const Word* b;
   int64_t b_block;  ///< words between blocks of b
   float* c;
@@ -131,7 +130,7 @@ struct Tile : TileSums<kRows, kBlocks> {
   }
 };
 
-/// c = a b for kRows rows: the sum runs over a's columns, block by block.
+/// c = a b for kRows rows, summed over the columns of a, block by block.
 template <typename Terms, int kRows, int kBlocks>
 void tile_of_product(const TileOperands<typename Terms::Word> o, int64_t depth, int64_t a_block) {
   Tile<kRows, kBlocks> tile;
@@ -145,7 +144,7 @@ void tile_of_product(const TileOperands<typename Terms::Word> o, int64_t depth, 
   tile.finish(o);
 }
 
-/// c = a^T b for kRows columns of a: the sum runs over the rows of both.
+/// c = a^T b for kRows columns of a, summed over the rows of both.
 template <typename Terms, int kRows, int kBlocks>
 void tile_of_transposed(const TileOperands<typename Terms::Word> o, int64_t depth) {
   Tile<kRows, kBlocks> tile;
@@ -154,7 +153,7 @@ void tile_of_transposed(const TileOperands<typename Terms::Word> o, int64_t dept
   tile.finish(o);
 }
 
-/// Sixteen rows of c, tile by tile.
+/// 16 rows of c, tile by tile.
 using TransposedTiles = std::make_integer_sequence<int, kTransposedTiles>;
 template <typename Terms, int kBlocks, int... kTile>
 void tiles_of_transposed(const TileOperands<typename Terms::Word>& o, int64_t depth,
@@ -176,7 +175,7 @@ ProductTile<typename Terms::Word> product_tile(int rows, std::integer_sequence<i
 
 }  // namespace detail
 
-/// c = a b, with a of rows x depth, b of depth x columns; all of one core. a, b and c do not overlap. `depth` counts
+/// c = a b on one core, with a of rows x depth and b of depth x columns. a, b and c must not overlap. `depth` is in
 /// words.
 template <typename Terms = FloatTerms>
 void multiply(const BlockedMatrix<const typename Terms::Word>& a, const BlockedMatrix<const typename Terms::Word>& b,
@@ -195,8 +194,8 @@ void multiply(const BlockedMatrix<const typename Terms::Word>& a, const BlockedM
   }
 }
 
-/// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to sixteens) x
-/// columns. Of pairs, both of a's and b's are neighbours in a column.
+/// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to a multiple of 16)
+/// x columns. Pairs of both a and b are adjacent in a column.
 template <typename Terms = FloatTerms>
 void multiply_transposed(const BlockedMatrix<const typename Terms::Word>& a,
                          const BlockedMatrix<const typename Terms::Word>& b, const BlockedMatrix<float>& c,

@@ -1,11 +1,9 @@
-// Depthwise convolution of blocked tensors: every channel is a group with one input and one output, so sixteen channels
-// are sixteen lanes that never meet. For CPUs without AVX-512, whose libraries block by 8 channels and would have every
-// tensor of ours reordered before and behind.
+// Depthwise convolution of blocked tensors: every channel is a group with one input and one output, so 16 channels are
+// 16 independent lanes. For CPUs without AVX-512, on which libraries use blocks of 8 channels and would need reorders.
 //
-// Forward and backward_data keep the sums of a few places of a row in registers while they go over the taps; a tap
-// costs a load of x for each product, which is what a core can load. Columns near the borders, which lack taps, are
-// summed from top to bottom instead. Backward_weights keeps a few taps of a row of the kernel in registers and goes
-// over places.
+// Forward and backward_data keep the sums of a few positions of a row in registers and iterate over the taps. Each
+// product needs a load of x, which is the limit of a core. Border columns, which have fewer taps, are summed vertically
+// instead. Backward_weights keeps a few taps of a kernel row in registers and iterates over positions.
 
 #include <algorithm>
 #include <array>
@@ -23,23 +21,23 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int kSums = 12 / kRegisters;      ///< of sixteen lanes, in registers at once: in all but four of sixteen
-constexpr int64_t kItemsPerThread = 8;      ///< at least, so that none waits long for another
-constexpr int64_t kChunkBytes = 192 << 10;  ///< of what a chunk of rows reads and writes: stays in a second-level cache
-constexpr int64_t kPlacesAtOnce = 112;      ///< of dy that stay in the first-level cache, with what they meet in x
-constexpr int64_t kParts = 64;              ///< that backward_weights falls into, whatever the number of threads
+constexpr int kSums = 12 / kRegisters;      ///< 16-lane sums in registers, which leave four of 16 registers free
+constexpr int64_t kItemsPerThread = 8;      ///< at least, for load balance
+constexpr int64_t kChunkBytes = 192 << 10;  ///< read and written by a chunk of rows: fits the second-level cache
+constexpr int64_t kPlacesAtOnce = 112;      ///< positions of dy that fit the first-level cache, with their x
+constexpr int64_t kParts = 64;              ///< parts of backward_weights, independent of the number of threads
 
-/// Places, rows or taps that follow each other.
+/// Consecutive positions, rows or taps.
 struct Range {
   int64_t begin, end;
   int64_t count() const { return end - begin; }
 };
 
-/// One axis of `extent` elements, as places of a phase read it.
+/// One axis of `extent` elements as read by positions of a phase.
 struct Line {
   AxisPhase phase;
   int64_t extent;
-  Range inside{};  ///< the places that read every tap
+  Range inside{};  ///< the positions that read every tap
 
   Line(const AxisPhase& of, int64_t extent_) : phase(of), extent(extent_) {
     Range all{0, phase.count};
@@ -48,7 +46,7 @@ struct Line {
     while (all.count() > 0 && lacks_taps(all.end - 1)) --all.end;
     inside = all;
   }
-  /// The taps that lie on the axis: they follow each other, since offsets rise or fall.
+  /// The taps inside the axis. They are consecutive, because offsets are monotonic.
   Range taps(int64_t place) const {
     Range range{0, int64_t(phase.taps.size())};
     if (place >= inside.begin && place < inside.end) return range;
@@ -56,7 +54,7 @@ struct Line {
     while (range.count() > 0 && outside(place, range.end - 1)) --range.end;
     return range;
   }
-  /// The places of elements [begin, end) of the result.
+  /// The positions of elements [begin, end) of the result.
   Range places(const Range& of) const {
     const auto first_from = [&](int64_t i) { return ceil_of(std::max<int64_t>(0, i - phase.first), phase.step_out); };
     return {first_from(of.begin), std::min(phase.count, first_from(of.end))};
@@ -69,7 +67,7 @@ struct Line {
   }
 };
 
-/// use(range) for ranges of places that read the same taps: those in the middle together, the others one by one.
+/// Calls use(range) for ranges of positions with the same taps: interior ones together, border ones one by one.
 template <typename Use>
 void each_alike(const Line& line, const Range& places, const Use& use) {
   const int64_t begin = std::clamp(line.inside.begin, places.begin, places.end),
@@ -85,30 +83,30 @@ std::vector<Line> lines_of(const std::vector<AxisPhase>& phases, int64_t extent)
   return lines;
 }
 
-/// A tap of both axes: what it adds to where a place reads, and where its weights are; in floats.
+/// A tap of both axes: the offsets of its input and of its weights, in floats.
 struct Tap {
   int64_t from, weights;
 };
 
-/// Places of the result beside or below each other that read the same taps: `rows` times `columns` of a list that has
-/// `pitch` of them in a row of the kernel. All steps are in floats.
+/// Adjacent positions of the result that read the same taps: `rows` x `columns` of a list with `pitch` taps per kernel
+/// row. Strides are in floats.
 struct Run {
   const Tap* taps;
   int64_t rows, columns, pitch;
-  const float* from;     ///< what a tap that adds nothing reads for the first place
-  int64_t step;          ///< between what two places read
+  const float* from;     ///< input of the first position at offset 0
+  int64_t step;          ///< between the inputs of two positions
   const float* weights;  ///< of the block
-  const float* bias;     ///< sixteen
-  const float* added;    ///< where the first place is added to; null: nothing is
+  const float* bias;     ///< 16 values
+  const float* added;    ///< accumulated input of the first position; null: none
   float* to;
-  int64_t to_step;  ///< between places of the result, and of what is added
-  float low, high;  ///< the bounds of results
+  int64_t to_step;  ///< between positions of the result, and of `added`
+  float low, high;  ///< clipping bounds of the result
 };
 
-/// `tiles` times kCount places. `kStep`: the run's step where the compiler knows it, else 0.
+/// Sums `tiles` tiles of kCount positions. `kStep`: the run's step if known at compile time, else 0.
 template <int kStep, int kCount>
 void sum_tiles(const Run& given, int64_t tiles) {
-  const Run run = given;  // what is stored does not change it, which compilers cannot know of the one that is given
+  const Run run = given;  // a local copy, which the compiler knows that stores do not change
   const int64_t step = kStep ? kStep : run.step;
   const RegisterVec low = spread<RegisterVec>(run.low), high = spread<RegisterVec>(run.high);
   for (int64_t tile = 0; tile < tiles; ++tile) {
@@ -154,7 +152,7 @@ constexpr std::array<SumTiles, sizeof...(kCount)> all_sum_tiles(std::integer_seq
 using Counts = std::make_integer_sequence<int, kSums>;
 constexpr auto kSumTiles = all_sum_tiles<0>(Counts()), kSumTilesBeside = all_sum_tiles<kLanes>(Counts());
 
-/// In as few tiles as can be, of sizes that differ by one at most. Moves the run.
+/// Uses as few tiles as possible, with sizes that differ by at most one. Advances the run.
 void sum_run(Run& run, int64_t places) {
   const auto& all = run.step == kLanes ? kSumTilesBeside : kSumTiles;
   const int64_t tiles = ceil_of(places, kSums), size = places / tiles, larger_ones = places % tiles;
@@ -168,7 +166,7 @@ void sum_run(Run& run, int64_t places) {
   all[size_t(size - 1)](run, tiles - larger_ones);
 }
 
-/// Forward, and backward_data with the sides exchanged.
+/// Forward, and backward_data with swapped sides.
 class Depthwise final : public ConvKernel {
  public:
   Depthwise(const ConvRequest& request, bool to_x, int threads)
@@ -210,7 +208,7 @@ class Depthwise final : public ConvKernel {
     return taps;
   }
 
-  /// A chunk of rows of one block of one image.
+  /// Computes a chunk of rows of one block of one image.
   void run_item(int64_t plane, int64_t chunk, const ConvOperands& io) const {
     const int64_t block = plane % blocks_, to = plane * to_height_ * to_width_ * kLanes;
     Lanes bias{};
@@ -233,8 +231,7 @@ class Depthwise final : public ConvKernel {
     if (!gates) activate_lanes(activation_.kind, run.to + rows.begin * to_width_ * kLanes, rows.count() * to_width_);
   }
 
-  /// Rows of one phase that read the same rows of taps: columns that lack taps from top to bottom, the others row by
-  /// row.
+  /// Sums rows of one phase with the same kernel rows: border columns vertically, others row by row.
   void sum_rows(const Run& plane, size_t h, const Range& rows) const {
     for (size_t w = 0; w < columns_.size(); ++w) {
       const Line& line = columns_[w];
@@ -257,13 +254,13 @@ class Depthwise final : public ConvKernel {
   void sum_row(const Run& plane, size_t h, size_t w, int64_t row) const {
     const Line& line = columns_[w];
     Run run = begin(plane, h, w, row, line.inside.begin, {0, int64_t(line.phase.taps.size())});
-    run.columns *= std::exchange(run.rows, 1);  // they follow each other in the list
+    run.columns *= std::exchange(run.rows, 1);  // they are consecutive in the list
     run.step = line.phase.step_in * kLanes;
     run.to_step = line.phase.step_out * kLanes;
     sum_run(run, line.inside.count());
   }
 
-  /// A run from a place on, of all taps of its row and of these columns of the kernel.
+  /// A run from a position on, of all taps of its row and of these kernel columns.
   Run begin(Run run, size_t h, size_t w, int64_t row, int64_t column, const Range& columns) const {
     const Line &vertical = rows_[h], &horizontal = columns_[w];
     const AxisPhase &i = vertical.phase, &j = horizontal.phase;
@@ -283,14 +280,14 @@ class Depthwise final : public ConvKernel {
   bool to_x_, sum_;
   Activation activation_;
   int64_t blocks_;
-  int64_t height_, width_, to_height_, to_width_;  ///< of what is read, and of the result
-  std::vector<Line> rows_, columns_;               ///< by phase
-  std::vector<std::vector<Tap>> taps_;             ///< of each pair of them
-  int64_t chunks_ = 1;                             ///< that the rows of a plane are dealt out in
+  int64_t height_, width_, to_height_, to_width_;  ///< of the input, and of the result
+  std::vector<Line> rows_, columns_;               ///< per phase
+  std::vector<std::vector<Tap>> taps_;             ///< per pair of phases
+  int64_t chunks_ = 1;                             ///< chunks of rows per plane
 };
 
-/// The gradients of the weights and of the bias. The rows of all images are dealt out in parts, whose number depends on
-/// the shape alone; each part's sums lie in scratch until all are added in order.
+/// The gradients of the weights and of the bias. The rows of all images are divided into parts, whose number depends
+/// only on the shape. The parts' sums are stored in scratch and added in order.
 class DepthwiseWeights final : public ConvKernel {
  public:
   explicit DepthwiseWeights(const ConvRequest& request)
@@ -318,7 +315,7 @@ class DepthwiseWeights final : public ConvKernel {
   }
 
  private:
-  /// Floats of a part's sums: of each tap, and of dy alone.
+  /// The number of floats of a part's sums: per tap, and for dy alone.
   int64_t sums() const { return (taps_ + 1) * kLanes; }
 
   void sum_part(int64_t block, int64_t part, const ConvOperands& io, float* sum) const {
@@ -340,7 +337,6 @@ class DepthwiseWeights final : public ConvKernel {
     store(sum, load(sum) + of_rows);
   }
 
-  /// Of rows [begin, end) of an image.
   void add_rows(const float* x, const float* dy, int64_t begin, int64_t end, float* sum) const {
     const int64_t width = s_.w.kernel, groups = ceil_of(width, kSums);
     for (int64_t r = 0; r < s_.h.kernel; ++r) {
@@ -361,16 +357,16 @@ class DepthwiseWeights final : public ConvKernel {
     }
   }
 
-  /// Rows of dy, and what a row of taps reads for them: tap t reads, for place j, x + j * x_step + its offset.
+  /// Rows of dy and their inputs: for position j tap t reads x + j * x_step + its offset.
   struct Rows {
     const float *x, *dy;
-    int64_t rows, x_row, dy_row, x_step, dilation;  ///< steps in floats
+    int64_t rows, x_row, dy_row, x_step, dilation;  ///< strides in floats
   };
 
-  /// Adds the sums of kCount taps beside each other.
+  /// Adds the sums of kCount adjacent taps.
   template <int kCount>
   static void add_taps(const Rows& rows, const TapSpan* spans, float* to) {
-    int64_t begin = spans[0].begin, end = spans[0].end;  // of the places for which all taps read the image
+    int64_t begin = spans[0].begin, end = spans[0].end;  // positions for which all taps are inside the image
     for (int t = 1; t < kCount; ++t) begin = std::max(begin, spans[t].begin), end = std::min(end, spans[t].end);
     end = std::max(begin, end);
     RegisterVec sum[kCount][kRegisters] = {};
@@ -423,10 +419,10 @@ class DepthwiseWeights final : public ConvKernel {
 
   ConvShape s_;
   int64_t blocks_, taps_;
-  int64_t rows_;  ///< of dy that are read at once
+  int64_t rows_;  ///< rows of dy per iteration
   int64_t parts_;
   int64_t scratch_;
-  std::vector<TapSpan> spans_;  ///< of columns, for each tap
+  std::vector<TapSpan> spans_;  ///< of columns, per tap
 };
 
 constexpr std::array<DepthwiseWeights::AddTaps, size_t(kSums)> DepthwiseWeights::kAddTaps =
@@ -442,8 +438,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return std::make_unique<Depthwise>(request, direction == ConvDirection::kBackwardData, context.threads);
 }
 
-/// What a core multiplies and adds, and moves, in a second, measured with AVX2; that is mostly what it moves. dx of a
-/// stride is written in steps. With AVX-512, where nobody measured it, the same leaves oneDNN's in front.
+/// Rates of a core, measured with AVX2; mostly bound by memory. dx with a stride is written with gaps. The same rates
+/// are used for AVX-512 without measurements, which ranks oneDNN first there.
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel) {
   const ConvShape& s = request.shape;
   constexpr double kFlops = 5.5e10, kBytes = 1.8e10;

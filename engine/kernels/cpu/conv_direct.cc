@@ -1,10 +1,10 @@
-// Direct convolution of blocked tensors: for CPUs without AVX-512, whose libraries block by 8 channels and would have
-// every tensor of ours reordered before and behind.
+// Direct convolution of blocked tensors, for CPUs without AVX-512, on which libraries use blocks of 8 channels and
+// would need reorders.
 //
-// A tile of the result, a few places by sixteen channels, stays in registers while the sum runs over taps and input
-// channels. Each place has a pointer to where a tap reads; one outside of the image reads zeros. Backward_data is the
-// same with the sides exchanged: of a stride s the places of dx fall into s x s phases, each with taps of its own.
-// Backward_weights keeps a few input channels by sixteen outputs in registers and runs over places.
+// A tile of the result, a few positions by 16 channels, stays in registers while the sum iterates over taps and input
+// channels. Each position has a pointer to the input of a tap; outside the image it points to zeros. Backward_data
+// swaps the sides; with a stride of s the positions of dx form s x s phases, each with its own taps. Backward_weights
+// keeps a few input channels by 16 outputs in registers and iterates over positions.
 
 #include <algorithm>
 #include <array>
@@ -23,24 +23,24 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int kPlaces = 12 / kRegisters;            ///< of a tile: its sums fill the registers but for four
+constexpr int kPlaces = 12 / kRegisters;            ///< positions per tile: the sums leave four of 16 registers free
 constexpr int64_t kBlock = kLanes * kLanes;         ///< weights of one tap between two blocks of channels
-constexpr int64_t kWeightBytes = 16 << 10;          ///< that stay in the first-level cache while places go by
-constexpr int64_t kChunkBytes = 192 << 10;          ///< of what a chunk of places reads: stays in a second-level cache
+constexpr int64_t kWeightBytes = 16 << 10;          ///< weights in the first-level cache for a chunk of positions
+constexpr int64_t kChunkBytes = 192 << 10;          ///< read by a chunk of positions: fits the second-level cache
 constexpr int64_t kMinChunk = 24, kMaxChunk = 768;  ///< places
 
-constexpr int64_t kItemsPerThread = 8;  ///< at least, so that none waits long for another
+constexpr int64_t kItemsPerThread = 8;  ///< at least, for load balance
 
-/// Places of the result that read the same taps.
+/// Positions of the result that read the same taps.
 struct Phase {
   struct Tap {
-    int64_t h, w;      ///< what it adds to a place's row and column
-    int64_t distance;  ///< the same in floats
-    int64_t weights;   ///< floats from a pair of blocks' first weight
+    int64_t h, w;      ///< offset from a position's row and column
+    int64_t distance;  ///< the offset in floats
+    int64_t weights;   ///< offset in floats from a pair of blocks' first weight
   };
   AxisPhase h, w;
   std::vector<Tap> taps;
-  int64_t top = 0, bottom = 0, left = 0, right = 0;  ///< the least and the most that taps add
+  int64_t top = 0, bottom = 0, left = 0, right = 0;  ///< minimum and maximum offsets of the taps
 
   Phase(const AxisPhase& rows, const AxisPhase& columns, const ConvShape& s, int64_t from_width) : h(rows), w(columns) {
     for (const AxisPhase::Tap& r : h.taps)
@@ -58,24 +58,24 @@ struct Phase {
 
 alignas(64) constexpr float kZeros[kLanes] = {};
 
-/// Where the places of a tile are, and what is added to them there.
+/// The operands of a tile.
 struct TileWork {
   const Phase& phase;
-  const float* from;                          ///< the image's first block of those that are read now
-  int64_t height, width;                      ///< of what is read
-  int64_t blocks;                             ///< that are read now
-  const float* weights;                       ///< of the first of them
-  int64_t weights_step;                       ///< floats to the next one's
-  int64_t row, column;                        ///< of the first place, in the phase
+  const float* from;                          ///< the image's first input block of this group
+  int64_t height, width;                      ///< of the input
+  int64_t blocks;                             ///< input blocks in this group
+  const float* weights;                       ///< of the first input block
+  int64_t weights_step;                       ///< stride between blocks' weights in floats
+  int64_t row, column;                        ///< of the first position, in the phase
   float* to;                                  ///< the result's block
   int64_t to_width;                           ///< of the result
-  bool add;                                   ///< to what is there, else overwrite it
-  const float* bias = nullptr;                ///< of the block's lanes, where sums begin with one
-  Activation::Kind last = Activation::kNone;  ///< one that gates(), where sums end
+  bool add;                                   ///< accumulate instead of overwriting
+  const float* bias = nullptr;                ///< of the block's lanes, at the start of sums
+  Activation::Kind last = Activation::kNone;  ///< an activation that gates(), at the end of sums
   float ceiling = 0;
 };
 
-/// Vector v of what the sum at a place begins with.
+/// Vector v of the initial sum of a position.
 [[gnu::always_inline]] inline RegisterVec begin_sum(const TileWork& work, const float* to, int v) {
   RegisterVec sum = work.add ? load<RegisterVec>(to + v * kWidth) : RegisterVec{};
   if (work.bias) sum += load<RegisterVec>(work.bias + v * kWidth);
@@ -86,13 +86,13 @@ struct TileWork {
   store(to + v * kWidth, gated(work.last, spread<RegisterVec>(work.ceiling), sum));
 }
 
-/// The places of a tile: which of what is read they begin at, and where they go.
+/// The positions of a tile: their first inputs and their outputs.
 template <int kCount>
 struct Places {
   int64_t rows[kCount], columns[kCount];
   const float* from[kCount];
   float* to[kCount];
-  bool inside = true;  ///< all taps of all places lie in the image
+  bool inside = true;  ///< all taps of all positions are inside the image
 
   [[gnu::always_inline]] explicit Places(const TileWork& work) {
     const Phase& phase = work.phase;
@@ -115,7 +115,7 @@ struct Places {
   }
 };
 
-/// Adds up over taps and the channels of some blocks.
+/// Sums over taps and the channels of some blocks.
 template <int kCount>
 void sum_tile(const TileWork& work) {
   const Places<kCount> places(work);
@@ -140,7 +140,7 @@ void sum_tile(const TileWork& work) {
       }
       const float* w = block_weights + tap.weights;
 #pragma GCC unroll 16
-      for (int p = 0; p < kCount; ++p) __builtin_prefetch(at[p] + kCount * kLanes);  // of the next tile
+      for (int p = 0; p < kCount; ++p) __builtin_prefetch(at[p] + kCount * kLanes);  // for the next tile
 #pragma GCC unroll 4
       for (int c = 0; c < kLanes; ++c) {
         RegisterVec row[kRegisters];
@@ -161,8 +161,7 @@ void sum_tile(const TileWork& work) {
     for (int v = 0; v < kRegisters; ++v) end_sum(work, places.to[p], v, sum[p][v]);
 }
 
-/// The same where there is one tap, which reads at the place itself: places follow each other on both sides, and so do
-/// the blocks' weights.
+/// Like sum_tile() for a single tap at the position itself: positions, and the blocks' weights, are contiguous.
 template <int kCount>
 void sum_row(const TileWork& work) {
   const int64_t place = (work.row * work.width + work.column) * kLanes, plane = work.height * work.width * kLanes;
@@ -195,7 +194,7 @@ constexpr std::array<SumTile, sizeof...(kCount)> sum_rows(std::integer_sequence<
 constexpr auto kSumTiles = sum_tiles(std::make_integer_sequence<int, kPlaces>());
 constexpr auto kSumRows = sum_rows(std::make_integer_sequence<int, kPlaces>());
 
-/// Forward, and backward_data with the sides exchanged.
+/// Forward, and backward_data with swapped sides.
 class Direct final : public ConvKernel {
  public:
   Direct(const ConvRequest& request, bool to_x, int threads)
@@ -246,7 +245,7 @@ class Direct final : public ConvKernel {
     int64_t phase, chunk;
   };
 
-  /// The weights of the other direction: [c block][k block][tap][k][c] of [k block][c block][tap][c][k].
+  /// Transposes the weights for the other direction: [c block][k block][tap][k][c] of [k block][c block][tap][c][k].
   const float* turn(Context& context, const float* w, float* to) const {
     const int64_t pairs = from_blocks_ * to_blocks_;
     parallel_ranges(context, s_.groups * pairs * taps_, 16, [&](int64_t begin, int64_t end) {
@@ -259,8 +258,9 @@ class Direct final : public ConvKernel {
     return to;
   }
 
-  /// A share of the result's blocks at a chunk of places. Input channels come in groups whose weights stay in the
-  /// first-level cache for all these places; between groups the sums wait where the result will be.
+  /// Computes some of the result's blocks for a chunk of positions. Input channels are processed in groups whose
+  /// weights stay in the first-level cache for all these positions. Between groups the partial sums are stored in the
+  /// result.
   void run_piece(int64_t image_and_group, const Piece& piece, int64_t part, const float* weights,
                  const ConvOperands& io) const {
     const int64_t image = image_and_group / s_.groups, group = image_and_group % s_.groups;
@@ -311,7 +311,7 @@ class Direct final : public ConvKernel {
     }
   }
 
-  /// The bias of a block, with zeros for lanes that pad it.
+  /// The bias of a block, with zeros in padding lanes.
   const float* lanes_of(const float* bias, int64_t block, float* lanes) const {
     const int left = int(std::min<int64_t>(kLanes, s_.k - block * kLanes));
     store(lanes, load_some(bias + block * kLanes, left));
@@ -321,20 +321,20 @@ class Direct final : public ConvKernel {
   ConvShape s_;
   bool to_x_, sum_;
   Activation activation_;
-  int64_t from_blocks_, to_blocks_;                ///< of a group
-  int64_t height_, width_, to_height_, to_width_;  ///< of what is read, and of the result
+  int64_t from_blocks_, to_blocks_;                ///< per group
+  int64_t height_, width_, to_height_, to_width_;  ///< of the input, and of the result
   int64_t taps_;
-  bool in_rows_ = false;  ///< a tap alone, at the place itself
+  bool in_rows_ = false;  ///< a single tap at the position itself
   std::vector<Phase> phases_;
-  std::vector<int64_t> chunks_;  ///< of each phase
+  std::vector<int64_t> chunks_;  ///< per phase
   std::vector<Piece> pieces_;
-  int64_t together_ = 1;  ///< blocks that are read at once
-  int64_t parts_ = 1;     ///< that the result's blocks are dealt out in, where places alone are too few
+  int64_t together_ = 1;  ///< input blocks per group
+  int64_t parts_ = 1;     ///< parts of the result's blocks, if there are too few positions
   ScratchLayout scratch_;
   int64_t turned_ = 0;
 };
 
-/// The gradient of the weights: sums over places, in the order of images, rows and columns.
+/// The gradient of the weights: sums over positions, in the order of images, rows and columns.
 class DirectWeights final : public ConvKernel {
  public:
   DirectWeights(const ConvRequest& request, int threads)
@@ -343,7 +343,7 @@ class DirectWeights final : public ConvKernel {
         k_blocks_(blocks_of(s_.k / s_.groups)),
         taps_(s_.h.kernel * s_.w.kernel),
         y_(s_.y()),
-        // Rows of y whose places, with those of x that they read, fit the first-level cache.
+        // Rows of y whose positions, with their x, fit the first-level cache.
         rows_(std::max<int64_t>(1, kPlacesAtOnce / std::max<int64_t>(1, s_.w.out()))) {
     for (int64_t t = 0; t < s_.w.kernel; ++t) spans_.push_back(span_of(s_.w, t));
     const int64_t wanted = kItemsPerThread * threads;
@@ -365,7 +365,7 @@ class DirectWeights final : public ConvKernel {
 
  private:
   static constexpr int64_t kPlacesAtOnce = 112;
-  static constexpr int kTiles = kTransposedTiles;  ///< that sixteen input channels are cut into
+  static constexpr int kTiles = kTransposedTiles;  ///< tiles per 16 input channels
 
   float* weights_of(float* w, int64_t group, int64_t k_block, int64_t c_block, int64_t tap) const {
     return w + (((group * k_blocks_ + k_block) * c_blocks_ + c_block) * taps_ + tap) * kBlock;
@@ -375,7 +375,7 @@ class DirectWeights final : public ConvKernel {
   int64_t k_parts() const { return ceil_of(k_blocks_, together_); }
   int64_t items() const { return s_.groups * k_parts() * c_parts() * tap_parts_; }
 
-  /// Some blocks of either side, and some taps.
+  /// Computes some blocks of either side, and some taps.
   void run_item(int64_t item, const ConvOperands& io) const {
     const int64_t part = item % tap_parts_, first_c = item / tap_parts_ % c_parts() * together_,
                   first_k = item / tap_parts_ / c_parts() % k_parts() * together_,
@@ -390,7 +390,7 @@ class DirectWeights final : public ConvKernel {
               add_rows(image, group, k, c, tap, row, std::min(row + rows_, s_.h.out()), add, io);
   }
 
-  /// What a tile sums: runs of places, each in one row; x_step floats apart in x.
+  /// The runs of positions that a tile sums, each in one row, with x_step floats between positions in x.
   struct Rows {
     const float *x, *dy;
     int64_t rows, x_row, dy_row, places, x_step;
@@ -409,7 +409,7 @@ class DirectWeights final : public ConvKernel {
               s_.w.out() * kLanes,
               w.end - w.begin,
               s_.w.stride * kLanes};
-    if (rows.places == s_.w.out() && rows.x_row == rows.dy_row && rows.x_step == kLanes) {  // rows follow each other
+    if (rows.places == s_.w.out() && rows.x_row == rows.dy_row && rows.x_step == kLanes) {  // rows are contiguous
       rows.places *= rows.rows;
       rows.rows = rows.rows > 0;
     }
@@ -421,7 +421,7 @@ class DirectWeights final : public ConvKernel {
     (add_tile<kLanes * kTile / kTiles, kLanes*(kTile + 1) / kTiles>(rows, dw, add), ...);
   }
 
-  /// Input channels [kFrom, kTo) by sixteen outputs.
+  /// Sums input channels [kFrom, kTo) by 16 outputs.
   template <int kFrom, int kTo>
   static void add_tile(const Rows& rows, float* dw, bool add) {
     constexpr int kCount = kTo - kFrom;
@@ -452,13 +452,13 @@ class DirectWeights final : public ConvKernel {
   }
 
   ConvShape s_;
-  int64_t c_blocks_, k_blocks_;  ///< of a group
+  int64_t c_blocks_, k_blocks_;  ///< per group
   int64_t taps_;
   TensorSpec y_;
   int64_t rows_;
-  int64_t together_ = 4;        ///< blocks of each side, whose chunks stay in the cache
-  int64_t tap_parts_ = 1;       ///< that taps are dealt out in, where blocks alone are too few
-  std::vector<TapSpan> spans_;  ///< of columns, for each tap
+  int64_t together_ = 4;        ///< blocks per side whose chunks stay cached
+  int64_t tap_parts_ = 1;       ///< parts of the taps, if there are too few blocks
+  std::vector<TapSpan> spans_;  ///< of columns, per tap
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
@@ -472,7 +472,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return std::make_unique<Direct>(request, direction == ConvDirection::kBackwardData, context.threads);
 }
 
-/// What a core multiplies and adds in a second, measured with AVX2; with AVX-512 a guess, well below oneDNN's.
+/// Rates of a core, measured with AVX2; for AVX-512 a guess, well below oneDNN's.
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   constexpr double kFlops[] = {6e10, 5.5e10, 6.8e10};

@@ -1,10 +1,10 @@
-// Convolution of images as they come, plain and of few channels, to blocks of 16: a net's first layer. For CPUs without
-// AVX-512, whose libraries take such images with channels last and reorder the result, which is large.
+// Convolution of plain images with few channels to blocks of 16: a net's first layer. For CPUs without AVX-512, on
+// which libraries use channels last for such images and reorder the result, which is large.
 //
-// The rows of x under a few rows of y are copied into a patch with the zeros around them, which stays in the cache.
-// There place p of y meets tap t, an element of the window, at `place offset + tap offset`, and nothing is outside:
+// The rows of x under a few rows of y are copied, with zero padding, into a patch that stays cached. There position p
+// of y and tap t (a window element) meet at `offset of p + offset of t`, and nothing is outside:
 //     y[p] = sum over t of patch[p + t] w[t],        dw[t] = sum over p of patch[p + t] dy[p],
-// where y[p], w[t], dy[p] and dw[t] are sixteen output channels. So one tile computes both: some sums in registers.
+// where y[p], w[t], dy[p] and dw[t] are 16 output channels. One tile kernel therefore computes both.
 
 #include <algorithm>
 #include <array>
@@ -21,35 +21,34 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int64_t kMaxChannels = 8;  ///< more would fill the lanes of blocks well enough
-constexpr int64_t kBlock =
-    kLanes * kLanes;                        ///< weights of one element of the window, rows of padding channels included
-constexpr int64_t kWeightBytes = 12 << 10;  ///< of a slice of taps: stay in the first-level cache while places go by
-constexpr int64_t kPatchBytes = 48 << 10;   ///< with kMaxPlaces, which a chunk has of y: stays in a second-level cache
+constexpr int64_t kMaxChannels = 8;          ///< more channels fill the lanes of blocks well enough
+constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of one window element, including rows of padding channels
+constexpr int64_t kWeightBytes = 12 << 10;   ///< of a slice of taps: stay in the first-level cache for all positions
+constexpr int64_t kPatchBytes = 48 << 10;    ///< with the kMaxPlaces of y: fits the second-level cache
 constexpr int64_t kMaxPlaces = 768;
-constexpr int64_t kMaxPatchBytes = 4 << 20;  ///< where one row of y takes more than kPatchBytes
-constexpr int64_t kStripsPerThread = 4;      ///< that a loop is dealt out in
+constexpr int64_t kMaxPatchBytes = 4 << 20;  ///< if one row of y takes more than kPatchBytes
+constexpr int64_t kStripsPerThread = 4;      ///< for load balance
 constexpr int64_t kFloatBytes = sizeof(float);
 
-/// Sums of a tile, of so many registers each: they fill the registers but for four, unless pointers run out before.
+/// Sums per tile of `vectors` registers each. They leave four registers free, unless address registers run out first.
 constexpr int kMaxHeld = kRegisters == 1 ? 12 : 8;
 constexpr int held(int vectors) { return std::min(12 / vectors, kMaxHeld); }
 
-/// to[i] = gate(first + sum over j of values[at[i] + steps[j]] * rows[j]), with sixteen lanes in to[i], first, rows[j].
+/// to[i] = gate(first + sum over j of values[at[i] + steps[j]] * rows[j]), with 16 lanes in to[i], first, rows[j].
 struct TileWork {
   const float* values;
   const int32_t* at;
   const int32_t* steps;
-  int64_t count;  ///< of steps
+  int64_t count;  ///< number of steps
   const float* rows;
-  int64_t lanes;  ///< that matter; 0 comes out of the others
+  int64_t lanes;  ///< used lanes; the others become 0
   const float* first;
   float* to;
-  bool add;  ///< to what is there, else overwrite it
+  bool add;  ///< accumulate instead of overwriting
   Activation gate;
 };
 
-/// Of kCount sums, for the first registers of sixteen lanes.
+/// Computes kCount sums, for the first registers of 16 lanes.
 template <int kCount, int kVectors>
 void sum_tile(const TileWork& work) {
   const float* from[kCount];
@@ -80,7 +79,7 @@ void sum_tile(const TileWork& work) {
     for (int v = 0; v < kRegisters; ++v) {
       float* to = work.to + i * kLanes + v * kWidth;
       RegisterVec value = v < kVectors ? sum[i][v] : RegisterVec{};
-      if (work.add) value += load<RegisterVec>(to);  // not before: of long sums, parts keep small terms
+      if (work.add) value += load<RegisterVec>(to);  // at the end: partial sums of long sums lose fewer small terms
       store(to, gated(work.gate.kind, ceiling, value));
     }
 }
@@ -97,7 +96,7 @@ constexpr std::array<std::array<SumTile, kMaxHeld>, kRegisters> sum_tiles_of_all
 }
 constexpr auto kSumTiles = sum_tiles_of_all(std::make_integer_sequence<int, kRegisters>());
 
-/// The same of `sums` sums, in tiles as equal as can be.
+/// Computes `sums` sums, in tiles of nearly equal size.
 void sum_all(const TileWork& work, int64_t sums) {
   const int vectors = int(ceil_of(work.lanes, kWidth));
   const int64_t tiles = ceil_of(sums, held(vectors));
@@ -112,14 +111,14 @@ void sum_all(const TileWork& work, int64_t sums) {
 
 alignas(64) constexpr float kZeros[kLanes] = {};
 
-/// Some rows of y, and the patch of x that they read.
+/// Some rows of y, with the patch of x that they read.
 struct Chunk {
   int64_t image, row;
   int64_t places;
   const float* patch;
 };
 
-/// How y falls into chunks, and what is where in their patches.
+/// The division of y into chunks, and the layout of their patches.
 class Patches {
  public:
   Patches(const ConvShape& s, int threads, ScratchLayout& scratch) : s_(s), width_(reach(s.w, s.w.out())) {
@@ -140,12 +139,12 @@ class Patches {
           taps_.push_back(int32_t((c * height_ + h * s.h.dilation) * width_ + w * s.w.dilation));
   }
 
-  /// Whether the patch of one row of y is small enough; so is then every offset in it.
+  /// Whether the patch of one row of y, and therefore every offset in it, is small enough.
   static bool fit(const ConvShape& s) {
     const int64_t height = reach(s.h, 1), width = reach(s.w, s.w.out());
     return height <= kMaxPatchBytes && width <= kMaxPatchBytes && bytes(s, 1) <= kMaxPatchBytes;
   }
-  /// Of the patch of so many rows of y.
+  /// Bytes of the patch for `rows` rows of y.
   static int64_t bytes(const ConvShape& s, int64_t rows) {
     return ceil_of(s.c * reach(s.h, rows) * reach(s.w, s.w.out()), kLanes) * kLanes * kFloatBytes;
   }
@@ -153,15 +152,15 @@ class Patches {
   const std::vector<int32_t>& places() const { return places_; }
   /// [kernel row][channel][kernel column]
   const std::vector<int32_t>& taps() const { return taps_; }
-  /// Where the weights of this tap lie in the first block.
+  /// Offset of the weights of a tap in the first block.
   int64_t weights_of(int64_t tap) const {
     const int64_t w = tap % s_.w.kernel, c = tap / s_.w.kernel % s_.c, h = tap / s_.w.kernel / s_.c;
     return (h * s_.w.kernel + w) * kBlock + c * kLanes;
   }
 
-  /// Strips are runs of chunks, which share memory for one patch: no more of it than what the caches hold.
+  /// A strip is a run of chunks with one patch buffer, so that patches stay cached.
   int64_t strips() const { return strips_; }
-  /// body(strip, chunk, whether it is the strip's first) for all.
+  /// Calls body(strip, chunk, whether it is the strip's first) for all chunks.
   template <typename Body>
   void each(Context& context, const float* x, void* scratch, const Body& body) const {
     const int64_t all = s_.n * chunks_;
@@ -175,7 +174,7 @@ class Patches {
   }
 
  private:
-  /// What so many outputs in a row read along an axis.
+  /// The input extent of `outputs` adjacent outputs along an axis.
   static int64_t reach(const ConvAxis& a, int64_t outputs) { return (outputs - 1) * a.stride + a.extent(); }
 
   Chunk chunk(int64_t index, const float* x, float* patch) const {
@@ -187,7 +186,7 @@ class Patches {
     return {image, begin, (end - begin) * s_.w.out(), patch};
   }
 
-  /// Some rows of a channel from this one on, which may lie outside, as all may to the left and to the right.
+  /// Copies rows of a channel from `first` on. Rows and columns outside the image become zero.
   void fill(const float* channel, int64_t first, int64_t rows, float* to) const {
     const int64_t left = std::min(s_.w.pad, width_), inside = std::min(s_.w.in, width_ - left);
     for (int64_t row = first; row < first + rows; ++row, to += width_) {
@@ -202,10 +201,10 @@ class Patches {
   }
 
   ConvShape s_;
-  int64_t rows_ = 1, chunks_ = 1, strips_ = 1;  ///< of y in a chunk, at most; chunks of an image
+  int64_t rows_ = 1, chunks_ = 1, strips_ = 1;  ///< maximum rows of y per chunk; chunks per image; strips
   int64_t width_, height_ = 0, bytes_ = 0;      ///< of a patch
   int64_t patches_ = 0;                         ///< in scratch
-  std::vector<int32_t> places_, taps_;          ///< their offsets, places row by row
+  std::vector<int32_t> places_, taps_;          ///< offsets of positions, row by row, and of taps
 };
 
 class First : public ConvKernel {
@@ -220,7 +219,7 @@ class First : public ConvKernel {
  protected:
   int lanes_of_block(int64_t block) const { return int(std::min<int64_t>(kLanes, s_.k - block * kLanes)); }
   int64_t block_weights() const { return s_.h.kernel * s_.w.kernel * kBlock; }
-  /// Floats from the start of y, or dy, to what a chunk has of a block.
+  /// Offset in floats of a chunk's block in y or dy.
   int64_t in_y(const Chunk& chunk, int64_t block) const {
     return ((chunk.image * blocks_ + block) * s_.h.out() + chunk.row) * s_.w.out() * kLanes;
   }
@@ -248,7 +247,7 @@ class FirstForward final : public First {
   }
 
  private:
-  /// Without the rows of padding channels, whose distances would leave most of a first-level cache unused.
+  /// Drops the rows of padding channels, whose distances would leave most of a first-level cache unused.
   void pack(Context& context, const float* w, float* packed) const {
     parallel_ranges(context, blocks_ * taps_, 512, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -274,10 +273,10 @@ class FirstForward final : public First {
 
   bool sum_;
   Activation activation_;
-  int64_t packed_;  ///< weights, in scratch
+  int64_t packed_;  ///< packed weights, in scratch
 };
 
-/// Each strip sums on its own; the strips' sums are added in their order.
+/// Each strip has its own sums; they are added in order.
 class FirstWeights final : public First {
  public:
   FirstWeights(const ConvRequest& request, int threads)
@@ -294,7 +293,7 @@ class FirstWeights final : public First {
   }
 
  private:
-  /// Of each tap, and of the bias behind them.
+  /// Sums per tap, and for the bias at the end.
   int64_t block_sums() const { return (taps_ + 1) * kLanes; }
   int64_t strip_sums() const { return blocks_ * block_sums(); }
 
@@ -311,7 +310,7 @@ class FirstWeights final : public First {
   }
 
   void add_strips(Context& context, const float* sums, const ConvGradients& d) const {
-    if (d.w && !d.add_w) std::fill_n(d.w, blocks_ * block_weights(), 0.0f);  // the rows of padding channels, too
+    if (d.w && !d.add_w) std::fill_n(d.w, blocks_ * block_weights(), 0.0f);  // includes the rows of padding channels
     parallel_ranges(context, blocks_ * (taps_ + 1), 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t block = i / (taps_ + 1), tap = i % (taps_ + 1);
@@ -339,19 +338,19 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   const ConvShape& s = request.shape;
   if (!takes(s.dtype, why)) return nullptr;
   if (direction == ConvDirection::kBackwardData) return why = "images have no gradient", nullptr;
-  if (s.spatial_axes != 2) return why = "not of images", nullptr;
+  if (s.spatial_axes != 2) return why = "not two spatial axes", nullptr;
   if (s.x_layout != Layout::kPlain || s.y_layout != Layout::kBlocked16)
     return why = "not from plain to blocks", nullptr;
   if (s.groups > 1 || s.c > kMaxChannels) return why = "groups, or many channels", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
   if (!Patches::fit(s)) return why = "too large", nullptr;
-  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "unsupported weight format", nullptr;
   if (direction == ConvDirection::kForward) return std::make_unique<FirstForward>(request, context.threads);
   return std::make_unique<FirstWeights>(request, context.threads);
 }
 
-/// Channels in whole registers at what a core multiplies and adds in a second, and y, or dy, through memory: measured
-/// with AVX2. With AVX-512 a guess, well below oneDNN's.
+/// Arithmetic on whole registers of channels, and y or dy through memory: measured with AVX2. For AVX-512 a guess, well
+/// below oneDNN's.
 double cost(const ConvRequest& request, ConvDirection, CpuLevel level) {
   const ConvShape& s = request.shape;
   constexpr double kBytes = 1.3e10;

@@ -1,7 +1,7 @@
-// Convolution as matrix products, image by image and group by group. The columns matrix has a row for each (channel,
-// kernel place) and a column for each output place; then
-//     y = w columns(x),    dw = dy columns(x)^T,    dx = columns^-1(w^T dy), which sums what shares an input place.
-// Takes every request: what is not plain goes through plain copies in scratch.
+// Convolution as matrix products (im2col), per image and group. The column matrix has a row per (channel, kernel
+// position) and a column per output position; then
+//     y = w columns(x),    dw = dy columns(x)^T,    dx = col2im(w^T dy), which sums over the windows of an input.
+// Accepts every request. Operands in other layouts use plain copies in scratch.
 
 #include <algorithm>
 
@@ -16,9 +16,9 @@
 namespace cortado::kernels {
 namespace {
 
-/// The outputs [begin, end) along the innermost axis whose input, at kernel place k, lies inside the image.
+/// The outputs [begin, end) along the innermost axis whose input at kernel position k is inside the image.
 struct Inside {
-  int64_t begin, end, first;  ///< `first` is the input of output 0; may lie outside
+  int64_t begin, end, first;  ///< `first`: the input of output 0; may be outside
 
   Inside(const ConvAxis& a, int64_t k) : first(k * a.dilation - a.pad) {
     begin = first >= 0 ? 0 : (-first + a.stride - 1) / a.stride;
@@ -28,9 +28,9 @@ struct Inside {
   }
 };
 
-/// A plain copy in scratch of an operand stored in another layout.
+/// A plain copy, in scratch, of an operand in another layout.
 struct PlainCopy {
-  std::unique_ptr<Reorder> in, out;  ///< null when the operand is plain
+  std::unique_ptr<Reorder> in, out;  ///< null if the operand is plain
   int64_t offset = 0, in_scratch = 0, out_scratch = 0;
 
   void plan(const TensorSpec& spec, Context& context, ScratchLayout& scratch) {
@@ -55,7 +55,7 @@ struct PlainCopy {
   }
 };
 
-/// A 1x1 kernel without stride and padding: every input place is one output place.
+/// Whether the kernel is 1x1 without stride and padding, so that the column matrix is x.
 bool columns_are_x(const ConvShape& s) {
   const auto is_point = [](const ConvAxis& a) { return a.kernel == 1 && a.stride == 1 && a.pad == 0; };
   return is_point(s.h) && is_point(s.w) && std::all_of(s.outer.begin(), s.outer.end(), is_point);
@@ -142,7 +142,7 @@ class Gemm final : public ConvKernel {
     if (!format_.is_plain()) format_.from_plain(context, dw, g.w);
   }
 
-  /// body(group, offset in x, offset in y, offset in w) for every image and group.
+  /// Calls body(group, offset in x, offset in y, offset in w) for every image and group.
   template <typename Body>
   void each_group(const Body& body) const {
     const int64_t x_size = s_.c / s_.groups * lines_.in * s_.w.in, y_size = filters_ * places_,
@@ -198,7 +198,7 @@ class Gemm final : public ConvKernel {
     }
   }
 
-  /// Bias and activation.
+  /// Applies bias and activation.
   void finish(Context& context, const float* bias, float* y) const {
     if (!bias && !activation_) return;
     with_activation(activation_.kind, [&](auto kind) {
@@ -230,7 +230,7 @@ class Gemm final : public ConvKernel {
   bool sum_;
   WeightFormat format_;
   ConvLines lines_;
-  int64_t places_, rows_, filters_;  ///< of the columns matrix; output channels of a group
+  int64_t places_, rows_, filters_;  ///< of the column matrix; output channels per group
   PlainCopy x_, y_;
   ScratchLayout scratch_;
   int64_t w_ = 0, columns_ = 0;
@@ -244,8 +244,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return std::make_unique<Gemm>(request, direction, kLibrary, context);
 }
 
-/// With AVX-512 products at half of the peak of one core, and columns that pass through memory twice. With AVX2
-/// products near the peak, columns and copies at what a core moves, and what threads take to meet at each product.
+/// With AVX-512: products at half the peak of a core, and columns written and read through memory. With AVX2: products
+/// near the peak, columns and copies at a core's bandwidth, and thread synchronization per product.
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
   const double columns = double(s.y().shape.count(2)) * double(s.n * s.groups * s.weight().count(1));

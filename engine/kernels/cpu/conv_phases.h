@@ -1,7 +1,7 @@
 #pragma once
 
-// What the places of a convolution's result read, axis by axis, without copies: forward reads x at multiples of the
-// stride; backward_data reads dy, in which places of dx that a stride apart have taps of their own.
+// The inputs of a convolution's result positions per axis, without copies. Forward reads x at multiples of the stride.
+// In backward_data, which reads dy, positions of dx modulo the stride form phases with their own taps.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,9 +14,8 @@
 
 namespace cortado::kernels {
 
-/// One axis of what is read, as seen from places of the result that are `step_out` apart: place j of `count`, which is
-/// element first + j * step_out of the result, reads, for the tap of this index, element j * step_in + offset. Offsets
-/// of successive taps rise, or fall, throughout.
+/// One input axis for result positions `step_out` apart. Position j of `count` is element first + j * step_out of the
+/// result. For tap `index` it reads element j * step_in + offset. Offsets of successive taps are monotonic.
 struct AxisPhase {
   struct Tap {
     int64_t index, offset;
@@ -25,14 +24,14 @@ struct AxisPhase {
   std::vector<Tap> taps;
 };
 
-/// Forward: every place reads every tap.
+/// Forward: every position reads every tap.
 inline std::vector<AxisPhase> forward_phases(const ConvAxis& a) {
   AxisPhase phase{.first = 0, .count = a.out(), .step_out = 1, .step_in = a.stride, .taps = {}};
   for (int64_t r = 0; r < a.kernel; ++r) phase.taps.push_back({r, r * a.dilation - a.pad});
   return {phase};
 }
 
-/// Backward_data: dx at i gets dy at o by tap r where o * stride = i + pad - r * dilation.
+/// Backward_data: tap r adds dy at o to dx at i if o * stride = i + pad - r * dilation.
 inline std::vector<AxisPhase> backward_phases(const ConvAxis& a) {
   std::vector<AxisPhase> phases;
   for (int64_t first = 0; first < std::min(a.stride, a.in); ++first) {
@@ -47,7 +46,7 @@ inline std::vector<AxisPhase> backward_phases(const ConvAxis& a) {
   return phases;
 }
 
-/// The outputs of one axis for which a tap reads the image: output o of [begin, end) reads o * stride + offset.
+/// The outputs of one axis for which a tap is inside the image: output o of [begin, end) reads o * stride + offset.
 struct TapSpan {
   int64_t begin, end, offset;
 };
@@ -58,18 +57,18 @@ inline TapSpan span_of(const ConvAxis& a, int64_t tap) {
   return {std::min(begin, a.out()), std::clamp(end, std::min(begin, a.out()), a.out()), offset};
 }
 
-/// Whether images are convolved, both of them in blocks; else `why` not.
+/// Whether the convolution has two spatial axes and blocked x and y; if not, sets `why`.
 inline bool takes_blocked_images(const ConvShape& s, std::string& why) {
   if (!takes(s.dtype, why)) return false;
-  if (s.spatial_axes != 2) return why = "not of images", false;
+  if (s.spatial_axes != 2) return why = "not two spatial axes", false;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", false;
   return true;
 }
 
-/// Whether there are elements, and weights in blocks, where they lie somehow; else `why` not.
+/// Whether there are elements, and the weights can be blocked; if not, sets `why`.
 inline bool takes_blocked_weights(const ConvRequest& request, std::string& why) {
   if (request.shape.x().shape.count() == 0) return why = "no elements", false;
-  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", false;
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "unsupported weight format", false;
   return true;
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 
-// Windows over images whose rows are laid out below each other, with what the windows reach beyond them: so a tap is a
-// distance between places. A stride of s makes s x s such layouts, of every s-th row and column. What a window reaches
-// behind a line's end is the zeros before the next line where there are enough of them.
+// Windows over images whose rows are stored one below the other, with padding, so that a tap is a constant distance
+// between positions. A stride of s creates s x s such layouts, one for every s-th row and column. The padding after a
+// line also serves as the padding before the next line if it is large enough.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,13 +14,13 @@ namespace cortado::kernels {
 
 inline int64_t floor_of(int64_t a, int64_t b) { return (a - (a % b + b) % b) / b; }
 
-/// How one axis of the output reads the input: tap r at output o reads o * stride + distance(r), which is place o +
-/// shift(r) of every stride-th element from phase(r) on.
+/// The mapping of one output axis to the input: tap r at output o reads o * stride + distance(r). That is position o +
+/// shift(r) among the elements phase(r), phase(r) + stride, ...
 struct Reach {
   int64_t in, out, taps, stride, dilation, pad;
-  int64_t first = 0, span = 0;       ///< the least shift, and the largest over it
-  int64_t pitch = 0;                 ///< places from one line's, or image's, first to the next one's
-  std::vector<int64_t> phases = {};  ///< those that taps have
+  int64_t first = 0, span = 0;       ///< the minimum shift, and the maximum relative to it
+  int64_t pitch = 0;                 ///< positions between the starts of consecutive lines or images
+  std::vector<int64_t> phases = {};  ///< the phases of the taps
 
   Reach(int64_t in_, int64_t out_, const ConvAxis& axis, bool turned)
       : in(in_),
@@ -40,13 +40,14 @@ struct Reach {
   int64_t shift(int64_t r) const { return floor_of(distance(r), stride); }
   int64_t phase(int64_t r) const { return distance(r) - shift(r) * stride; }
   int64_t phase_index(int64_t r) const { return std::find(phases.begin(), phases.end(), phase(r)) - phases.begin(); }
-  /// Outputs of n images, with the places between them.
+  /// The outputs of n images, including the positions between them.
   int64_t outputs(int64_t n) const { return (n - 1) * pitch + out; }
-  /// The element at a place of phases[index]; outside [0, in) where there is none.
+  /// The element at a position of phases[index]; outside [0, in) if there is none.
   int64_t element(int64_t place, int64_t index) const { return (place + first) * stride + phases[size_t(index)]; }
 
  private:
-  /// Whether all that windows read from the pitch on lies behind the line, and its like in the next line before that.
+  /// Whether everything that windows read from the pitch on is after the end of the line, and before the start of the
+  /// next one.
   bool zeros_meet() const {
     for (size_t i = 0; i < phases.size(); ++i)
       if (element(pitch, int64_t(i)) < in || element(out - 1 + span - pitch, int64_t(i)) >= 0) return false;
@@ -54,7 +55,7 @@ struct Reach {
   }
 };
 
-/// The layout that a tap reads, and the place in it, row by row, that it reads for the first output.
+/// The layout that a tap reads, and the row-major position in it for the first output.
 inline int64_t layout_of(const Reach& h, const Reach& w, int64_t r, int64_t t) {
   return h.phase_index(r) * int64_t(w.phases.size()) + w.phase_index(t);
 }

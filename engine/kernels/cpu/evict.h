@@ -4,8 +4,7 @@
 
 namespace cortado::kernels {
 
-/// Takes `data` out of this machine's caches, so that its next reader waits for memory. Where the CPU has no such
-/// instruction: nothing.
+/// Flushes `data` from all caches. No effect if the CPU has no such instruction.
 void evict(const void* data, size_t bytes);
 
 }  // namespace cortado::kernels

@@ -1,4 +1,4 @@
-// Products by OpenBLAS, which is opened when the first of them is planned: it reads its environment then, and most
+// Products by OpenBLAS. It is loaded when the first product is planned: it reads its environment then, and most
 // programs never need it.
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kFile = "libopenblas.so.0";
 
-// Of the CBLAS standard.
+// Constants of the CBLAS standard.
 constexpr int kRowMajor = 101, kPlain = 111, kTransposed = 112;
 constinit LibraryFunction<void(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*,
                                int)>
@@ -22,7 +22,7 @@ constinit LibraryFunction<void(int, int, int, int, int, int, float, const float*
 constinit LibraryFunction<char*()> openblas_get_config(kFile, "openblas_get_config"),
     openblas_get_corename(kFile, "openblas_get_corename");
 
-/// A variable of the environment while it lives, unless the user has set it.
+/// Sets an environment variable during its lifetime, unless the user has set it.
 class SetForNow {
  public:
   SetForNow(const char* name, const char* value) : name_(std::getenv(name) ? nullptr : name) {
@@ -38,7 +38,7 @@ class SetForNow {
   const char* name_;
 };
 
-/// Why OpenBLAS cannot be used; "": it can. Opens it. Where the process has it already, it stays as its owner wants it.
+/// Loads OpenBLAS. Returns the error, or "". If the process has already loaded it, its settings stay unchanged.
 std::string open() {
   const SetForNow threads("OPENBLAS_NUM_THREADS", "1");
   try {

@@ -12,11 +12,12 @@ namespace cortado::kernels {
 
 namespace {
 
-/// Of a piece: as many flops as are worth a thread, and enough of both sides that packing them costs little.
+/// The minimum size of a piece: enough work for a thread, and large enough that packing is cheap.
 constexpr double kPieceFlops = 1e6;
 constexpr int64_t kPieceRows = 48, kPieceColumns = 64;
 
-/// The result cut into a grid of pieces, which depends on the shape alone: so do the order of sums and the bits.
+/// The result divided into a grid of pieces. It depends only on the shape, and so do the order of summation and the
+/// result's bits.
 struct Grid {
   int64_t rows = 1, columns = 1;
 
@@ -30,7 +31,7 @@ struct Grid {
   }
 };
 
-/// Rows [i, i_end) by columns [j, j_end) of the result.
+/// The piece of rows [i, i_end) by columns [j, j_end) of the result.
 GemmPiece piece_of(const GemmShape& s, const float* a, const float* b, float* c, float beta, float alpha, int64_t i,
                    int64_t i_end, int64_t j, int64_t j_end) {
   const int64_t lda = s.transpose_a ? s.m : s.k, ldb = s.transpose_b ? s.k : s.n;
@@ -71,7 +72,7 @@ void gemm_cpu(Context& context, GemmLibrary library, const GemmShape& s, const f
         failed = true;
     }
   });
-  if (failed) throw_internal("a library refuses a matrix product");
+  if (failed) throw_internal("a library failed to multiply matrices");
 }
 
 }  // namespace cortado::kernels

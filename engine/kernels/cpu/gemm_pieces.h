@@ -1,13 +1,13 @@
 #pragma once
 
-// A matrix product cut into pieces, each multiplied by one thread of a library. The libraries' own threads would spin
+// A matrix product divided into pieces, each computed by one thread of ours. The threads of libraries would spin
 // against ours.
 
 #include <cstdint>
 
 namespace cortado::kernels {
 
-/// c = alpha op(a) op(b) + beta c, row-major, as in GemmShape; `lda` and so on are values from a row to the next one.
+/// c = alpha op(a) op(b) + beta c, row-major, as in GemmShape; `lda` etc. are row strides.
 struct GemmPiece {
   bool transpose_a, transpose_b;
   int64_t m, n, k;
@@ -21,9 +21,9 @@ struct GemmPiece {
   int64_t ldc;
 };
 
-/// By the calling thread. Throws nothing; returns whether it worked.
+/// Runs in the calling thread. Never throws; returns whether it succeeded.
 bool multiply_onednn(const GemmPiece& piece);
-/// As above. OpenBLAS has been opened, and extents fit in 32 bits.
+/// Like multiply_onednn(). OpenBLAS must be loaded, and extents must fit in 32 bits.
 bool multiply_openblas(const GemmPiece& piece);
 
 }  // namespace cortado::kernels

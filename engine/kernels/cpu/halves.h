@@ -1,7 +1,7 @@
 #pragma once
 
-// Vectors wider than the CPU's registers. GCC splits its own vector types, but keeps what it has split in memory, and
-// takes choices between lanes apart into scalars: two halves that fit registers do not suffer from either.
+// Vectors wider than the CPU's registers. GCC splits its own vector types but keeps the parts in memory, and it
+// scalarizes selects. Two halves that fit registers avoid both.
 
 #include <cmath>
 #include <cstdint>
@@ -19,14 +19,14 @@ using Vec4i = int32_t __attribute__((vector_size(16)));
 using Vec8f = float __attribute__((vector_size(32)));
 using Vec8i = int32_t __attribute__((vector_size(32)));
 
-/// Of a vector that fits a register: lane by lane, mask ? a : b.
+/// For a vector that fits a register: mask ? a : b per lane.
 template <typename Mask, typename Vec>
 [[gnu::always_inline]] inline Vec select(const Mask& mask, const Vec& a, const Vec& b) {
   return mask ? a : b;
 }
 
-/// Twice as many lanes as `Half`, which is a vector that fits a register or halves in its turn. Arithmetic and
-/// comparisons are those of vectors, lane by lane; a comparison gives a mask for select().
+/// A vector with twice the lanes of `Half`, which is a vector that fits a register or itself a Halves. Arithmetic and
+/// comparisons are per lane; a comparison returns a mask for select().
 template <typename Half>
 struct Halves {
   using Lane = std::remove_cvref_t<decltype(std::declval<Half>()[0])>;
@@ -74,7 +74,7 @@ template <typename Mask, typename Half>
   return {select(mask.low, a.low, b.low), select(mask.high, a.high, b.high)};
 }
 
-// What differs between kinds of registers, and the same for halves of them.
+// Functions that depend on the register type, and their versions for halves.
 
 inline Vec4f larger(const Vec4f& a, const Vec4f& b) {
 #ifdef __SSE__
@@ -106,7 +106,7 @@ inline void stream(float* p, const Vec4f& v) {
   *reinterpret_cast<Vec4f*>(p) = v;
 #endif
 }
-/// Bit i: lane i of the mask.
+/// Bit i is lane i of the mask.
 inline uint32_t bits_of(const Vec4i& mask) {
 #ifdef __SSE__
   return uint32_t(_mm_movemask_ps(__m128(mask)));

@@ -1,5 +1,5 @@
-// The fully connected product as three matrix products. Takes every request; weights in another format are made plain
-// in scratch for each call.
+// Inner product as three matrix products. Accepts every request; weights in another format are converted to plain in
+// scratch for each call.
 
 #include <algorithm>
 

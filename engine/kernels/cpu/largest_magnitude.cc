@@ -1,5 +1,5 @@
-// Bits of floats without their signs have the order of magnitudes, infinity above all numbers and NaN above infinity.
-// So the largest of integers tells in one fast loop, to which no NaN gets lost.
+// Without the sign, the bits of floats as integers order by magnitude, with infinity above all numbers and NaN above
+// infinity. An integer maximum is therefore fast and does not lose NaN.
 #include "kernels/cpu/largest_magnitude.h"
 
 #include <atomic>
@@ -11,7 +11,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// Fewer values are looked at faster by one thread than threads meet.
+/// Below this number of values one thread is faster than several.
 constexpr int64_t kAtLeast = 1 << 16;
 
 void raise(std::atomic<uint32_t>& to, uint32_t value) {
@@ -20,7 +20,7 @@ void raise(std::atomic<uint32_t>& to, uint32_t value) {
   }
 }
 
-/// Bits: the unsigned integers of a value's size.
+/// Bits: the unsigned integer type of a value's size.
 template <typename Bits>
 uint32_t largest_bits(const void* values, int64_t begin, int64_t end) {
   using Aliasing __attribute__((may_alias)) = Bits;

@@ -7,8 +7,8 @@
 
 namespace cortado::kernels {
 
-/// The largest |v| of n values of 32-bit floats or bfloat16; NaN where one is NaN, 0 of none. The same for any number
-/// of threads.
+/// The largest |v| of n 32-bit floats or bfloat16 values; NaN if any is NaN, 0 if n is 0. Independent of the number of
+/// threads.
 float largest_magnitude(Context& context, const void* values, DType dtype, int64_t n);
 
 }  // namespace cortado::kernels

@@ -1,10 +1,9 @@
-// Local response normalisation of our own, in every layout and region. Nothing is saved: backward computes s again
-// from x, which is cheaper than to write and read it.
+// Our own local response normalization, for every layout and region. Nothing is saved: backward recomputes s from x,
+// which is cheaper than writing and reading it.
 //
-// Both regions come down to one loop, window_sums(): sums of `size` values that lie `step` floats apart. Across
-// channels it runs over a line: all channels of one place (blocked: channels are neighbours, step 1) or of sixteen
-// neighbouring places (plain: step 16). Within a channel it runs over the rows of a plane, after the rows above and
-// below have been added up.
+// Both regions use one loop, window_sums(): sums of `size` values `step` floats apart. Across channels it runs over a
+// line: all channels of one position (blocked: channels are adjacent, step 1) or of 16 adjacent positions (plain: step
+// 16). Within a channel it runs over the rows of a plane, after the rows above and below have been summed.
 
 #include <cfloat>
 #include <cstring>
@@ -19,7 +18,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// out[i] = sum over |d| <= half of in[i + d * step] for i in [0, n); n is a multiple of 16.
+/// out[i] = sum over |d| <= half of in[i + d * step] for i in [0, n); n must be a multiple of 16.
 void window_sums(const float* in, int64_t n, int64_t step, int64_t half, float* out) {
   for (int64_t i = 0; i < n; i += kLanes) {
     Vec16f sum = load(in + i - half * step);
@@ -32,7 +31,7 @@ struct Powers {
   Vec16f power, inverse;  ///< s^-beta, 1 / s
 };
 
-/// s is kept above 0, so that padding lanes stay 0 also with k = 0.
+/// Clamps s above 0, so that padding lanes stay 0 even if k = 0.
 Powers powers(const Vec16f& s, float beta) {
   const Vec16f base = select(s < FLT_MIN, spread(FLT_MIN), s);
   if (beta == 0.75f || beta == 0.5f) {
@@ -46,7 +45,7 @@ Powers powers(const Vec16f& s, float beta) {
   return {load(lanes.of), inverse};
 }
 
-/// What both regions share.
+/// The base of both regions.
 class Own : public Lrn {
  public:
   Own(const LrnRequest& request, int threads) : r_(request), threads_(threads) {
@@ -54,7 +53,7 @@ class Own : public Lrn {
     wide_ = request.x.layout == Layout::kBlocked16;
     images_ = shape[0], channels_ = shape[1], h_ = shape[2], w_ = shape[3];
     blocks_ = wide_ ? (channels_ + kLanes - 1) / kLanes : channels_;
-    // Windows need not reach beyond everything there is.
+    // Windows need not exceed the extent.
     half_ = std::min((request.size - 1) / 2, request.within_channel ? std::max(h_, w_) : channels_);
     factor_ = request.alpha / (float(request.size) * (request.within_channel ? float(request.size) : 1));
     base_ = request.within_channel ? 1 : request.k;
@@ -66,7 +65,7 @@ class Own : public Lrn {
   Vec16f scale(const float* sums) const { return base_ + factor_ * load(sums); }
   float slope() const { return 2 * factor_ * r_.beta; }
 
-  /// body(begin, end, the thread's part of the scratch) over a split of [0, n).
+  /// Calls body(begin, end, the thread's part of the scratch) on a split of [0, n).
   template <typename Body>
   void split(Context& context, int64_t n, void* scratch, int64_t part_bytes, const Body& body) const {
     const int64_t parts = threads_;
@@ -83,7 +82,7 @@ class Own : public Lrn {
   float factor_, base_;
 };
 
-/// Of values stored as T: float or BFloat16.
+/// For values stored as T: float or BFloat16.
 template <typename T>
 class Across final : public Own {
  public:
@@ -132,24 +131,24 @@ class Across final : public Own {
   }
 
  private:
-  /// So many lines go through each step together: a value just stored cannot be loaded at another alignment at once.
+  /// Lines per step. Batching avoids store-forwarding stalls, because loads at another alignment follow the stores.
   static constexpr int kBatch = 8;
 
   struct Line {
-    int64_t at;              ///< where its first values lie in the tensor
-    int width;               ///< how many of each sixteen exist
+    int64_t at;              ///< position of its first values in the tensor
+    int width;               ///< number of valid lanes of 16
     float *squares, *terms;  ///< with halos
     float *sums, *direct;    ///< dy / s^beta
   };
 
   int64_t line_floats() const { return 4 * length_ + 4 * halo_; }
 
-  /// body(begin, end) for batches of lines.
+  /// Calls body(begin, end) for batches of lines.
   template <typename Body>
   void each_batch(Context& context, void* scratch, const Body& body) const {
     const int64_t bytes = kBatch * line_floats() * int64_t(sizeof(float));
     split(context, images_ * lines_, scratch, bytes, [&](int64_t begin, int64_t end, float* part) {
-      std::memset(part, 0, size_t(bytes));  // the halos stay zero from here on
+      std::memset(part, 0, size_t(bytes));  // the halos stay zero
       Line lines[kBatch];
       for (Line& line : lines) {
         line.squares = part + halo_;
@@ -172,7 +171,7 @@ class Across final : public Own {
     line.at = image * blocks_ * group_step_ + first * (wide_ ? kLanes : 1);
   }
 
-  /// body(index in the line, index in the tensor, width) for each sixteen of a line.
+  /// Calls body(index in the line, index in the tensor, width) for each 16 values of a line.
   template <typename Body>
   void each_group(const Line& line, const Body& body) const {
     for (int64_t g = 0; g < blocks_; ++g) body(g * kLanes, line.at + g * group_step_, line.width);
@@ -251,18 +250,18 @@ class Within final : public Own {
   void each_plane(Context& context, void* scratch, int64_t floats, const Body& body) const {
     split(context, images_ * blocks_, scratch, floats * int64_t(sizeof(float)),
           [&](int64_t begin, int64_t end, float* part) {
-            std::memset(part, 0, size_t(row_floats()) * sizeof(float));  // the halos stay zero from here on
+            std::memset(part, 0, size_t(row_floats()) * sizeof(float));  // the halos stay zero
             for (int64_t plane = begin; plane < end; ++plane) body(plane * h_ * row_, part);
           });
   }
 
-  /// body(i, place, width) for the sixteens of a row that starts at `at`.
+  /// Calls body(i, position, width) for each 16 values of a row that starts at `at`.
   template <typename Body>
   void each_group(int64_t at, const Body& body) const {
     for (int64_t i = 0; i < row_; i += kLanes) body(i, at + i, int(std::min<int64_t>(kLanes, row_ - i)));
   }
 
-  /// sums[i] of value(row, i, width) over the box around row h.
+  /// sums[i] = the sum of value(row, i, width) over the box around row h.
   template <typename Value>
   void box_sums(int64_t h, float* column_sums, float* sums, const Value& value) const {
     const int64_t first = std::max<int64_t>(0, h - half_), last = std::min(h_ - 1, h + half_);
@@ -274,7 +273,7 @@ class Within final : public Own {
     window_sums(column_sums, padded_row_, step_, half_, sums);
   }
 
-  /// The same of the squares of a plane.
+  /// box_sums() of the squares of a plane.
   void box_squares(int64_t h, const T* plane, float* column_sums, float* sums) const {
     box_sums(h, column_sums, sums, [&](int64_t row, int64_t i, int n) {
       const Vec16f v = load_some(plane + row * row_ + i, n);

@@ -1,4 +1,4 @@
-// Products of many matrices on the CPU, one after the other, each by all threads.
+// Batched matrix products on the CPU, one after the other, each by all threads.
 
 #include "kernels/matmul.h"
 
@@ -28,8 +28,8 @@ class OneByOne final : public MatMul {
 bool takes(const MatMulRequest& request, Context& context, std::string& why) {
   if (!context.device.is_cpu()) return why = "not on the CPU", false;
   const GemmShape& s = request.shape;
-  if (s.a != DType::kF32 || s.b != DType::kF32 || s.c != DType::kF32) return why = "floats alone", false;
-  if (request.adds_up && request.count == 0) return why = "nothing to add up", false;
+  if (s.a != DType::kF32 || s.b != DType::kF32 || s.c != DType::kF32) return why = "32-bit floats only", false;
+  if (request.adds_up && request.count == 0) return why = "no products to sum", false;
   return true;
 }
 

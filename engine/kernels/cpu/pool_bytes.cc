@@ -1,5 +1,5 @@
-// The largest 8-bit integer of each window, channels last: all channels of a place at once. A window that lies wholly
-// outside the image gives 0, as with floats.
+// Maximum pooling of 8-bit integers, channels last: all channels of a position at once. A window entirely outside the
+// image yields 0, as with floats.
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ class Bytes final : public Pool {
   void backward(Context&, const void*, void*, const void*, void*) override {}
 
  private:
-  /// Of the window that begins at (top, left), which may lie before the image.
+  /// The window starts at (top, left), which may be before the image.
   void write_maxima(const T* image, int64_t top, int64_t left, T* __restrict y) const {
     const int64_t c = r_.x.shape[1], h = r_.x.shape[2], w = r_.x.shape[3];
     const int64_t bottom = std::min(top + r_.kernel_h, h), right = std::min(left + r_.kernel_w, w);
@@ -55,7 +55,7 @@ class Bytes final : public Pool {
 
 std::unique_ptr<Pool> make_pool_bytes(const PoolRequest& request, Context&, std::string& why) {
   if (request.average || request.backward || request.argmax || request.x.layout != Layout::kChannelsLast)
-    return why = "maxima only, channels last", nullptr;
+    return why = "only maximum pooling, channels last", nullptr;
   if (request.x.dtype == DType::kU8) return std::make_unique<Bytes<uint8_t>>(request);
   return std::make_unique<Bytes<int8_t>>(request);
 }

@@ -1,8 +1,8 @@
-// Pooling of our own, plain (one value at a place) and in blocks (sixteen channels at a place), of 32-bit floats or
-// bfloat16. Where windows overlap, the gradients of a bfloat16 plane are summed as floats.
+// Our own pooling, plain (one value per position) and blocked (16 channels per position), of 32-bit floats or bfloat16.
+// If windows overlap, the gradients of a bfloat16 plane are summed in floats.
 //
-// The maximum's place within its window is kept in 8 bits where the window has at most 256 places. A window that lies
-// wholly outside the image (strides beyond the kernel, outputs rounded up) gives 0; Caffe gives -FLT_MAX.
+// The position of the maximum within its window is saved in 8 bits if the window has at most 256 positions. A window
+// entirely outside the image (strides beyond the kernel, outputs rounded up) yields 0; Caffe yields -FLT_MAX.
 
 #include <algorithm>
 #include <cstring>
@@ -17,7 +17,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// One side of a window: where it begins and ends in the image, and how long it counts in an average.
+/// One axis of a window: its range in the image, and its extent in an average's divisor.
 struct Side {
   int64_t begin, end, origin, divisor;
 };
@@ -28,7 +28,7 @@ Side side_of(int64_t out, int64_t in, int64_t kernel, int64_t stride, int64_t pa
   return {begin, end, start, count_padding ? std::max<int64_t>(1, stop - start) : std::max<int64_t>(1, end - begin)};
 }
 
-/// Whether the windows cover every place of one side once: neighbours without overlap or gap.
+/// Whether the windows tile one axis without overlap or gap.
 bool tile(const std::vector<Side>& sides, int64_t in) {
   int64_t next = 0;
   for (const Side& side : sides) {
@@ -38,8 +38,8 @@ bool tile(const std::vector<Side>& sides, int64_t in) {
   return next == in;
 }
 
-/// Values of one place: sixteen channels of a block, or a single one. NaN wins over any number: a maximum must not hide
-/// that a net diverged.
+/// Values of one position: 16 channels of a block, or a single one. NaN wins over any number, so that a maximum does
+/// not hide divergence.
 template <int width>
 struct Place;
 
@@ -105,7 +105,7 @@ struct Place<1> {
   }
 };
 
-/// Of values stored as T: float or BFloat16.
+/// For values stored as T: float or BFloat16.
 template <typename T>
 class Own final : public Pool {
  public:
@@ -151,13 +151,13 @@ class Own final : public Pool {
   }
 
  private:
-  static constexpr int64_t kPartsOfThread = 4;  ///< so many pieces of the planes that any thread may take
+  static constexpr int64_t kPartsOfThread = 4;  ///< pieces of the planes per thread, for load balance
 
   int64_t plane_values() const { return h_ * w_ * width_; }
-  /// Whether dx is summed elsewhere, in more bits.
+  /// Whether dx is summed in a separate buffer with higher precision.
   bool sums_apart() const { return !std::is_same_v<T, float> && !tiled_; }
 
-  /// body(x plane's offset, y place's offset, rows, columns) for every output place, planes in parallel.
+  /// Calls body(x plane's offset, y position's offset, rows, columns) for every output position, planes in parallel.
   template <typename Body>
   void each_window(int64_t begin, int64_t end, const Body& body) const {
     for (int64_t plane = begin; plane < end; ++plane)
@@ -245,7 +245,7 @@ class Own final : public Pool {
     for (int64_t i = 0; i < plane_values(); i += width) Place<width>::put(to + i, Place<width>::get(sums + i));
   }
 
-  /// One plane at a time, so that zeros are still in the cache.
+  /// One plane at a time, so that its zeros are still cached.
   template <int width, typename To>
   void backward_plane(int64_t plane, const T* dy, To* dx, const void* saved) const {
     if (!tiled_) std::fill_n(dx, plane_values(), To(0.0f));
@@ -295,7 +295,7 @@ class Own final : public Pool {
     });
   }
 
-  /// The usual window, not cut by an edge: a loop that the compiler unrolls is up to twice as fast.
+  /// The common 3x3 window inside the image: the compiler unrolls this loop, which is up to twice as fast.
   template <typename To>
   void scatter_gradient_three(const Place<kLanes>::Index& place, const Vec16f& gradient, To* corner) const {
     using P = Place<kLanes>;
@@ -311,7 +311,7 @@ class Own final : public Pool {
   int width_;
   int64_t h_, w_, out_h_, out_w_, planes_;
   bool small_;
-  bool tiled_;  ///< every dx belongs to one window: it is written, not added to
+  bool tiled_;  ///< every dx belongs to one window: it is written, not accumulated
   std::vector<Side> rows_, columns_;
 };
 
@@ -319,7 +319,7 @@ class Own final : public Pool {
 
 std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& context, std::string& why) {
   if (!takes_halves(request.x.dtype, why)) return nullptr;
-  if (request.x.layout == Layout::kChannelsLast) return why = "plain or in blocks of channels", nullptr;
+  if (request.x.layout == Layout::kChannelsLast) return why = "only plain and blocked layouts", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<Pool> {
     return std::make_unique<Own<decltype(type)>>(request, context.threads);
   });

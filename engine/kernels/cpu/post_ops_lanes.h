@@ -1,7 +1,7 @@
 #pragma once
 
-// An activation (kernels/post_ops.h) of the values of a vector, of sixteen or as many as a register holds. `ceiling` is
-// the activation's in every lane. Where the compiler knows the kind, nothing is left of the choice.
+// Activations (kernels/post_ops.h) on vectors of 16 lanes or of a register. `ceiling` is the activation's in every
+// lane. With a constant kind the switch is resolved at compile time.
 
 #include <cstdint>
 #include <type_traits>
@@ -16,7 +16,7 @@ Vec sigmoid(const Vec& v) {
   return 1.0f / (1.0f + exponential(-v));
 }
 
-/// One lane after the other: the library has no error function for vectors, and few nets ask for it.
+/// Lane by lane, because erf has no vector version here. Few nets need it.
 template <typename Vec>
 Vec gelu(const Vec& v) {
   float lanes[sizeof(Vec) / sizeof(float)];
@@ -25,7 +25,7 @@ Vec gelu(const Vec& v) {
   return load<Vec>(lanes);
 }
 
-/// activated() of a kind that gates(), for loops which the others' longer code would slow down.
+/// activated() for a kind that gates(); the code of the other kinds would slow such loops down.
 template <typename Vec>
 [[gnu::always_inline]] inline Vec gated(Activation::Kind kind, const Vec& ceiling, const Vec& v) {
   if (kind == Activation::kNone) return v;
@@ -33,7 +33,7 @@ template <typename Vec>
   return kind == Activation::kRelu ? positive : smaller(positive, ceiling);
 }
 
-/// Activation::operator(); smooth ones to a few units in the last place.
+/// Activation::operator(); smooth activations are accurate to a few ulp.
 template <typename Vec>
 [[gnu::always_inline]] inline Vec activated(Activation::Kind kind, const Vec& ceiling, const Vec& v) {
   switch (kind) {
@@ -51,14 +51,14 @@ template <typename Vec>
   return gated(kind, ceiling, v);
 }
 
-/// Activation::passes(), as bits.
+/// Activation::passes() as bits.
 inline uint16_t passing(const Vec16f& ceiling, const Vec16f& v) { return bits_between(v, Vec16f{}, ceiling); }
-/// dy where it passes, else 0.
+/// dy where the gradient passes, else 0.
 inline Vec16f passed(const Vec16f& ceiling, const Vec16f& v, const Vec16f& dy) {
   return select((v > 0.0f) & (v < ceiling), dy, Vec16f{});
 }
 
-/// use(kind) with the kind as a constant.
+/// Calls use(kind) with the kind as a compile-time constant.
 template <typename Use>
 void with_activation(Activation::Kind kind, const Use& use) {
   switch (kind) {
@@ -77,7 +77,7 @@ void with_activation(Activation::Kind kind, const Use& use) {
   }
 }
 
-/// In place, over `places` of sixteen lanes: for smooth activations, whose code would take registers from sums.
+/// In place, on `places` x 16 lanes. For smooth activations, which need too many registers for a fused loop.
 inline void activate_lanes(Activation::Kind kind, float* y, int64_t places) {
   with_activation(kind, [&](auto constant) {
     for (float* p = y; p != y + places * kLanes; p += kLanes) store(p, activated(constant, Vec16f{}, load(p)));

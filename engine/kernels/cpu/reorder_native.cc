@@ -1,4 +1,4 @@
-// Layouts and types changed by our own loops: for each pixel and channel block, whatever both layouts are.
+// Our own conversions of layouts and types: per pixel and channel block, for any pair of layouts.
 
 #include "core/threads/threads.h"
 #include "kernels/cpu/floats.h"
@@ -7,7 +7,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// Element (n, c, s) of a layout lies at n * image + (c / 16) * block + (c % 16) * channel + s * pixel.
+/// Element (n, c, s) of a layout is at n * image + (c / 16) * block + (c % 16) * channel + s * pixel.
 struct Strides {
   int64_t image, block, channel, pixel;
 };

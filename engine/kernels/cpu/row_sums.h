@@ -7,7 +7,7 @@
 
 namespace cortado::kernels {
 
-/// sums[o] = the sum over `rows` rows of y[o], of `width` each, in their order; or added to what is there.
+/// sums[o] = (`add`: sums[o] +) the sum of y[o] over `rows` rows of `width` values, in order.
 inline void sum_rows(Context& context, const float* y, int64_t rows, int64_t width, float* sums, bool add) {
   parallel_ranges(context, width, 64, [&](int64_t begin, int64_t end) {
     if (!add) std::fill(sums + begin, sums + end, 0.0f);

@@ -1,5 +1,5 @@
-// Softmax of our own: rows of neighbouring classes sixteen classes at a time, other shapes sixteen neighbouring
-// columns at a time. Each row is one thread's, so the number of threads does not change a bit.
+// Our own softmax: rows of contiguous classes 16 classes at a time, other shapes 16 adjacent columns at a time. One
+// thread computes each row, so results are bitwise independent of the number of threads.
 
 #include <limits>
 
@@ -37,7 +37,7 @@ void row_backward(const float* y, const float* dy, float* dx, int64_t n) {
   for (int64_t i = 0; i < n; ++i) dx[i] = y[i] * (dy[i] - dot);
 }
 
-/// `width` columns of `n` classes, `step` floats apart.
+/// `width` columns of `n` classes with a stride of `step` floats.
 void strip_forward(const float* x, float* y, int64_t n, int64_t step, int width) {
   Vec16f most = spread(kLowest), sums{};
   for (int64_t c = 0; c < n; ++c) most = larger(load_some(x + c * step, width), most);
@@ -81,7 +81,7 @@ class Own final : public Softmax {
   }
 
  private:
-  /// row(offset) for every row where inner is 1, else strip(offset, width) for every sixteen columns.
+  /// Calls row(offset) for every row if inner is 1, else strip(offset, width) for every 16 columns.
   template <typename Row, typename Strip>
   void each(Context& context, const Row& row, const Strip& strip) const {
     const int64_t strips = r_.inner == 1 ? 1 : (r_.inner + kLanes - 1) / kLanes, width = r_.inner == 1 ? 1 : kLanes;

@@ -4,7 +4,7 @@
 
 namespace cortado::kernels {
 
-/// body(begin, end): by the threads of `context`, or all at once by the caller, who is one of them, where it is null.
+/// Runs body(begin, end) on the threads of `context`, or in the calling thread if it is null.
 template <typename Body>
 void over(Context* context, int64_t n, const Body& body) {
   if (context)
@@ -13,8 +13,8 @@ void over(Context* context, int64_t n, const Body& body) {
     body(int64_t(0), n);
 }
 
-/// body(context, thread_group, begin, end) for [0, n) in equal shares: one thread_group of all threads, for which
-/// body() calls over(), or `thread_groups` of one thread each, which get no context.
+/// Runs body(context, thread_group, begin, end) on equal shares of [0, n). One thread_group has all threads, and its
+/// body() calls over(). Otherwise there are `thread_groups` of one thread each, and context is null.
 template <typename Body>
 void in_thread_groups(Context& context, int64_t thread_groups, int64_t n, const Body& body) {
   if (thread_groups == 1) return body(&context, size_t(0), int64_t(0), n);

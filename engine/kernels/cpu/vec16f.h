@@ -1,8 +1,8 @@
 #pragma once
 
-// Sixteen 32-bit floats at once, for the candidates that are our own: one register where the CPU has AVX-512, halves of
-// eight or quarters of four elsewhere. Arithmetic, comparisons and v[lane] are those of compilers' vectors; a
-// comparison gives a mask for select(mask, a, b).
+// Vectors of 16 32-bit floats for our own candidates: one register with AVX-512, else halves of eight or quarters of
+// four. Arithmetic, comparisons and v[lane] are those of compiler vectors; a comparison returns a mask for select(mask,
+// a, b).
 
 #include <cmath>
 #include <cstdint>
@@ -28,17 +28,17 @@ using Vec16i = Halves<Halves<Vec4i>>;
 using RegisterVec = Vec4f;
 #endif
 
-/// What one register holds, for loops that fill all of them: kWidth of the sixteen lanes, of which kRegisters make all.
+/// The lanes of one register, kWidth, and the number of registers for 16 lanes.
 constexpr int kWidth = int(sizeof(RegisterVec) / sizeof(float)), kRegisters = kLanes / kWidth;
 
-/// Values of all lanes, to be looked at or made one by one.
+/// The lanes as an array, for scalar access.
 struct alignas(64) Lanes {
   float of[kLanes];
   float& operator[](int lane) { return of[lane]; }
   float operator[](int lane) const { return of[lane]; }
 };
 
-/// A vector of this type anywhere in memory. Not memcpy: a compiler may be held to copying fewer bytes at once
+/// An unaligned vector in memory. Not memcpy, because a compiler option may limit the bytes per copy
 /// (cmake/constants.cc).
 template <typename Vec>
 struct InMemory {
@@ -71,15 +71,15 @@ inline Lanes lanes_of(const Vec16f& v) {
   return lanes;
 }
 
-/// The same in all lanes.
+/// `value` in all lanes.
 template <typename Vec = Vec16f>
 [[gnu::always_inline]] inline Vec spread(float value) {
   return value - Vec{};
 }
 [[gnu::always_inline]] inline Vec16i spread_integer(int32_t value) { return value - Vec16i{}; }
 
-/// The first n of sixteen; the others are 0. No branch: what compilers fuse would depend on it, and with that the last
-/// bit.
+/// The first n of 16 values; the others are 0. Branch-free: FMA contraction, and with it the last bit, could depend on
+/// a branch.
 inline Vec16f load_some(const float* p, int n) {
 #if defined(__AVX512F__)
   return Vec16f(_mm512_maskz_loadu_ps(__mmask16((1u << n) - 1), p));
@@ -96,30 +96,30 @@ inline void store_some(float* p, const Vec16f& v, int n) {
 #if defined(__AVX512F__)
   _mm512_mask_storeu_ps(p, __mmask16((1u << n) - 1), __m512(v));
 #else
-  if (n == kLanes) return store(p, v);  // stores under a mask are slow on AMD's
+  if (n == kLanes) return store(p, v);  // masked stores are slow on AMD CPUs
   const Lanes lanes = lanes_of(v);
   for (int i = 0; i < n; ++i) p[i] = lanes[i];
 #endif
 }
 
 #ifdef __AVX512F__
-/// Past the caches, for large results that are not read soon. p is aligned to 64 bytes.
+/// A non-temporal store, for large results that are not read soon. p must be aligned to 64 bytes.
 inline void stream(float* p, const Vec16f& v) { _mm512_stream_ps(p, __m512(v)); }
 
-/// The larger of each pair, a > b ? a : b; so b where they do not compare.
+/// a > b ? a : b per lane; b if unordered.
 inline Vec16f larger(const Vec16f& a, const Vec16f& b) { return a > b ? a : b; }
-/// The smaller of each pair, a > b ? b : a; so a where they do not compare.
+/// a > b ? b : a per lane; a if unordered.
 inline Vec16f smaller(const Vec16f& a, const Vec16f& b) { return a > b ? b : a; }
 
 inline Vec16f square_root(const Vec16f& v) { return Vec16f(_mm512_maskz_sqrt_ps(__mmask16(0xffff), __m512(v))); }
 
-/// Rounded towards 0.
+/// Rounds towards 0.
 inline Vec16i to_integers(const Vec16f& v) { return __builtin_convertvector(v, Vec16i); }
-/// The floats of these bits.
+/// Reinterprets the bits as floats.
 inline Vec16f as_floats(const Vec16i& v) { return Vec16f(v); }
 #endif
 
-/// Bit i: whether low < v[i] < high.
+/// Bit i: low < v[i] < high.
 inline uint16_t bits_between(const Vec16f& v, const Vec16f& low, const Vec16f& high) {
 #ifdef __AVX512F__
   return _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(__m512(v), __m512(low), _CMP_GT_OQ), __m512(v), __m512(high),
@@ -142,18 +142,18 @@ inline Vec16f where(uint16_t bits, const Vec16f& v) {
 #endif
 }
 
-/// v^-1/2 to two units in the last place, for finite v > 0 that are not denormal.
+/// v^-1/2 to 2 ulp, for finite normal v > 0.
 inline Vec16f inverse_root(const Vec16f& v) {
 #ifdef __AVX512F__
   const Vec16f r = Vec16f(_mm512_maskz_rsqrt14_ps(__mmask16(0xffff), __m512(v)));
-  return r * (1.5f - 0.5f * v * r * r);  // one step of Newton's; the divider would be ten times slower
+  return r * (1.5f - 0.5f * v * r * r);  // one Newton step; a division would be ten times slower
 #else
   return 1.0f / square_root(v);
 #endif
 }
 
-/// e^v to two units in the last place; 0 below -87.33, infinity above 88.72, NaN for NaN. After v = n ln 2 + r, |r|
-/// <= ln 2 / 2, the Taylor polynomial of e^r to the seventh power.
+/// e^v to 2 ulp; 0 below -87.33, infinity above 88.72, NaN for NaN. Uses v = n ln 2 + r with |r| <= ln 2 / 2 and the
+/// Taylor polynomial of e^r of degree 7.
 template <typename Vec>
 Vec exponential(const Vec& v) {
   const Vec capped = select(v > 88.8f, spread<Vec>(88.8f), select(v < -88.8f, spread<Vec>(-88.8f), v));
@@ -163,7 +163,8 @@ Vec exponential(const Vec& v) {
   Vec p = r * (1.0f / 5040) + 1.0f / 720;
   for (float c : {1.0f / 120, 1.0f / 24, 1.0f / 6, 0.5f, 1.0f, 1.0f}) p = p * r + c;
   const auto whole = to_integers(n), half = whole >> 1, rest = whole - half;
-  const Vec result = p * as_floats((half + 127) << 23) * as_floats((rest + 127) << 23);  // 2^n in two: n may be 128
+  // 2^n as two factors, because n may be 128.
+  const Vec result = p * as_floats((half + 127) << 23) * as_floats((rest + 127) << 23);
   return select(v < -87.33f, Vec{}, result);
 }
 

@@ -1,11 +1,12 @@
-// Convolution by cuDNN's engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
-// order outside: what an engine wants otherwise is copied through scratch at each call, a small part of the work. Where
-// the request is frozen they come as the engine wants them: in frozen nets, and in 16 bits, which updates write. Sums
-// are made in 32 bits; products of 32-bit floats keep all their bits unless tf32 is allowed.
+// Convolution by cuDNN engines, plain or channels-last, in every float type. Weights are 32-bit floats in Caffe's
+// order. If an engine needs another format, they are converted in scratch on each call, a small part of the work. If
+// the request is frozen, weights come in the engine's format: in frozen nets, and in 16-bit training, where updates
+// write them. Accumulation is in 32 bits; products of 32-bit floats are exact unless tf32 is allowed.
 //
-// What follows, another operand (z), a bias and an activation, or sums for a normalisation, runs inside the convolution
-// where an engine can, else in a kernel behind it: which is faster is measured. Each engine of cuDNN's ranking is a
-// candidate, told by its number and settings, so that a choice means the same whatever else is ranked another time.
+// Post-ops (another operand z, a bias, an activation) and sums for batch normalization are fused into the engine's
+// graph, or run in a separate kernel; the faster one is found by measurement. Each engine in cuDNN's ranking is a
+// candidate, identified by its number and settings, so that a recorded choice does not depend on the rest of the
+// ranking.
 
 #include <algorithm>
 
@@ -35,13 +36,13 @@ GraphTensor tensor(int64_t id, const std::vector<int64_t>& shape, bool last, cud
 /// Whether forward does more than the convolution.
 bool has_more(const ConvRequest& request) { return request.bias || !request.post.empty() || request.sums; }
 
-constexpr int64_t kAlignedFloats = 4;  ///< sums of squares begin behind as many sums: so that they are aligned
+constexpr int64_t kAlignedFloats = 4;  ///< the sums of squares follow the sums at a multiple of this, for alignment
 
-/// cuDNN stores the gradient of 16-bit filters in their type. It is a sum over all places of all images, and past
-/// binary16's range long before the gradients of data are, so it is stored times this.
+/// cuDNN stores the gradient of 16-bit filters in their type. It sums over all positions of all images and overflows
+/// binary16 long before the gradients of data do, so it is stored times this factor.
 float gradient_factor(DType dtype) { return dtype == DType::kF16 ? 1.0f / 256 : 1.0f; }
 
-/// What a convolution's graph is made of.
+/// The tensors and the window of a convolution's graph.
 struct Operation {
   explicit Operation(const ConvShape& s) {
     const bool last = s.x_layout == Layout::kChannelsLast;
@@ -70,7 +71,7 @@ struct Operation {
     return graph;
   }
 
-  /// y = activation(conv(x, w) + z + bias), each of the three perhaps missing, not all; or with_sums().
+  /// y = activation(conv(x, w) + z + bias), with at least one of the three; or with_sums().
   Graph with_more(const ConvRequest& request) const {
     if (request.sums) return with_sums();
     const int64_t k = y.shape[1];
@@ -103,16 +104,16 @@ EngineLimits limits_of(const ConvRequest& request, Context& context) {
           .workspace = options.workspace};
 }
 
-/// An engine made ready, and what candidates call it.
+/// A plan of an engine, with the candidate's name.
 struct Ready {
   std::string name;
   std::shared_ptr<Plan> plan;
 };
 
-/// What all three directions share.
+/// The base of all directions.
 class Cudnn : public ConvKernel {
  public:
-  /// `format`: how the filters come.
+  /// `format`: the format of the filters passed in.
   Cudnn(const ConvRequest& request, ConvDirection direction, const WeightFormat& format, Ready engine)
       : request_(request),
         direction_(direction),
@@ -128,7 +129,7 @@ class Cudnn : public ConvKernel {
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
-  /// Reserves scratch for the plan, which gets the begin of it, and, `copied`, for the filters.
+  /// Reserves scratch for the plan at its start, and, if `copied`, for the filters.
   void reserve(bool copied) {
     workspace_at_ = scratch_.add(engine_.plan->workspace());
     copies_ = copied;
@@ -141,14 +142,14 @@ class Cudnn : public ConvKernel {
       throw Error(error.code(), error.mistakes().front().message + " (" + describe(request_, direction_) + ")");
     }
   }
-  /// The filters as the engine reads them.
+  /// The filters in the engine's format.
   void* filled(Context& context, const void* w, void* scratch) const {
     if (!copies_) return const_cast<void*>(w);
     void* copy = scratch_part(scratch, filters_at_);
     fill_filters(context, filters_, static_cast<const float*>(w), copy);
     return copy;
   }
-  /// Whether they do not come as the engine reads them.
+  /// Whether the filters must be converted for the engine.
   bool must_copy() const { return format_.is_plain() && filters_.differs(); }
 
   ConvRequest request_;
@@ -157,7 +158,7 @@ class Cudnn : public ConvKernel {
   FilterCopy filters_;
   Ready engine_;
   ScratchLayout scratch_;
-  bool copies_ = false;  ///< the engine's filters lie in scratch
+  bool copies_ = false;  ///< the engine's filters are in scratch
   int64_t filters_at_ = 0, workspace_at_ = 0;
 };
 
@@ -165,7 +166,7 @@ void* memory_of(const void* operand) { return const_cast<void*>(operand); }
 
 class Forward final : public Cudnn {
  public:
-  /// `fused`: the engine's graph holds what follows.
+  /// `fused`: the engine's graph includes the post-ops.
   Forward(const ConvRequest& request, const WeightFormat& format, Ready engine, bool fused)
       : Cudnn(request, ConvDirection::kForward, format, std::move(engine)), fused_(fused) {
     reserve(must_copy());
@@ -200,7 +201,7 @@ class Forward final : public Cudnn {
   }
 
   bool copies_bias() const { return fused_ && request_.bias && format_.dtype() == DType::kF32 && bias_.differs(); }
-  /// In the type of y: engines that add one want no other.
+  /// The bias in the type of y, the only one that engines support.
   void* bias(Context& context, const void* given, void* scratch) const {
     if (!copies_bias()) return memory_of(given);
     void* copy = scratch_part(scratch, bias_at_);
@@ -245,12 +246,12 @@ class BackwardWeights final : public Cudnn {
   int64_t sums_at_ = 0;
 };
 
-/// What the engines of one ranking have in common.
+/// The common arguments of the engines of a ranking.
 struct Choice {
   ConvRequest request;
   ConvDirection direction;
   bool fused;
-  int64_t workspace;  ///< the most
+  int64_t workspace;  ///< maximum bytes
 };
 
 std::unique_ptr<ConvKernel> make_kernel(const Choice& choice, const WeightFormat& format, Ready engine) {
@@ -272,21 +273,21 @@ std::unique_ptr<ConvKernel> make_with(const Choice& choice, const std::string& n
   std::shared_ptr<Plan> plan = engine.plan(why);
   if (!plan) return nullptr;
   if (plan->workspace() > choice.workspace)
-    return why = "wants a workspace of " + std::to_string(plan->workspace()) + " bytes", nullptr;
+    return why = "needs a workspace of " + std::to_string(plan->workspace()) + " bytes", nullptr;
   return make_kernel(choice, *format, {name, std::move(plan)});
 }
 
-/// cuDNN's order is what is known without measuring. A device multiplies 1e14 times a second at best, or so; what
-/// follows a convolution and is not in it moves y twice more.
+/// Without measurements cuDNN's ranking determines the cost. Assumes about 1e14 multiplications per second; post-ops in
+/// a separate kernel move y twice more.
 double cost_of(const ConvRequest& request, int rank, bool apart) {
   return double(request.shape.macs()) / 1e14 * (1 + 0.12 * rank) * (apart ? 1.3 : 1);
 }
 
-/// Adds a candidate for each engine.
 void add_engines(std::vector<ConvCandidate>& list, const Choice& choice, Context& context) {
   const Operation operation(choice.request.shape);
   EngineLimits limits = limits_of(choice.request, context);
-  limits.fallback = !choice.fused;  // there the convolution alone is faster: those know no tensor cores
+  limits.fallback = !choice.fused;  // not for fused graphs: fallback engines do not use tensor cores, so a separate
+                                    // convolution is faster
   const bool apart = choice.direction == ConvDirection::kForward && has_more(choice.request) && !choice.fused;
   const bool runs = context.handle<CudaOptions>().described_gpu.empty();
   int rank = 0;
@@ -303,13 +304,13 @@ void add_engines(std::vector<ConvCandidate>& list, const Choice& choice, Context
   }
 }
 
-/// Those for a direction, what follows inside first; none, with the reason in `why`, where cuDNN cannot do it.
+/// The engines for a direction, fused ones first; empty, with the reason in `why`, if cuDNN does not support it.
 std::vector<ConvCandidate> engines(const ConvRequest& request, ConvDirection direction, Context& context,
                                    std::string& why) {
   const ConvShape& s = request.shape;
   if (!runs_here(context, why)) return {};
   if (s.x_layout != s.y_layout || s.x_layout == Layout::kBlocked16)
-    return why = "x and y lie otherwise", std::vector<ConvCandidate>{};
+    return why = "unsupported layout of x or y", std::vector<ConvCandidate>{};
   if (!s.outer.empty()) return why = "more than two spatial axes", std::vector<ConvCandidate>{};
   if (s.x().shape.count() == 0) return why = "no elements", std::vector<ConvCandidate>{};
   if (!device_format(request, why)) return {};
@@ -324,7 +325,7 @@ std::vector<ConvCandidate> engines(const ConvRequest& request, ConvDirection dir
   return list;
 }
 
-/// The first engine that can be made.
+/// Returns the kernel of the first engine that can be built.
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   for (const ConvCandidate& engine : engines(request, direction, context, why))

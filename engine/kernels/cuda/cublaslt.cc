@@ -1,5 +1,5 @@
-// The library counts columns first: its first operand is our b, its second our a, and its result c transposed, which in
-// memory is our c. So the bias that it adds to each row of its result is ours to each column.
+// cuBLASLt is column-major: its first operand is our b, its second our a, and its result c transposed, which is our
+// row-major c. The bias that it adds to each row of its result is therefore added to each of our columns.
 
 #include "kernels/cuda/cublaslt.h"
 
@@ -11,7 +11,7 @@ namespace cortado::kernels::cublaslt {
 
 namespace {
 
-constexpr uint32_t kAligned = 16;  // what the fastest algorithms ask for
+constexpr uint32_t kAligned = 16;  // required by the fastest algorithms
 
 void check(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
@@ -40,7 +40,7 @@ cudaDataType_t type_of(DType dtype) {
     case DType::kBF16:
       return CUDA_R_16BF;
     default:
-      throw_internal("cuBLASLt is given values of type " + name_of(dtype));
+      throw_internal("cuBLASLt does not support type " + name_of(dtype));
   }
 }
 
@@ -49,7 +49,7 @@ void set(cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t name, co
   check(cublasLtMatrixLayoutSetAttribute(layout, name, &value, sizeof value), "cublasLtMatrixLayoutSetAttribute");
 }
 
-/// `count` matrices of rows x columns, column by column, `step` values from one to the next.
+/// `count` column-major matrices of rows x columns, with a stride of `step` values.
 std::shared_ptr<void> matrices(DType dtype, int64_t rows, int64_t columns, int64_t count, int64_t step) {
   cublasLtMatrixLayout_t layout = nullptr;
   check(cublasLtMatrixLayoutCreate(&layout, type_of(dtype), uint64_t(rows), uint64_t(columns), rows),
@@ -97,7 +97,7 @@ std::shared_ptr<void> preference(const CudaOptions& options) {
   return owner;
 }
 
-/// What all matrices of an operand begin at multiples of, up to kAligned, where the first one begins at such a place.
+/// The alignment of all matrices of an operand, at most kAligned, if the first one is aligned to kAligned.
 uint32_t alignment_of(DType dtype, int64_t step) {
   uint32_t bytes = kAligned;
   while (uint64_t(step) * size_of(dtype) % bytes != 0) bytes /= 2;

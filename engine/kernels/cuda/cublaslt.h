@@ -1,7 +1,7 @@
 #pragma once
 
-// Matrix products by cuBLASLt: an algorithm is chosen once, by the library's heuristics, and runs in memory of the
-// caller's.
+// Matrix products by cuBLASLt. The algorithm is chosen once, by the library's heuristics, and runs in the caller's
+// memory.
 
 #include <cublasLt.h>
 
@@ -16,7 +16,7 @@
 
 namespace cortado::kernels::cublaslt {
 
-// Every function of it that is called anywhere.
+// All functions of the library that are used.
 #define CORTADO_CUBLASLT(function) \
   CORTADO_LIBRARY_FUNCTION("libcublasLt.so." CORTADO_AS_TEXT(CUBLAS_VER_MAJOR), function)
 CORTADO_CUBLASLT(cublasLtGetVersion);
@@ -38,35 +38,35 @@ CORTADO_CUBLASLT(cublasLtMatmulAlgoGetHeuristic);
 CORTADO_CUBLASLT(cublasLtMatmul);
 #undef CORTADO_CUBLASLT
 
-/// "cuBLASLt 13.0.2"; of the library that is loaded.
+/// The version of the loaded library: "cuBLASLt 13.0.2".
 std::string version();
 
-/// How many products one call makes, and how far apart their operands lie, in values; 0: one matrix serves all. The
-/// results lie one behind the other.
+/// The number of products per call, and the strides of their operands in values; 0: one matrix for all. Results are
+/// contiguous.
 struct Batch {
   int64_t count = 1, step_a = 0, step_b = 0;
 };
 
-/// What may follow each element of a product.
+/// The epilogue of a product.
 struct After {
-  bool bias = false;  ///< one value of c's type for each column
-  float alpha = 1;    ///< a factor of the product, before the bias
+  bool bias = false;  ///< one value of c's type per column
+  float alpha = 1;    ///< factor of the product, before the bias
 };
 
-/// Products as the library is told of them. No device need be there.
+/// The library's descriptors of products. Needs no device.
 struct Description {
-  /// Throws Error(kDevice) where the library refuses.
+  /// Throws Error(kDevice) if the library rejects the arguments.
   Description(const GemmShape& shape, const After& after, const Batch& batch, Precision precision);
 
   std::shared_ptr<void> operation;              ///< cublasLtMatmulDesc_t
-  std::shared_ptr<void> first, second, result;  ///< cublasLtMatrixLayout_t, as the library counts: our b, our a, our c
+  std::shared_ptr<void> first, second, result;  ///< cublasLtMatrixLayout_t in column-major order: our b, our a, our c
 };
 
-/// op(a) op(b) as gemm() has it, or many of them, with what may follow each element. a and b are of one type. Extents
-/// are positive.
+/// op(a) op(b) as in gemm(), or a batch of them, with an epilogue. a and b have the same type. Extents must be
+/// positive.
 class Product {
  public:
-  /// Throws Error(kDevice) where the library has no algorithm.
+  /// Throws Error(kDevice) if the library has no algorithm.
   Product(Context& context, const GemmShape& shape, const After& after, const Batch& batch = {});
 
   int64_t workspace() const { return std::max(aligned_.workspace, anywhere_.workspace); }
@@ -77,7 +77,7 @@ class Product {
     cublasLtMatmulAlgo_t algorithm{};
     int64_t workspace = 0;
   };
-  /// Of the operands, in bytes.
+  /// Alignment of the operands in bytes.
   struct Alignment {
     uint32_t a, b, c;
   };
@@ -86,7 +86,7 @@ class Product {
   Description description_;
   After after_;
   Algorithm aligned_,
-      anywhere_;  ///< for operands that begin at multiples of 16 bytes; for the steps of a recurrent layer
+      anywhere_;  ///< for operands aligned to 16 bytes; for the steps of a recurrent layer
 };
 
 }  // namespace cortado::kernels::cublaslt

@@ -42,7 +42,7 @@ cudnnDataType_t type_of(DType dtype) {
     case DType::kBF16:
       return CUDNN_DATA_BFLOAT16;
     default:
-      throw_internal("cuDNN is given values of type " + name_of(dtype));
+      throw_internal("cuDNN does not support type " + name_of(dtype));
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What all uses of cuDNN share. Included by files of this folder alone.
+// Common code for cuDNN. Only files in this folder include it.
 
 #include <cudnn.h>
 
@@ -13,7 +13,7 @@
 
 namespace cortado::kernels::cudnn {
 
-// Every function of it that is called anywhere.
+// All functions of the library that are used.
 #define CORTADO_CUDNN(function) CORTADO_LIBRARY_FUNCTION("libcudnn.so." CORTADO_AS_TEXT(CUDNN_MAJOR), function)
 CORTADO_CUDNN(cudnnGetVersion);
 CORTADO_CUDNN(cudnnGetErrorString);
@@ -34,18 +34,18 @@ CORTADO_CUDNN(cudnnSoftmaxForward);
 CORTADO_CUDNN(cudnnSoftmaxBackward);
 #undef CORTADO_CUDNN
 
-/// The library's handle of `context`, bound to its stream; made at first use.
+/// The library's handle of `context`, bound to its stream; created at first use.
 cudnnHandle_t handle(Context& context);
 
-/// Throws Error(kDevice) with the call and cuDNN's own words.
+/// Throws Error(kDevice) with the call and cuDNN's message.
 void check(cudnnStatus_t status, const char* call);
 
-cudnnDataType_t type_of(DType dtype);  ///< of a float type
+cudnnDataType_t type_of(DType dtype);  ///< for float types
 
-/// "cuDNN 9.19.0"; of the library that is loaded.
+/// The version of the loaded library: "cuDNN 9.19.0".
 std::string version();
 
-/// make(), or nothing where the library refuses; then `why` says so. For use inside candidates. Throws MissingLibrary.
+/// Calls make(); if the library fails, returns an empty result and sets `why`. For candidates. Throws MissingLibrary.
 template <typename Make>
 auto attempt(std::string& why, const Make& make) -> decltype(make()) {
   try {
@@ -58,7 +58,7 @@ auto attempt(std::string& why, const Make& make) -> decltype(make()) {
   }
 }
 
-/// Whether `context` runs on a CUDA device; else `why` not.
+/// Whether `context` runs on a CUDA device; if not, sets `why`.
 inline bool runs_here(const Context& context, std::string& why) {
   if (context.device.is_cuda()) return true;
   why = "not on a CUDA device";

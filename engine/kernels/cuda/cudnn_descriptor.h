@@ -1,6 +1,6 @@
 #pragma once
 
-// One object of cuDNN 9's backend. Included by files of this folder, and by tests of them.
+// An object of cuDNN 9's backend. Included by files in this folder and by their tests.
 
 #include <cstdint>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace cortado::kernels::cudnn {
 
-/// Copies are the same object. Failing calls throw Error(kDevice).
+/// Copies refer to the same object. Calls that fail throw Error(kDevice).
 class Descriptor {
  public:
   explicit Descriptor(cudnnBackendDescriptorType_t type);

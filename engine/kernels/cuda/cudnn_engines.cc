@@ -21,9 +21,9 @@ struct Problem {
       plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, handle);
   }
 
-  cudnnHandle_t handle = nullptr;  ///< of the context's GPU, unless it is one that is described
+  cudnnHandle_t handle = nullptr;  ///< of the context's GPU; null for a described GPU
   std::optional<Descriptor> described;
-  Graph operations;  ///< what the graph refers to
+  Graph operations;  ///< operations to which the graph refers
   Descriptor graph{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
 };
 
@@ -46,7 +46,7 @@ Problem::Problem(Context& context, const Graph& operations) : operations(operati
 
 namespace {
 
-/// The descriptors of `type` that `owner` lists under `name`, at most `most`. Empty where the library has none.
+/// The descriptors of `type` that `owner` lists under `name`, at most `most`; empty if there are none.
 std::vector<Descriptor> listed(const Descriptor& owner, cudnnBackendAttributeName_t name,
                                cudnnBackendDescriptorType_t type, int64_t most) {
   std::vector<Descriptor> list;
@@ -60,7 +60,7 @@ std::vector<Descriptor> listed(const Descriptor& owner, cudnnBackendAttributeNam
   return list;
 }
 
-/// How many there are; 0 where the library has none.
+/// The number of entries; 0 if there are none.
 int64_t count_of(const Descriptor& owner, cudnnBackendAttributeName_t name) {
   int64_t count = 0;
   const cudnnStatus_t status =
@@ -97,7 +97,7 @@ bool is_compiled(const Descriptor& engine) {
   return std::find(notes.begin(), end, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION) != end;
 }
 
-/// Sums are made in 32 bits, whatever the operands are.
+/// Accumulation is in 32 bits for all operand types.
 bool engine_fits(const Descriptor& config, const EngineLimits& limits) {
   const bool whole_floats = limits.floats && !limits.tensor_cores_on_floats;
   for (const cudnnBackendNumericalNote_t note : notes_of(engine_of(config))) {
@@ -110,7 +110,7 @@ bool engine_fits(const Descriptor& config, const EngineLimits& limits) {
   return true;
 }
 
-/// The library's ranking in one mode: engines with their settings, the best first. Empty where it has none.
+/// The library's ranking in one mode: engines with their settings, best first; may be empty.
 std::vector<Descriptor> ranking(const Problem& problem, cudnnBackendHeurMode_t mode) {
   Descriptor heuristic(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
   problem.tell_ranking(heuristic);
@@ -179,8 +179,8 @@ std::unique_ptr<Plan> Engine::plan(std::string& why) const {
 std::vector<Engine> rank_engines(Context& context, const Graph& graph, const EngineLimits& limits) {
   const auto problem = std::make_shared<const Problem>(context, graph);
   std::vector<Engine> engines;
-  // An engine that was ranked with settings comes again without them, as a fallback. By its own settings engine 1
-  // rounds operands of weights' gradients to fewer bits than 32-bit floats have, on an H100, and says nothing of it.
+  // Fallback engines that were already ranked with settings are skipped. With default settings engine 1 computes weight
+  // gradients of 32-bit floats with reduced precision on an H100, without reporting it.
   const auto is_new = [&](const Engine& engine) {
     return std::none_of(engines.begin(), engines.end(), [&](const Engine& e) {
       return e.name() == engine.name() || e.name().starts_with(engine.name() + "k");

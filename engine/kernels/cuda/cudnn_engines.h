@@ -1,6 +1,6 @@
 #pragma once
 
-// Engines: what cuDNN's backend offers to run a graph of operations, ranked by the library, and one of them made ready.
+// Engines: cuDNN's implementations of an operation graph, ranked by the library, and plans to run them.
 
 #include <cstdint>
 #include <memory>
@@ -11,46 +11,47 @@
 
 namespace cortado::kernels::cudnn {
 
-/// What an engine may be.
+/// Constraints on engines.
 struct EngineLimits {
-  bool tensor_cores_on_floats = false;  ///< 32-bit operands may be rounded for them
-  bool floats = true;                   ///< the operands are 32-bit floats, so that the above matters
+  bool tensor_cores_on_floats = false;  ///< may round 32-bit operands for tensor cores
+  bool floats = true;                   ///< whether the operands are 32-bit floats, to which the above applies
   bool nondeterministic = false;
   bool winograd = true;
-  bool fallback = true;   ///< also what the library offers behind all that it ranks
-  int64_t workspace = 0;  ///< most bytes of scratch
+  bool fallback = true;   ///< include the library's fallback engines after the ranked ones
+  int64_t workspace = 0;  ///< maximum scratch bytes
 };
 
-/// An engine made ready for one graph.
+/// An executable engine for one graph.
 class Plan {
  public:
   explicit Plan(Descriptor plan);
 
   int64_t workspace() const { return workspace_; }
-  /// `memory` are the pointers of the tensors `ids`, in the same order at each call.
+  /// `memory` has the pointers of the tensors `ids`, in the same order in each call.
   void run(Context& context, const std::vector<int64_t>& ids, const std::vector<void*>& memory, void* workspace);
 
  private:
   Descriptor plan_;
   int64_t workspace_ = 0;
-  std::shared_ptr<Descriptor> pack_;  ///< of the pointers of the last call
+  std::shared_ptr<Descriptor> pack_;  ///< for the pointers of the last call
   std::vector<void*> packed_;
 };
 
-/// Where plans run, and the graph that they are for.
+/// The device on which plans run, and the graph.
 struct Problem;
 
-/// An engine and its settings, as the library ranked it for a graph.
+/// An engine with its settings, as ranked by the library for a graph.
 class Engine {
  public:
   Engine(std::shared_ptr<const Problem> problem, Descriptor config);
 
-  /// "e37k2=5,9=1": the engine's number among all of the library's, and its settings by their numbers. One library
-  /// version means the same by it, whatever else it ranks.
+  /// "e37k2=5,9=1": the engine's global number and its settings by number. Within a library version the name is stable,
+  /// whatever else is ranked.
   const std::string& name() const { return name_; }
-  /// Whether plan() compiles it, which takes seconds, and a driver to be loaded by; others are in the library.
+  /// Whether plan() compiles it, which takes seconds and needs a driver that can load the result; other engines are
+  /// precompiled.
   bool compiles() const { return compiles_; }
-  /// Made ready; null, with the reason in `why`, where the library cannot.
+  /// Builds the plan; null, with the reason in `why`, if the library fails.
   std::unique_ptr<Plan> plan(std::string& why) const;
 
  private:
@@ -60,9 +61,9 @@ class Engine {
   bool compiles_;
 };
 
-/// The library's ranking of all its engines within `limits`, the best first, each once; one query, of some
-/// milliseconds. The limit of a workspace is not looked at: plans alone know it. The GPU is the context's, or the one
-/// that it describes (CudaOptions). Empty where there are none.
+/// The library's ranking of its engines within `limits`, best first and without duplicates. One query of some
+/// milliseconds. The workspace limit is not checked, because only plans know their workspace. The GPU is the context's,
+/// or the one described in its CudaOptions. May be empty.
 std::vector<Engine> rank_engines(Context& context, const Graph& graph, const EngineLimits& limits);
 
 }  // namespace cortado::kernels::cudnn

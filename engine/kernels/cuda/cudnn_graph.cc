@@ -18,7 +18,7 @@ Descriptor window_descriptor(const GraphWindow& window) {
   return conv;
 }
 
-/// How the backend calls a convolution's parts in one direction.
+/// The backend's names of a convolution's parts in one direction.
 struct ConvNames {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t window, x, w, y, alpha, beta;
@@ -58,7 +58,7 @@ ConvNames names_of(Graph::Conv direction) {
 const Descriptor& Graph::tensor(const GraphTensor& t) {
   for (const auto& [id, descriptor] : tensors_)
     if (id == t.id) return descriptor;
-  constexpr int64_t kAlignment = 16;  // what the fastest engines ask for; every operand has it
+  constexpr int64_t kAlignment = 16;  // required by the fastest engines; every operand has it
   Descriptor made(CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   made.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, t.id);
   made.set(CUDNN_ATTR_TENSOR_DATA_TYPE, t.type);
@@ -140,7 +140,7 @@ cudnnPointwiseMode_t mode_of(const Activation& activation) {
 
 void Graph::activate(const GraphTensor& x, const GraphTensor& y, const Activation& activation) {
   Descriptor kind(CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-  const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide what went wrong
+  const cudnnNanPropagation_t keep = CUDNN_PROPAGATE_NAN;  // a ReLU must not hide NaN
   kind.set(CUDNN_ATTR_POINTWISE_NAN_PROPAGATION, CUDNN_TYPE_NAN_PROPOGATION, 1, &keep);
   const double most = activation.ceiling;
   if (activation.kind == Activation::kClippedRelu)

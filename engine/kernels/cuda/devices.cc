@@ -12,7 +12,7 @@ namespace {
 /// "13.0" of 13000.
 std::string dotted(int version) { return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10); }
 
-/// What is free on a device; asking makes the process known to it, which takes a moment and some of that memory.
+/// Free memory of a device. The query creates a CUDA context, which takes a moment and some of that memory.
 int64_t free_bytes(int index) {
   int before = 0;
   size_t free = 0, total = 0;
@@ -22,7 +22,7 @@ int64_t free_bytes(int index) {
   return int64_t(free);
 }
 
-/// What version() says, or why the library cannot.
+/// The result of version(), or the error of loading the library.
 std::string told(std::string (*version)()) {
   try {
     return version();
@@ -67,7 +67,7 @@ std::string device_description(Context& context) {
     std::string text;
   };
   if (!context.device.is_cuda()) return context.device.str();
-  std::string& text = context.handle<Known>().text;  // asking takes long
+  std::string& text = context.handle<Known>().text;  // cached, because the query is slow
   if (!text.empty()) return text;
   cudaDeviceProp p{};
   const bool answered = cudaGetDeviceProperties(&p, context.device.index) == cudaSuccess;

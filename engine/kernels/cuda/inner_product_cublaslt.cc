@@ -1,6 +1,6 @@
-// The fully connected product by cuBLASLt, a bias inside it. 16-bit values meet 16-bit copies of the weights, made in
-// scratch at each call unless a frozen net has made them once; gradients of weights come out as 32-bit floats. The ReLU
-// is ours: nobody says that the library's lets NaN through, and a net that diverged must not look sound.
+// Inner product by cuBLASLt with a fused bias. 16-bit values use 16-bit copies of the weights, converted in scratch on
+// each call unless the net is frozen. Gradients of weights are 32-bit floats. The ReLU is our own: it is not documented
+// that the library's ReLU propagates NaN, without which divergence would be hidden.
 
 #include <optional>
 
@@ -61,7 +61,7 @@ class CublasLt final : public InnerProduct {
   }
 
  private:
-  /// A product and its workspace, which begins the direction's scratch.
+  /// A product, and its workspace at the start of the direction's scratch.
   struct Direction {
     std::optional<Product> product;
     ScratchLayout scratch;
@@ -75,7 +75,7 @@ class CublasLt final : public InnerProduct {
     }
   };
 
-  /// Whether what the product reads has to be made of 32-bit floats.
+  /// Whether an operand must be converted from 32-bit floats.
   bool copies(const FilterCopy& spec) const { return weights_format_.is_plain() && spec.differs(); }
 
   const void* copied(Context& context, const FilterCopy& spec, const void* w, void* scratch, int64_t at) const {

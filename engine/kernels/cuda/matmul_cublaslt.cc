@@ -1,5 +1,5 @@
-// Products of many matrices by one call of cuBLASLt. It has no sum over them: where one is wanted the products are
-// added to 32-bit sums one call after the other, always in the same order.
+// Batched matrix products by one call of cuBLASLt. It cannot sum over a batch: then each product is added to 32-bit
+// sums by a separate call, always in the same order.
 
 #include <climits>
 
@@ -58,7 +58,7 @@ class AddedUp final : public MatMul {
 
   MatMulRequest r_;
   cublaslt::Product product_;
-  FilterCopy sums_;  ///< in the type of c
+  FilterCopy sums_;  ///< sums in the type of c
   ScratchLayout scratch_;
   int64_t sums_at_ = 0;
 };

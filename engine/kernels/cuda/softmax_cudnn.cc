@@ -1,5 +1,5 @@
-// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it takes a type shows only when it runs,
-// so it runs once before it is taken; a failure after that is an error.
+// Softmax by cuDNN, over the channel axis of outer x classes x inner. Whether it supports a type is known only at run
+// time, so it runs once before it is accepted. Later failures are errors.
 
 #include <climits>
 #include <memory>
@@ -44,7 +44,7 @@ class Cudnn final : public Softmax {
   std::shared_ptr<void> tensor_;
 };
 
-/// Throws where the library fails.
+/// Throws if the library fails.
 void run_once(Softmax& softmax, const SoftmaxRequest& r, Context& context) {
   const size_t bytes = size_t(r.outer * r.classes * r.inner * size_of(r.dtype));
   const DeviceMemory y(context, bytes), dy(context, r.backward ? bytes : 0);

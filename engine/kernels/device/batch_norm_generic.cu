@@ -1,18 +1,17 @@
-// Batch normalisation from the loops of core/loops/for_each.h alone: one pass over x for its statistics, one for the
-// result; back, one over x and dy for the sums, one for dx. Statistics come from sums of x - shift and its square,
-// where shift, the channel's first value, keeps the sums small; or they come from whoever wrote x, not shifted.
-// Backward, with g = dy where the ReLU let it pass,
+// Batch normalization with the loops of core/loops/for_each.h. Forward makes one pass over x for the statistics and one
+// for the result. Backward makes one pass over x and dy for the sums and one for dx. Statistics are sums of x - shift
+// and its square, where shift, the channel's first value, keeps the sums small; or unshifted sums from the layer that
+// wrote x. Backward, with g = dy where the ReLU passed, else 0:
 //     dbeta = sum g,  dgamma = sum g (x - mean) / std,
 //     dx = gamma / std * (g - dbeta / m - (x - mean) / std * dgamma / m),  daddend = g.
-// As in kernels/cpu/batch_norm_native.cc the ReLU needs no mask where nothing is added: backward repeats forward's
-// arithmetic on x and looks at the sign. With an addend forward keeps a byte for each pack, one bit for each value; the
-// pass that makes the sums turns dy into g, in its place where that is wanted, and the pass for dx reads g. Where dy
-// comes in two parts, each pass that reads it adds them up, in 32 bits.
+// As in kernels/cpu/batch_norm_native.cc the ReLU needs no mask without an addend: backward repeats forward's
+// arithmetic on x and tests the sign. With an addend forward stores a byte per pack, one bit per value. The pass that
+// computes the sums replaces dy by g, in place if requested, and the pass for dx reads g. If dy comes in two parts,
+// each pass that reads it adds them in 32 bits.
 //
-// All of it is bound by memory, so values move in packs of sixteen bytes (channel_packs.h), and a thread that makes
-// results does four packs to one read of its channels' coefficients; how sums are split, channel_pair_sums.h says. Each
-// direction is three kernels: sums of shares, one that adds these up and does all that is done once for a channel (the
-// running average, too), and the results.
+// All passes are memory-bound, so values move in packs of 16 bytes (channel_packs.h), and a thread processes four packs
+// per read of its channels' coefficients. channel_pair_sums.h describes how sums are divided. Each direction has three
+// kernels: partial sums; their total and the per-channel work, including the running average; the results.
 
 #include "core/half.h"
 #include "kernels/batch_norm.h"
@@ -50,7 +49,7 @@ class BatchNormGeneric final : public BatchNorm {
   }
 
  private:
-  /// use(T(), width) with both as constants.
+  /// Calls use(T(), width) with both as compile-time constants.
   template <typename Use>
   void with_packs(const Use& use) const {
     with_float_type(r_.x.dtype, [&](auto type) {
@@ -126,9 +125,9 @@ class BatchNormGeneric final : public BatchNorm {
   BatchNormRequest r_;
   PackShares shares_;
   PackRuns runs_;
-  double values_;  ///< of a channel
+  double values_;  ///< values per channel
   ScratchLayout scratch_;
-  int64_t single_[4] = {}, sums_ = 0;  ///< in scratch
+  int64_t single_[4] = {}, sums_ = 0;  ///< offsets in scratch
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-// What batch normalisation does for each pack of values and for each channel (kernels/device/batch_norm_generic.cu has
-// the formulas). Functors for the loops of core/loops/for_each.h, terms of sum_shares() and what finish_channels()
-// calls, for .cu files. Products that are added round once, on every device.
+// The per-pack and per-channel functors of batch normalization (formulas: kernels/device/batch_norm_generic.cu), for
+// the loops of core/loops/for_each.h, sum_shares() and finish_channels(). For .cu files. Multiply-adds round once,
+// on every device.
 
 #include "kernels/device/channel_pair_sums.h"
 #include "kernels/post_ops.h"
@@ -10,18 +10,18 @@
 
 namespace cortado::kernels::batch_norm {
 
-/// Of each channel, in scratch, each array starting a pack: what x is multiplied with and the term behind, and the
-/// factors of dx.
+/// Per-channel coefficients in scratch, in arrays aligned for packs: the factor of x and the offset, and the
+/// coefficients of dx.
 struct Coefficients {
   float *slope, *beta, *by_x, *rest;
 };
 
-/// What a kernel moves that goes over so many numbers of each channel.
+/// The traffic of a kernel that reads and writes `read` and `written` numbers per channel.
 inline Traffic of_channels(int64_t channels, int64_t read, int64_t written) {
   return {channels * read * int64_t(sizeof(float)), channels * written * int64_t(sizeof(float))};
 }
 
-/// What x is multiplied with in a channel, and the term behind.
+/// The factor of x in a channel, and the offset.
 struct Affine {
   const float *variance, *gamma, *beta;  ///< gamma and beta may be null
   float eps;
@@ -29,14 +29,14 @@ struct Affine {
   CORTADO_HD float term(int64_t c) const { return beta ? beta[c] : 0.0f; }
 };
 
-/// x, and what forward computes of it before an addend and the activation, for both directions alike.
+/// x, and its normalized value before addend and activation; used by both directions.
 template <typename T, int kWidth>
 struct Normal {
   PackedChannels p;
   const T* x;
   const float *mean, *slope, *beta;
 
-  /// Of the channels that a pack lies in.
+  /// Coefficients of a pack's channels.
   struct Of {
     Values<kWidth> mean, slope, beta;
   };
@@ -44,7 +44,7 @@ struct Normal {
     return {p.template of_channels<kWidth>(mean, c), p.template of_channels<kWidth>(slope, c),
             p.template of_channels<kWidth>(beta, c)};
   }
-  /// The same before anybody has written slopes.
+  /// Like of(), computed from the weights before the slopes are written.
   CORTADO_HD Of of(int64_t c, const Affine& affine) const {
     Of k;
     for (int i = 0; i < kWidth; ++i) {
@@ -66,7 +66,7 @@ struct Normal {
   }
 };
 
-/// g: dy + more, or 0 where the ReLU stopped it, which `mask` says; x where there is none.
+/// g: dy + more, or 0 where the ReLU stopped it, according to `mask`, or to x without a mask.
 template <typename T, int kWidth>
 struct Passed {
   Normal<T, kWidth> normal;
@@ -80,7 +80,7 @@ struct Passed {
     unsigned mask;
   };
 
-  /// With x.
+  /// Includes x.
   Traffic traffic(int64_t packs) const {
     const int64_t each = packs * kWidth * int64_t(sizeof(T));
     return {(more ? 3 : 2) * each + (activation && mask ? packs : 0), 0};
@@ -133,7 +133,7 @@ struct StatisticsTerm {
   }
 };
 
-/// The coefficients of forward, where the statistics are given.
+/// The coefficients of forward if the statistics are given.
 struct Prepare {
   Affine affine;
   Coefficients k;
@@ -144,14 +144,14 @@ struct Prepare {
   }
 };
 
-/// A channel's statistics from its sums, and all that follows from them.
+/// Computes a channel's statistics from its sums, and everything that depends on them.
 template <typename T>
 struct Statistics {
-  const T* shift;  ///< of the first channel, or null: sums that are not shifted
-  int64_t stride;  ///< from channel to channel
+  const T* shift;  ///< of the first channel; null: the sums are not shifted
+  int64_t stride;  ///< between channels
   double values;
   float *mean, *variance;
-  RunningAverage average;  ///< may be none
+  RunningAverage average;  ///< may be empty
   Prepare prepare;
 
   Traffic traffic(int64_t n) const {
@@ -167,7 +167,7 @@ struct Statistics {
   }
 };
 
-/// The same by a loop over the channels.
+/// Like Statistics, for given sums, in a loop over the channels.
 template <typename T>
 struct GivenSums {
   const float* sums;  ///< 2 x channels
@@ -181,7 +181,7 @@ struct GivenSums {
   CORTADO_HD void operator()(int64_t c) const { statistics(c, double(sums[c]), double(sums[channels + c])); }
 };
 
-/// What a reader of x needs to make y, in place of y: (x - mean) slope + beta = x slope + (beta - mean slope).
+/// Writes the map with which a reader of x computes y: (x - mean) slope + beta = x slope + (beta - mean slope).
 struct LeaveMap {
   Coefficients k;
   const float* mean;
@@ -210,7 +210,7 @@ struct Forward {
   uint8_t* mask;  ///< may be null
   Activation activation;
 
-  /// Of the channels of a pack.
+  /// Coefficients of a pack's channels.
   struct Map {
     Values<kWidth> factor, term;
   };
@@ -255,12 +255,12 @@ struct Forward {
   }
 };
 
-/// Writes daddend besides.
+/// Also writes daddend.
 template <typename T, int kWidth>
 struct GradientTerm {
   Passed<T, kWidth> passed;
   Affine affine;
-  T* daddend;  ///< null: not wanted, or there already
+  T* daddend;  ///< null: not requested, or already written
 
   using Loaded = typename Passed<T, kWidth>::Loaded;
 
@@ -281,7 +281,7 @@ struct GradientTerm {
   }
 };
 
-/// From a channel's sums its gradients and the factors of dx = slope g + by_x (x - mean) + rest.
+/// Computes a channel's gradients from its sums, and the coefficients of dx = slope g + by_x (x - mean) + rest.
 struct Finish {
   Prepare prepare;
   double values;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values of one float type as those of another, in the same order. For .cu files.
+// Converts values between float types. For .cu files.
 
 #include "core/loops/for_each.h"
 

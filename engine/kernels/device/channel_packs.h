@@ -1,11 +1,11 @@
 #pragma once
 
-// N x C x inner values as packs (core/loops/pack.h), for .cu files that are bound by memory: loops that want one
-// channel's coefficients in registers. kernels/device/channel_pair_sums.h makes sums over them.
+// N x C x inner values as packs (core/loops/pack.h), for memory-bound .cu files whose loops keep a channel's
+// coefficients in registers. kernels/device/channel_pair_sums.h sums over them.
 //
-// A pack's values are of one channel where a channel's values are neighbours, else of as many neighbouring channels.
-// Where sixteen bytes do not divide the one or the other, packs are single values. What a thread does depends on the
-// tensor alone, so sums are the same on every device, whatever its size.
+// A pack's values belong to one channel if a channel's values are adjacent, else to as many adjacent channels. If the
+// extent is not a multiple of a pack, packs are single values. The work of a thread depends only on the tensor, so sums
+// are equal on all devices.
 
 #include "core/loops/for_each.h"
 #include "core/loops/pack.h"
@@ -33,7 +33,7 @@ CORTADO_HD Values<kWidth> load_values(const T* p) {
   }
 }
 
-/// A pack as it lies in memory, for those who load it long before they compute with it.
+/// The memory format of a pack, for loads that are issued long before the values are used.
 template <typename T, int kWidth>
 struct alignas(kWidth * sizeof(T)) RawValues {
   T v[kWidth];
@@ -63,13 +63,13 @@ CORTADO_HD void store_values(T* p, const Values<kWidth>& values) {
 }
 
 struct PackedChannels {
-  int64_t n, channels, inner;  ///< inner: packs of a channel's plane, or places if `last`
-  int64_t groups;              ///< of neighbouring channels, if `last`
-  bool last;                   ///< neighbours in memory are channels
+  int64_t n, channels, inner;  ///< inner: packs of a channel's plane, or positions if `last`
+  int64_t groups;              ///< of adjacent channels, if `last`
+  bool last;                   ///< channels are adjacent in memory
 
   int64_t packs() const { return last ? n * inner * groups : n * channels * inner; }
 
-  /// The pack's coefficients out of an array of one for each channel, which starts packs.
+  /// The pack's coefficients, from an aligned array with one per channel.
   template <int kWidth>
   CORTADO_HD Values<kWidth> of_channels(const float* per_channel, int64_t c) const {
     if (last) return load_values<kWidth>(per_channel + c);
@@ -79,7 +79,7 @@ struct PackedChannels {
   }
 };
 
-/// 1, or the values in sixteen bytes.
+/// The number of values in 16 bytes, or 1.
 inline int pack_width(const TensorSpec& spec) {
   const int64_t inner = spec.shape.count(2), width = 16 / size_of(spec.dtype);
   const bool last = spec.layout == Layout::kChannelsLast || inner == 1;
@@ -92,13 +92,12 @@ inline PackedChannels packed_channels(const TensorSpec& spec) {
   return {n, c, last ? inner : inner / width, last ? c / width : 0, last};
 }
 
-/// What one call of a loop over packs does: every one of them lies in the channels from c on.
+/// The packs of one call; all of them belong to the channels from c on.
 struct PackRun {
   int64_t pack, step, count, c;
 };
 
-/// A few packs for each call, so that what belongs to the channel is read once for them. Neighbouring calls take
-/// neighbouring packs.
+/// Several packs per call, so that channel coefficients are read once for them. Adjacent calls take adjacent packs.
 struct PackRuns {
   PackedChannels p;
   int width;

@@ -1,15 +1,15 @@
 #pragma once
 
-// Two sums over each channel of N x C x inner values that are moved as packs (kernels/device/channel_packs.h), in two
-// kernels: the first makes sums of shares of the places, the second adds the shares up, in 64 bits, and does with a
-// channel's sums what they were wanted for. For .cu files. What a thread adds depends on the tensor alone.
+// Two sums over each channel of N x C x inner values, read as packs (kernels/device/channel_packs.h), in two kernels.
+// The first computes the sums of shares of the positions. The second adds the shares in 64 bits and calls a functor
+// with a channel's sums. For .cu files. What a thread adds depends only on the tensor.
 //
-// A sum is bound by memory, and memory is busy when enough bytes are on their way: on an H100 about 17 KiB for each of
-// its 132 multiprocessors (3.3 TB/s times 0.7 us). So large tensors are split among 2^18 threads, 1985 for each
-// multiprocessor, and a thread loads two packs ahead of the one that it adds. Of what nvcc 13 makes for sm_90 of eight
-// binary16 values (76 registers for statistics, 126 for gradients, no spills) 768 and 512 threads run on one at once:
-// 24 KiB on their way, and 32 KiB as gradients read two arrays. With bfloat16 (80 and 128) gradients spill 116 bytes.
-// Reasoned and nvcc's figures; none was measured on a GPU.
+// A sum is memory-bound, and memory is saturated if enough bytes are in flight: on an H100 about 17 KiB for each of its
+// 132 multiprocessors (3.3 TB/s times 0.7 us). Large tensors are therefore divided among 2^18 threads, 1985 per
+// multiprocessor, and a thread loads two packs ahead of the one that it adds. nvcc 13 compiles packs of eight binary16
+// values for sm_90 to 76 registers for statistics and 126 for gradients, without spills. Thus 768 and 512 threads run
+// on a multiprocessor at once: 24 KiB in flight, and 32 KiB for gradients, which read two arrays. With bfloat16 (80 and
+// 128 registers) gradients spill 116 bytes. These figures are estimates and compiler output, not measured on a GPU.
 
 #include <algorithm>
 
@@ -19,13 +19,13 @@
 
 namespace cortado::kernels {
 
-/// How the places of N x C x inner values are dealt out: to shares, of these to lanes.
+/// The division of the positions of N x C x inner values into shares, and of these into lanes.
 struct PackShares {
   PackedChannels p;
   int width;
-  int columns;     ///< groups of neighbouring channels that a tile has, or 1: a channel
+  int columns;     ///< groups of adjacent channels per tile, or 1: a channel
   int64_t across;  ///< tiles for all groups or channels
-  int64_t shares;  ///< of the places; 0 where there are none
+  int64_t shares;  ///< shares of the positions; 0 if there are none
   Divisor planes;  ///< packs of a channel's plane
 
   CORTADO_HD int64_t lanes() const { return kTileThreads / columns; }
@@ -33,7 +33,7 @@ struct PackShares {
   int64_t tiles() const { return across * shares; }
   int64_t bytes() const { return 2 * p.channels * shares * int64_t(sizeof(float)); }
 
-  /// Of a group (if p.last) or a channel, at one of its places.
+  /// The pack of a group (if p.last) or a channel, at one of its positions.
   CORTADO_HD int64_t pack(int64_t column, int64_t place) const {
     if (p.last) return place * p.groups + column;
     const int64_t image = planes.of(place);
@@ -42,8 +42,8 @@ struct PackShares {
 };
 
 inline PackShares pack_shares(const TensorSpec& spec) {
-  constexpr int64_t kThreads = 1 << 18, kLeastPacks = 16, kMaxPacks = 256;  // of a thread, where there are enough
-  constexpr int kWidest = 32;                                               // packs side by side: 512 bytes
+  constexpr int64_t kThreads = 1 << 18, kLeastPacks = 16, kMaxPacks = 256;  // per thread, for large tensors
+  constexpr int kWidest = 32;                                               // adjacent packs: 512 bytes
   const PackedChannels p = packed_channels(spec);
   const int64_t groups = p.last ? p.groups : p.channels;
   int columns = 1;
@@ -56,8 +56,8 @@ inline PackShares pack_shares(const TensorSpec& spec) {
   return s;
 }
 
-/// One lane's part: term.add(coefficients, term.load(pack), pack, a, b) adds to both sums what the pack gives, with
-/// coefficients = term.of(c) and what load() has brought.
+/// The sum of one lane. term.add(coefficients, term.load(pack), pack, a, b) adds a pack's terms to both sums, with
+/// coefficients = term.of(c).
 template <int kWidth, typename Term>
 struct SumShare {
   PackShares s;
@@ -117,7 +117,7 @@ struct SumShare {
   }
 };
 
-/// Adds a channel's shares up and calls use(c, a, b), once for each channel.
+/// Adds a channel's shares and calls use(c, a, b), once per channel.
 template <typename Use>
 struct FinishChannel {
   const float* sums;
@@ -155,7 +155,7 @@ struct FinishChannel {
   }
 };
 
-/// Sums that are wanted as they are.
+/// Stores the sums unchanged.
 struct KeepSums {
   float* sums;  ///< 2 x channels
   int64_t channels;
@@ -172,7 +172,7 @@ void sum_shares(Context& context, const PackShares& shares, const Term& term, fl
   reduce_tiles(context, shares.tiles(), shares.columns, SumShare<kWidth, Term>{shares, term, sums});
 }
 
-/// The second. `shares` of none: all sums are 0.
+/// The second kernel. Without shares all sums are 0.
 template <typename Use>
 void finish_channels(Context& context, const PackShares& shares, int64_t count, const float* sums, const Use& use) {
   const FinishChannel<Use> finish{sums, count, shares.p.channels, use};

@@ -1,8 +1,8 @@
 #pragma once
 
-// Two sums over each channel of a tensor at once, for .cu files. Every channel is split into parts, one functor call
-// each, such that neighbouring calls read neighbouring values; then the parts are added up. How it is split depends on
-// the tensor alone, so the sums are the same on every device. Short runs are added in 32 bits, runs in 64.
+// Two sums over each channel of a tensor at once, for .cu files. Every channel is divided into parts, one functor call
+// each, so that adjacent calls read adjacent values; then the parts are added. The division depends only on the tensor,
+// so the sums are equal on all devices. Short runs accumulate in 32 bits, runs in 64.
 
 #include <algorithm>
 
@@ -14,17 +14,17 @@ struct TwoSums {
   float a, b;
 };
 
-/// How N x C x inner values are split.
+/// The division of N x C x inner values.
 struct ChannelParts {
   int64_t n, channels, inner;
-  bool last;      ///< the inner values of a channel are `channels` apart, else neighbours
-  int64_t parts;  ///< of each channel
+  bool last;      ///< a channel's inner values are `channels` apart; else adjacent
+  int64_t parts;  ///< per channel
 
   int64_t bytes() const { return 2 * channels * parts * int64_t(sizeof(float)); }
 };
 
 inline ChannelParts channel_parts(const TensorSpec& spec) {
-  constexpr int64_t kCalls = 1 << 17;  // enough to fill a large device
+  constexpr int64_t kCalls = 1 << 17;  // enough for a large device
   constexpr int64_t kNeighbours = 256;
   const int64_t n = spec.shape[0], c = spec.shape[1], inner = spec.shape.count(2);
   const bool last = spec.layout == Layout::kChannelsLast;
@@ -32,7 +32,7 @@ inline ChannelParts channel_parts(const TensorSpec& spec) {
   return {n, c, inner, last, std::clamp<int64_t>(last ? n * inner : inner, 1, most)};
 }
 
-/// One part: term(i, c) gives what the value stored i-th adds to the two sums of channel c.
+/// The sums of one part: term(i, c) returns what stored value i adds to the two sums of channel c.
 template <typename Term>
 struct PartOfChannel {
   ChannelParts p;
@@ -57,7 +57,7 @@ struct PartOfChannel {
     sums[c * p.parts + part] = {float(a), float(b)};
   }
 
-  /// The values at begin, begin + step, ... below end.
+  /// Sums the values at begin, begin + step, ... below end.
   CORTADO_HD void run(int64_t begin, int64_t end, int64_t step, int64_t c, double& a, double& b) const {
     constexpr int kShort = 32;
     while (begin < end) {
@@ -82,7 +82,7 @@ struct SumOfParts {
   }
 };
 
-/// a[c] and b[c] = the sums over channel c, or added to; b may be null. `scratch` has parts.bytes().
+/// a[c] and b[c] = the sums over channel c, or accumulated; b may be null. `scratch` has parts.bytes().
 template <typename Term>
 void sum_channels(Context& context, const ChannelParts& parts, const Term& term, float* a, float* b, void* scratch,
                   bool add = false) {

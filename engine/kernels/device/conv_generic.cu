@@ -1,7 +1,6 @@
-// Convolution by its definition: one sum for each value of the result, over the input places (or the output places,
-// going back) that meet it, and in the same pass whatever follows, sums of its channels included. No columns, no
-// scratch, every operand read as often as it is used. Takes every request that is not in blocks; for where no library
-// runs, or takes a request.
+// Direct convolution: one sum per value of the result, over its input positions (output positions in backward), with
+// fused post-ops and channel sums. Uses no im2col and no scratch, and reads operands as often as they are used. Accepts
+// every request without blocked layouts; used where no library runs or accepts a request.
 
 #include <algorithm>
 
@@ -28,16 +27,16 @@ struct ConvGenericGeometry {
   Planes x, y;
   ConvLines lines;
   ConvPlaces w;
-  int64_t c, k;       ///< channels of one group
-  bool filters_last;  ///< the second order of the filters
+  int64_t c, k;       ///< channels per group
+  bool filters_last;  ///< filters have the second order
 
   CORTADO_HD int64_t taps() const { return lines.kernel * w.kernel; }
   CORTADO_HD int64_t weight(int64_t filter, int64_t channel, int64_t tap) const {
     return filters_last ? (filter * taps() + tap) * c + channel : (filter * c + channel) * taps() + tap;
   }
-  CORTADO_HD int64_t channel_step() const { return filters_last ? 1 : taps(); }  ///< between weights
+  CORTADO_HD int64_t channel_step() const { return filters_last ? 1 : taps(); }  ///< stride between channels' weights
   int64_t weights() const { return y.c * c * taps(); }
-  /// Values of x that any window lies on: not all, where windows are narrower than their steps.
+  /// The number of values of x that any window covers; not all if the stride exceeds the window.
   int64_t touched() const { return x.n * x.c * std::min(x.h, y.h * lines.kernel) * std::min(x.w, y.w * w.kernel); }
 };
 
@@ -69,7 +68,7 @@ struct ConvGenericForward {
   T* y;
   Activation activation;
 
-  /// As of an engine that reads each operand once.
+  /// As for an engine that reads each operand once.
   Traffic traffic(int64_t) const {
     const int64_t of_y = bytes<T>(g.y), parameters = g.weights() + (bias ? g.y.c : 0);
     return {g.touched() * int64_t(sizeof(T)) + parameters * int64_t(sizeof(W)) + (z ? of_y : 0), of_y};
@@ -92,7 +91,7 @@ struct ConvGenericForward {
   }
 };
 
-/// A pack of y, and what it adds to its channels' sums: term of sum_shares().
+/// A pack of y, and its contribution to its channels' sums: a term of sum_shares().
 template <typename T, typename W, int kWidth>
 struct ForwardAndSums {
   ConvGenericForward<T, W> forward;
@@ -145,7 +144,7 @@ struct ConvGenericBackwardData {
   }
 };
 
-/// The part of one weight's gradient that a line of output places gives.
+/// The contribution of a line of output positions to one weight's gradient.
 template <typename T>
 struct WeightTerm {
   ConvGenericGeometry g;
@@ -210,8 +209,8 @@ class ConvGeneric final : public ConvKernel {
  private:
   bool sums() const { return request_.sums && direction_ == ConvDirection::kForward; }
 
-  /// What kernels/cuda/conv_cudnn.cc does besides: filters are copied into the type and order of x and back unless they
-  /// come so, and a bias takes two passes for its gradient.
+  /// Counts what kernels/cuda/conv_cudnn.cc does in addition: filters are converted to the type and order of x and back
+  /// unless they come so, and a bias gradient takes two passes.
   void state_copies(Context& context, const ConvOperands& io) const {
     const ConvShape& s = request_.shape;
     if (!s.outer.empty()) return;
@@ -267,7 +266,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return filters ? std::make_unique<ConvGeneric>(request, direction, *filters) : nullptr;
 }
 
-/// Of a device that multiplies 1e12 times a second so.
+/// Assumes 1e12 multiplications per second.
 double cost(const ConvRequest& request, ConvDirection, CpuLevel) { return double(request.shape.macs()) / 1e12; }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #pragma once
 
-// How kernels of devices store weights: as plain 32-bit floats, which updates need; or as they are read beside x, in
-// its type and with channels last where x has them so, which a `frozen` request asks for: of a net whose weights never
-// change, or whose updates write such a copy. Then they are made once and not at each call.
+// Weight formats of device kernels: plain 32-bit floats, which updates need, or the type and layout of x for a `frozen`
+// request. Such a request belongs to a net with frozen weights, or to one whose updates also write this copy. The
+// weights are then converted once and not on each call.
 
 #include <optional>
 #include <string>
@@ -12,13 +12,13 @@
 
 namespace cortado::kernels {
 
-/// What a request that has w_format and `frozen` gives, or leaves to choose; nothing, with the reason in `why`, where
-/// that is neither plain nor `as_x`.
+/// The weight format of a request: its w_format, or the default for `frozen`. nullopt, with the reason in `why`, if
+/// w_format is neither plain nor `as_x`.
 template <typename Request>
 std::optional<WeightFormat> device_format(const Request& request, const WeightFormat& as_x, std::string& why) {
   if (!request.w_format) return request.frozen ? as_x : WeightFormat(as_x.shape());
   if (request.w_format->is_plain() || (request.frozen && *request.w_format == as_x)) return request.w_format;
-  why = "the weights lie otherwise";
+  why = "unsupported weight format";
   return std::nullopt;
 }
 

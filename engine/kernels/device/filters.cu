@@ -9,7 +9,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// FilterCopy::source() of filters whose values move.
+/// FilterCopy::source() for filters whose order changes.
 struct Order {
   Divisor c, taps;
   CORTADO_HD int64_t of(int64_t i) const {
@@ -83,7 +83,7 @@ struct ValueTerm {
   CORTADO_HD TwoSums operator()(int64_t i, int64_t) const { return {float(dy[i]), 0}; }
 };
 
-/// Of values and of their squares, for sum_shares().
+/// Sums of values and of their squares, for sum_shares().
 template <typename T, int kWidth>
 struct ResultTerm {
   const T* y;

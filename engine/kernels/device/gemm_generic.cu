@@ -1,5 +1,5 @@
-// Matrix products of any types by tiles of the result, each one functor call: what a call has read of a row and of a
-// column serves a whole tile, in registers. Threads share nothing. For where no library runs.
+// Matrix products of any types. Each functor call computes a tile of the result and reuses its rows and columns from
+// registers. Threads share nothing. Used where no library runs.
 
 #include "core/half.h"
 #include "core/loops/for_each.h"
@@ -9,16 +9,16 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int kSide = 2;   ///< of a tile, where a result has room for one
-constexpr int kLanes = 8;  ///< partial sums of each element, in sum_of()'s order (kernels/device/products.h)
+constexpr int kSide = 2;   ///< side of a tile, if the result is large enough
+constexpr int kLanes = 8;  ///< partial sums per element, in sum_of()'s order (kernels/device/products.h)
 
-/// op(a) or op(b) as lines that meet: the p-th value of line i at data[i * line + p * step].
+/// op(a) or op(b) as lines: the p-th value of line i is data[i * line + p * step].
 template <typename T>
 struct Lines {
   const T* data;
   int64_t count, line, step;
 
-  /// The values number p of Side lines from `first` on; past the last line, of that one.
+  /// Loads value p of Side lines from `first` on; past the end, that of the last line.
   template <int Side>
   CORTADO_HD void load(int64_t first, int64_t p, float (&values)[Side]) const {
     for (int i = 0; i < Side; ++i) {
@@ -39,7 +39,7 @@ struct ProductTile {
   Activation activation;
 
   int64_t tiles() const { return (r.adds_up ? 1 : r.count) * in_rows() * in_columns(); }
-  /// As of a library that reads each operand once.
+  /// As for a library that reads each operand once.
   Traffic traffic(int64_t) const {
     const GemmShape& s = r.shape;
     const auto matrices = [&](int64_t step) { return step == 0 ? 1 : r.count; };
@@ -110,7 +110,7 @@ class GemmGeneric final : public MatMul {
   }
 
  private:
-  /// What kernels/cuda/matmul_cublaslt.cc does besides: a launch for each product, and one that rounds.
+  /// Counts what kernels/cuda/matmul_cublaslt.cc does in addition: a launch per product, and one that rounds.
   void state_sums(Context& context) const {
     const int64_t values = r_.shape.m * r_.shape.n, sums = values * int64_t(sizeof(float)), more = r_.count - 1;
     state_launches(context, more, {more * sums, more * sums});

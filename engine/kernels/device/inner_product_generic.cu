@@ -1,5 +1,5 @@
-// The fully connected product by gemm_generic(): values of any float type meet 32-bit weights as they are, or in frozen
-// nets weights of their own type.
+// Inner product by gemm_generic(): values of any float type with 32-bit weights, or in frozen nets with weights of
+// their own type.
 
 #include "core/half.h"
 #include "core/loops/for_each.h"
@@ -43,7 +43,7 @@ class InnerProductGeneric final : public InnerProduct {
 
   void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void*) override {
     if (d.bias) {
-      state_launches(context, 1, {});  // two passes where a library runs
+      state_launches(context, 1, {});  // a library takes two passes
       with_float_type(r_.dtype, [&](auto type) {
         using T = decltype(type);
         reduce_rows(context, r_.outputs, r_.rows, Column<T>{static_cast<const T*>(dy), r_.outputs}, d.bias, d.add_bias);
@@ -56,7 +56,8 @@ class InnerProductGeneric final : public InnerProduct {
   }
 
  private:
-  /// What kernels/cuda/inner_product_cublaslt.cc does besides: 16-bit values want weights and bias so.
+  /// Counts what kernels/cuda/inner_product_cublaslt.cc does in addition: 16-bit values need weights and bias in 16
+  /// bits.
   void state_copies(Context& context, bool bias) const {
     if (!weights_.is_plain() || r_.dtype == DType::kF32) return;
     const int64_t w = r_.inputs * r_.outputs, b = bias ? r_.outputs : 0, narrow = size_of(r_.dtype);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Functors written once for single values and for packs of `kWide` neighbours, as many as sixteen bytes hold: what
-// they load and store is the i-th pack of an array.
+// Helpers for functors that are written once for single values and for packs of `kWide` adjacent values (16 bytes).
+// They load and store the i-th pack of an array.
 
 #include "core/loops/by_packs.h"
 
@@ -12,7 +12,7 @@ struct alignas(kWide == 1 ? alignof(Value) : 16) Lanes {
   Value v[kWide];
 };
 
-/// With kWide > 1, `from` starts_pack().
+/// With kWide > 1, `from` must be aligned for packs.
 template <int kWide, typename Value>
 CORTADO_HD inline Lanes<Value, kWide> lanes_at(const Value* from, int64_t i) {
   Lanes<Value, kWide> lanes;
@@ -31,7 +31,7 @@ CORTADO_HD inline void put_lanes(Value* to, int64_t i, const Lanes<Value, kWide>
     packs::move<kWide* int(sizeof(Value))>(to + i * kWide, lanes.v);
 }
 
-/// Rounded to Value.
+/// Rounds to Value.
 template <int kWide, typename Value>
 CORTADO_HD inline void put_floats(Value* to, int64_t i, const float* floats) {
   Lanes<Value, kWide> lanes;

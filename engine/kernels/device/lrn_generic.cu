@@ -1,5 +1,5 @@
-// Local response normalisation with one functor call for each value that is written. Backward first writes every
-// value's term of its neighbours' gradients into scratch, so that no sum is made more than twice.
+// Local response normalization with one functor call per written value. Backward first writes each value's term of its
+// neighbours' gradients to scratch, so that no sum is computed more than twice.
 
 #include <cfloat>
 #include <cmath>
@@ -12,14 +12,14 @@
 namespace cortado::kernels {
 namespace {
 
-/// The neighbourhood of a value, and what s is made of.
+/// The neighbourhood of a value, and the parameters of s.
 struct Region {
   Planes x;
   bool within;
   int64_t half;
   float factor, base, beta;
 
-  /// The sum of value(j) over the neighbours j of `at`, itself included.
+  /// The sum of value(j) over the neighbours j of `at`, including `at`.
   template <typename Value>
   CORTADO_HD float sum(const PlaneIndex& at, const Value& value) const {
     const int64_t channels = within ? 0 : half, places = within ? half : 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the values of a tensor lie, for functors that find their operands themselves: plain or channels-last storage.
+// Index arithmetic of plain and channels-last tensors, for functors that compute the positions of their operands.
 
 #include <cstdint>
 #include <string>
@@ -11,12 +11,12 @@
 
 namespace cortado::kernels {
 
-/// One value of an N x C x H x W tensor.
+/// The index of a value of an N x C x H x W tensor.
 struct PlaneIndex {
   int64_t n, c, h, w;
 };
 
-/// The geometry of such a tensor, in either storage.
+/// The geometry of such a tensor, in either layout.
 struct Planes {
   int64_t n, c, h, w;
   bool last;  ///< channels-last, else plain
@@ -26,7 +26,7 @@ struct Planes {
   CORTADO_HD int64_t at(const PlaneIndex& i) const {
     return last ? ((i.n * h + i.h) * w + i.w) * c + i.c : ((i.n * c + i.c) * h + i.h) * w + i.w;
   }
-  /// The value that is stored i-th.
+  /// The index of the value stored at i.
   CORTADO_HD PlaneIndex stored(int64_t i) const {
     const int64_t a = fastest.of(i), b = second.of(a), n_ = third.of(b);
     const int64_t x = i - a * fastest.value(), y = a - b * second.value(), z = b - n_ * third.value();
@@ -34,7 +34,7 @@ struct Planes {
   }
 };
 
-/// N x C x anything: axes behind the third are one with it; axes that are missing are 1.
+/// For N x C x any: axes after the third are merged with it; missing axes are 1.
 inline Planes planes_of(const TensorSpec& spec) {
   const Shape& s = spec.shape;
   const auto extent = [&](int axis) { return axis < s.axes() ? s[axis] : 1; };
@@ -42,10 +42,10 @@ inline Planes planes_of(const TensorSpec& spec) {
   return {extent(0), extent(1), extent(2), w, spec.layout == Layout::kChannelsLast};
 }
 
-/// Whether the plain candidates take a tensor stored so; else `why` not.
+/// Whether the plain candidates support the layout; if not, sets `why`.
 inline bool is_plane_layout(Layout layout, std::string& why) {
   if (layout != Layout::kBlocked16) return true;
-  why = "blocks are for the CPU";
+  why = "blocked layouts are for the CPU";
   return false;
 }
 

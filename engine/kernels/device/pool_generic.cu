@@ -1,8 +1,7 @@
-// Pooling with one functor call for each value that is written, or for the sixteen bytes of neighbouring channels:
-// forward looks through the output's window, backward through the windows that an input lies in. Takes every request
-// that is not in blocks.
+// Pooling with one functor call per written value, or per pack of adjacent channels. Forward iterates over the output's
+// window, backward over the windows that contain an input. Accepts every request without blocked layouts.
 //
-// The maximum's place in the image is saved as 32 bits, -1 for a window wholly outside, which gives 0.
+// The position of the maximum in the image is saved in 32 bits; it is -1 for a window entirely outside, which yields 0.
 
 #include <algorithm>
 #include <initializer_list>
@@ -17,7 +16,7 @@
 namespace cortado::kernels {
 namespace {
 
-/// One side of a window: where it begins and ends in the image, and how long it counts in an average.
+/// One axis of a window: its range in the image, and its extent in an average's divisor.
 struct PoolGenericSide {
   int64_t begin, end, divisor;
 };
@@ -34,7 +33,7 @@ struct Windows {
     const int64_t length = count_padding ? stop - start : end - begin;
     return {begin, end, length > 1 ? length : 1};
   }
-  /// The windows [begin, end) that input i lies in.
+  /// The windows [begin, end) that contain input i.
   CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : strides.of(i + pad - kernel) + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const {
     const int64_t end = strides.of(i + pad) + 1;
@@ -42,7 +41,7 @@ struct Windows {
   }
 };
 
-/// What the functors call a channel may be a pack of them.
+/// A functor's channel may be a pack of channels.
 struct PoolGenericGeometry {
   Planes x, y;
   Windows h, w;
@@ -113,7 +112,7 @@ struct PoolGenericGradient {
   PoolGenericGeometry g;
   const T* dy;
   T* dx;
-  const int32_t* saved;  ///< of the largest values; null for averages
+  const int32_t* saved;  ///< of the maxima; null for averages
 
   Traffic traffic(int64_t) const {
     return {byte_planes<T, kWide>(g.y) + (saved ? byte_planes<int32_t, kWide>(g.y) : 0), byte_planes<T, kWide>(g.x)};
@@ -190,7 +189,7 @@ class PoolGeneric final : public Pool {
   }
 
  private:
-  /// use(T(), how many channels at once) for operands that lie there.
+  /// Calls use(T(), channels per call) for operands at these addresses.
   template <typename Use>
   void with_width(std::initializer_list<const void*> operands, const Use& use) const {
     with_float_type(r_.x.dtype, [&](auto type) {
@@ -216,7 +215,7 @@ class PoolGeneric final : public Pool {
 
 std::unique_ptr<Pool> make_pool_generic(const PoolRequest& request, Context&, std::string& why) {
   if (!is_plane_layout(request.x.layout, why)) return nullptr;
-  if (request.x.shape.count(2) > INT32_MAX) return why = "more than 2^31 places", nullptr;
+  if (request.x.shape.count(2) > INT32_MAX) return why = "more than 2^31 positions", nullptr;
   return std::make_unique<PoolGeneric>(request);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the plain candidates of matrix products and convolutions share.
+// Common code of the plain candidates of matrix products and convolutions.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ CORTADO_HD inline float sum_of_lanes(const float (&lanes)[8]) {
   return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
 }
 
-/// The sum of term(i) for i in [0, n): eight partial sums, so that long ones keep their low bits.
+/// The sum of term(i) for i in [0, n), in eight partial sums, so that long sums keep their low bits.
 template <typename Term>
 CORTADO_HD float sum_of(int64_t n, const Term& term) {
   float lanes[8] = {};
@@ -24,7 +24,7 @@ CORTADO_HD float sum_of(int64_t n, const Term& term) {
   return sum_of_lanes(lanes);
 }
 
-/// What follows a product: a bias, which may be null, and an activation.
+/// Applies a bias, which may be null, and an activation.
 template <typename Bias>
 CORTADO_HD float finished(float value, const Bias* bias, int64_t i, const Activation& activation) {
   return activation(bias ? value + float(bias[i]) : value);

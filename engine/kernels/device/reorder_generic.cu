@@ -1,4 +1,4 @@
-// Layouts and float types changed by one load and one store for each value.
+// Conversions of layouts and float types, with one load and one store per value.
 
 #include "core/half.h"
 #include "core/loops/for_each.h"

@@ -1,4 +1,4 @@
-// Softmax with one functor call for each row; the lanes of a device share rows whose values are neighbours.
+// Softmax with one functor call per row. If a row's values are adjacent, a group of a device's lanes shares it.
 
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 struct Rows {
   int64_t classes, inner;
 
-  /// Of a call that goes over `arrays` of them; a row's values stay near from pass to pass.
+  /// The traffic of a call over `arrays` arrays; a row's values stay cached between passes.
   template <typename T>
   Traffic traffic(int64_t rows, int arrays) const {
     const int64_t each = rows * classes * int64_t(sizeof(T));

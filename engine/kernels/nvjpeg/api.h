@@ -1,8 +1,8 @@
 #pragma once
 
-// The functions of nvJPEG that are called here, as its header declares them (major version 13). They are declared anew
-// because few machines have the header, and a build without CUDA has use for them, too: on the simulated device tests
-// put a library of their own behind the same face. Included by files of this folder and by that library.
+// The functions of nvJPEG used here, as declared in its header (major version 13). They are declared again because few
+// machines have the header, and builds without CUDA need them, too: tests on the simulated device provide a library
+// with the same interface. Included by files in this folder and by that library.
 
 #include <cstddef>
 
@@ -15,7 +15,7 @@ using Handle = HandleOf*;
 using State = StateOf*;
 using JpegStream = StreamOf*;
 
-enum Status : int {  // those that are no fault of a file
+enum Status : int {  // those not caused by a file
   kSuccess = 0,
   kNotInitialized = 1,
   kAllocatorFailure = 5,
@@ -27,13 +27,13 @@ enum Backend : int { kGpuHybrid = 2, kHardware = 3 };
 enum OutputFormat : int { kInterleavedBgr = 6 };
 enum Flags : unsigned { kStrictBitstream = 1u << 2, kInterpolatedChroma = 1u << 5 };
 
-/// Where an image goes; interleaved formats use the first channel alone.
+/// The destination of an image; interleaved formats use only the first channel.
 struct Image {
   unsigned char* channel[4];
   size_t pitch[4];
 };
 
-/// Every function that is called anywhere, by its name there less "nvjpeg". Streams of CUDA are handed on as they are.
+/// All functions that are used, by name without "nvjpeg". CUDA streams are passed through.
 struct Functions {
   Status (*GetProperty)(Property, int* value);
   Status (*CreateEx)(Backend, void* device_allocator, void* pinned_allocator, unsigned flags, Handle*);
@@ -49,7 +49,7 @@ struct Functions {
                           void* cuda_stream);
 };
 
-/// Those of the library `file`, which is opened. Throws MissingLibrary.
+/// Loads the library `file`. Throws MissingLibrary.
 Functions open_functions(const char* file);
 
 }  // namespace cortado::kernels::nvjpeg

@@ -1,6 +1,6 @@
-// nvJPEG's batched decoding. Whole images, not their parts: decoding parts does not go with interpolated chroma, which
-// is what libjpeg does, and what reads the result passes over the rest of it anyway. A batch that fails as a whole is
-// decoded image by image, so that one damaged file does not decide about its neighbours.
+// nvJPEG's batched decoding of whole images. Decoding regions is incompatible with interpolated chroma, which libjpeg
+// uses, and the caller skips the rest of the image anyway. If a batch fails as a whole, it is decoded image by image,
+// so that one damaged file does not affect the others.
 #include "kernels/jpeg_decoder.h"
 
 #include "core/device/device_memory.h"
@@ -51,7 +51,7 @@ const char* library_for(const Context& context) {
 void check(Status status, const char* call) {
   if (status == kSuccess) return;
   throw Error(ExitCode::kDevice, std::string(call) + ": nvJPEG's status " + std::to_string(int(status)),
-              "--decode=cpu decodes on the CPU");
+              "use --decode=cpu to decode on the CPU");
 }
 
 bool may_be_the_files_fault(Status status) {
@@ -95,7 +95,7 @@ class JpegDecoder::Library {
     if (accepted.empty() || decode_all(context, turns_[turn], tasks, accepted)) return refused;
     for (const size_t i : accepted) {
       if (!decode_all(context, turns_[turn], tasks, {&i, 1})) refused.push_back(i);
-      synchronize(context);  // the state is used again at once
+      synchronize(context);  // the state is reused immediately
     }
     return refused;
   }
@@ -103,7 +103,7 @@ class JpegDecoder::Library {
  private:
   struct Turn {
     State state = nullptr;
-    size_t images = 0;  ///< that it was made ready for; 0: none
+    size_t images = 0;  ///< batch size for which the state is initialized; 0: none
   };
 
   bool accepts(std::string_view file) const {
@@ -112,7 +112,7 @@ class JpegDecoder::Library {
            f_.DecodeBatchedSupported(handle_, header_, &unsupported) == kSuccess && unsupported == 0;
   }
 
-  /// False where one of the chosen tasks cannot be decoded; which one is not told.
+  /// Returns false if any of the chosen tasks cannot be decoded; nvJPEG does not report which one.
   bool decode_all(Context& context, Turn& turn, std::span<const JpegTask> tasks, std::span<const size_t> chosen) {
     files_.clear();
     sizes_.clear();
@@ -129,7 +129,7 @@ class JpegDecoder::Library {
     const Status status =
         f_.DecodeBatched(handle_, turn.state, files_.data(), sizes_.data(), images_.data(), context.stream());
     if (!may_be_the_files_fault(status)) check(status, "nvjpegDecodeBatched");
-    turn.images = status == kSuccess ? chosen.size() : 0;  // a state that failed is made ready anew
+    turn.images = status == kSuccess ? chosen.size() : 0;  // a failed state is initialized again
     return status == kSuccess;
   }
 

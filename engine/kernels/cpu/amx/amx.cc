@@ -14,11 +14,11 @@ namespace {
 
 bool cpu_has_tiles() {
   unsigned a = 0, b = 0, c = 0, d = 0;
-  constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24;  // of leaf 7
+  constexpr unsigned kBf16 = 1u << 22, kTiles = 1u << 24;  // bits of leaf 7
   return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d & kBf16) && (d & kTiles);
 }
 
-/// Linux saves tiles for processes that asked for them only.
+/// Linux enables tile state only on request.
 bool system_grants_tiles() {
   constexpr long kAsk = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return syscall(SYS_arch_prctl, kAsk, kTileData) == 0;

@@ -1,11 +1,11 @@
 #pragma once
 
-// Products of 32-bit floats on AMX, whose tiles multiply bfloat16: each operand is split into three of those, which
-// together hold all of its 24 bits, and of the nine products of parts the six largest are summed. What is left out is
+// Products of 32-bit floats on AMX, whose tiles multiply bfloat16. Each operand is split into three bfloat16 parts,
+// which together hold all of its 24 bits. Of the nine products of parts the six largest are summed; the omitted rest is
 // less than 2^-22 of a product. (Henry, Tang, Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For
-// Higher-Precision Computations", 2019.) An infinite operand gives NaN, and a part below 2^-126 counts as zero.
+// Higher-Precision Computations", 2019.) An infinite operand yields NaN, and parts below 2^-126 count as zero.
 //
-// Only where the compiler may use AMX and AVX-512: CORTADO_WITH_AMX.
+// Defines CORTADO_WITH_AMX if the compiler may use AMX and AVX-512.
 
 #if defined(__AMX_TILE__) && defined(__AMX_BF16__) && defined(__AVX512BW__)
 #define CORTADO_WITH_AMX
@@ -17,15 +17,15 @@
 namespace cortado::kernels::amx {
 
 constexpr int kParts = 3;
-constexpr int64_t kRow = 64;  ///< bytes of a tile's row: 32 bfloat16 or 16 floats
+constexpr int64_t kRow = 64;  ///< bytes of a tile row: 32 bfloat16 or 16 floats
 constexpr int64_t kRows = 16;
 constexpr int64_t kTile = kRows * kRow;  ///< bytes
 constexpr int64_t kDepth = 32;           ///< products that one step adds to each element
 
-/// Whether this process may use tiles: the CPU has them, and the system grants their registers.
+/// Whether this process may use tiles: the CPU supports them, and the kernel permits it.
 bool is_here();
 
-/// The calling thread's tiles are whole ones within its life.
+/// Configures full tiles for the calling thread during its lifetime.
 class Tiles {
  public:
   Tiles();
@@ -34,12 +34,12 @@ class Tiles {
   Tiles& operator=(const Tiles&) = delete;
 };
 
-/// The upper halves of sixteen floats: their largest part, which has their sign.
+/// The upper halves of sixteen floats: their largest bfloat16 parts, truncated.
 inline __m512i upper(__m512 v) { return _mm512_and_si512(_mm512_castps_si512(v), _mm512_set1_epi32(int(0xffff0000))); }
-/// What is left of them.
+/// The remainder.
 inline __m512 rest(__m512 v) { return _mm512_sub_ps(v, _mm512_castsi512_ps(upper(v))); }
 
-/// A row of the left operand, 32 values along the sum, as a row of each part: `to`, and every `apart` bytes.
+/// Splits a row of the left operand, 32 values along the sum, into a row per part: at `to`, and every `apart` bytes.
 inline void split_row(__m512 first, __m512 second, char* to, int64_t apart) {
   alignas(64) static constexpr uint16_t kUpper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
                                                       33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
@@ -50,7 +50,7 @@ inline void split_row(__m512 first, __m512 second, char* to, int64_t apart) {
   }
 }
 
-/// A row of the right operand, sixteen columns of two neighbours along the sum, as a row of each part.
+/// Splits a row of the right operand, 16 columns of two adjacent values along the sum, into a row per part.
 inline void split_pair(__m512 even, __m512 odd, char* to, int64_t apart) {
   for (int part = 0; part < kParts; ++part, to += apart) {
     _mm512_store_si512(to, _mm512_or_si512(_mm512_maskz_srli_epi32(0xffff, _mm512_castps_si512(even), 16), upper(odd)));
@@ -58,9 +58,9 @@ inline void split_pair(__m512 even, __m512 odd, char* to, int64_t apart) {
   }
 }
 
-/// Sixteen rows of sixteen become their columns.
+/// Transposes 16 x 16 values.
 inline void transpose(__m512 (&rows)[16]) {
-  constexpr __mmask16 kAll = 0xffff;  // without a mask GCC 12 warns of its own header
+  constexpr __mmask16 kAll = 0xffff;  // avoids a warning of GCC 12 about its own header
   __m512 twos[16], fours[16];
 #pragma GCC unroll 8
   for (int i = 0; i < 16; i += 2) {
@@ -78,7 +78,7 @@ inline void transpose(__m512 (&rows)[16]) {
     fours[i] = low(twos[i], twos[i + 2]), fours[i + 1] = high(twos[i], twos[i + 2]);
     fours[i + 2] = low(twos[i + 1], twos[i + 3]), fours[i + 3] = high(twos[i + 1], twos[i + 3]);
   }
-  // Quarter q of fours[i + j]: column 4 q + j of rows i to i + 3.
+  // Quarter q of fours[i + j] has column 4 q + j of rows i to i + 3.
 #pragma GCC unroll 4
   for (int j = 0; j < 4; ++j) {
     const __m512 even = _mm512_maskz_shuffle_f32x4(kAll, fours[j], fours[4 + j], 0x88),
@@ -92,20 +92,20 @@ inline void transpose(__m512 (&rows)[16]) {
   }
 }
 
-/// Tiles below each other, in bytes: where they begin, how far apart the parts lie, their rows, and the tiles. Step s
-/// of the sum begins steps[s] further on.
+/// A column of left tiles: the address, and in bytes the distances of parts, rows and tiles. Step s of the sum begins
+/// at steps[s].
 struct Left {
   const char* at;
   const int64_t* steps;
   int64_t apart, row = kRow, next = kTile;
 };
-/// Up to two tiles beside each other. The tiles of a step's parts lie one after the other, steps do, too.
+/// Up to two adjacent right tiles. The tiles of a step's parts are contiguous, and so are steps.
 struct Right {
   const char* at;
   int64_t next;
 };
 
-/// kDown x kAcross tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b.
+/// kDown x kAcross tiles of c (contiguous, 256 floats each) = the sum over `count` steps of a b.
 template <int kDown, int kAcross>
 void multiply(const Left& a, const Right& b, int64_t count, float* c) {
   asm volatile("" ::: "memory");  // the compiler does not know what tiles read
@@ -143,7 +143,7 @@ void multiply(const Left& a, const Right& b, int64_t count, float* c) {
   if constexpr (kDown > 1 && kAcross > 1) _tile_stored(3, c + 768, kRow);
 }
 
-/// The same with one or two tiles on each side.
+/// Like multiply(), with one or two tiles on each side at run time.
 inline void multiply(bool two_down, bool two_across, const Left& a, const Right& b, int64_t count, float* c) {
   if (two_down && two_across) return multiply<2, 2>(a, b, count, c);
   if (two_down) return multiply<2, 1>(a, b, count, c);
@@ -151,19 +151,19 @@ inline void multiply(bool two_down, bool two_across, const Left& a, const Right&
   multiply<1, 1>(a, b, count, c);
 }
 
-/// Tiles of parts, one after the other: of every step, or of two in turn.
+/// Contiguous tiles of parts: of every step, or two steps in turn.
 struct RightSteps {
   char* at;
   bool in_turn;
   char* of(int64_t step) const { return at + (in_turn ? step & 1 : step) * kParts * kTile; }
 };
 
-constexpr int64_t kMaxDown = 4;  ///< tiles in a column
+constexpr int64_t kMaxDown = 4;  ///< tiles per column
 
-/// kDown tiles of c (one after the other, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) makes a
-/// quarter of the right tiles of step s while those before are multiplied, and so takes no time of its own. Few tiles
-/// have several sums each, since a sum that waits for the one before it does not fill the unit. The operands come by
-/// value: what lies in memory is read again in each step, as the compiler does not know what tiles write.
+/// kDown tiles of c (contiguous, 256 floats each) = the sum over `count` steps of a b. make(s, q, to) prepares a
+/// quarter of the right tiles of step s while the previous step is multiplied, which hides its cost. With few tiles
+/// each has several sums, because dependent sums do not fill the unit. Operands are passed by value, because the
+/// compiler does not know what tile instructions write and would reload them in each step.
 template <int kDown, typename Make>
 void multiply_column(Left a, RightSteps b, int64_t count, const Make& make, float* c) {
   _tile_zero(0);
@@ -180,8 +180,8 @@ void multiply_column(Left a, RightSteps b, int64_t count, const Make& make, floa
     _tile_loadd(4, right, kRow);
     _tile_loadd(5, right + kTile, kRow);
     _tile_loadd(6, right + 2 * kTile, kRow);
-// Six products of a tile's parts, the large ones to one sum, the middle and the small ones to others. A macro: the
-// names of tiles are part of the instructions.
+// Six products of a tile's parts: large ones to one sum, middle and small ones to others. A macro, because tile numbers
+// are part of the instructions.
 #define CORTADO_ADD_PRODUCTS(tile, large, middle, small)     \
   _tile_loadd(7, left + (tile)*a.next, a.row);               \
   _tile_dpbf16ps(small, 7, 6);                               \
@@ -223,7 +223,7 @@ void multiply_column(Left a, RightSteps b, int64_t count, const Make& make, floa
     for (int i = 0; i < kDown * 256; ++i) c[i] += kDown == 2 ? c[512 + i] : c[256 + i] + c[512 + i];
 }
 
-/// The same for one to four tiles; `c` has room for four.
+/// Like multiply_column(), for one to four tiles at run time; `c` has room for four.
 template <typename Make>
 void multiply_column(int64_t down, const Left& a, const RightSteps& b, int64_t count, const Make& make, float* c) {
   if (down == 4) return multiply_column<4>(a, b, count, make, c);

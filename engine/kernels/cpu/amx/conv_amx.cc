@@ -1,13 +1,13 @@
-// Convolution of blocked tensors, one group, by AMX's tiles with operands split into three parts
+// Convolution of blocked tensors with one group on AMX tiles, with operands split into three parts
 // (kernels/cpu/amx/amx.h).
 //
-// A tile's row is one place with 32 channels. The images' rows are laid out below each other, split, with what their
-// windows reach beyond them; a stride of s makes s x s such layouts, of every s-th row and column. So a tap is a
-// distance: the rows of a tile are neighbouring places of the output, and for each tap begin that far away. Places
-// between the images' columns and rows are computed, too, and left out.
+// A tile row is one position with 32 channels. The rows of all images are split and stored one below the other, with
+// their padding. A stride of s creates s x s such layouts, one for every s-th row and column. A tap is then a constant
+// offset: the rows of a tile are adjacent output positions, and each tap starts at its offset. Positions in the padding
+// between columns and rows are computed, too, and discarded.
 //
-// Each thread splits the places that it works on for itself, though others may split the same: lines that another core
-// wrote last cost more than splitting. Filters are split while tiles multiply (kernels/cpu/amx/split_filters.h).
+// Each thread splits the positions that it needs, even if others split them, too: reading lines that another core has
+// just written costs more. Filters are split while tiles multiply (kernels/cpu/amx/split_filters.h).
 
 #include "kernels/cpu/amx/conv_amx.h"
 
@@ -34,11 +34,11 @@ namespace {
 
 using namespace amx;
 
-constexpr int64_t kChunkBytes = 1 << 20;  ///< of split places that a core works on
+constexpr int64_t kChunkBytes = 1 << 20;  ///< of split positions per core
 constexpr int64_t kFewPlaces = 128, kManyPlaces = 1024;
 constexpr int64_t kTogether = 2;  ///< blocks of outputs
 
-/// Forward, and backward_data of stride 1 with the sides exchanged and the filters turned round.
+/// Forward, and backward_data with stride 1, which swaps the sides and flips the filters.
 class AmxConv final : public ConvKernel {
  public:
   AmxConv(const ConvRequest& request, bool to_x, int threads)
@@ -92,8 +92,8 @@ class AmxConv final : public ConvKernel {
   struct Offsets {
     int64_t split, targets, filters;  ///< in scratch
   };
-  /// What one worker has: rows of all images, split; where each place's first 16 outputs go, -1 for none; the filters
-  /// of 32 outputs, split.
+  /// Offsets of one worker: split rows of all images; the target of each position's first 16 outputs, -1 for none; the
+  /// split filters of 32 outputs.
   struct Chunk {
     char* split;
     int64_t* targets;
@@ -113,8 +113,8 @@ class AmxConv final : public ConvKernel {
   }
   int64_t plane_at(int64_t pair, int64_t layout) const { return (pair * layouts() + layout) * kParts * plane_; }
 
-  /// So many that tiles come in whole columns, as near as may be; each chunk splits the filters again, a quarter of a
-  /// column's time.
+  /// The number of rows per chunk that best fills whole columns of tiles. Each chunk splits the filters again, which
+  /// takes a quarter of a column's time.
   int64_t rows_at_a_time(int64_t rows, int64_t most) const {
     int64_t best = 1, least = std::numeric_limits<int64_t>::max();
     for (int64_t chunk = 1; chunk <= std::min(rows, most); ++chunk) {
@@ -126,7 +126,7 @@ class AmxConv final : public ConvKernel {
   }
   static int64_t columns(int64_t places) { return (places + kMaxDown * kRows - 1) / (kMaxDown * kRows); }
 
-  /// An item is a chunk of rows and 32 outputs; those of one chunk follow each other.
+  /// An item is a chunk of rows and 32 outputs; items of one chunk are consecutive.
   void run_worker(int64_t worker, const Work& work, const Chunk& chunk) {
     int64_t split = -1;
     for (int64_t item; (item = shares_.next(worker)) >= 0;) {
@@ -146,7 +146,7 @@ class AmxConv final : public ConvKernel {
     std::fill_n(chunk.targets + count * w_.pitch, kRows, int64_t(-1));
   }
 
-  /// `rows` of all images' rows from `row` on, and the zeros that windows reach behind them, in every layout.
+  /// Splits `rows` rows of all images from `row` on, with the zero padding after them, in every layout.
   void split_pair_of_blocks(const float* from, int64_t row, int64_t rows, int64_t pair, const Chunk& chunk) const {
     const int64_t size = h_.in * w_.in * kLanes;
     for (size_t fy = 0; fy < h_.phases.size(); ++fy)
@@ -164,7 +164,7 @@ class AmxConv final : public ConvKernel {
       }
   }
 
-  /// Every stride-th element of a line from x on; zeros outside of it, and where there is no line.
+  /// Splits every stride-th element of a line from x on; zeros outside the line, or if it does not exist.
   void split_line(const float* first, const float* second, int64_t x, int64_t places, char* to) const {
     for (int64_t place = 0; place < places; ++place, x += w_.stride, to += kRow) {
       const bool inside = x >= 0 && x < w_.in;
@@ -179,9 +179,9 @@ class AmxConv final : public ConvKernel {
       targets[x] = y < h_.out && x < w_.out ? ((image * to_blocks_ * h_.out + y) * w_.out + x) * kLanes : -1;
   }
 
-  /// Up to 32 outputs at all places of a chunk. The first column of tiles splits the filters as it goes; they are kept
-  /// where other places follow, else two steps of them. Those go by two tiles of places and two of outputs, which
-  /// brings fewer bytes from the second cache.
+  /// Computes up to 32 outputs at all positions of a chunk. The first column of tiles splits the filters. They are kept
+  /// if more positions follow, else only two steps of them. Later positions use 2 x 2 tiles, which needs less bandwidth
+  /// of the second-level cache.
   void multiply_blocks(const Work& work, int64_t block, int64_t places, const Chunk& chunk) const {
     const int64_t tiles = (places + kRows - 1) / kRows, steps = filters_.steps(), bytes = filters_.bytes_of_block();
     const int64_t blocks = std::min(kTogether, to_blocks_ - block), column = std::min(kMaxDown, tiles);
@@ -225,11 +225,11 @@ class AmxConv final : public ConvKernel {
   int64_t from_blocks_, to_blocks_;
   Reach h_, w_;
   SplitFilters filters_;
-  int64_t parts_ = 1, chunks_ = 1;  ///< of the rows; of each part
-  int64_t chunk_ = 1, plane_ = 0;   ///< rows at a time; bytes of one part of their values
-  std::vector<int64_t> steps_;      ///< where each begins, in bytes
+  int64_t parts_ = 1, chunks_ = 1;  ///< of the rows; per part
+  int64_t chunk_ = 1, plane_ = 0;   ///< rows per chunk; bytes of one part of their values
+  std::vector<int64_t> steps_;      ///< start of each step in bytes
   ScratchLayout scratch_;
-  std::vector<Offsets> workers_;  ///< one for each thread
+  std::vector<Offsets> workers_;  ///< one per thread
   WorkStealingRange shares_;
 };
 
@@ -238,18 +238,18 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   const ConvShape& s = request.shape;
   if (!amx::is_here()) return why = "this CPU has no AMX", nullptr;
   if (!takes(s.dtype, why)) return nullptr;
-  if (s.spatial_axes != 2 || s.groups != 1) return why = "groups, or other than two axes", nullptr;
+  if (s.spatial_axes != 2 || s.groups != 1) return why = "groups, or not two spatial axes", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
-  if (request.w_format && !request.w_format->is_blocked16()) return why = "the weights lie otherwise", nullptr;
+  if (request.w_format && !request.w_format->is_blocked16()) return why = "unsupported weight format", nullptr;
   if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, context.threads);
   if (direction == ConvDirection::kBackwardWeights) return make_amx_backward_weights(request, context.threads);
-  if (s.h.stride != 1 || s.w.stride != 1) return why = "a stride", nullptr;
+  if (s.h.stride != 1 || s.w.stride != 1) return why = "the stride is not 1", nullptr;
   return std::make_unique<AmxConv>(request, true, context.threads);
 }
 
-/// Six products of parts each, at two thirds of what the tiles do, also for places of x that no window reaches whole;
-/// what is split, and what is written.
+/// Six products of parts each, at two thirds of the tiles' peak, including incomplete windows of x; plus splitting and
+/// writing.
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel) {
   const ConvShape& s = request.shape;
   const double c = double(blocks_of(s.c) * kLanes), k = double(blocks_of(s.k) * kLanes);

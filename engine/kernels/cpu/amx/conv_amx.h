@@ -1,6 +1,6 @@
 #pragma once
 
-// The directions of a convolution on AMX, one file each but for forward and backward_data (conv_amx.cc).
+// Convolution on AMX. forward and backward_data are in conv_amx.cc, backward_weights has its own file.
 
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 namespace cortado::kernels {
 
-/// For blocked tensors and weights, one group, where amx::is_here().
+/// Requires blocked tensors and weights, one group, and amx::is_here().
 std::unique_ptr<ConvKernel> make_amx_backward_weights(const ConvRequest& request, int threads);
 
 }  // namespace cortado::kernels

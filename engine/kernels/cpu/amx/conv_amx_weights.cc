@@ -1,9 +1,8 @@
-// The gradient of a convolution's weights by AMX's tiles (kernels/cpu/amx/amx.h, conv_reach.h): for each tap a matrix
-// product of x, 16 channels down and 32 places along a tile, and dy, 32 places down and 16 channels across. x is turned
-// while it is split; a tap begins at another place of the same rows. Places between images have no dy, so they add
-// nothing.
+// The gradient of convolution weights on AMX tiles (kernels/cpu/amx/amx.h, conv_reach.h). For each tap it is a matrix
+// product of x (16 channels down, 32 positions across) and dy (32 positions down, 16 channels across). x is transposed
+// while it is split; a tap is an offset into the same rows. Positions between images have zero dy and add nothing.
 //
-// Threads sum places of their own where the sums are small, else they share sums of all places between them.
+// If the sums are small, each thread sums its own positions; otherwise threads divide the sums over all positions.
 
 #include <algorithm>
 #include <vector>
@@ -25,9 +24,9 @@ namespace {
 
 using namespace amx;
 
-constexpr int64_t kChunkBytes = 1 << 20;  ///< of split places that a core works on
+constexpr int64_t kChunkBytes = 1 << 20;  ///< of split positions per core
 constexpr int64_t kFewPlaces = 64, kManyPlaces = 1024;
-constexpr int64_t kSmallSums = 1 << 20;      ///< bytes that each thread may have for itself
+constexpr int64_t kSmallSums = 1 << 20;      ///< bytes of sums per thread
 constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 c x 16 k
 
 class AmxBackwardWeights final : public ConvKernel {
@@ -71,8 +70,8 @@ class AmxBackwardWeights final : public ConvKernel {
   struct Offsets {
     int64_t x, dy, sources, targets, sums;  ///< in scratch
   };
-  /// What one thread_group works on: both operands, split; where each place of x in each layout and of dy comes from,
-  /// less its block, -1 for nowhere; and the sums.
+  /// Offsets of one thread_group: both operands, split; the source of each position of x in each layout, and of dy,
+  /// relative to its block, -1 for none; the sums.
   struct Part {
     char *x, *dy;
     int64_t *sources, *targets;
@@ -142,7 +141,7 @@ class AmxBackwardWeights final : public ConvKernel {
     return offset < 0 ? _mm512_setzero_ps() : _mm512_loadu_ps(data + offset);
   }
 
-  /// One block of channels in one layout: a row for each channel.
+  /// Splits one block of channels in one layout: a row per channel.
   void split_x(const float* x, int64_t block, int64_t layout, const Part& part) const {
     const float* from = x + block * h_.in * w_.in * kLanes;
     const int64_t* sources = part.sources + layout * row_;
@@ -167,7 +166,7 @@ class AmxBackwardWeights final : public ConvKernel {
       }
   }
 
-  /// Up to 2 x 2 blocks of the gradient from two blocks of channels on, of one tap.
+  /// Adds up to 2 x 2 blocks of the gradient of one tap, for two blocks of channels.
   void add_products(int64_t c_block, int64_t k_block, int64_t tap, int64_t steps, bool first, const Part& part) const {
     const int64_t r = tap / w_.taps, t = tap % w_.taps;
     const char* x =
@@ -200,11 +199,11 @@ class AmxBackwardWeights final : public ConvKernel {
   TensorSpec y_;
   int64_t c_blocks_, k_blocks_;
   Reach h_, w_;
-  int64_t thread_groups_ = 1;    ///< of threads with their own sums; one: all work together
-  int64_t chunk_ = 1, row_ = 0;  ///< rows of images at a time; places of x in a row, a multiple of kDepth
-  std::vector<int64_t> steps_;   ///< where each begins in such a row, in bytes
+  int64_t thread_groups_ = 1;    ///< groups of threads with separate sums; 1: all threads work together
+  int64_t chunk_ = 1, row_ = 0;  ///< image rows per chunk; positions of x in a row, a multiple of kDepth
+  std::vector<int64_t> steps_;   ///< start of each step in such a row, in bytes
   ScratchLayout scratch_;
-  std::vector<Offsets> parts_;  ///< one for each thread_group
+  std::vector<Offsets> parts_;  ///< one per thread_group
 };
 
 }  // namespace

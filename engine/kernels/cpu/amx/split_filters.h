@@ -1,6 +1,6 @@
 #pragma once
 
-// Filters on their way to AMX (kernels/cpu/amx/amx.h).
+// Preparation of filters for AMX (kernels/cpu/amx/amx.h).
 
 #include "kernels/cpu/amx/amx.h"
 
@@ -13,12 +13,12 @@
 
 namespace cortado::kernels::amx {
 
-/// Blocked weights (WeightFormat::blocked16) as right operands: a step for each pair of blocks of `from`'s channels and
-/// each tap, sixteen channels of `to` across. They come from memory as floats, four bytes each where their parts would
-/// be six, and are split by quarters of a step, while tiles multiply.
+/// Converts blocked weights (WeightFormat::blocked16) to right operands: a step per pair of blocks of `from`'s channels
+/// and tap, 16 channels of `to` across. Memory has floats of 4 bytes, where the split parts would take 6. They are
+/// split by quarters of a step while tiles multiply.
 class SplitFilters {
  public:
-  /// `turned`: from y's channels to x's, with taps in reverse.
+  /// `turned`: from y's channels to x's, with flipped taps.
   SplitFilters(int64_t from_blocks, int64_t to_blocks, int64_t taps, bool turned)
       : turned_(turned), between_((turned ? 1 : from_blocks) * taps * kBlock) {
     const auto offset = [&](int64_t from, int64_t tap) {
@@ -33,11 +33,11 @@ class SplitFilters {
 
   int64_t steps() const { return steps_; }
   int64_t bytes_of_block() const { return steps_ * kParts * kTile; }
-  /// The filters of sixteen channels of `to`.
+  /// The filters of 16 channels of `to`.
   const float* of_block(const float* w, int64_t block) const { return w + block * between_; }
 
-  /// A quarter of a step's tiles: half of one block's channels, or of the other's. What is split kAhead steps later is
-  /// fetched, a little with each quarter, which leaves the first cache its time for tiles.
+  /// Splits a quarter of a step's tiles: half the channels of one of its two blocks. Also prefetches a quarter of the
+  /// step kAhead later, spread out so that the first-level cache stays available to tiles.
   void split(const float* filters, int64_t step, int quarter, char* to) const {
     const int64_t block = block_of(step, quarter), ahead = block_of(step + kAhead, quarter),
                   half = quarter % 2 * kBlock / 2;
@@ -54,9 +54,9 @@ class SplitFilters {
 
  private:
   static constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 channels and 16 outputs
-  static constexpr int64_t kAhead = 8;                ///< steps by which filters are fetched before they are split
+  static constexpr int64_t kAhead = 8;                ///< prefetch distance in steps
 
-  /// Two blocks of a step, -1 for none.
+  /// The two blocks of a step, -1 for none.
   struct Blocks {
     int64_t first, second;
   };
@@ -74,7 +74,7 @@ class SplitFilters {
   static void split_half(const Row& row, char* to) {
     for (int i = 0; i < kLanes / 2; i += 2, to += kRow) split_pair(row(i), row(i + 1), to, kTile);
   }
-  /// Both halves of a block, outputs and channels exchanged.
+  /// Splits both halves of a block with outputs and channels swapped.
   static void split_turned(const float* w, char* to) {
     __m512 rows[kLanes];
     for (int i = 0; i < kLanes; ++i) rows[i] = _mm512_loadu_ps(w + i * kLanes);
@@ -84,9 +84,9 @@ class SplitFilters {
   }
 
   bool turned_;
-  int64_t between_;  ///< floats from the filters of sixteen channels to those of the next
+  int64_t between_;  ///< floats between the filters of 16 channels and those of the next 16
   int64_t steps_ = 0;
-  std::vector<Blocks> at_;  ///< of each step; then of the first ones of the next sixteen channels
+  std::vector<Blocks> at_;  ///< of each step, then of the first steps of the next 16 channels
 };
 
 }  // namespace cortado::kernels::amx

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWorthAThread = 1 << 15;
 
-/// to[i] = from[i] for i < n, in sixteens.
+/// Converts n values, 16 at a time.
 template <typename From, typename To>
 void convert(Context& context, int64_t n, const From* from, To* to) {
   parallel_ranges(context, (n + kLanes - 1) / kLanes, kWorthAThread / kLanes, [&](int64_t begin, int64_t end) {

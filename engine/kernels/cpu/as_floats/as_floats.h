@@ -1,7 +1,7 @@
 #pragma once
 
-// What runs on bfloat16 values where a candidate knows 32-bit floats alone: operands are copied into scratch as floats,
-// and results back: the last candidate for these values on the CPU where none of our own reads them.
+// Adapters that run candidates for 32-bit floats on bfloat16 values: operands are converted to floats in scratch, and
+// results back. They are the last candidates on the CPU for operations without a bfloat16 kernel of our own.
 
 #include "core/context.h"
 #include "core/tensor.h"
@@ -9,7 +9,7 @@
 
 namespace cortado::kernels {
 
-/// One operand's copy. `scratch` is always the block that the layout given to the constructor describes; all padding
+/// A float copy of one operand. `scratch` is the block that the layout given to the constructor describes. Padding
 /// lanes are copied, too.
 class FloatCopy {
  public:
@@ -18,9 +18,9 @@ class FloatCopy {
       : elements_(elements), offset_(scratch.add(elements * int64_t(sizeof(float)))) {}
 
   float* target(void* scratch) const { return static_cast<float*>(scratch_part(scratch, offset_)); }
-  /// Of the values that the caller holds: the copy, made now.
+  /// Converts the caller's values and returns the copy.
   float* load(Context& context, const void* values, void* scratch) const;
-  /// Rounds the copy into the caller's memory.
+  /// Rounds the copy to the caller's memory.
   void store(Context& context, void* scratch, void* values) const;
 
  private:

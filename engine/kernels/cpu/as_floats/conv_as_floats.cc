@@ -1,5 +1,5 @@
-// Convolution of bfloat16 values by candidates for 32-bit floats: each of them is one here, too. Those of Winograd's
-// algorithm, of few channels and of groups of one channel may be faster than what multiplies 16-bit values.
+// Convolution of bfloat16 values by candidates for 32-bit floats, each of which becomes a candidate here. Winograd,
+// few-channel and depthwise kernels may be faster than bfloat16 multiplication.
 
 #include "kernels/conv.h"
 #include "kernels/cpu/as_floats/as_floats.h"
@@ -8,7 +8,7 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr double kBytesPerSecond = 6e9;  ///< of one core, reading and writing
+constexpr double kBytesPerSecond = 6e9;  ///< of one core, read and written
 
 ConvRequest of_floats(ConvRequest request) {
   request.shape.dtype = DType::kF32;

@@ -1,5 +1,5 @@
-// The fully connected product of bfloat16 values by the candidates for 32-bit floats. The weights, which are most of
-// what is read, are 32-bit floats anyway: rounding them first would read them twice.
+// Inner product of bfloat16 values by candidates for 32-bit floats. The weights dominate the traffic and are 32-bit
+// floats anyway; rounding them first would read them twice.
 
 #include "kernels/cpu/as_floats/as_floats.h"
 #include "kernels/cpu/floats.h"

@@ -1,9 +1,8 @@
-// Convolution by oneDNN's code generators. Its fast kernels exist for some storages of x, y and w only, and which ones
-// differs between directions: there is a candidate for each pair of storages that may be worth its reorders, the
-// operands' own among them, and one for Winograd's algorithm, which the library never chooses by itself. Weights live
-// as forward wants them, which is what their gradient comes in, too; backward_data wants their blocks transposed. For
-// bfloat16 values they stay 32-bit floats, in blocks where these have none, and are rounded on every call; frozen ones
-// once.
+// Convolution by oneDNN's JIT kernels. Fast kernels exist only for some layouts of x, y and w, which differ between
+// directions. There is a candidate for each pair of layouts that may be worth its reorders, including the operands'
+// own, and one for Winograd, which the library never selects by itself. Weights are stored in forward's format, which
+// their gradient shares; backward_data needs transposed blocks. For bfloat16 values trained weights stay 32-bit floats,
+// in blocks if the library has no format for them, and are rounded on every call; frozen weights are rounded once.
 
 #include <cfloat>
 #include <optional>
@@ -25,14 +24,14 @@ using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 
-/// What one core of a CPU does in a second: multiply at best, in each direction, and reorder.
+/// Rates of one core: peak flop/s in each direction, and bytes/s of reorders.
 struct Rates {
   double flops[3], bytes;
 };
 constexpr Rates kAvx2{{6e10, 6.5e10, 4.4e10}, 1e10}, kAvx512{{1.8e11, 1.8e11, 1.8e11}, 6e9};
-/// Of bfloat16 values, where the CPU multiplies them: measured beside floats.
+/// For bfloat16 values on CPUs with AVX512_BF16; measured.
 constexpr Rates kHalves{{3.5e11, 3.5e11, 3.3e11}, 6e9};
-/// The same by AMX, whose tiles multiply eight times as many: not measured.
+/// For bfloat16 values on AMX, which multiplies eight times as many; not measured.
 constexpr Rates kHalvesByTiles{{1.4e12, 1.4e12, 1.4e12}, 6e9};
 
 const Rates& rates_of(DType dtype, CpuLevel level) {
@@ -41,14 +40,13 @@ const Rates& rates_of(DType dtype, CpuLevel level) {
   return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx ? kHalvesByTiles : kHalves;
 }
 
-/// Which storages of x and y the primitive runs in.
+/// The layouts of x and y in which the primitive runs.
 enum class Variant { kOwn, kBlocked, kLast, kWinograd };
 
 struct Storages {
   Desc x, y;
 };
 
-/// A convolution in oneDNN's terms.
 struct Problem {
   Problem(const ConvShape& s, Variant variant)
       : shape(s),
@@ -74,7 +72,8 @@ struct Problem {
 
   /// Whether weights are multiplied in another type than they are trained in.
   bool rounds_weights() const { return type != kF32; }
-  /// Of weights that are trained, where the primitive's own will not do: 32-bit floats, in blocks that suit its groups.
+  /// The format of trained weights if the primitive's own cannot be used: 32-bit floats, in blocks if the groups allow
+  /// it.
   Desc w_trained() const {
     return conv_suits_blocks(shape.c, shape.k, shape.groups) ? blocked16_desc(w_plain) : w_plain;
   }
@@ -84,10 +83,10 @@ struct Problem {
   Dims x, y, strides, dilates, pad;
   dnnl::memory::data_type type;  ///< of x and y
   Desc bias, w_any, dw_any, w_plain;
-  Storages own, run;  ///< the owner's, and the primitive's
+  Storages own, run;  ///< the caller's and the primitive's layouts
 };
 
-/// oneDNN's own im2col counts as slow: ours is another candidate.
+/// oneDNN's im2col counts as slow: our own is another candidate.
 bool is_fast(const std::string& impl) { return !is_reference(impl) && impl.find("gemm:jit") == std::string::npos; }
 
 dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
@@ -98,7 +97,8 @@ dnnl::primitive_attr forward_attributes(const ConvRequest& request) {
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
-/// In both phases the kind for training, so that nets which share weights agree. Without a bias for the others' hints.
+/// Uses forward_training in both phases, so that nets which share weights agree. Hints for other directions have no
+/// bias.
 Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
                                          bool bias, const dnnl::primitive_attr& attributes) {
   constexpr auto kKind = dnnl::prop_kind::forward_training;
@@ -107,7 +107,7 @@ Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, c
   return Forward::primitive_desc(desc, attributes, lib.engine);
 }
 
-/// What backward's descriptors want to see of forward: that there is one.
+/// The forward hint that backward descriptors require.
 Forward::primitive_desc hint(const Library& lib, const Problem& p) {
   const Storages any{any_desc(Shape(std::vector<int64_t>(p.x)), p.shape.dtype),
                      any_desc(Shape(std::vector<int64_t>(p.y)), p.shape.dtype)};
@@ -126,7 +126,7 @@ class OneDnn : public ConvKernel {
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
-  /// The first descriptor of make(weights) that is fast, the owner's storage of the weights before any other.
+  /// The first fast descriptor of make(weights). The caller's format of the weights is tried first.
   template <typename PrimitiveDesc, typename Make>
   std::optional<PrimitiveDesc> first_fast(std::string& why, const Desc& any, const Make& make) {
     std::vector<Desc> weights = {any};
@@ -152,14 +152,14 @@ class OneDnn : public ConvKernel {
       w_ = Staged(lib, stored_, w, w_way, scratch_);
   }
 
-  /// The weights as the primitive reads them.
+  /// The weights in the primitive's format.
   const void* load_weights(Context& context, Library& lib, const void* w, void* scratch) {
     if (!rounded_) return w_.load(lib, w, scratch);
     rounded_->run(context, w, scratch_part(scratch, rounded_at_));
     return scratch_part(scratch, rounded_at_);
   }
 
-  /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
+  /// Creates the primitive with its operands, its scratchpad and an optional bias.
   template <typename PrimitiveDesc>
   void finish(Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
@@ -167,7 +167,7 @@ class OneDnn : public ConvKernel {
     arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
     if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
     primitive_ = Primitive(lib, std::move(primitive), arguments);
-    name_ = "onednn " + impl_of(pd) + (x_.copies() || y_.copies() ? " behind reorders" : "");
+    name_ = "onednn " + impl_of(pd) + (x_.copies() || y_.copies() ? " with reorders" : "");
   }
 
   ConvRequest request_;
@@ -175,21 +175,22 @@ class OneDnn : public ConvKernel {
   Desc stored_;  ///< of w and dw
   Primitive primitive_;
   Staged x_, y_, w_;
-  std::optional<RoundedFilters> rounded_;  ///< in w_'s place where it can be
+  std::optional<RoundedFilters> rounded_;  ///< replaces w_ if possible
   ScratchLayout scratch_;
   int64_t rounded_at_ = 0;
-  int64_t pad_ = 0;  ///< where the primitive's own scratchpad lies
+  int64_t pad_ = 0;  ///< offset of the primitive's scratchpad
   std::string name_;
 };
 
-/// A pass that clips(), and whose operands do not exclude NaN, runs without the activation, which follows by itself.
+/// If the post-ops clips() and operands may contain NaN, the primitive runs without the activation, which is applied
+/// separately.
 class OneDnnForward final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
   bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
-    if (request_.post.sum && p.run.y != p.own.y) return why = "adds to y in its own storage only", false;
+    if (request_.post.sum && p.run.y != p.own.y) return why = "adds only to y in the caller's layout", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, p.w_any, [&](const Desc& w) {
       return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
     });
@@ -223,10 +224,10 @@ class OneDnnForward final : public OneDnn {
  private:
   int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(problem_.shape.dtype)); }
 
-  /// More than transforms of the algorithms make of values.
+  /// An upper bound of the growth of values in the algorithms' transforms.
   static constexpr double kGrowth = 1e4;
 
-  /// Whether all operands are so small that no sum of products can overflow, in any order.
+  /// Whether all operands are so small that no sum of products can overflow in any order.
   bool excludes_nan(Context& context, const void* x, const void* w, const void* bias, const void* y) {
     const ConvShape& s = problem_.shape;
     const auto largest = [&](const void* values, int64_t n) {
@@ -239,7 +240,7 @@ class OneDnnForward final : public OneDnn {
     return bound < FLT_MAX / kGrowth;
   }
 
-  /// Rare, so its primitive is made when it is needed.
+  /// Rare, so the primitive is created on demand.
   void run_apart(Context& context, Library& lib, const void* x, const void* w, const void* bias, void* y) {
     if (!apart_) make_apart(lib);
     if (request_.bias)
@@ -259,9 +260,9 @@ class OneDnnForward final : public OneDnn {
     apart_ = Primitive(lib, Forward(pd), arguments);
   }
 
-  int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as the primitive stores them, padding and all
-  double products_ = 0;                                 ///< that are added up in one of y
-  Desc w_run_;                                          ///< as the primitive reads it
+  int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as stored by the primitive, including padding
+  double products_ = 0;                                 ///< products per value of y
+  Desc w_run_;                                          ///< in the primitive's format
   std::optional<double> w_largest_;
   Primitive apart_;  ///< without the activation
 };
@@ -298,7 +299,7 @@ class OneDnnBackwardWeights final : public OneDnn {
 
   bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
-    if (overruns()) return why = "would write past its workspace", false;
+    if (overruns()) return why = "would overrun its workspace", false;
     const auto pd = first_fast<BackwardWeights::primitive_desc>(why, p.dw_any, [&](const Desc& w) {
       const auto desc =
           request_.bias
@@ -325,7 +326,7 @@ class OneDnnBackwardWeights final : public OneDnn {
     const void* dy = y_.load(lib, io.dy, scratch);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
-    float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN only overwrites
+    float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN cannot accumulate
     float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
     void *dw_in = w_.target(dw, scratch), *pad = scratch_part(scratch, pad_);
     if (request_.bias)
@@ -338,7 +339,7 @@ class OneDnnBackwardWeights final : public OneDnn {
   }
 
  private:
-  /// oneDNN's strided 1x1 kernel in channels-last copies x into a workspace that is too small for few channels
+  /// oneDNN's strided 1x1 kernel for channels-last copies x to a workspace that is too small for few channels
   /// (github.com/oneapi-src/oneDNN issue 6035).
   bool overruns() const {
     const ConvShape& g = problem_.shape;
@@ -349,7 +350,7 @@ class OneDnnBackwardWeights final : public OneDnn {
   int64_t own_dw_ = 0, own_dbias_ = 0;
 };
 
-/// Whether the storages of `variant` make sense for the shape, and are not the operands' own under another name.
+/// Whether the layouts of `variant` suit the shape and differ from the operands' own.
 bool applies(const Problem& p, Variant variant, std::string& why) {
   const ConvShape& s = p.shape;
   if (!takes_halves(s.dtype, why)) return false;
@@ -360,7 +361,7 @@ bool applies(const Problem& p, Variant variant, std::string& why) {
   const bool same = p.run.x == p.own.x && p.run.y == p.own.y;
   if (variant == Variant::kWinograd && s.dtype != DType::kF32) return takes(s.dtype, why);
   if (variant == Variant::kWinograd) return same || (why = "x and y are not in blocks", false);
-  if (same) return why = "the operands' own storage", false;
+  if (same) return why = "same as the operands' layouts", false;
   if (variant == Variant::kBlocked && !conv_suits_blocks(s.c, s.k, s.groups))
     return why = "groups do not fill blocks", false;
   return true;
@@ -396,8 +397,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
 
 double filled(int64_t channels) { return double((channels + 15) / 16 * 16) / double(channels); }
 
-/// Of F(4, 3), which takes AVX-512: products for each of 36 frequencies, transforms of tiles and, on every run, of the
-/// weights. Measured from 64 to 512 channels and from 56 x 56 to 7 x 7 places.
+/// The cost of F(4, 3), which requires AVX-512: products for each of 36 frequencies, transforms of tiles and, on every
+/// run, of the weights. Measured from 64 to 512 channels and from 56 x 56 to 7 x 7 positions.
 double winograd_cost(const ConvShape& s, ConvDirection direction) {
   const bool to_x = direction == ConvDirection::kBackwardData;
   const int64_t h = to_x ? s.h.in : s.h.out(), w = to_x ? s.w.in : s.w.out();
@@ -405,8 +406,8 @@ double winograd_cost(const ConvShape& s, ConvDirection direction) {
   return 36 * 1.15 * (tiles * (2 * c * k / kAvx512.flops[0] + (c + k) * 2e-10) + c * k * 4e-10);
 }
 
-/// In blocks, 20 channels cost as much as 32; channels-last costs what there is (with AVX-512 backward_data pads c all
-/// the same). With AVX2 only that one has fast kernels, whose blocks are of 8.
+/// In blocks, 20 channels cost as much as 32. Channels-last has no padding, except that backward_data with AVX-512 pads
+/// c. With AVX2 only channels-last has fast kernels, with blocks of 8.
 template <Variant kVariant>
 double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level) {
   const ConvShape& s = request.shape;
@@ -427,7 +428,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   const Rates& rates = rates_of(s.dtype, level);
   if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights)
     moved += 1.5 * double(s.weight().count());
-  // Reading x once more, to look for NaN, is much of what filters of one channel take.
+  // The extra pass over x that looks for NaN is significant for depthwise filters.
   if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && clips(request.post))
     moved += double(size_of(s.dtype)) * double(s.x().shape.count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;

@@ -26,7 +26,7 @@ std::string name_of(dnnl::cpu_isa isa) {
     case dnnl::cpu_isa::avx512_core_amx:
       return "avx512_core_amx";
     default:
-      return "other instructions";
+      return "other instruction set";
   }
 }
 

@@ -1,4 +1,4 @@
-// Products by oneDNN's own code generator.
+// Products by oneDNN's JIT GEMM.
 
 #include "core/threads/threads.h"
 #include "kernels/cpu/gemm_pieces.h"

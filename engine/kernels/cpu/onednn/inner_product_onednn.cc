@@ -1,7 +1,7 @@
-// The fully connected product by oneDNN. Weights live in the blocks that forward wants; its backward kernels take the
-// same, but turn them within each call. So where many calls share a weight, backward_data is a forward product with the
-// weight that was turned before; and gradients summed over many rows are the library's general product, which is
-// faster there. A ReLU always follows by itself (clips()).
+// Inner product by oneDNN. Weights are stored in forward's blocks; the backward kernels accept the same format but
+// transpose it in each call. If many calls share a weight, backward_data is therefore a forward product with the
+// transposed weight (turn()). Gradients summed over many rows use the library's GEMM, which is faster. A ReLU is always
+// applied separately (clips()).
 
 #include <optional>
 
@@ -21,7 +21,7 @@ using BackwardWeights = dnnl::inner_product_backward_weights;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 using Tag = dnnl::memory::format_tag;
 
-/// From here on the general product was never slower, by up to 1.2 times faster.
+/// From this number of rows on the GEMM was never slower, and up to 1.2 times as fast.
 constexpr int64_t kManyRows = 640;
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
@@ -36,7 +36,7 @@ class OneDnn final : public InnerProduct {
         w_any_(any_desc({r_.outputs, r_.inputs})),
         w_plain_({r_.outputs, r_.inputs}, kF32, r_.transpose ? Tag::io : Tag::oi) {}
 
-  /// False, with the reason in `why`, where a direction has a slow kernel only.
+  /// Returns false with the reason in `why` if a direction has only a slow kernel.
   bool prepare(Context& context, std::string& why) {
     Library& lib = library(context);
     return prepare_forward(lib, why) &&
@@ -75,7 +75,7 @@ class OneDnn final : public InnerProduct {
     Library& lib = library(context);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
-    float* dw = d.w && !d.add_w ? d.w : sum;  // oneDNN only overwrites
+    float* dw = d.w && !d.add_w ? d.w : sum;  // oneDNN cannot accumulate
     float* dbias = d.bias && !d.add_bias ? d.bias : bias_sum;
     void *dw_in = weights_.w.target(dw, scratch), *pad = scratch_part(scratch, weights_.pad);
     if (has_many_rows()) {
@@ -98,7 +98,7 @@ class OneDnn final : public InnerProduct {
     Primitive primitive;
     Staged w;
     ScratchLayout scratch;
-    int64_t pad = 0;  ///< where the primitive's own scratchpad lies
+    int64_t pad = 0;  ///< offset of the primitive's scratchpad
   };
 
   bool prepare_forward(Library& lib, std::string& why) {
@@ -123,7 +123,7 @@ class OneDnn final : public InnerProduct {
                   {{DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x_}}, 0, why);
   }
 
-  /// dx is what forward makes of dy with w^T.
+  /// dx is the forward product of dy and w^T.
   bool prepare_turned(Library& lib, std::string& why) {
     const auto desc = Forward::desc(dnnl::prop_kind::forward_inference, y_, any_desc({r_.inputs, r_.outputs}), x_);
     const Forward::primitive_desc pd(desc, user_scratchpad(), lib.engine);
@@ -147,7 +147,7 @@ class OneDnn final : public InnerProduct {
 
   bool has_many_rows() const { return r_.rows >= kManyRows; }
 
-  /// `inside`: as the gradient of w is computed.
+  /// `inside`: the format in which the gradient of w is computed.
   void stage_gradients(Library& lib, const Desc& inside) {
     weights_.w = Staged(lib, stored_, inside, Staged::Way::kOut, weights_.scratch);
     if (!r_.adds) return;
@@ -155,7 +155,7 @@ class OneDnn final : public InnerProduct {
     own_dbias_ = weights_.scratch.add(r_.outputs * int64_t(sizeof(float)));
   }
 
-  /// Makes the primitive: its operands, its scratchpad and, where there is one, the bias.
+  /// Creates the primitive with its operands, its scratchpad and an optional bias.
   template <typename PrimitiveDesc>
   bool finish(Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument, std::string& why) {

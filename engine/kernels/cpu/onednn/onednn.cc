@@ -34,7 +34,7 @@ dnnl::memory::data_type data_type(DType dtype) {
     case DType::kF64:
       break;
   }
-  throw_internal("oneDNN has no 64-bit floats");
+  throw_internal("oneDNN does not support 64-bit floats");
 }
 
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
@@ -186,7 +186,7 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   if (format.is_plain()) return plain;
   if (format.is_blocked16()) return blocked16_desc(plain);
   const auto* storage = dynamic_cast<const Storage*>(format.opaque());
-  if (!storage) throw_internal("a weight's storage belongs to another library");
+  if (!storage) throw_internal("a weight has another library's format");
   return storage->stored;
 }
 

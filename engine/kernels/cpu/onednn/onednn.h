@@ -1,9 +1,8 @@
 #pragma once
 
-// Everything that the oneDNN candidates share. Included by files named *onednn* in this folder alone, so that the
-// library's types stay here. Its one surprise: giving a memory object its pointer makes oneDNN zero the padding lanes
-// behind that pointer. Primitive therefore binds pointers when it runs (when the operand is alive) and only when they
-// changed.
+// Common code of the oneDNN candidates. Only *onednn* files in this folder include it, so that the library's types stay
+// here. Setting a memory object's pointer makes oneDNN zero the padding lanes at that pointer. Primitive therefore
+// binds pointers only when it runs, while the operands are alive, and only if they changed.
 
 #include <initializer_list>
 #include <memory>
@@ -26,50 +25,50 @@ namespace cortado::kernels::onednn {
 
 using Desc = dnnl::memory::desc;
 
-/// The library's handles; one per Context.
+/// The library's handles, one set per Context.
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int64_t primitives_made = 0;
 };
 
-/// The handles of `context`; makes its thread count the one that oneDNN sees in this thread. Call before making
-/// primitives and before running them.
+/// The handles of `context`. Also sets the thread count that oneDNN uses in this thread. Call it before creating and
+/// before running primitives.
 Library& library(Context& context);
 
 dnnl::memory::data_type data_type(DType dtype);
-/// oneDNN counts extents, and bytes within one image, in 32 bits.
+/// Whether a convolution exceeds oneDNN's 32-bit extents and byte counts per image.
 bool too_large(const ConvShape& shape);
 
-/// A tensor as oneDNN sees it: four axes plain, channels_last or blocked16; other numbers of axes row major.
+/// The descriptor of a tensor: with four axes plain, channels_last or blocked16, otherwise row-major.
 Desc describe(const TensorSpec& spec);
-/// Row-major 32-bit floats; a scalar becomes one axis of 1.
+/// Row-major 32-bit floats; a scalar becomes one axis of extent 1.
 Desc plain_desc(const Shape& shape);
-/// What follows a forward primitive, but for affine steps. A sum is with what the result holds, encoded as `z`; the
-/// result is as `y`.
+/// The post-ops of a forward primitive, without affine steps. A sum adds the previous content of the result, encoded as
+/// `z`; the result is encoded as `y`.
 dnnl::post_ops describe(const PostOps& post, const Encoding& y = {}, const Encoding& z = {});
-/// Whether `post` ends in a ReLU, which the library does as a maximum with 0: it makes 0 of NaN, and a net that
-/// diverged must not look sound. Where NaN may come, a primitive has before_clip(post) and clip() follows.
+/// Whether `post` ends in a ReLU. The library computes it as a maximum with 0, which turns NaN into 0 and would hide
+/// divergence. If NaN is possible, create the primitive with before_clip(post) and call clip() after it.
 bool clips(const PostOps& post);
 PostOps before_clip(PostOps post);
-/// In place, over n values of 32-bit floats or bfloat16.
+/// In place on n values, 32-bit floats or bfloat16.
 void clip(Context& context, const Activation& activation, DType dtype, void* y, int64_t n);
-/// Any storage: the primitive descriptor chooses.
+/// Any format: the primitive descriptor chooses.
 Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
-/// What WeightFormat::blocked16 is of weights that `plain` describes.
+/// The equivalent of WeightFormat::blocked16 for weights with descriptor `plain`.
 Desc blocked16_desc(const Desc& plain);
 
-/// Primitives with this attribute take their scratchpad as an argument, out of the planner's memory.
+/// With this attribute the caller passes the scratchpad, which the memory planner provides.
 dnnl::primitive_attr user_scratchpad();
 
-/// The implementation's name ("jit:avx512_core"), and whether it is one of the slow general ones.
+/// The implementation's name ("jit:avx512_core"), and whether it is a slow reference implementation.
 template <typename PrimitiveDesc>
 std::string impl_of(const PrimitiveDesc& pd) {
   return pd.impl_info_str();
 }
 bool is_reference(const std::string& impl);
 
-/// make(), or nothing where the library refuses; then `why` says so. For use inside candidates.
+/// Calls make(); if the library throws, returns an empty result and sets `why`. For candidates.
 template <typename Make>
 auto attempt(std::string& why, const Make& make) -> decltype(make()) {
   try {
@@ -80,25 +79,26 @@ auto attempt(std::string& why, const Make& make) -> decltype(make()) {
   }
 }
 
-/// Copies once, on the way to weights or back.
+/// A single conversion, for weights and their plain format.
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
           const dnnl::primitive_attr& attributes = {});
 
-/// A weight of the user's `shape` stored as `stored`. `plain` describes the user's row-major order in the dimensions of
-/// `stored` (a grouped convolution has one more than the user sees). Plain storage gives a plain WeightFormat.
+/// The format of a weight of the user's `shape` stored as `stored`. `plain` describes the row-major order with the axes
+/// of `stored`, which has an additional one for groups. Plain storage yields a plain WeightFormat.
 WeightFormat weight_format(const Shape& shape, const Desc& plain, const Desc& stored);
-/// The storage of a weight; `plain` for plain ones. Throws an internal error when another library owns the format.
+/// The descriptor of a weight's format; `plain` for plain ones. Throws an internal error for another library's format.
 Desc stored_desc(const WeightFormat& format, const Desc& plain);
 
-/// A primitive with its argument list, made once. Running it allocates nothing of ours.
+/// A primitive with its argument list, created once. Running it does not allocate on our side.
 class Primitive {
  public:
   Primitive() = default;
-  /// `arguments` are (DNNL_ARG_..., descriptor); run() takes the pointers in the same order.
+  /// `arguments` are (DNNL_ARG_..., descriptor). run() takes the pointers in the same order.
   Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments);
 
   explicit operator bool() const { return bool(primitive_); }
-  /// Runs and waits. A pointer is null only for an argument of zero bytes. Throws an internal error if oneDNN fails.
+  /// Runs and waits. A pointer may be null only for an argument of zero bytes. Throws an internal error if oneDNN
+  /// fails.
   void run(Library& library, std::initializer_list<const void*> pointers);
 
  private:
@@ -108,13 +108,13 @@ class Primitive {
   std::vector<const void*> bound_;
 };
 
-/// Copies from one storage to another, all values times `scale`. `scratch` gets the bytes it wants.
+/// Converts between formats and multiplies all values by `scale`. Reserves its scratchpad in `scratch`.
 class Reorder {
  public:
   Reorder() = default;
   Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale = 1);
   explicit operator bool() const { return bool(primitive_); }
-  /// `scratch` is the block that the layout given to the constructor describes.
+  /// `scratch` is the block that the constructor's layout describes.
   void run(Library& library, const void* from, void* to, void* scratch);
 
  private:
@@ -122,9 +122,9 @@ class Reorder {
   int64_t offset_ = 0;
 };
 
-/// An operand that a primitive wants stored otherwise than its owner does: `outside` is the owner's storage, `inside`
-/// the primitive's, in scratch. Where the two agree, nothing is copied and the owner's memory is used. `scratch` is
-/// always the block that the layout given to the constructor describes.
+/// An operand whose format differs between the caller (`outside`) and the primitive (`inside`, in scratch). If they
+/// agree, nothing is copied and the caller's memory is used. `scratch` is always the block that the constructor's
+/// layout describes.
 class Staged {
  public:
   enum class Way { kIn, kOut };
@@ -132,9 +132,9 @@ class Staged {
   Staged() = default;
   Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch);
   bool copies() const { return bool(reorder_); }
-  /// For inputs: copies in; gives what the primitive reads.
+  /// For inputs: converts and returns what the primitive reads.
   const void* load(Library& library, const void* outside, void* scratch);
-  /// For outputs: where the primitive writes, and the copy out afterwards.
+  /// For outputs: the memory that the primitive writes, and the conversion afterwards.
   void* target(void* outside, void* scratch) const;
   void store(Library& library, void* outside, void* scratch);
 

@@ -1,6 +1,6 @@
-// Pooling by oneDNN, where its windows mean what Caffe's mean: every maximum, averages with the full window's area as
-// divisor when no window hangs over the padded image, and with the clipped area when there is no padding. Its maxima
-// pass over NaN; where there is one, our own follow.
+// Pooling by oneDNN if its semantics match Caffe's: every maximum, averages divided by the full window area if no
+// window exceeds the padded image, and averages without padding divided by the clipped area. Its maximum ignores NaN;
+// if the input has one, our own kernel runs instead.
 
 #include <cmath>
 #include <optional>
@@ -74,12 +74,12 @@ class OneDnn final : public Pool {
   Primitive forward_, backward_;
 };
 
-/// How far the last window reaches past the image and its padding on both sides; negative when it does not.
+/// By how much the last window exceeds the padded image; negative if it does not.
 int64_t overhang(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad) {
   return (out - 1) * stride + kernel - in - 2 * pad;
 }
 
-/// oneDNN's name of the operation, or nothing when it has none with Caffe's divisor.
+/// The matching oneDNN algorithm; nullopt if none has Caffe's divisor.
 std::optional<dnnl::algorithm> algorithm_of(const PoolRequest& r, int64_t over_h, int64_t over_w) {
   if (!r.average) return dnnl::algorithm::pooling_max;
   if (!r.count_padding || (r.pad_h == 0 && r.pad_w == 0)) return dnnl::algorithm::pooling_avg_exclude_padding;
@@ -95,11 +95,11 @@ std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, s
   const int64_t over_h = overhang(x[2], y[2], r.kernel_h, r.stride_h, r.pad_h);
   const int64_t over_w = overhang(x[3], y[3], r.kernel_w, r.stride_w, r.pad_w);
   const auto algorithm = algorithm_of(r, over_h, over_w);
-  if (!algorithm) return why = "divides windows that hang over the padding by another area", nullptr;
-  if (r.argmax) return why = "does not tell where the maximum was", nullptr;
+  if (!algorithm) return why = "uses another divisor for windows that hang over the padding", nullptr;
+  if (r.argmax) return why = "does not return argmax", nullptr;
   if (x.count() == 0) return why = "no elements", nullptr;
   if (over_h + r.pad_h >= r.kernel_h || over_w + r.pad_w >= r.kernel_w)
-    return why = "a window lies outside the image", nullptr;
+    return why = "a window is outside the image", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<Pool> {
     Library& lib = library(context);
     const Desc from = describe(r.x), to = describe(r.y);

@@ -16,7 +16,7 @@ using Type = dnnl::memory::data_type;
 using Tag = dnnl::memory::format_tag;
 using Forward = dnnl::convolution_forward;
 
-/// Whether products of 8-bit integers are summed in 32 bits at once (VNNI), not first in pairs of 16 bits.
+/// Whether products of 8-bit integers accumulate directly in 32 bits (VNNI), not in pairs of 16 bits first.
 bool sums_in_32_bits() {
   switch (dnnl::get_effective_cpu_isa()) {
     case dnnl::cpu_isa::sse41:
@@ -31,7 +31,7 @@ bool sums_in_32_bits() {
   }
 }
 
-/// Weights as 8-bit integers, in the storage of a primitive: one scale for each output channel.
+/// Weights as 8-bit integers in a primitive's format, with a scale per output channel.
 struct IntegerWeights final : WeightFormat::Opaque {
   IntegerWeights(const Desc& plain, const Desc& stored, std::vector<float> scales)
       : plain(plain), stored(stored), scales(std::move(scales)) {}
@@ -44,12 +44,14 @@ struct IntegerWeights final : WeightFormat::Opaque {
   std::string name() const override { return "onednn s8"; }
   DType dtype() const override { return DType::kS8; }
   bool reversible() const override { return false; }
-  void to_plain(Context&, const void*, float*) const override { throw_internal("rounded weights are not given back"); }
-  /// Throws Error(kSnapshot) for values that integers cannot stand for.
+  void to_plain(Context&, const void*, float*) const override {
+    throw_internal("rounded weights cannot be converted back");
+  }
+  /// Throws Error(kSnapshot) for NaN and infinite values.
   void from_plain(Context& context, const float* values, void* target) const override {
     const int64_t n = int64_t(plain.get_size() / sizeof(float));
     if (!std::isfinite(largest_magnitude(context, values, DType::kF32, n)))
-      throw Error(ExitCode::kSnapshot, "weights to compute with on 8-bit integers are infinite or NaN");
+      throw Error(ExitCode::kSnapshot, "weights of an 8-bit convolution are infinite or NaN");
     const bool grouped = plain.dims().size() == 5;
     dnnl::primitive_attr attributes;
     attributes.set_output_scales(grouped ? 3 : 1, scales);
@@ -60,7 +62,7 @@ struct IntegerWeights final : WeightFormat::Opaque {
   std::vector<float> scales;
 };
 
-/// A bias in units of the products' sums.
+/// A bias in the units of the accumulators.
 struct BiasOfProducts final : WeightFormat::Opaque {
   explicit BiasOfProducts(std::vector<float> scales) : scales(std::move(scales)) {}
 
@@ -71,7 +73,9 @@ struct BiasOfProducts final : WeightFormat::Opaque {
   }
   std::string name() const override { return "in units of products"; }
   bool reversible() const override { return false; }
-  void to_plain(Context&, const void*, float*) const override { throw_internal("a scaled bias is not given back"); }
+  void to_plain(Context&, const void*, float*) const override {
+    throw_internal("a scaled bias cannot be converted back");
+  }
   void from_plain(Context&, const float* plain, void* target) const override {
     for (size_t k = 0; k < scales.size(); ++k) static_cast<float*>(target)[k] = plain[k] * scales[k];
   }
@@ -79,8 +83,8 @@ struct BiasOfProducts final : WeightFormat::Opaque {
   std::vector<float> scales;
 };
 
-/// The largest magnitude that a scale may have: what is beyond belongs to channels whose weights are all but 0, and
-/// would overflow when it is multiplied by others.
+/// The largest scale. Larger ones belong to channels whose weights are almost 0, and would overflow in products with
+/// other scales.
 constexpr float kMaxScale = 1e12f;
 
 class OneDnn final : public ConvKernel {
@@ -123,7 +127,7 @@ class OneDnn final : public ConvKernel {
   }
 
  private:
-  /// Row major for floats, any storage for integers.
+  /// Row-major for floats, any format for integers.
   Desc weights_desc(Type type) const {
     const ConvShape& s = request_.shape;
     dnnl::memory::dims dims = {s.k / s.groups, s.c / s.groups, s.h.kernel, s.w.kernel};
@@ -155,7 +159,7 @@ class OneDnn final : public ConvKernel {
   }
 
   QuantizedConvRequest request_;
-  std::vector<float> w_scales_, unit_;  ///< per output channel; unit_: of the products' sums
+  std::vector<float> w_scales_, unit_;  ///< per output channel; unit_: of the accumulators
   Desc stored_;
   Primitive primitive_;
   int64_t scratch_ = 0;

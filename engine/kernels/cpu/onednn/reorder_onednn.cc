@@ -1,4 +1,4 @@
-// Layouts changed by oneDNN, which writes zeros into padding lanes itself.
+// Conversions by oneDNN, which zeros padding lanes itself.
 
 #include <cmath>
 
@@ -11,11 +11,11 @@
 namespace cortado::kernels {
 namespace {
 
-/// Integers have no NaN: the library would store some number, and the net's answer would look sound.
+/// Integers have no NaN: the library would store an arbitrary number, and the net's output would look valid.
 void refuse_nan(Context& context, const void* values, const TensorSpec& spec) {
   if (std::isnan(largest_magnitude(context, values, spec.dtype, spec.elements())))
-    throw Error(ExitCode::kDiverged, "a value to compute with on 8-bit integers is NaN",
-                "look for NaN in the input, or use the net without its quantization_param");
+    throw Error(ExitCode::kDiverged, "a value to convert to an 8-bit integer is NaN",
+                "check the input for NaN, or remove quantization_param from the net");
 }
 
 class OneDnn final : public Reorder {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBlock = 256;  ///< 16 inputs of 16 outputs each
 
-/// to[k][pair] for each of 16 outputs k, of 8 pairs of inputs one after the other.
+/// to[k][pair]: for each of 16 outputs k, 8 consecutive pairs of inputs.
 void round_pairs_of_inputs(const float* from, BFloat16* to) {
   for (int pair = 0; pair < 8; ++pair) {
     BFloat16 rows[2][kLanes];
@@ -22,7 +22,7 @@ void round_pairs_of_inputs(const float* from, BFloat16* to) {
   }
 }
 
-/// to[c][pair] for each of 16 inputs c, of 8 pairs of outputs one after the other.
+/// to[c][pair]: for each of 16 inputs c, 8 consecutive pairs of outputs.
 void round_pairs_of_outputs(const float* from, BFloat16* to) {
   BFloat16 rows[kLanes][kLanes];
   for (int c = 0; c < kLanes; ++c) store(rows[c], load(from + c * kLanes));
@@ -33,13 +33,13 @@ void round_pairs_of_outputs(const float* from, BFloat16* to) {
 
 }  // namespace
 
-std::optional<RoundedFilters> RoundedFilters::between(const Desc& plain, const Desc& stored, const Desc& wanted) {
+std::optional<RoundedFilters> RoundedFilters::between(const Desc& plain, const Desc& stored, const Desc& needed) {
   using Tag = dnnl::memory::format_tag;
   const dnnl::memory::dims dims = plain.dims();
   const bool grouped = dims.size() == 5;
   if (!(stored == blocked16_desc(plain)) || (grouped && (dims[1] % kLanes || dims[2] % kLanes))) return {};
   const auto is = [&](Tag tag, Tag of_groups) {
-    return wanted == Desc(dims, dnnl::memory::data_type::bf16, grouped ? of_groups : tag);
+    return needed == Desc(dims, dnnl::memory::data_type::bf16, grouped ? of_groups : tag);
   };
   RoundedFilters made;
   made.groups_ = grouped ? dims[0] : 1;

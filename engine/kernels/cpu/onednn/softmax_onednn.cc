@@ -1,4 +1,4 @@
-// Softmax by oneDNN, where the classes are neighbours in memory: for others it has only a reference implementation.
+// Softmax by oneDNN for contiguous classes; for others it has only a reference implementation.
 
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn/onednn.h"
@@ -47,7 +47,7 @@ class OneDnn final : public Softmax {
 
 std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& r, Context& context, std::string& why) {
   if (!takes(r.dtype, why)) return nullptr;
-  if (r.inner != 1) return why = "the classes are not neighbours in memory", nullptr;
+  if (r.inner != 1) return why = "the classes are not contiguous", nullptr;
   if (r.outer * r.classes == 0) return why = "no elements", nullptr;
   return attempt(why, [&]() -> std::unique_ptr<Softmax> {
     Library& lib = library(context);

@@ -1,14 +1,13 @@
-// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd/winograd.h): tiles of m x
-// m outputs are brought to m + r - 1 squared frequencies, where the sum over channels is a matrix product for each
-// frequency. F(4, 3) does a quarter of the multiplications of a 3x3 filter, F(2, 5) and F(4, 5) a third and a sixth of
-// a 5x5 filter's. bfloat16 values are multiplied as such, by F(2, 3), whose spectra lose no more bits than their
-// rounding: 0.3 % of a result where F(4, 3) would lose 0.9 % and rounding the result itself takes 0.2 %.
+// Convolution of blocked tensors with stride 1 by Winograd's algorithm (kernels/cpu/winograd/winograd.h). Tiles of m x
+// m outputs are transformed to (m + r - 1)^2 frequencies, where the sum over channels is a matrix product per
+// frequency. F(4, 3) needs a quarter of the multiplications of a 3x3 filter; F(2, 5) and F(4, 5) need a third and a
+// sixth of a 5x5 filter's. bfloat16 values use F(2, 3) with bfloat16 products, whose spectra lose no more than rounding
+// to bfloat16: 0.3 % of a result, where F(4, 3) would lose 0.9 % and rounding the result itself loses 0.2 %.
 //
-// Forward goes over the tiles in chunks. Where the weights' spectrum is small, each thread has its own chunks, whose
-// spectra stay in its core's cache; else all threads work on one large chunk and share the frequencies between them, so
-// that each weight is read once. backward_data is forward from dy to dx with the filters turned round. backward_weights
-// sums products of spectra over tiles: where the sums are small each thread has its own, else threads share the
-// frequencies, too.
+// Forward processes the tiles in chunks. If the spectrum of the weights is small, each thread has its own chunks, whose
+// spectra stay in its core's cache. Otherwise all threads work on one large chunk and divide the frequencies, so that
+// each weight is read once. backward_data is forward from dy to dx with flipped filters. backward_weights sums products
+// of spectra over tiles: if the sums are small, each thread has its own, else threads divide the frequencies.
 
 #include <algorithm>
 #include <bit>
@@ -27,13 +26,13 @@
 namespace cortado::kernels {
 namespace {
 
-constexpr int64_t kCacheBytes = 1 << 20;     ///< of one core, for what a chunk works on
-constexpr int64_t kSharedBytes = 32 << 20;   ///< for spectra that all threads work on
-constexpr int64_t kLargeWeights = 12 << 20;  ///< spectra of more bytes are read once
+constexpr int64_t kCacheBytes = 1 << 20;     ///< per core, for a chunk's data
+constexpr int64_t kSharedBytes = 32 << 20;   ///< for spectra shared by all threads
+constexpr int64_t kLargeWeights = 12 << 20;  ///< larger spectra are read only once
 
-/// One side of the convolution: a blocked tensor's channels of each group.
+/// One side of the convolution: the channels of a blocked tensor per group.
 struct Side {
-  int64_t channels;  ///< of one group
+  int64_t channels;  ///< per group
   int64_t all_blocks, height, width;
 
   int64_t blocks() const { return blocks_of(channels); }
@@ -43,7 +42,7 @@ struct Side {
   }
 };
 
-/// The squares of kOutputs x kOutputs places that cover all images.
+/// The grid of tiles of kOutputs x kOutputs positions that cover all images.
 template <int kOutputs>
 struct Grid {
   int64_t down, across, tiles;
@@ -57,7 +56,7 @@ struct Grid {
   int64_t w(int64_t tile) const { return tile % across * kOutputs; }
 };
 
-/// body(first tile, end) for pieces of [begin, end) of at most `most` and nearly equal size.
+/// Calls body(first tile, end) for pieces of [begin, end) of nearly equal size and at most `most` tiles.
 template <typename Body>
 void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
   const int64_t chunks = (end - begin + most - 1) / most;
@@ -65,7 +64,7 @@ void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
     body(begin + (end - begin) * i / chunks, begin + (end - begin) * (i + 1) / chunks);
 }
 
-/// What forward and the gradients have in common.
+/// The base of forward and the gradients.
 template <int kOutputs, int kTaps, typename T>
 class WinogradConv : public ConvKernel {
  public:
@@ -76,7 +75,7 @@ class WinogradConv : public ConvKernel {
   using Word = typename Terms::Word;
   using Left = typename Kept::Left;
   using Pairs = typename Kept::Pairs;
-  using Spectra = Spectrum<kSize>;  ///< of sums
+  using Spectra = Spectrum<kSize>;  ///< of accumulators
 
   explicit WinogradConv(const ConvRequest& request)
       : shape_(request.shape),
@@ -91,7 +90,7 @@ class WinogradConv : public ConvKernel {
   int64_t scratch() const override { return layout_.bytes(); }
 
  protected:
-  /// The block of 16 c x 16 k of each tap: where it begins among the weights.
+  /// The offset of a block of 16 c x 16 k of each tap in the weights.
   int64_t weight_block(int64_t group, int64_t k_block, int64_t c_block) const {
     return ((group * y_.blocks() + k_block) * x_.blocks() + c_block) * kPlaces * kLanes * kLanes;
   }
@@ -101,11 +100,10 @@ class WinogradConv : public ConvKernel {
   static Element* part(void* scratch, int64_t offset) {
     return static_cast<Element*>(scratch_part(scratch, offset));
   }
-  /// Words that hold so many rows, or columns, together.
+  /// The number of words for n rows or columns.
   static int64_t words(int64_t n) { return ceil_of(n, Kept::kTogether); }
 
-  /// Rows [from, to) of a block of `spectrum`, whose row 0 is tile `begin`: what the outputs of these tiles are
-  /// computed from.
+  /// Computes rows [from, to) of a block of `spectrum` from the inputs of these tiles; row 0 is tile `begin`.
   static void transform_tiles(const Side& side, const T* data, int64_t group, int64_t block, const Grid<kOutputs>& grid,
                               int64_t pad_h, int64_t pad_w, int64_t begin, int64_t from, int64_t to,
                               const Left& spectrum) {
@@ -129,7 +127,7 @@ class WinogradConv : public ConvKernel {
   ScratchLayout layout_;
 };
 
-/// Tiles of `from` through the weights to tiles of `to`: forward, and backward_data with the sides exchanged.
+/// Computes tiles of `to` from tiles of `from`: forward, and backward_data with swapped sides.
 template <int kOutputs, int kTaps, typename T>
 class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
   using Base = WinogradConv<kOutputs, kTaps, T>;
@@ -159,7 +157,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
     const int64_t weights = filters_.group_bytes();
     const bool shared = weights > kLargeWeights && threads > 1;
     thread_groups_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
-    // Weights that do not stay in the cache beside the chunk are read again for each one: few chunks then.
+    // Weights that do not fit in the cache with the chunk are read again for each chunk, so there should be few.
     const int64_t rows =
         shared ? kSharedBytes / row
                : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
@@ -249,11 +247,11 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;
-  int64_t thread_groups_ = 1;  ///< of threads with their own tiles; one: all work together
-  int64_t chunk_ = 0;          ///< tiles at a time
+  int64_t thread_groups_ = 1;  ///< groups of threads with separate tiles; 1: all threads work together
+  int64_t chunk_ = 0;          ///< tiles per chunk
   FilterTransform<kOutputs, kTaps, T> filters_;
-  int64_t weights_ = 0;        ///< their spectrum in scratch, like these:
-  std::vector<Pair> spectra_;  ///< one for each thread_group
+  int64_t weights_ = 0;        ///< offset of their spectrum in scratch
+  std::vector<Pair> spectra_;  ///< offsets per thread_group
 };
 
 template <int kOutputs, int kTaps, typename T>
@@ -295,7 +293,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
 
  private:
   struct Parts {
-    int64_t sum, x, y;  ///< offsets in scratch of spectra
+    int64_t sum, x, y;  ///< offsets of spectra in scratch
   };
 
   Spectra sum(const Parts& parts, void* scratch) const {
@@ -327,8 +325,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
     });
   }
 
-  /// Rows [from, to) of a block of `spectrum`, of the tiles from `begin` on: what transform(tile, part, frequencies)
-  /// gives, and zeros from `end` on.
+  /// Computes rows [from, to) of a block of `spectrum` for the tiles from `begin` on, with transform(tile, part,
+  /// frequencies); zeros from `end` on.
   template <typename TransformTile>
   static void in_pairs(int64_t block, int64_t begin, int64_t end, int64_t from, int64_t to, const Pairs& spectrum,
                        const TransformTile& transform) {
@@ -361,7 +359,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
     });
   }
 
-  /// Of one input channel, counted over all pairs of blocks.
+  /// Writes the filters of one input channel, counted over all pairs of blocks.
   void write_filters(int64_t group, int64_t i, int part, const ConvGradients& d, void* scratch) {
     const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
     RegisterVec total[kSize][kSize], dw[kTaps][kTaps];
@@ -382,9 +380,9 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
   TensorSpec spec_;  ///< of y
   Grid<kOutputs> grid_;
   int64_t rows_;               ///< channels of x, rounded up
-  int64_t thread_groups_ = 1;  ///< of threads that sum for themselves
+  int64_t thread_groups_ = 1;  ///< groups of threads with separate sums
   int64_t chunk_ = 0;
-  std::vector<Parts> parts_;  ///< one for each thread_group
+  std::vector<Parts> parts_;  ///< one per thread_group
 };
 
 bool suits(const ConvAxis& axis, int taps) {
@@ -397,7 +395,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   const ConvShape& s = request.shape;
   constexpr bool kFloats = std::is_same_v<T, float>;
   if (kFloats ? !takes(s.dtype, why) : !takes_bfloat16(s.dtype, why)) return nullptr;
-  if (s.spatial_axes != 2 || !suits(s.h, kTaps) || !suits(s.w, kTaps)) return why = "another filter", nullptr;
+  if (s.spatial_axes != 2 || !suits(s.h, kTaps) || !suits(s.w, kTaps))
+    return why = "unsupported filter size, stride or dilation", nullptr;
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
@@ -405,7 +404,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   const bool stored =
       kFloats && request.frozen && (!request.w_format || *request.w_format == spectrum_format<kOutputs, kTaps>(s));
   if (request.w_format && !stored && !request.w_format->is_blocked16())
-    return why = "the weights lie otherwise", nullptr;
+    return why = "unsupported weight format", nullptr;
   switch (direction) {
     case ConvDirection::kForward:
       return std::make_unique<WinogradForward<kOutputs, kTaps, T>>(request, false, stored, context.threads);
@@ -417,16 +416,14 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   return nullptr;
 }
 
-/// What a core of a CPU takes, in seconds: to multiply and add, and to bring one element of a tensor, or of the
-/// weights, through a transform.
+/// Seconds per core: per product, and per transform of one element of a tensor or of the weights.
 struct Rates {
   double product, transform, weights;
 };
 
-/// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more where the weights' spectrum leaves the
-/// cache no room, and weights do where it goes through memory; with AVX2 transforms do always, since 64 places fit into
-/// no registers.
-/// bfloat16 values are multiplied at twice the rate.
+/// Measured from 16 to 512 channels. With AVX-512 transforms of 8 x 8 cost more if the weights' spectrum fills the
+/// cache, and weights cost more if it is read from memory. With AVX2 8 x 8 transforms always cost more, because 64
+/// positions do not fit in registers. bfloat16 values are multiplied at twice the rate.
 Rates rates_of(CpuLevel level, ConvDirection direction, int size, double spectrum_bytes, bool halves) {
   if (halves) return {2 / 3.4e11, 2e-10, 4e-10};
   const bool to_w = direction == ConvDirection::kBackwardWeights;

@@ -4,12 +4,12 @@
 // multiplications, nested for two dimensions (Lavin and Gray, "Fast Algorithms for Convolutional Neural Networks",
 // 2015):
 //     y = A^T [(G w G^T) . (B^T x B)] A,
-// and, transposed, the gradient of the filter dw = G^T [(B^T x B) . (A dy A^T)] G. The matrices are Toom and Cook's for
-// the points 0, +p and -p for each p of a list, and infinity. Since points come in pairs, each needs a sum over even
-// and one over odd elements, used with both signs. Rows and columns are in the order 0, +p, -p, ..., infinity. As many
-// channels at once as a register holds.
+// and, transposed, the gradient of the filter dw = G^T [(B^T x B) . (A dy A^T)] G. The matrices are the Toom-Cook
+// matrices for the points 0, +p and -p for each p of a list, and infinity. Because points come in pairs, each pair
+// needs one sum over even and one over odd elements, used with both signs. Rows and columns are in the order 0, +p, -p,
+// ..., infinity. Processes a register of channels at once.
 //
-// The points 2/3 and 3/2 give a third of the rounding errors of the usual 1 and 2.
+// The points 2/3 and 3/2 yield a third of the rounding error of the usual 1 and 2.
 
 #include <array>
 
@@ -22,7 +22,7 @@ class Winograd {
  public:
   static constexpr int kSize = kOutputs + kTaps - 1;
 
-  /// kSize x kSize inputs, `row` vectors apart, to products' left operands: B^T x B.
+  /// B^T x B: transforms kSize x kSize inputs to left operands of products.
   [[gnu::always_inline]] static void transform_input(const Vec (&x)[kSize][kSize], Vec (&to)[kSize][kSize]) {
     Vec half[kSize][kSize];
 #pragma GCC unroll 8
@@ -52,14 +52,14 @@ class Winograd {
   static constexpr int kPairs = (kSize - 2) / 2;
   static_assert(kSize == 2 * kPairs + 2 && kPairs >= 1 && kPairs <= 3);
 
-  /// Per pair +-p, and in row kPairs for the point 0 and infinity.
+  /// Per pair +-p, and in row kPairs for 0 and infinity.
   struct Coefficients {
     float even[kPairs + 1][kPairs + 1] = {}, odd[kPairs + 1][kPairs + 1] = {};  ///< of B^T, for x[2k + 2] and x[2k + 1]
     float powers[kPairs][kSize] = {}, divided[kPairs][kSize] = {};              ///< of A, and of G
     float divided_zero = 1;                                                     ///< of G, for the point 0
   };
 
-  /// The coefficients of the product of (z - p^2) over all pairs but `without`, from z^0 up.
+  /// The coefficients, from z^0 up, of the product of (z - p^2) over all pairs except `without`.
   static constexpr std::array<double, kPairs + 1> product(const double (&points)[kPairs], int without) {
     std::array<double, kPairs + 1> c{};
     c[0] = 1;
@@ -78,7 +78,7 @@ class Winograd {
     c.divided_zero = float(1 / product(points, -1)[0]);
     for (int i = 0; i < kPairs; ++i) {
       const auto others = product(points, i);
-      double distances = 0;  // the product of the point's differences to all others
+      double distances = 0;  // product of the point's differences to all others
       for (int k = kPairs; k >= 0; --k) {
         c.even[i][k] = float(others[size_t(k)]);
         c.odd[i][k] = float(points[i] * others[size_t(k)]);
@@ -119,7 +119,7 @@ class Winograd {
     }
   }
 
-  /// One dimension of A x (or G x, which divides): kFrom elements at the points.
+  /// One dimension of A x (or G x, which divides) with kFrom elements.
   template <int kFrom, bool kDivide>
   [[gnu::always_inline]] static void expand(const Vec* x, int step, Vec* to, int to_step) {
     constexpr Coefficients c = kCoefficients;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Filters on their way to Winograd's algorithm: transformed on each run while they learn, once where they never change.
+// Filter transforms for Winograd's algorithm: on each run in training, once for frozen weights.
 
 #include <memory>
 #include <string>
@@ -15,8 +15,8 @@
 
 namespace cortado::kernels {
 
-/// The filters of one direction, from blocked weights (WeightFormat::blocked16) to a spectrum for each group, whose
-/// rows are channels of `from` and whose columns are those of `to`, for values stored as T.
+/// Transforms the filters of one direction from blocked weights (WeightFormat::blocked16) to a spectrum per group, for
+/// values stored as T. Rows are channels of `from`, columns those of `to`.
 template <int kOutputs, int kTaps, typename T>
 class FilterTransform {
  public:
@@ -26,7 +26,7 @@ class FilterTransform {
   using Spectra = typename Kept::Pairs;
   using Word = typename Kept::Terms::Word;
 
-  /// `turned`: from y's channels to x's, with taps in reverse.
+  /// `turned`: from y's channels to x's, with flipped taps.
   FilterTransform(int64_t groups, int64_t from_blocks, int64_t to_blocks, bool turned)
       : groups_(groups), from_(from_blocks), to_(to_blocks), turned_(turned) {}
 
@@ -72,7 +72,7 @@ class FilterTransform {
       }
   }
 
-  /// The same with taps in reverse, and channels of y as rows.
+  /// Like transform_block(), with flipped taps and channels of y as rows.
   static void transform_turned(const float* w, const Spectra& spectrum, int64_t from, int64_t to) {
     alignas(64) float turned[kPlaces][kLanes][kLanes];
     for (int tap = 0; tap < kPlaces; ++tap)
@@ -84,7 +84,7 @@ class FilterTransform {
   bool turned_;
 };
 
-/// Weights that are stored as forward's spectrum, once and for all.
+/// Frozen weights stored as forward's spectrum.
 template <int kOutputs, int kTaps>
 struct SpectrumStorage final : WeightFormat::Opaque {
   explicit SpectrumStorage(const ConvShape& s)
@@ -98,7 +98,7 @@ struct SpectrumStorage final : WeightFormat::Opaque {
   }
   std::string name() const override { return "spectrum" + std::to_string(kOutputs) + "x" + std::to_string(kTaps); }
   bool reversible() const override { return false; }
-  void to_plain(Context&, const void*, float*) const override { throw_internal("weights that cannot be read back"); }
+  void to_plain(Context&, const void*, float*) const override { throw_internal("a spectrum cannot be converted back"); }
   void from_plain(Context& context, const float* plain, void* stored) const override {
     std::vector<float> w(size_t(blocked.bytes()) / sizeof(float));
     blocked.from_plain(context, plain, w.data());

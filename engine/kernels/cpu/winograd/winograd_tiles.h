@@ -1,14 +1,14 @@
 #pragma once
 
-// Between blocked tensors and the tiles of Winograd's algorithm: as many channels of a square of places as a register
-// holds, one part of a block's sixteen, read with zeros outside of the image, and written as far as the image goes.
+// Loads and stores of Winograd tiles in blocked tensors: a register of channels, one part of a block's 16, of a square
+// of positions. Reads zeros outside the image and writes only inside it.
 
 #include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/blocked_product.h"
 
 namespace cortado::kernels {
 
-/// One block of sixteen channels of one image, from the first channel of a part on.
+/// One block of 16 channels of one image, from the first channel of a part on.
 template <typename Float>
 struct Plane {
   Float* data;
@@ -17,7 +17,7 @@ struct Plane {
   Float* at(int64_t h, int64_t w) const { return data + (h * width + w) * kLanes; }
 };
 
-/// A register's values, whatever they are stored as.
+/// Loads a register of floats from any storage type.
 [[gnu::always_inline]] inline RegisterVec load_register(const float* p) { return load<RegisterVec>(p); }
 #ifdef __AVX512F__
 [[gnu::always_inline]] inline RegisterVec load_register(const BFloat16* p) { return load(p); }
@@ -40,7 +40,7 @@ template <typename T, int kSize>
     }
 }
 
-/// tile += what the plane holds there.
+/// tile += the plane at (h, w).
 template <typename T, int kSize>
 [[gnu::always_inline]] inline void add_tile(const Plane<T>& plane, int64_t h, int64_t w,
                                             RegisterVec (&tile)[kSize][kSize]) {
@@ -66,8 +66,8 @@ template <typename T, int kSize>
     for (int j = 0; j < kSize && w + j < plane.width; ++j) store(plane.at(h + i, w + j), tile[i][j]);
 }
 
-/// For each of kSize x kSize frequencies a matrix of `rows` rows (tiles, or channels) in blocks of sixteen columns.
-/// The matrices lie an odd number of cache lines apart, so that a tile's elements do not meet in one set of the cache.
+/// A matrix per frequency (kSize x kSize), of `rows` rows (tiles or channels) in blocks of 16 columns. The matrices are
+/// an odd number of cache lines apart, so that a tile's elements fall into different cache sets.
 template <int kSize>
 struct Spectrum {
   static constexpr int kFrequencies = kSize * kSize;
@@ -101,8 +101,8 @@ struct Spectrum {
   }
 };
 
-/// How spectra of values stored as T are kept and multiplied. Left operands have a row for each tile; in pairs, so many
-/// rows lie together in a word: those that a product sums over.
+/// How spectra of values stored as T are stored and multiplied. Left operands have a row per tile. In pairs, a word
+/// holds several rows that are summed by a product.
 template <typename T, int kSize>
 struct Form;
 
@@ -120,8 +120,8 @@ struct Form<float, kSize> {
 
 #ifdef __AVX512BF16__
 
-/// The same of bfloat16 values for PairTerms, as words of two. Of kRowWords = 8 a row holds sixteen columns, of 16 two
-/// rows: a word is one column of both.
+/// A spectrum of bfloat16 values for PairTerms, in words of two. With kRowWords = 8 a row has 16 columns. With 16 it
+/// has two rows: a word is one column of both.
 template <int kSize, int kRowWords>
 struct HalfSpectrum {
   static constexpr int kFrequencies = kSize * kSize;
