@@ -8,15 +8,15 @@
 
 namespace cortado::graph {
 
-/// Which layers of a list make and read a blob, by their places in it: mistakes in thousands of layers are explained
-/// without going through all layers for each.
+/// Which layers of a list write and read each blob, by index in the list. It keeps diagnostics of nets with thousands
+/// of layers from scanning all layers for each error.
 class BlobIndex {
  public:
-  explicit BlobIndex(const std::vector<const caffe::LayerParameter*>& layers);  ///< they outlive this
+  explicit BlobIndex(const std::vector<const caffe::LayerParameter*>& layers);  ///< the layers must outlive this object
 
-  /// The first layer from `from` on that makes the blob; -1: none.
+  /// The first layer at or after `from` that writes the blob; -1: none.
   int maker_from(int from, const std::string& blob) const;
-  /// The layers on a shortest way from what `from` makes to `to`, both included; empty: there is none.
+  /// The layers on a shortest path from the outputs of `from` to `to`, both included; empty: no path.
   std::vector<int> way(int from, int to) const;
 
  private:

@@ -1,4 +1,5 @@
-// From a net's message to a graph: selects layers by state, makes them through the registry and connects their names.
+// Builds the graph of a net's message: selects layers by state, creates them through the registry, connects their
+// names.
 
 #include <algorithm>
 #include <optional>
@@ -77,7 +78,7 @@ class Builder {
       found_.rest.push_back({graph_.file->positions.place("name"),
                              net().layer_size() == 0
                                  ? "the net has no layers"
-                                 : "no layer of the net takes part in phase " + caffe::Phase_Name(graph_.phase()),
+                                 : "the net has no layer in phase " + caffe::Phase_Name(graph_.phase()),
                              "",
                              {}});
   }
@@ -122,7 +123,7 @@ class Builder {
     else if (most != least)
       wanted += " to " + std::to_string(most);
     complain(source, have > least && have > 0 ? std::string(what) + "[" + std::to_string(have - 1) + "]" : "",
-             label(config) + " has " + std::to_string(have) + " " + what + "s, it takes " + wanted);
+             label(config) + " has " + std::to_string(have) + " " + what + "s, expected " + wanted);
   }
 
   std::unique_ptr<Layer> make_layer_of(int source, const LayerParameter& config, const LayerType& type) {
@@ -131,7 +132,7 @@ class Builder {
       return type.make({config, graph_.phase(), o.data_threads, o.seed, o.share, o.open_data, o.skip_bad});
     } catch (const FieldError& e) {
       complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
-    } catch (const Error& e) {  // of a file: it keeps its kind unless the net is wrong as well
+    } catch (const Error& e) {  // of a data file: its exit code counts only where the net has no errors
       if (found_.empty()) code_ = e.code();
       for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph_, source))
         found_.rest.push_back(std::move(mistake));
@@ -148,12 +149,12 @@ class Builder {
     const std::string field = "bottom[" + std::to_string(i) + "]";
     if (const int later = own_layers().maker_from(source, name); later >= 0) {
       complain(source, field, label(config) + " reads '" + name + "' before it is made" + cycle_text(source, later),
-               "layers run in the order of the file: move the layer that makes it up, or break the cycle",
+               "layers run in the order of the file: move the layer that makes it before this one, or break the cycle",
                {{graph_.place_of_layer(later), "'" + name + "' is made here"}});
     } else if (!draft_.hides_tops()) {
       complain_missing(source, config, field, name);
     }
-    Value value;  // keeps the node's shape so that later mistakes are still found
+    Value value;  // a placeholder, so that later errors are still found
     value.name = name;
     graph_.values.push_back(value);
     node.x.push_back(int(graph_.values.size()) - 1);
@@ -165,11 +166,11 @@ class Builder {
     if (const int maker = all_layers().maker_from(0, blob); maker >= 0)
       return complain(source, field, what + " in " + phase, {},
                       {{graph_.file->positions.place(path_to("", "layer", maker)),
-                        "'" + blob + "' is made here, by a layer that takes no part in " + phase}});
+                        "'" + blob + "' is made here, by a layer that is not in " + phase}});
     complain(source, field, what, nearest_blob(blob));
   }
 
-  /// What takes long to find out is only found out about mistakes that will be shown.
+  /// Hints and cycles cost a search: it is skipped for errors beyond the number reported.
   bool will_be_told() const { return found_.rest.size() < NetMistakes::kMaxReported; }
 
   std::string nearest_blob(const std::string& blob) const {
@@ -179,7 +180,7 @@ class Builder {
     return did_you_mean(blob, known);
   }
 
-  /// Of the layers of this phase, by their places among graph_.layers.
+  /// Over the layers of this phase, indexed as graph_.layers.
   const BlobIndex& own_layers() {
     if (!own_layers_) {
       std::vector<const LayerParameter*> layers;
@@ -189,7 +190,7 @@ class Builder {
     return *own_layers_;
   }
 
-  /// Of the file's layers, by their places in it.
+  /// Over all layers of the file.
   const BlobIndex& all_layers() {
     if (!all_layers_) {
       std::vector<const LayerParameter*> layers;
@@ -216,7 +217,7 @@ class Builder {
     return text + "'" + graph_.source(source).config->name() + "'";
   }
 
-  /// Of a loss that the file gives no top: "(automatic)" as in Caffe, and the layer's where there are several of them.
+  /// The name of the top of a loss without tops: "(automatic)" as in Caffe; for further such losses the layer's name.
   std::string name_of_loss(const LayerParameter& config) const {
     const std::string name = "(automatic)";
     return graph_.names.contains(name) ? config.name() : name;
@@ -228,9 +229,9 @@ class Builder {
     const bool in_place = i < config.bottom_size() && config.bottom(i) == name;
     if (before != graph_.names.end() && !in_place) {
       const Value& first = graph_.value(before->second);
-      const bool own = first.producer == NodeId(graph_.nodes.size());  // this very layer, which is no node yet
+      const bool own = first.producer == NodeId(graph_.nodes.size());  // this layer; its node is not added yet
       complain(source, field,
-               label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer makes already"),
+               label(config) + " makes '" + name + "'" + (own ? " twice" : ", which another layer already makes"),
                "give it another name, or run in place with bottom and top at the same position",
                {{own ? graph_.place_of_layer(source) : graph_.place(graph_.node(first.producer)),
                  "'" + name + "' is made here"}});
@@ -255,7 +256,7 @@ class Builder {
       complain(source, "propagate_down[0]",
                label(config) + " has " + std::to_string(config.propagate_down_size()) + " propagate_down for " +
                    std::to_string(config.bottom_size()) + " bottoms",
-               "give one for each bottom, or none");
+               "set one for each bottom, or none");
   }
 
   void mark_kept() {
@@ -273,11 +274,11 @@ class Builder {
       for (const auto& [name, id] : graph_.names) graph_.value(id).kept = true;
   }
 
-  std::shared_ptr<const NetFile> given_;  ///< the graph's is another one where layers are frozen
+  std::shared_ptr<const NetFile> given_;  ///< graph_.file differs where layers are frozen
   Graph graph_;
-  PartialNet draft_;  ///< of what was given
+  PartialNet draft_;  ///< of given_
   NetMistakes found_;
-  std::optional<BlobIndex> own_layers_, all_layers_;  ///< made with the first mistake that needs them
+  std::optional<BlobIndex> own_layers_, all_layers_;  ///< created for the first error that needs them
   ExitCode code_ = ExitCode::kNet;
 };
 

@@ -1,6 +1,6 @@
-// What a net predicts is what its losses read beside labels. Walking back from there over the layers of phase TEST
-// keeps what predictions need; labels, losses, scores and branches that end in them are not met. A blob that is
-// computed in place has several values of one name: the walk is in the file's order, so each is met where it is made.
+// The predictions of a net are what its losses compare with labels. A traversal backward from them over the layers of
+// phase TEST keeps what they need: labels, losses, scores and branches that end in them are dropped. A blob computed in
+// place has several values of one name. The traversal follows the file's order, so each is found at its producer.
 #include "graph/deploy.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ namespace {
 
 using caffe::LayerParameter;
 
-/// A blob that is to come out, as it is before the layer `at` (of the selected ones) runs.
+/// An output blob, as it is before layer `at` (an index into the selected ones) runs.
 struct Prediction {
   std::string blob;
   size_t at = 0;
-  const LayerParameter* loss = nullptr;  ///< what reads it; null: nothing that matters
+  const LayerParameter* loss = nullptr;  ///< its reader; null: none that matters
 };
 
 bool has_loss_weight(const LayerParameter& layer) {
@@ -34,13 +34,13 @@ bool is_loss(const LayerParameter& layer) {
 
 double weight_of(const LayerParameter& loss) { return loss.loss_weight_size() > 0 ? double(loss.loss_weight(0)) : 1; }
 
-/// The type of layer that makes answers of what a loss judges, or "".
+/// The type of layer that turns the loss's input into predictions (Softmax, Sigmoid, DetectionOutput), or "".
 std::string answer_of(const LayerParameter* loss) {
   const LossRole* role = loss == nullptr ? nullptr : find_loss_role(loss->type());
   return role == nullptr ? "" : role->answer;
 }
 
-/// A DetectionOutput for what the loss judges, with the usual thresholds of SSD.
+/// Options of a DetectionOutput that matches the loss, with SSD's usual thresholds.
 void set_detection_options(const caffe::MultiBoxLossParameter& loss, caffe::DetectionOutputParameter& options) {
   constexpr int kCandidates = 400, kDetections = 200;
   constexpr float kOverlap = 0.45f, kLeastScore = 0.01f;
@@ -56,7 +56,7 @@ void set_detection_options(const caffe::MultiBoxLossParameter& loss, caffe::Dete
   options.set_confidence_threshold(kLeastScore);
 }
 
-/// Options of training go: rates (names of shared weights stay), fillers, and rules of phases.
+/// Removes training options: learning rates (names of shared weights stay), fillers, and phase rules.
 void strip(LayerParameter& layer) {
   layer.clear_include();
   layer.clear_exclude();
@@ -90,7 +90,7 @@ class Deployment {
  public:
   Deployment(const NetFile& file, const DeployOptions& options) : file_(file), options_(options) {
     select(caffe::TEST, layers_);
-    if (layers_.empty()) throw Error(ExitCode::kNet, file.positions.file() + ": no layer takes part in phase TEST");
+    if (layers_.empty()) throw Error(ExitCode::kNet, file.positions.file() + ": the net has no layer in phase TEST");
   }
 
   Deployed run() {
@@ -112,14 +112,14 @@ class Deployment {
       if (selected(file_.net.layer(i), state)) layers.push_back(i);
   }
 
-  /// The last layer before `at` that makes the blob, or -1.
+  /// The last layer before `at` that writes the blob, or -1.
   int maker_of(const std::string& blob, size_t at) const {
     for (size_t i = at; i-- > 0;)
       if (std::find(layer(i).top().begin(), layer(i).top().end(), blob) != layer(i).top().end()) return int(i);
     return -1;
   }
 
-  /// Layers without bottoms whose values do not come from outside stay as they are.
+  /// Whether the layer reads a dataset: Input layers and constants are kept as they are.
   bool is_data(size_t i) const {
     const LayerKind kind = kind_of(layer(i).type());
     return layer(i).bottom_size() == 0 && kind != LayerKind::kInput && kind != LayerKind::kConstant;
@@ -130,7 +130,7 @@ class Deployment {
     return maker >= 0 && !is_data(size_t(maker));
   }
 
-  /// What the loss compares: the bottoms that its type judges, or else the first one that is computed.
+  /// The predictions among the loss's bottoms: those that its role names, or else the first computed one.
   std::vector<std::string> compared_by(const LayerParameter& loss, size_t at) const {
     std::vector<std::string> blobs;
     const LossRole* role = find_loss_role(loss.type());
@@ -141,7 +141,7 @@ class Deployment {
     return blobs;
   }
 
-  /// The labels, or whatever else the loss compares with: losses that agree here are about the same.
+  /// The labels of the loss: its other bottoms. Losses with the same target are alternatives.
   static std::string target_of(const LayerParameter& loss, const std::vector<std::string>& compared) {
     std::string target;
     for (const std::string& bottom : loss.bottom())
@@ -168,8 +168,8 @@ class Deployment {
     if (predictions_.empty()) take_ends();
   }
 
-  /// Of losses that are made of several layers, the last of which has a loss weight (a Reduction of differences, say):
-  /// what goes into them that is computed without labels.
+  /// For losses composed of several layers, the last of which has a loss weight (a Reduction of differences, say):
+  /// their inputs that are computed without labels.
   void take_composed_losses() {
     const std::vector<bool> labelled = layers_with_labels();
     std::set<int> seen;
@@ -186,7 +186,7 @@ class Deployment {
       take_unlabelled(bottom, size_t(maker), labelled, seen);
   }
 
-  /// For each layer whether labels reach it: the further tops of data layers, and what is called so.
+  /// For each layer whether it depends on labels: the second and later tops of data layers, and tops named so.
   std::vector<bool> layers_with_labels() const {
     std::vector<bool> labelled(layers_.size());
     std::set<std::string> labels;
@@ -243,22 +243,22 @@ class Deployment {
     }
   }
 
-  /// Of a net without losses: what no layer reads.
+  /// For a net without losses: the blobs that no layer reads.
   void take_ends() {
     std::set<std::string> read;
     for (size_t i = layers_.size(); i-- > 0;) {
       for (const std::string& top : layer(i).top())
         if (!read.contains(top) && !is_data(i)) predictions_.push_back({top, layers_.size()});
-      for (const std::string& top : layer(i).top()) read.insert(top);  // a name that was met is no end any more
+      for (const std::string& top : layer(i).top()) read.insert(top);  // earlier writers of the name are not ends
       for (const std::string& bottom : layer(i).bottom()) read.insert(bottom);
     }
     std::reverse(predictions_.begin(), predictions_.end());
     if (predictions_.empty())
-      throw Error(ExitCode::kNet, file_.positions.file() + ": no layer tells what the net predicts",
-                  "--output=BLOB says it");
+      throw Error(ExitCode::kNet, file_.positions.file() + ": cannot determine what the net predicts",
+                  "name its outputs with --output=BLOB");
   }
 
-  /// Where the net has the activation by itself, its blob comes out; else a layer is made in the loss's place.
+  /// Uses the net's own activation layer where it has one; otherwise adds one in place of the loss.
   void name_outputs() {
     std::set<std::string> done;
     const auto made = std::count_if(predictions_.begin(), predictions_.end(),
@@ -297,7 +297,7 @@ class Deployment {
     return added.top(0);
   }
 
-  /// Before the layer `at`. Its name, which is its top's, too, is `name` or longer where that is taken.
+  /// Adds a layer before `at`. It and its top are called `name`, with underscores appended until that is unique.
   LayerParameter& add_layer(size_t at, const std::string& type, std::string name,
                             const std::vector<std::string>& bottoms) {
     const auto has_name = [&](const LayerParameter& one) {
@@ -317,7 +317,7 @@ class Deployment {
     return added;
   }
 
-  /// What comes out for a MultiBoxLoss: the net's own DetectionOutput of its offsets, or one that is added.
+  /// The output blob for a MultiBoxLoss: that of the net's DetectionOutput for the same offsets, or of an added one.
   std::string name_detections(const LayerParameter& loss) {
     size_t at = 0;
     for (const Prediction& prediction : predictions_)
@@ -333,7 +333,7 @@ class Deployment {
     return add_detections(loss, at);
   }
 
-  /// A DetectionOutput of offsets, the classes' scores, and priors.
+  /// Adds a DetectionOutput that reads offsets, class scores and priors.
   std::string add_detections(const LayerParameter& loss, size_t at) {
     const caffe::MultiBoxLossParameter& options = loss.multibox_loss_param();
     const std::string& scores = loss.bottom(1);
@@ -374,7 +374,7 @@ class Deployment {
     add_training_data(needed);
   }
 
-  /// A net made for training alone has no data in phase TEST: the inputs are those of its training.
+  /// A net written only for training has no data layers in phase TEST: it gets the inputs of phase TRAIN.
   void add_training_data(const std::set<std::string>& missing) {
     std::vector<int> training;
     if (!missing.empty()) select(caffe::TRAIN, training);
@@ -383,7 +383,7 @@ class Deployment {
         if (file_.net.layer(i).bottom_size() == 0 && missing.contains(top)) add_input(i, top);
   }
 
-  /// In the place of what the layer `index` of the file makes.
+  /// Adds an Input layer that replaces `top` of the file's layer `index`.
   void add_input(int index, const std::string& top) {
     LayerParameter& input = *out_.net.add_layer();
     input.set_name(top);
@@ -416,8 +416,8 @@ class Deployment {
                        : std::find(out_.inputs.begin(), out_.inputs.end(), blob) == out_.inputs.end())
         throw Error(
             ExitCode::kUsage,
-            blob.empty() ? "--shape: the net has several inputs" : "--shape: '" + blob + "' is no input of the net",
-            "its inputs: " + listed(out_.inputs));
+            blob.empty() ? "--shape: the net has several inputs" : "--shape: '" + blob + "' is not an input of the net",
+            "use one of its inputs: " + listed(out_.inputs));
   }
 
   static std::string listed(const std::vector<std::string>& names) {
@@ -428,10 +428,10 @@ class Deployment {
 
   const NetFile& file_;
   const DeployOptions& options_;
-  std::vector<int> layers_;  ///< of phase TEST
+  std::vector<int> layers_;  ///< of phase TEST, as indices into the file's layers
   std::vector<Prediction> predictions_;
-  std::map<size_t, std::vector<LayerParameter>> made_;  ///< before which of layers_
-  std::vector<std::vector<std::string>> kept_;          ///< of each of layers_ the tops that are needed
+  std::map<size_t, std::vector<LayerParameter>> made_;  ///< by index into layers_: added before that layer
+  std::vector<std::vector<std::string>> kept_;          ///< per layer of layers_: the needed tops
   Deployed out_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A net for training and testing made one to use: what needs labels goes, what the losses compared with labels comes
-// out.
+// Converts a net for training and testing into one for inference: drops what needs labels, and outputs what the losses
+// compare with labels.
 
 #include <map>
 #include <string>
@@ -14,25 +14,24 @@ namespace cortado::graph {
 
 struct DeployOptions {
   caffe::NetState state;                ///< level and stages; the phase is TEST
-  std::map<std::string, Shape> shapes;  ///< of inputs by blob; "" stands for the only one. Others are found out
-  std::vector<std::string> outputs;     ///< blobs wanted; none: what losses (or, without any, Accuracy) look at
+  std::map<std::string, Shape> shapes;  ///< of inputs, by blob; "": the only input. Others are inferred
+  std::vector<std::string> outputs;     ///< requested blobs; none: inferred from losses or, without any, from Accuracy
 };
 
 struct Deployed {
   caffe::NetParameter net;
   std::vector<std::string> inputs, outputs;  ///< blobs
-  std::vector<std::string> notes;            ///< remarks on the choices, a line each
+  std::vector<std::string> notes;            ///< remarks on the choices, one line each
 };
 
-/// The net of phase TEST with Input layers in the place of its data layers, Softmax or Sigmoid in the place of the
-/// losses that have them in them, and only the layers that these need; without rates, fillers, and rules of phases. Of
-/// several losses on the same labels the one with the largest weight counts, of equal ones the last. Throws
-/// Error(kUsage) for outputs that there are not and where an input's shape cannot be found out; Error(kNet) for a net
-/// of nothing.
+/// The net of phase TEST with Input layers in place of its data layers, and Softmax or Sigmoid in place of the losses
+/// that contain them. It has only the layers that the outputs need, without learning rates, fillers, and phase rules.
+/// Of several losses on the same labels the one with the largest weight is used; of equal ones, the last. Throws
+/// Error(kUsage) for unknown outputs and where an input's shape cannot be inferred; Error(kNet) for an empty net.
 Deployed make_deploy_net(const NetFile& file, const DeployOptions& options);
 
-/// The shape that the data layer `index` of the file gives its top `top`, for one sample, told by its options, the
-/// dataset, or the mean file. Throws Error(kUsage) where neither tells.
+/// The shape, for one sample, of top `top` of the file's data layer `index`: from its options, the dataset, or the mean
+/// file. Throws Error(kUsage) where none of them has it.
 Shape sample_shape(const NetFile& file, int index, const std::string& top);
 
 }  // namespace cortado::graph

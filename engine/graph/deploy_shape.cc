@@ -10,7 +10,7 @@ namespace {
 
 using caffe::LayerParameter;
 
-/// What the layer alone makes of its dataset. A mean changes no shape, so its file need not be there.
+/// The shape from the layer built alone, with its dataset. The mean file is ignored: it does not affect the shape.
 std::optional<Shape> shape_by_building(const NetFile& file, const LayerParameter& layer, const std::string& top,
                                        std::string& why) {
   auto alone = std::make_shared<NetFile>();
@@ -35,7 +35,7 @@ std::optional<Shape> shape_by_building(const NetFile& file, const LayerParameter
 }
 
 struct Extents {
-  int64_t channels = 0, height = 0, width = 0;  ///< 0: not known
+  int64_t channels = 0, height = 0, width = 0;  ///< 0: unknown
 };
 
 void learn_from_mean(const std::string& path, Extents& extents) {
@@ -48,7 +48,7 @@ void learn_from_mean(const std::string& path, Extents& extents) {
   extents.width = mean->width;
 }
 
-/// What the options tell without any dataset.
+/// Extents from the options and the mean file alone.
 Extents extents_of(const LayerParameter& layer) {
   const caffe::TransformationParameter& transform = layer.transform_param();
   Extents extents;
@@ -81,8 +81,8 @@ Shape sample_shape(const NetFile& file, int index, const std::string& top) {
     return {1, extents.channels, extents.height, extents.width};
   const auto text = [](int64_t extent, const char* unknown) { return extent > 0 ? std::to_string(extent) : unknown; };
   throw Error(ExitCode::kUsage, {file.positions.place("layer[" + std::to_string(index) + "]"),
-                                 "the shape of '" + top + "' is not known" + (why.empty() ? "" : ": " + why),
-                                 "tell it by --shape=1," + text(extents.channels, "CHANNELS") + "," +
+                                 "the shape of '" + top + "' is unknown" + (why.empty() ? "" : ": " + why),
+                                 "set it with --shape=1," + text(extents.channels, "CHANNELS") + "," +
                                      text(extents.height, "HEIGHT") + "," + text(extents.width, "WIDTH"),
                                  {}});
 }

@@ -13,7 +13,7 @@ constexpr size_t kMaxInstances = 256;
 
 int64_t scratch_of(const LayerNeeds& needs) { return std::max(needs.forward_scratch, needs.backward_scratch); }
 
-/// Whether operands lie in the same memory by both: the plan was made by one of them.
+/// Whether both place operands in memory in the same way, as the plan assumes.
 bool lie_alike(const LayerNeeds& a, const LayerNeeds& b) {
   return a.aliasing == b.aliasing && a.last_saved_for_y == b.last_saved_for_y &&
          a.backward_reads_x == b.backward_reads_x && a.backward_reads_y == b.backward_reads_y &&
@@ -36,7 +36,7 @@ std::vector<Fusion> DynamicRowsLayer::fusions(const FusionQuery& query) const {
 
 LayerNeeds DynamicRowsLayer::prepare(const PrepareRequest& request, Context& context) {
   request_ = request;
-  request_.frozen = false;  // weights made for one shape may not do for another
+  request_.frozen = false;  // weights derived for one shape may not fit another
   needs_ = most_->prepare(request_, context);
   needs_.can_recompute_y = false;
   if (!request_.fixed_weight_formats) {
@@ -56,13 +56,12 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
     for (size_t i = 0; i < request.x.size(); ++i) request.x[i].shape = instance.x[i];
     for (size_t i = 0; i < request.y.size(); ++i) request.y[i].shape = instance.y[i];
     const LayerNeeds needs = instance.layer->prepare(request, context);
-    if (!lie_alike(needs, needs_)) throw FieldError("", "its memory is used otherwise with other numbers of rows");
+    if (!lie_alike(needs, needs_)) throw FieldError("", "its memory layout depends on the number of rows");
     if (needs.forward_scratch > needs_.forward_scratch || needs.backward_scratch > needs_.backward_scratch)
       instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
     if (notes_classes_) instance.layer->roles().scoring->note_classes(context);
   } catch (const FieldError& e) {
-    throw Error(ExitCode::kNet,
-                layer_text(name_) + ", with the shapes that the rows chosen in this batch give: " + e.message(),
+    throw Error(ExitCode::kNet, layer_text(name_) + ", with the number of rows of this batch: " + e.message(),
                 e.hint());
   }
   return instance;
@@ -109,7 +108,7 @@ void DynamicRowsLayer::forward(Context& context, const Operands& io) {
 }
 
 void DynamicRowsLayer::backward(Context& context, const Operands& io) {
-  Instance& instance = instances_.empty() ? instance_for(context, io) : instances_.front();  // no forward came before
+  Instance& instance = instances_.empty() ? instance_for(context, io) : instances_.front();  // no forward ran before
   instance.layer->backward(context, operands_of(instance, io));
 }
 

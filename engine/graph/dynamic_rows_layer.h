@@ -1,10 +1,9 @@
 #pragma once
 
-// A layer behind one whose number of rows only the values tell (layers/roles.h). The plan has it run on as many
-// rows as there can be: so much memory it gets. Each pass runs a layer of the same options that was made for the shapes
-// that there are, in the first part of that memory; the rest of y is 0. Layers so made are kept, as the same shapes
-// come again. Such a layer is in plain layout, takes over what needs no other operand and no derived weights, and on a
-// device it is launched by the host.
+// A layer after one whose number of rows depends on its values (layers/roles.h). The plan reserves memory for the
+// largest number of rows. Each pass runs an instance of the layer made for the actual shapes, in the first part of that
+// memory; the rest of y is 0. Instances are cached, because shapes repeat. Such a layer has plain layout, fuses nothing
+// that needs another operand or derived weights, and is launched by the host on a device.
 
 #include <functional>
 #include <list>
@@ -17,7 +16,7 @@ namespace cortado::graph {
 
 class DynamicRowsLayer final : public Layer, public Scoring {
  public:
-  /// `most`: the layer made and inferred for the most rows; `make` gives another of its options.
+  /// `most`: the layer, inferred for the largest number of rows; `make` creates another with the same options.
   DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make)
       : name_(std::move(name)), most_(std::move(most)), make_(std::move(make)) {}
 
@@ -26,10 +25,10 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   bool accepts(const kernels::PostOps& post, NetMode) const override {
     return !post.sum && most_->accepts(post, NetMode::kTraining);
   }
-  /// Those that add no operand and take no second gradient.
+  /// Only fusions that add no operand and do not sum gradients.
   std::vector<Fusion> fusions(const FusionQuery& query) const override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
-  /// Throws Error(kNet) where the layer cannot be made for the shapes that there are.
+  /// Throws Error(kNet) where the layer cannot be prepared for the actual shapes.
   void forward(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   void validate(Context& context, const Operands& io) override;
@@ -44,16 +43,16 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   int64_t detection_classes() const override;
 
  private:
-  /// The layer for one set of shapes.
+  /// The layer for one set of input shapes.
   struct Instance {
     std::vector<Shape> x, y;
     std::unique_ptr<Layer> layer;
-    DeviceMemory scratch;  ///< where it wants more than the plan gave
+    DeviceMemory scratch;  ///< where it needs more than the plan reserved
   };
 
   Instance& instance_for(Context& context, const Operands& io);
   Instance make_instance(Context& context, std::vector<Shape> x);
-  const Scoring* scoring() const;  ///< of the latest pass; null: none
+  const Scoring* scoring() const;  ///< of the last pass; null: none
   Operands operands_of(const Instance& instance, const Operands& io) const;
 
   std::string name_;
@@ -62,7 +61,7 @@ class DynamicRowsLayer final : public Layer, public Scoring {
   PrepareRequest request_;
   LayerNeeds needs_;
   bool notes_classes_ = false;
-  std::list<Instance> instances_;  ///< the latest used first
+  std::list<Instance> instances_;  ///< most recently used first
 };
 
 }  // namespace cortado::graph

@@ -1,9 +1,8 @@
 #pragma once
 
-// Finetuning: layers named by patterns (BuildOptions::freeze) learn nothing, as if each of their params said
-// lr_mult: 0 and decay_mult: 0. A BatchNorm among them normalises by the running averages that its weights brought and
-// leaves them alone (use_global_stats), as it will in testing; with a batch's own statistics its layer would go on to
-// change though nothing in it learns.
+// Finetuning: layers named by patterns (BuildOptions::freeze) are not trained, as if each of their params had lr_mult:
+// 0 and decay_mult: 0. A BatchNorm among them uses its stored running averages (use_global_stats) and does not update
+// them: batch statistics would change its output although none of its weights learn.
 
 #include <memory>
 #include <string>
@@ -16,14 +15,14 @@ namespace cortado::graph {
 /// Whether one of the patterns matches the whole name: *, ? and [abc] as in a shell.
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name);
 
-/// The net with use_global_stats: true in the BatchNorms that the patterns name; the same one where there are none.
+/// The net with use_global_stats: true in the BatchNorms that match the patterns; `file` itself where none does.
 std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFile> file,
                                                     const std::vector<std::string>& patterns);
 
-/// The layers with weights that could be learned and are not, by their lr_mult, in the file's order.
+/// Layers with learnable weights, none of which learn because of lr_mult, in the file's order.
 std::vector<std::string> layers_that_keep(const Graph& graph);
 
-/// Elements of weights that could be learned and are not; those shared count once.
+/// Number of elements of learnable weights that do not learn; shared ones count once.
 int64_t count_frozen(const Graph& graph);
 
 }  // namespace cortado::graph

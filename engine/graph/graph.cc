@@ -22,7 +22,7 @@ std::vector<std::string> Graph::output_names() const {
   std::vector<std::string> list;
   for (const auto& [blob, id] : names)
     if (const Value& value = values[size_t(id)]; value.readers.empty() && value.producer >= 0) list.push_back(blob);
-  return list;  // a std::map is in alphabetical order already
+  return list;  // std::map is sorted
 }
 
 int Graph::source_named(const std::string& layer) const {
@@ -123,7 +123,7 @@ void print_node(std::ostream& out, const Graph& graph, const Node& node) {
 
 namespace {
 
-/// Whether the node agreed, on that side, that the maker adds up two gradients.
+/// Whether the node agreed, on that side, that the producer sums two gradients.
 bool agreed_on_parts(const Node& node, Fusion::Side side) {
   return std::ranges::any_of(node.fusions,
                              [&](const Fusion& one) { return one.side == side && one.kind->sums_gradients; });

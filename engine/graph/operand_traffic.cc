@@ -13,7 +13,7 @@ int64_t bytes_of(const std::vector<Slot>& slots) {
   return sum;
 }
 
-/// Of those operands that are marked; an empty list marks none.
+/// Bytes of the marked operands; an empty list marks none.
 int64_t bytes_of(const std::vector<Slot>& slots, const std::vector<bool>& marked) {
   int64_t sum = 0;
   for (size_t i = 0; i < slots.size() && i < marked.size(); ++i)
@@ -21,7 +21,7 @@ int64_t bytes_of(const std::vector<Slot>& slots, const std::vector<bool>& marked
   return sum;
 }
 
-/// As the kernels read them.
+/// Bytes of the weights in the format that the kernels read.
 int64_t weight_bytes(const Plan& plan, const Step& step) {
   int64_t sum = 0;
   const std::vector<kernels::WeightFormat>& derived = plan.needs[size_t(step.node)].derived;

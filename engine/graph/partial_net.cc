@@ -22,7 +22,7 @@ void add_new(std::vector<Diagnostic>& list, const std::vector<Diagnostic>& more)
     if (known.insert(render(mistake)).second) list.push_back(mistake);
 }
 
-/// "INNER_PRODUCT" and "InnerProduct" are one.
+/// Normalises a type name: "INNER_PRODUCT" and "InnerProduct" become equal.
 std::string bare(const std::string& type) {
   std::string out;
   for (const char c : type)
@@ -30,16 +30,16 @@ std::string bare(const std::string& type) {
   return out;
 }
 
-/// A word in capitals is of 2014, when types were an enum's values.
+/// Types in capitals are the enum values of the format before 2014.
 std::string hint_for(const std::string& type) {
   const bool capitals = std::none_of(type.begin(), type.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   std::vector<std::string> known;
   for (const LayerType* one : all_layer_types()) known.push_back(one->name);
   for (const std::string& name : known)
     if (capitals && bare(type) == bare(name))
-      return "did you mean '" + name + "'? It is written in today's form: layer { type: \"" + name + "\" ... }";
+      return "did you mean '" + name + "'? write it in the current form: layer { type: \"" + name + "\" ... }";
   const std::string meant = did_you_mean(type, known);
-  return meant.empty() ? "`cortado layers` lists the types that there are" : meant;
+  return meant.empty() ? "run `cortado layers` for the list of types" : meant;
 }
 
 }  // namespace
@@ -56,14 +56,14 @@ void NetMistakes::throw_if_any(ExitCode code) const {
   if (all.size() > kMaxReported) {
     const size_t left = all.size() - kMaxReported;
     all.resize(kMaxReported);
-    all.push_back({Place{all.back().place.file, 0, 0, {}}, "and " + std::to_string(left) + " mistakes more", {}, {}});
+    all.push_back({Place{all.back().place.file, 0, 0, {}}, "and " + std::to_string(left) + " more errors", {}, {}});
   }
   throw Error(code, std::move(all));
 }
 
 Diagnostic unknown_type(const std::string& layer, const std::string& type, const Place& place) {
   const std::string who = layer_text(layer);
-  if (type.empty()) return {place, who + " has no type", "`cortado layers` lists the types that there are", {}};
+  if (type.empty()) return {place, who + " has no type", "run `cortado layers` for the list of types", {}};
   if (const UnavailableType* known = find_unavailable_type(type))
     return {place, who + ": type '" + type + "' " + known->why, known->hint, {}};
   return {place, who + ": unknown layer type '" + type + "'", hint_for(type), {}};

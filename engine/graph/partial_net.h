@@ -1,7 +1,7 @@
 #pragma once
 
-// Nets whose text has mistakes (NetFile::mistakes) are connected all the same, to find what else is wrong with them,
-// and what of it follows from the mistakes of the text is not told.
+// A net whose text has errors is connected nevertheless, to find further errors. Those that only
+// follow from errors of the text are not reported.
 
 #include <map>
 #include <string>
@@ -11,34 +11,34 @@
 
 namespace cortado::graph {
 
-/// What is wrong with a net: first the types, for much else may follow from them.
+/// Errors of a net: unknown types come first, because others may follow from them.
 struct NetMistakes {
-  static constexpr size_t kMaxReported = 50;  ///< by throw_if_any(), which counts what is left
+  static constexpr size_t kMaxReported = 50;  ///< by throw_if_any(), which adds the number of the rest
 
   std::vector<Diagnostic> types, rest;
 
-  void add(const NetMistakes& more);  ///< without what is there already
+  void add(const NetMistakes& more);  ///< skips those already present
   void throw_if_any(ExitCode code = ExitCode::kNet) const;
   bool empty() const { return types.empty() && rest.empty(); }
 };
 
-/// The mistake of a layer whose type is not there.
+/// The diagnostic for a layer whose type is unknown or unavailable.
 Diagnostic unknown_type(const std::string& layer, const std::string& type, const Place& place);
 
-/// Layers by their paths ("layer[3]"), as the mistakes of the text leave them.
+/// Layers by path ("layer[3]"), and which of them the errors of the text affect.
 class PartialNet {
  public:
-  explicit PartialNet(const NetFile& file);  ///< `file` outlives this
+  explicit PartialNet(const NetFile& file);  ///< must outlive this object
 
-  /// Whether some field of the layer could not be read, so that its options mean nothing.
+  /// Whether some field of the layer could not be parsed, so that its options are incomplete.
   bool is_partial(const std::string& path) const { return layers_.contains(path); }
-  /// The layer's type as written, which may be no type of 2014; "" where it could not be read.
+  /// The layer's type as written, which may be unknown; "" where it could not be parsed.
   std::string type_of(const std::string& path, const caffe::LayerParameter& layer) const;
   Place place_of_type(const std::string& path) const;
-  /// Whether a blob that is missing may be the top of a partial layer.
+  /// Whether a missing blob may be the top of a partial layer.
   bool hides_tops() const { return hides_tops_; }
 
-  /// Adds the mistakes of the text, in its order, to those of the net; of a layer of unknown type that alone.
+  /// Adds the errors of the text, in order. For a layer of unknown type, only that error is kept.
   void add_text(NetMistakes& found) const;
 
  private:
@@ -49,7 +49,7 @@ class PartialNet {
 
   const NetFile& file_;
   std::map<std::string, Partial> layers_;
-  std::vector<const TextMistake*> outside_;  ///< of all layers
+  std::vector<const TextMistake*> outside_;  ///< not inside a layer
   bool hides_tops_ = false;
 };
 

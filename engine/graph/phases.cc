@@ -13,12 +13,12 @@ namespace cortado::graph {
 
 namespace {
 
-/// What a net is in one phase, by the names of blobs.
+/// A net in one phase, by names of blobs.
 struct Phase {
   int layers = 0;
-  std::set<int> sources;           ///< layers that make blobs out of none: data, Input
-  std::set<std::string> supplies;  ///< what the sources make
-  std::set<std::string> missing;   ///< read before a layer makes it
+  std::set<int> sources;           ///< layers without bottoms: data, Input
+  std::set<std::string> supplies;  ///< tops of the sources
+  std::set<std::string> missing;   ///< read before a layer writes it
 };
 
 Phase phase_of(const caffe::NetParameter& net, const caffe::NetState& state) {
@@ -38,7 +38,7 @@ Phase phase_of(const caffe::NetParameter& net, const caffe::NetState& state) {
   return phase;
 }
 
-/// Whether `one` was not meant to run: `other` has its data.
+/// Whether `one` cannot run because its data layers exist only in `other`.
 bool has_no_data(const Phase& one, const Phase& other) {
   return std::includes(other.sources.begin(), other.sources.end(), one.sources.begin(), one.sources.end()) &&
          std::any_of(one.missing.begin(), one.missing.end(),
@@ -65,7 +65,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-/// The path of the field below `message` whose text is `file`; "" where there is none.
+/// The path of the field below `message` whose value is `file`; "" if there is none.
 std::string field_naming(const Message& message, const std::string& file, const std::string& prefix = {}) {
   const auto* reflection = message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -78,7 +78,7 @@ std::string field_naming(const Message& message, const std::string& file, const 
       if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
         const std::string text =
             list ? reflection->GetRepeatedString(message, field, i) : reflection->GetString(message, field);
-        if (text == file && !prefix.empty()) found = path;  // a layer's name is no file's
+        if (text == file && !prefix.empty()) found = path;  // the layer's own name is not a file
       } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
         found = field_naming(
             list ? reflection->GetRepeatedMessage(message, field, i) : reflection->GetMessage(message, field), file,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Nets are often written for one phase: data layers in TRAIN alone, because a file of its own tests.
+// Nets are often written for one phase: with data layers in TRAIN only, and another file for testing.
 
 #include <vector>
 
@@ -9,11 +9,11 @@
 
 namespace cortado::graph {
 
-/// Of TRAIN and TEST those that `net` has layers for in `state` (whose own phase does not count), less one that reads
-/// what only data layers of the other make, and has none of its own. Never empty.
+/// The phases TRAIN and TEST that have layers in `state` (whose own phase is ignored), without one that has no data
+/// layers and reads tops of data layers of the other. Never empty.
 std::vector<caffe::Phase> phases_with_data(const caffe::NetParameter& net, const caffe::NetState& state);
 
-/// The mistakes that a layer found in files (a mean image, a dataset), each with a note at the field of the net that
+/// The errors that a layer found in files (a mean image, a dataset), each with a note at the field of the net that
 /// names the file.
 std::vector<Diagnostic> with_names_of_files(std::vector<Diagnostic> mistakes, const Graph& graph, int source);
 

@@ -11,7 +11,7 @@ namespace cortado::graph {
 namespace {
 
 int64_t most_live(const std::vector<Lifetime>& lifetimes, int64_t alignment) {
-  std::map<int64_t, int64_t> change;  // by time; a life ends before the next step
+  std::map<int64_t, int64_t> change;  // by step; a lifetime ends before the next step
   for (const Lifetime& life : lifetimes) {
     change[life.first] += round_up(life.bytes, alignment);
     change[int64_t(life.last) + 1] -= round_up(life.bytes, alignment);
@@ -30,7 +30,7 @@ Placement place_memory(const std::vector<Lifetime>& lifetimes, int64_t alignment
   std::iota(order.begin(), order.end(), size_t(0));
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return lifetimes[a].bytes > lifetimes[b].bytes; });
-  std::vector<size_t> placed;  // in order of offset
+  std::vector<size_t> placed;  // sorted by offset
   for (const size_t k : order) {
     const Lifetime& life = lifetimes[k];
     if (life.bytes == 0) continue;

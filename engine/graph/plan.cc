@@ -1,7 +1,6 @@
-// From a graph whose layouts are chosen to a plan. Time is counted in steps (graph/recompute.h). A buffer is one piece
-// of memory; values and gradients join a buffer where layers say that they may lie in the same place. A value that is
-// rebuilt has two buffers: one for its readers in forward, and one in backward, from where it is made again to its
-// last reader.
+// Makes a plan of a graph whose layouts are chosen. Time is counted in steps (graph/recompute.h). A buffer is one piece
+// of memory; values and gradients share a buffer where layers allow that. A recomputed value has two buffers: one for
+// its readers in forward, and one in backward, from its recomputation to its last reader.
 
 #include "graph/plan.h"
 
@@ -21,7 +20,7 @@ constexpr int kNone = -1;
 
 class Planner {
  public:
-  /// `plan`: the graph, its layers prepared. `alignment`: of all that is placed.
+  /// `plan`: the graph, with prepared layers. `alignment`: of every buffer.
   Planner(Plan plan, int64_t alignment)
       : plan_(std::move(plan)),
         alignment_(alignment),
@@ -52,14 +51,14 @@ class Planner {
   }
 
  private:
-  /// One piece of memory and when it is needed. It may hold several values one after another, or one of several names.
+  /// One piece of memory and its lifetime. It may hold several values in turn, or one value under several names.
   struct Buffer {
     int64_t bytes = 0;
     int first = 0, last = 0;
-    bool pinned = false;  ///< read from outside: never to be overwritten
+    bool pinned = false;  ///< read from outside: must not be overwritten
   };
 
-  /// A step's places as buffers, turned into offsets at the end.
+  /// A step's operands as buffers, converted to offsets at the end.
   struct StepBuffers {
     std::vector<int> x, y, dx, dy, saved;
     int more_dy = kNone, scratch = kNone, copy_dy_from = kNone;
@@ -78,7 +77,7 @@ class Planner {
     return int(buffers_.size()) - 1;
   }
 
-  /// Of what an observer may look at: then it is nobody else's, at any time.
+  /// A buffer that an observer may read: in an observed net it is never shared.
   int new_lasting(int64_t bytes, int first, int last) {
     if (!observed()) return new_buffer(bytes, first, last);
     const int buffer = new_buffer(bytes, 0, kForever);
@@ -91,7 +90,7 @@ class Planner {
     buffers_[size_t(buffer)].pinned = buffers_[size_t(buffer)].pinned || pinned;
   }
 
-  /// The last step that reads a value, given what every layer's backward reads; the last of forward if it is rebuilt.
+  /// The last step that reads a value; for a recomputed value, its last reader in forward.
   int last_read(ValueId id) {
     const Value& v = value(id);
     if (v.kept || observed()) return kForever;
@@ -126,7 +125,7 @@ class Planner {
       step.saved.push_back(bytes > 0 ? new_lasting(bytes, n, node.runs_backward ? time_.backward(n) : n) : kNone);
     if (needs.forward_scratch > 0) step.scratch = new_buffer(needs.forward_scratch, n, n);
     steps_.push_back(step);
-    // A view has nothing to do, unless its shape is found out in every pass.
+    // A view does nothing, unless its shape is computed in every pass.
     if (!needs.aliasing.view || node.layer->roles().needs_host) plan_.forward.push_back({.node = n});
   }
 
@@ -148,7 +147,7 @@ class Planner {
     return buffer;
   }
 
-  // Results that are in memory anyway and tell what would be saved
+  // Results that stay in memory anyway and replace a saved mask
 
   bool y_is_kept(int n) {
     for (const ValueId id : same_memory(plan_, node(n).y[0])) {
@@ -164,7 +163,7 @@ class Planner {
     needs.saved.back() = 0;
   }
 
-  // Values that are made again in backward
+  // Values recomputed in backward
 
   void take_recomputes() {
     recomputes_ = choose_recomputes(plan_, time_);
@@ -203,7 +202,7 @@ class Planner {
     }
   }
 
-  /// Those that no layer and no loss sends: an observer may.
+  /// Gradients that no layer and no loss writes: an observer may.
   void open_gradients() {
     for (size_t id = 0; id < graph_().values.size(); ++id) {
       const Value& v = graph_().values[id];
@@ -256,7 +255,7 @@ class Planner {
     join(of_dw_[id], time);
   }
 
-  /// The step spoils dy[0]: where the memory is still read later (or looked at), it works on a copy.
+  /// The step overwrites dy[0]: where that is read later or observed, it gets a copy.
   void give_private_dy(StepBuffers& step, Step& planned, const Node& node, int time) {
     const int64_t bytes = value(node.y[0]).spec().bytes();
     if (free_after(step.dy[0], time, bytes)) return;
@@ -283,13 +282,13 @@ class Planner {
     return shared;
   }
 
-  /// The maker of the value, or who takes its gradient from that.
+  /// The node that reads the gradient: the producer of the value, or of the sum's first operand.
   NodeId reader_of_gradient(const Value& v) {
     const Node& maker = node(v.producer);
     return leaves_sum(maker) ? value(maker.x[0]).producer : v.producer;
   }
 
-  /// Which dx may lie in dy[0]'s memory; past the last: none.
+  /// The index of the dx that may share dy[0]'s memory; wants_dx.size(): none.
   static size_t overwriting(const Node& node, const LayerNeeds& needs) {
     const std::vector<bool>& wanted = node.wants_dx;
     if (!needs.aliasing.dx_may_overwrite_dy) return wanted.size();
@@ -342,7 +341,7 @@ class Planner {
   Timeline time_;
   std::vector<Buffer> buffers_;
   std::vector<int> of_value_, of_gradient_;    // per value: its buffer
-  std::vector<int> of_rebuilt_;                // per value: its buffer in backward, where it is made again
+  std::vector<int> of_rebuilt_;                // per value: its buffer in backward, if recomputed
   std::vector<bool> rebuilt_;                  // per value
   std::vector<Recompute> recomputes_;          // per node
   std::vector<int> of_dw_;                     // per weight: its gradient's buffer, if in the arena
@@ -384,7 +383,7 @@ int64_t Plan::gradient_bytes() const {
 Plan make_plan(Graph graph, Context& context, const Plan* formats_from) {
   for (const Value& value : graph.values)
     if (!value.shape_known && value.producer >= 0)
-      throw Error(ExitCode::kNet, "the shape of '" + value.name + "' is not known without its dataset");
+      throw Error(ExitCode::kNet, "the shape of '" + value.name + "' is unknown without its dataset");
   Plan plan;
   plan.graph = std::move(graph);
   prepare_layers(plan, context, formats_from);

@@ -1,5 +1,5 @@
-// Every layer is told what was decided for it and says what it needs. A weight's format is the wish of the first layer
-// that lists it; where another net owns the memory, that net's format.
+// Passes each layer the planner's choices and records its needs. A weight has the format that the first layer listing
+// it requests; where another net owns the memory, that net's format.
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace cortado::graph {
 
 namespace {
 
-/// Stable for a layer's name and position, so that its random draws are the same in every run.
+/// Depends only on the layer's name and position, so that its random draws are the same in every run.
 uint64_t seed_of(const Node& node) {
   uint64_t hash = 1469598103934665603ull;  // FNV-1a
   for (const char c : node.name) hash = (hash ^ uint64_t(static_cast<unsigned char>(c))) * 1099511628211ull;
@@ -41,14 +41,14 @@ class Preparation {
         throw Error(ExitCode::kNet, {graph_.place_of_layer(graph_.source_named(weight.layer)),
                                      layer_text(weight.layer) + ": its weights have shape " + weight.spec.shape.str() +
                                          " here and " + owner.spec.shape.str() + " in the training net",
-                                     "layers of one name share their weights between the nets",
+                                     "layers of the same name share weights between the nets: rename one of them",
                                      {}});
       plan_.w_formats[id] = from_->w_formats[size_t(theirs[id])];
       given_[id] = true;
     }
   }
 
-  /// What may be spent on measuring kernels is divided by the work they do.
+  /// Divides the time budget for measuring kernels by the layers' work.
   void prepare_all() {
     std::vector<double> work;
     double all = 0;
@@ -97,7 +97,7 @@ class Preparation {
     take_formats(node, request, plan_.needs.back());
   }
 
-  /// A device's kernels want weights in 16 bits, which one update of all weights writes beside them.
+  /// Kernels of a device read 16-bit weights, which the update writes in addition to the 32-bit ones.
   bool updates_derived(const Node& node) {
     return graph_.options.backward && !graph_.options.frozen && graph_.options.value_type != DType::kF32 &&
            !context_.shares_host_memory() && !shares_weights(node);
@@ -136,7 +136,7 @@ class Preparation {
   const Plan* from_;
   Plan& plan_;
   Graph& graph_;
-  std::vector<bool> given_;  // per weight: its format is fixed
+  std::vector<bool> given_;  // per weight: whether its format is fixed
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// A result can be made again where its layer offers it and everything it is made from is there in backward: because the
-// layer's own backward reads it too, or because it can be made again itself. So a normalisation comes from the
-// convolution before it, a residual sum from the normalisation and the sum before it, back to where the chain began.
+// A result can be recomputed if its layer supports that and its inputs are available in backward: because the layer's
+// own backward reads them too, or because they can be recomputed themselves. A normalisation is recomputed from the
+// convolution before it; a residual sum from the normalisation and the sum before it, and so on to the first.
 //
-// A recompute happens before the first step of backward that wants it; what it needs for that is wanted then as well.
+// A recompute runs before the first step of backward that needs it; its inputs are needed from then on as well.
 
 #include "graph/recompute.h"
 
@@ -41,7 +41,7 @@ class RecomputeChooser {
     return true;
   }
 
-  /// The node that wrote the value's memory.
+  /// The node that wrote the value's memory: the producer, skipping views.
   int maker_of(ValueId id) const {
     while (needs(value(id).producer).aliasing.y_is_in_x(size_t(value(id).producer_output)))
       id = node(value(id).producer).x[0];
@@ -51,7 +51,7 @@ class RecomputeChooser {
   void choose(int n) {
     Recompute& recompute = chosen_[size_t(n)];
     const auto add = [&](int target, int time) {
-      recompute.target = std::max(recompute.target, target);  // backward comes to the later node first
+      recompute.target = std::max(recompute.target, target);  // backward reaches the later node first
       recompute.last = std::max(recompute.last, time);
     };
     for (const ValueId id : same_memory(plan_, node(n).y[0])) {

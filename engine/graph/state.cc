@@ -1,4 +1,4 @@
-// Which layers take part: Caffe's phase, level and stage rules.
+// Selects layers by Caffe's phase, level and stage rules.
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Blobs and weights in the user's terms: names, shapes in N x C x H x W, row-major values, Caffe's messages.
+// Blobs and weights as the user sees them: names, shapes in N x C x H x W, row-major values, Caffe's messages.
 
 #include <algorithm>
 
@@ -59,10 +59,10 @@ const Shape& Net::current_shape(graph::ValueId id) const {
 std::vector<float> Net::read_blob(const std::string& blob) const {
   const graph::ValueId id = find_blob(plan_.graph, blob);
   if (!plan_.graph.value(id).kept)
-    throw Error(ExitCode::kUsage, "blob '" + blob + "' is not kept: after a pass its memory has served others");
+    throw Error(ExitCode::kUsage, "blob '" + blob + "' is not kept: its memory is reused during a pass");
   std::vector<float> plain(size_t(plan_.graph.value(id).shape.count()));
   read_blob_to(id, plain.data());
-  plain.resize(size_t(blob_shape(blob).count()));  // fewer rows than planned may be there
+  plain.resize(size_t(blob_shape(blob).count()));  // the pass may have fewer rows than planned
   return plain;
 }
 
@@ -76,8 +76,7 @@ Tensor Net::value_tensor(graph::ValueId value) const { return tensor_at(plan_.va
 Tensor Net::gradient_tensor(graph::ValueId value) const { return tensor_at(plan_.gradients[size_t(value)]); }
 
 void Net::write_blob(const std::string& blob, const float* plain) {
-  // In-place layers give their result the same name: what is set is the first value, the one a layer without inputs
-  // makes.
+  // In-place layers give their result the same name. The value to set is the first: that of the layer without inputs.
   for (size_t id = 0; id < plan_.graph.values.size(); ++id) {
     const graph::Value& value = plan_.graph.values[id];
     if (value.name != blob || value.producer < 0 || !plan_.graph.node(value.producer).x.empty()) continue;
@@ -96,9 +95,9 @@ std::vector<std::string> Net::input_names() const {
 
 namespace {
 
-/// What forbids to copy `from` into the layer's weights, or "".
+/// Why `from` cannot be copied into the layer's weights, or "".
 std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, const LayerWeights& from) {
-  // What an earlier layer owns may be missing, at the end as well.
+  // Blobs that an earlier layer owns may be missing, also the last ones.
   const auto shared = [&](size_t k) { return graph.weight(layer.weights[k]).layer != layer.config->name(); };
   size_t last = layer.weights.size();
   while (last > from.blobs.size() && shared(last - 1)) --last;
@@ -110,10 +109,10 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
     const Shape& have = from.blobs[k].shape;
     if (is_absent(from.blobs[k]) && shared(k)) continue;
     if (is_absent(from.blobs[k])) return layer_text(from.name) + " blob " + std::to_string(k) + " is not in the file";
-    // Caffe of old wrote every blob with four axes: 1x1xNxK is NxK.
+    // Old versions of Caffe wrote every blob with four axes: 1x1xNxK is NxK.
     std::vector<int64_t> padded(have.axes() == 4 && wanted.axes() < 4 ? size_t(4 - wanted.axes()) : 0, 1);
     padded.insert(padded.end(), wanted.dims().begin(), wanted.dims().end());
-    // Forks give the blobs of a BN one axis, two or four.
+    // Forks of Caffe store the blobs of a BN with one, two or four axes.
     const LayerType* type = find_layer_type(layer.config->type());
     if (type->any_axes_of_weights && have.count() == wanted.count()) continue;
     if (have != wanted && have.dims() != padded)
@@ -126,7 +125,7 @@ std::string misfit(const graph::Graph& graph, const graph::SourceLayer& layer, c
 const char* advice_for(const caffe::LayerParameter& layer, const LayerWeights& from) {
   const LayerType* type = find_layer_type(layer.type());
   const char* advice = type->advice ? type->advice(from.blobs.size()) : "";
-  return *advice ? advice : "to train this layer from scratch, give it another name";
+  return *advice ? advice : "rename this layer to train it from scratch";
 }
 
 }  // namespace
@@ -165,7 +164,7 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
   memory_->derived->weights_changed();
   if (!mistakes.empty()) throw Error(ExitCode::kSnapshot, std::move(mistakes));
   if (copied == 0 && !plan_.graph.weights.empty())
-    throw Error(ExitCode::kSnapshot, path + ": no layer of the file fits a layer of the net by name",
+    throw Error(ExitCode::kSnapshot, path + ": no layer of the file has the name of a layer of the net",
                 "weights are copied by layer name: compare the file's names with `cortado summary`");
   return copied;
 }
@@ -182,9 +181,9 @@ void Net::require_weights() const {
   const std::vector<std::string> missing = layers_without_weights();
   if (missing.empty()) return;
   throw Error(ExitCode::kSnapshot, {plan_.graph.place_of_layer(plan_.graph.source_named(missing[0])),
-                                    "no file of weights has " + layers_text(missing),
-                                    "their weights would be random: compare the names of the file's layers with the "
-                                    "net's, or name a further file",
+                                    "no weights file has " + layers_text(missing),
+                                    "compare the layer names of the file with the "
+                                    "net's, or name another weights file",
                                     {}});
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a Net keeps beside its plan: operands bound to memory, and the weights' memory.
+// State of a Net in addition to its plan: operands bound to memory, and the weights' memory.
 
 #include <vector>
 
@@ -16,17 +16,17 @@ struct Net::BoundStep {
   graph::Call call = graph::Call::kForward;
   Layer* layer = nullptr;
   Operands io;
-  const void* copy_from = nullptr;  ///< dy[0] is copied from here first
+  const void* copy_from = nullptr;  ///< != null: dy[0] is first copied from here
   size_t copy_bytes = 0;
-  std::vector<size_t> complete;                    ///< params whose gradient is whole after this step
-  std::shared_ptr<DerivedWeights::Entry> derived;  ///< null where the layer makes none
+  std::vector<size_t> complete;                    ///< params whose gradient is complete after this step
+  std::shared_ptr<DerivedWeights::Entry> derived;  ///< null if the layer derives no weights
 };
 
 struct Net::WeightMemory {
   DeviceMemory w_arena, dw_arena;
-  std::vector<float*> w, dw;  ///< per weight; dw null where it does not learn, in the net's arena where it is transient
+  std::vector<float*> w, dw;  ///< per weight; dw is null if it does not learn, in the net's arena if transient
   std::shared_ptr<DerivedWeights> derived;
-  std::vector<bool> drawn;  ///< per weight: it has what its filler gave it, until a file or a caller sets it
+  std::vector<bool> drawn;  ///< per weight: set by its filler, not yet by a file or a caller
 };
 
 }  // namespace cortado

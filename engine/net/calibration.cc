@@ -16,7 +16,7 @@ void clear_scales(caffe::NetParameter& net) {
   for (caffe::LayerParameter& layer : *net.mutable_layer()) layer.clear_quantization_param();
 }
 
-/// A scale of 1 for everything: what the graph then runs on integers may do so.
+/// Sets all scales to 1, so that the graph runs every layer on integers that can.
 std::shared_ptr<const NetFile> with_any_scales(const NetFile& file) {
   auto changed = std::make_shared<NetFile>(file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
@@ -78,14 +78,14 @@ Calibration::Calibration(Net& net, std::vector<QuantizableLayer> layers) : net_(
   }
 }
 
-/// Reorders in front of a node make other values of its operands, with the same content.
+/// A Reorder before a node copies its operands, so values are found through the node's name.
 const graph::Node& Calibration::node_named(const std::string& name) const {
   for (const graph::Node& node : net_.plan().graph.nodes)
     if (node.name == name) return node;
   throw_internal("the net has no node '" + name + "' any more");
 }
 
-/// Memory is reused: values are looked at as soon as they are there.
+/// Memory is reused, so each value is read right after its step.
 void Calibration::run_batch() {
   const graph::Plan& plan = net_.plan();
   for (size_t i = 0; i < net_.forward_steps(); ++i) {
@@ -100,7 +100,7 @@ void Calibration::run_batch() {
   }
 }
 
-/// Each output's weights are multiplied by what is folded into them (layers/common/weights/linear_weights.h).
+/// The weights of each output are multiplied by what is folded into them (layers/common/weights/linear_weights.h).
 std::vector<float> Calibration::largest_weights(const graph::Node& node) {
   std::vector<caffe::BlobProto> blobs;
   for (const int source : node.sources) {
@@ -139,7 +139,7 @@ std::map<std::string, caffe::QuantizationParameter> Calibration::scales(const Ra
     param.set_bw_layer_in(8), param.set_bw_layer_out(8), param.set_bw_params(8);
     param.add_scale_in(scale_for(x_bound, of_x));
     param.add_scale_out(scale_for(y_bound, of_y));
-    for (const float largest : watched.largest_weights)  // of an output whose weights are all 0, any will do
+    for (const float largest : watched.largest_weights)  // any scale fits an output whose weights are all 0
       param.add_scale_params(scale_for(std::max(largest, w_bound * 1e-6f), kLargestSigned));
     if (x_signed) param.set_is_negative_input(true);
   }

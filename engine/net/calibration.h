@@ -1,7 +1,7 @@
 #pragma once
 
-// Scales for 8-bit integers, found by looking at a trained net at work: which of its layers may compute on integers,
-// and how large their operands, results and weights become.
+// Scales for 8-bit integers, calibrated on a trained net: which of its layers can compute on integers, and the ranges
+// of their operands, results and weights.
 
 #include <map>
 #include <memory>
@@ -14,37 +14,37 @@
 
 namespace cortado {
 
-/// A layer that may compute on integers, and what it is made of once the net is frozen.
+/// A layer that can compute on integers, and its node in the frozen net.
 struct QuantizableLayer {
-  std::string name;                                   ///< the layer's
-  std::string node;                                   ///< the graph's node that it becomes, with what that takes over
+  std::string name;  ///< of the layer
+  std::string node;  ///< of the graph's node that runs it, with the layers merged into it
   bool x_is_unsigned = false, y_is_unsigned = false;  ///< cannot be negative
   bool first = false, last = false;                   ///< of the layers with weights
 };
 
-/// Those of the net in the state of `options`, in its order, whatever their quantization_param says.
+/// Those of the net in the state of `options`, in the net's order, independent of their quantization_param.
 std::vector<QuantizableLayer> quantizable_layers(const NetFile& file, graph::BuildOptions options);
 
-/// The net without any scales, and with those of `layers` (by name) alone.
+/// The net without scales, and the net with only those of `layers` (by name).
 std::shared_ptr<const NetFile> without_scales(const NetFile& file);
 std::shared_ptr<const NetFile> with_scales(const NetFile& file,
                                            const std::map<std::string, caffe::QuantizationParameter>& layers);
 
-/// Watches a frozen net that computes on floats.
+/// Collects value ranges of a frozen net that computes on floats.
 class Calibration {
  public:
   Calibration(Net& net, std::vector<QuantizableLayer> layers);
 
   void run_batch();  ///< one forward pass
-  /// The quantization_param of each layer by name, from what was seen so far. A layer without any weight or value other
-  /// than 0 gets none.
+  /// The quantization_param of each layer by name, from the batches so far. Skips layers whose weights or values are
+  /// all 0.
   std::map<std::string, caffe::QuantizationParameter> scales(const RangeRule& rule) const;
 
  private:
   struct Watched {
     QuantizableLayer layer;
     graph::ValueId x, y;
-    std::vector<float> largest_weights;  ///< of each output, folded
+    std::vector<float> largest_weights;  ///< per output, folded
   };
   const graph::Node& node_named(const std::string& name) const;
   std::vector<float> largest_weights(const graph::Node& node);

@@ -1,8 +1,8 @@
 // Caffe's debug_info: the mean absolute value of every top and weight after its layer's forward, of every gradient
-// after the backward that made it, and the norms of all weights and gradients at the end.
+// after the backward that computed it, and the norms of all weights and gradients at the end.
 //
-// Memory is reused and weights may be updated within backward, so each line is written at the one moment when the value
-// is whole and nothing has taken its place: right after the layer that made it. What lies in padding lanes is zero.
+// Memory is reused and weights may be updated within backward. Each line is therefore written right after the layer
+// that computed the value. Padding lanes are zero.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// Of `count` values, which are fewer than those stored where some are padding.
+/// Mean over `count` values; more are stored if there is padding.
 double mean_abs(const std::vector<float>& stored, int64_t count) {
   double sum = 0;
   for (const float value : stored) sum += std::fabs(double(value));
@@ -30,19 +30,19 @@ void add_to(double& l1, double& squares, const std::vector<float>& values, doubl
   }
 }
 
-/// The mean of a blob, of which there may be fewer rows than there is memory for.
+/// Mean over a blob, which may have fewer rows than its memory.
 double mean_of_blob(Context& context, const graph::Value& value, const Shape& shape, const void* data) {
   TensorSpec spec = value.spec();
   spec.shape = shape;
   return mean_abs(values_of(context, data, spec.dtype, spec.elements()), spec.shape.count());
 }
 
-/// What only plans have: the file knows nothing of them.
+/// Whether the node exists only in the plan, not in the file.
 bool is_reorder(const graph::Node& node) { return node.type == type_names::kReorder; }
 
 }  // namespace
 
-/// Those of the step and of the views behind it, which have no step of their own.
+/// Logs tops of the step and of the views after it, which have no step of their own.
 void Net::log_tops(size_t step) const {
   const size_t end = step + 1 < forward_.size() ? size_t(forward_[step + 1].node) : plan_.graph.nodes.size();
   for (size_t n = size_t(forward_[step].node); n < end; ++n) {
@@ -84,7 +84,7 @@ void Net::log_gradients(const BoundStep& step) const {
   }
 }
 
-/// What gradients are to be multiplied by: one over the factor of the loss, which mixed precision has.
+/// The factor that removes the loss scale of mixed precision from gradients.
 double Net::gradient_unit() const {
   if (!loss_scale_) return 1;
   float scale = 1;
@@ -92,7 +92,7 @@ double Net::gradient_unit() const {
   return 1 / double(scale);
 }
 
-/// Before it is updated.
+/// To be called before the update of the param.
 void Net::add_norms(const Param& param) {
   add_to(norms_.l1_data, norms_.squares_data, values_of(context_, param.w, param.format), 1);
   add_to(norms_.l1_diff, norms_.squares_diff, values_of(context_, param.dw, param.format), gradient_unit());

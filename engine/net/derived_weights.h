@@ -1,8 +1,8 @@
 #pragma once
 
-// Weights that layers make of a net's weights for their kernels (LayerNeeds::derived), shared by all nets that use one
-// memory of weights, on one device: nets of several batch sizes, or one for each thread. They are made when a net runs
-// for the first time after the weights were set.
+// Weights that layers derive from a net's weights for their kernels (LayerNeeds::derived). All nets on one device that
+// share weights share these too: nets of several batch sizes, or one per thread. They are computed when a net first
+// runs after the weights were set.
 
 #include <atomic>
 #include <functional>
@@ -18,26 +18,25 @@ namespace cortado {
 
 class DerivedWeights {
  public:
-  /// What one node asked for.
+  /// The derived weights of one node.
   struct Entry {
     std::string node;
     std::vector<kernels::WeightFormat> formats;
     DeviceMemory memory;
     std::vector<void*> parts;  ///< one per format
-    uint64_t version = 0;      ///< of the weights that it was made of; 0: none yet
+    uint64_t version = 0;      ///< of the source weights; 0: not computed yet
   };
 
-  /// Memory for a node where `context` computes: that which another net has for the same node in the same formats, or
-  /// new.
+  /// Memory on the device of `context` for a node: that of another net for the same node and formats, or new memory.
   std::shared_ptr<Entry> entry(Context& context, const std::string& node,
                                const std::vector<kernels::WeightFormat>& formats);
 
-  /// To be called after weights were written, while no net that shares them runs.
+  /// Call after weights were written, while no net that shares them runs.
   void weights_changed() { ++version_; }
   uint64_t version() const { return version_; }
 
-  /// Calls make() if the entry is older than the weights; several threads may ask at once, each with a context of its
-  /// own on the one device. What make() enqueues in `context` is done when this returns, for all of them.
+  /// Calls make() if the entry is older than the weights. Thread-safe: several threads may call it, each with its own
+  /// context on the one device. On return, the work that make() enqueued is complete for all of them.
   void refresh(Context& context, Entry& entry, const std::function<void()>& make);
 
  private:

@@ -1,4 +1,4 @@
-// Looking for what went wrong: the first value that is not finite.
+// Finds the first value that is not finite.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ std::string label(const graph::Node& node) { return layer_text(node.name, node.t
 
 }  // namespace
 
-/// Throws the message of `bad` with the label's record, where that is known, and the layer that rejects it.
+/// Throws the message of `bad` with the label's record, if known, and the layer that rejects it.
 void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   const graph::Node& node = plan_.graph.node(step.node);
   const Diagnostic& mistake = bad.mistakes()[0];
@@ -49,7 +49,7 @@ std::string Net::first_not_finite() const {
       const graph::Weight& w = plan_.graph.weights[id];
       return layer_text(w.layer) + ": weight blob " + std::to_string(w.index);
     }
-  // Memory is reused, so the pass is run once more on the same batch and every value is looked at as it appears.
+  // Memory is reused, so the pass runs again on the same batch and each value is checked right after its step.
   for (const BoundStep& step : forward_) {
     const graph::Node& node = plan_.graph.node(step.node);
     if (auto* cursor = step.layer->roles().cursor) cursor->repeat();
@@ -60,7 +60,7 @@ std::string Net::first_not_finite() const {
         return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
       }
   }
-  if (plan_.graph.options.transient_gradients) return {};  // theirs is the memory of other values, too
+  if (plan_.graph.options.transient_gradients) return {};  // their memory is shared with other values
   for (const Param& param : params_)
     if (!all_finite(values_of(context_, param.dw, param.format)))
       return layer_text(param.layer) + ": the gradient of weight blob " + std::to_string(param.index);

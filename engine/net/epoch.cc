@@ -13,20 +13,20 @@ int64_t records_of(const graph::Graph& graph, const std::string& field) {
     if (!node.layer->roles().cursor) continue;
     const auto* source = node.layer->roles().records;
     if (!source || source->records() == 0)
-      throw FieldError(field, layer_text(node.name, node.type) + " does not know how many records it has",
-                       "count in iterations");
+      throw FieldError(field, layer_text(node.name, node.type) + " has an unknown number of records",
+                       "set the length in iterations");
     if (records > 0 && source->records() != records)
       throw FieldError(field,
                        layer_text(first) + " has " + std::to_string(records) + " records, " + layer_text(node.name) +
-                           " has " + std::to_string(source->records()) + ": there is no one pass over both",
-                       "count in iterations");
+                           " has " + std::to_string(source->records()) + ": an epoch needs equal numbers",
+                       "set the length in iterations");
     records = source->records();
     first = node.name;
   }
   if (records == 0)
     throw FieldError(
         field, (graph.name.empty() ? "the net" : "net '" + graph.name + "'") + " has no layer that reads a dataset",
-        "count in iterations");
+        "set the length in iterations");
   return records;
 }
 
@@ -40,7 +40,7 @@ int64_t records_if_known(const graph::Graph& graph) {
 
 namespace {
 
-/// Sets batch_size in whichever option of the layer has one to change(its field's path below the layer, its value).
+/// Sets batch_size in every option of the layer that has one to change(path of the field below the layer, its value).
 template <typename Change>
 void change_batch(caffe::LayerParameter& layer, const Change& change) {
   const auto* reflection = layer.GetReflection();
@@ -79,7 +79,7 @@ std::shared_ptr<const NetFile> with_divided_batch(const std::shared_ptr<const Ne
         throw Error(ExitCode::kNet, {file->positions.place(path_to("", "layer", i) + "." + path),
                                      "a batch of " + std::to_string(batch) + " cannot be divided among " +
                                          std::to_string(parts) + " shards",
-                                     "a multiple of " + std::to_string(parts) + " can",
+                                     "set a multiple of " + std::to_string(parts),
                                      {}});
       return batch / parts;
     });

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// The shapes of the tops, or none where the layer makes no inputs.
+/// The shapes of the tops; empty if the layer is not an input.
 std::vector<Shape> tops_of(const caffe::LayerParameter& layer) {
   const LayerType* type = find_layer_type(layer.type());
   std::vector<Shape> tops = type && type->input_shapes ? type->input_shapes(layer) : std::vector<Shape>();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The blobs of a net that its user fills, as the file declares them, and the same net for other shapes.
+// The input blobs of a net as the file declares them, and the same net with other input shapes.
 
 #include <map>
 #include <memory>
@@ -14,23 +14,23 @@
 
 namespace cortado {
 
-/// The blobs that Input and MemoryData layers make in `state`, with the shapes that the file gives.
+/// The tops of Input and MemoryData layers in `state`, with the shapes in the file.
 std::map<std::string, Shape> declared_inputs(const NetFile& file, const caffe::NetState& state);
 
-/// The net with Input layers that make `shapes`, also in the place of MemoryData layers; layers with a blob that is not
-/// among them stay as they are.
+/// The net with Input layers of these `shapes`, also in place of MemoryData layers. Layers with a top that is not in
+/// `shapes` are unchanged.
 std::shared_ptr<const NetFile> with_inputs(const std::shared_ptr<const NetFile>& file,
                                            const std::map<std::string, Shape>& shapes);
 
-/// Which top of which data layer a blob of labels is.
+/// The data layer and top that a blob of labels comes from.
 struct LabelOrigin {
   const graph::Node* node;
   int output;
   const RecordSource* source;
 };
 
-/// Where the value comes from, seen through layers that only show it in another shape; nothing where it is computed, or
-/// read by a layer that has no records.
+/// The origin of the value, through layers that only reshape it. Empty if the value is computed, or its layer reads no
+/// records.
 std::optional<LabelOrigin> origin_of(const graph::Graph& graph, graph::ValueId value);
 
 }  // namespace cortado

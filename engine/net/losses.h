@@ -1,7 +1,7 @@
 #pragma once
 
-// The two ends of a pass over the losses of a net: their weighted sum after forward, and the gradients that backward
-// starts from. Both stay on the net's device.
+// The losses of a net: their weighted sum after forward, and the gradients that backward starts from. Both are on the
+// net's device.
 
 #include <vector>
 
@@ -13,15 +13,15 @@ namespace cortado {
 class Losses {
  public:
   Losses() = default;
-  /// `arena`: where the plan's offsets count from; it outlives this.
+  /// `arena`: base of the plan's offsets; must outlive this object.
   Losses(const graph::Plan& plan, std::byte* arena, Context& context);
 
-  /// Writes sum over losses of loss_weight times the sum of their elements to device memory and returns the place.
+  /// Writes the sum over losses of loss_weight times the sum of their elements to device memory; returns its address.
   const float* add_up(Context& context) const;
-  /// The same, on the host: waits for it.
+  /// The same sum on the host; waits for the device.
   double read(Context& context) const;
 
-  /// Sets every gradient that starts at a loss to its weight, times *scale (device memory) unless that is null. Padding
+  /// Sets every gradient that starts at a loss to the loss weight, times *scale (device memory) unless null. Padding
   /// lanes stay zero.
   void seed(Context& context, const float* scale) const;
 
@@ -31,7 +31,7 @@ class Losses {
     float weight;
   };
   std::vector<Term> losses_, seeds_;
-  DeviceMemory sums_;  ///< one float for each loss, and then their sum
+  DeviceMemory sums_;  ///< one float per loss, then their sum
 };
 
 }  // namespace cortado

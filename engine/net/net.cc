@@ -12,9 +12,9 @@ namespace cortado {
 
 namespace {
 
-constexpr uint64_t kWeightStream = 0x7765696768747321ull;  // keys the fillers' draws apart from the layers'
+constexpr uint64_t kWeightStream = 0x7765696768747321ull;  // separates the fillers' random draws from the layers'
 
-/// Runs a layer; a mistake that only a pass brings out, as of code that a user wrote, gets the layer's place.
+/// Runs a layer. An error that occurs only in a pass, as of a user's Python code, gets the layer's place.
 template <typename Work>
 void run_layer(const graph::Graph& graph, graph::NodeId id, const Work& work) {
   try {
@@ -51,7 +51,7 @@ Net::Net(graph::Plan plan, Context& context, Net* weights_of)
 
 Net::~Net() = default;
 
-/// What does not fit is told with what takes the most.
+/// On out of memory, the error has notes with the largest blobs.
 void Net::take_memory() {
   try {
     arena_ = DeviceMemory(context_, size_t(plan_.arena_bytes));
@@ -117,7 +117,7 @@ void Net::place_weights(Net* weights_of) {
   memory_->drawn = std::move(own);
 }
 
-/// A weight that is stored otherwise than it is drawn is drawn beside it, all of them in one place.
+/// A weight stored in another layout is drawn into a plain buffer, shared by all of them, and converted.
 void Net::fill_weights(const std::vector<bool>& own) {
   const auto in_place = [&](size_t id) { return context_.shares_host_memory() && plan_.w_formats[id].is_plain(); };
   int64_t most = 0;
@@ -228,7 +228,8 @@ std::span<std::byte> Net::weight_memory() { return {memory_->w_arena.data(), mem
 void Net::weights_changed() { memory_->derived->weights_changed(); }
 
 std::span<float> Net::gradient_memory() {
-  if (plan_.graph.options.transient_gradients) throw_internal("gradients that have no memory of their own");
+  if (plan_.graph.options.transient_gradients)
+    throw_internal("gradients have no memory of their own: the net has transient_gradients");
   return {reinterpret_cast<float*>(memory_->dw_arena.data()), memory_->dw_arena.bytes() / sizeof(float)};
 }
 
@@ -254,7 +255,7 @@ void Net::run_forward_step(size_t i) {
 }
 
 void Net::run_backward_step(size_t i) {
-  // Under an observer they stay, and may be the observer's.
+  // In an observed net these gradients persist, and the observer may have changed them.
   if (i == 0 && (!plan_.graph.options.observed || loss_scale_)) losses_.seed(context_, loss_scale_);
   BoundStep& step = backward_[i];
   if (step.copy_from) copy_on_device(context_, step.io.dy[0].data, step.copy_from, step.copy_bytes);
@@ -263,8 +264,8 @@ void Net::run_backward_step(size_t i) {
   if (debug_info_) log_gradients(step);
 }
 
-/// The host's part comes first where the file has it first, as nearly all do. It has no backward, which would be the
-/// host's as well, or another one after each forward.
+/// stage() runs the leading layers that need the host: in nearly all nets the data layers. They must have no backward,
+/// which would need the host again after each forward.
 void Net::find_stage() {
   const auto on_host = [&](const BoundStep& step) { return step.layer->roles().needs_host; };
   const auto learns = [&](const BoundStep& step) { return plan_.graph.node(step.node).runs_backward; };
@@ -306,7 +307,7 @@ void Net::backward(bool accumulate, GradientReader* reader) {
 }
 
 void Net::add_gradients(bool on) {
-  if (on && !plan_.graph.options.accumulates) throw_internal("a net that was not planned to add gradients");
+  if (on && !plan_.graph.options.accumulates) throw_internal("the net was not planned to accumulate gradients");
   for (BoundStep& step : backward_) step.io.accumulate = on;
 }
 

@@ -8,14 +8,14 @@ namespace cortado {
 
 namespace {
 
-/// What passes put in, as copies in another layout: it belongs to the layers around it.
+/// Whether a pass added the node, such as a copy in another layout: it runs with the layers around it.
 bool is_internal(const graph::Node& node) { return node.sources.empty(); }
 
 }  // namespace
 
 ObservedNet::ObservedNet(Net& net) : net_(net) {
   const graph::Graph& graph = net.plan().graph;
-  if (!graph.options.observed) throw_internal("a net that was not planned to be observed");
+  if (!graph.options.observed) throw_internal("the net was not planned to be observed");
   for (const graph::Node& node : graph.nodes)
     for (const graph::ValueId id : node.y)
       if (const std::string& name = graph.value(id).name; graph.names.contains(name)) {
@@ -50,7 +50,7 @@ void ObservedNet::read(const std::string& blob, BlobPart part, float* plain) con
   gate(of.gradient, plain);
 }
 
-/// Where a node has taken over a ReLU in place, Caffe's gradient of the blob is that behind the ReLU's backward.
+/// For a node that merged an in-place ReLU: Caffe's gradient of the blob is that after the ReLU's backward.
 void ObservedNet::gate(graph::ValueId value, float* gradient) const {
   const graph::Graph& graph = net_.plan().graph;
   const kernels::Activation activation = graph.node(graph.value(value).producer).post.activation;

@@ -1,8 +1,8 @@
 #pragma once
 
-// A net as notebooks use one: between passes somebody looks at blobs and gradients, sets them, and runs only some of
-// the layers. Blobs go by the file's names: what the file computes in place is one blob, as in Caffe, though it is
-// several values here.
+// A net for notebooks: between passes, a script reads and sets blobs and gradients, and runs only some of the layers.
+// Blobs are identified by name: as in Caffe, what the file computes in place is one blob, though it is several values
+// here.
 
 #include <map>
 #include <string>
@@ -12,38 +12,38 @@
 
 namespace cortado {
 
-/// Which numbers of a blob.
+/// The values of a blob or its gradient.
 enum class BlobPart { kValues, kGradients };
 
 class ObservedNet {
  public:
-  /// `net` was built with BuildOptions::observed, and outlives this.
+  /// `net` was built with BuildOptions::observed and must outlive this object.
   explicit ObservedNet(Net& net);
 
   Net& net() { return net_; }
   const Net& net() const { return net_; }
-  /// In the order in which the file's layers make them.
+  /// In the order in which the file's layers write them.
   const std::vector<std::string>& blobs() const { return blobs_; }
   size_t layers() const { return net_.plan().graph.layers.size(); }
 
-  /// Row-major, as many as the blob's shape (Net::blob_shape()) says; gradients that no pass makes are 0. After a part
-  /// of a pass, what its last layer left. Throw Error(kUsage) with the nearest name.
+  /// Row-major, with as many elements as Net::blob_shape(); gradients that no pass computes are 0. After part of a
+  /// pass, the value of the last layer that ran. Both throw Error(kUsage) with the nearest name.
   void read(const std::string& blob, BlobPart part, float* plain) const;
-  /// Whichever layer reads it next finds these. A gradient that no pass reads is not kept.
+  /// The next layer that reads the blob reads these. A gradient that no pass reads is not kept.
   void write(const std::string& blob, BlobPart part, const float* plain);
 
   /// Runs layers [first, last] of plan().graph.layers.
   void forward(size_t first, size_t last);
-  /// Runs their backward, from the last to the first. Gradients begin with those of the losses and what was written.
-  /// Where BuildOptions::accumulates planned for it, those of weights are added to what is there.
+  /// Runs backward from `last` to `first`. Gradients start with those of the losses and those written. With
+  /// BuildOptions::accumulates, gradients of weights are added to the present ones.
   void backward(size_t first, size_t last);
   /// Sets the gradients of all weights to 0.
   void clear_weight_gradients();
-  /// To be told that the net was run by somebody else, as a whole.
+  /// Call after the net ran as a whole, outside this object.
   void ran();
 
  private:
-  /// The values of one name, in the order in which they are made, and which of them was made last.
+  /// The values of one name in the order of their layers, and the last one that was computed.
   struct Versions {
     std::vector<graph::ValueId> values;
     graph::ValueId value = -1, gradient = -1;

@@ -13,11 +13,11 @@ namespace cortado {
 
 namespace {
 
-/// Nets waiting for requests, the weights' owner among them, and shapes that they are for: more are given up, the
-/// longest unused first, unless more were prepared.
+/// Limits for idle nets (the owner of the weights included) and for distinct shapes among them. Beyond these the least
+/// recently used are freed; prepare() raises the limits.
 constexpr size_t kMaxIdle = 16, kMaxShapes = 8;
 
-/// The pass after which all shapes are known.
+/// The first pass after which all shapes are known.
 constexpr const char* kShapesKnown = "infer_shapes";
 
 std::vector<graph::Pass> passes_after(const std::string& name) {
@@ -29,7 +29,7 @@ std::vector<graph::Pass> passes_after(const std::string& name) {
 std::string listed(const std::map<std::string, Shape>& blobs) {
   std::string out;
   for (const auto& [name, shape] : blobs) out += (out.empty() ? "'" : ", '") + name + "' " + shape.str();
-  return out.empty() ? "it has none" : out;
+  return out.empty() ? "none" : out;
 }
 
 std::vector<std::string> names_of(const std::map<std::string, Shape>& blobs) {
@@ -38,7 +38,7 @@ std::vector<std::string> names_of(const std::map<std::string, Shape>& blobs) {
   return names;
 }
 
-/// The blobs of Input layers that something reads or the user wants.
+/// The tops of Input layers that a layer reads or that are requested.
 std::vector<std::string> inputs_read(const graph::Graph& graph) {
   std::vector<std::string> names;
   for (const graph::Node& node : graph.nodes)
@@ -49,7 +49,7 @@ std::vector<std::string> inputs_read(const graph::Graph& graph) {
   return names;
 }
 
-/// Before any net is made: a wrong file is found at once.
+/// Called before any net is made, so that an invalid file is reported at once.
 std::vector<NamedWeights> read_all(const std::vector<std::string>& paths) {
   std::vector<NamedWeights> read;
   for (const std::string& path : paths) read.push_back({path, read_weights(path)});
@@ -60,12 +60,12 @@ std::vector<NamedWeights> read_all(const std::vector<std::string>& paths) {
 
 void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted) {
   if (have.axes() == wanted.axes() && have.count() > 0) return;
-  throw Error(
-      ExitCode::kData, what + " has shape " + have.str() + ", and '" + blob + "' takes " + wanted.str(),
-      have.axes() == wanted.axes() ? "there is nothing in it" : "extents may differ, and the number of axes may not");
+  throw Error(ExitCode::kData, what + " has shape " + have.str() + ", but '" + blob + "' expects " + wanted.str(),
+              have.axes() == wanted.axes() ? "pass at least one element"
+                                           : "pass an array with the same number of axes; extents may differ");
 }
 
-/// All that one request at a time needs besides the weights.
+/// What each concurrent request needs besides the weights.
 struct Predictor::Worker {
   Worker(const Shapes& shapes, const ContextOptions& options) : shapes(shapes), context(options) {}
 
@@ -108,7 +108,8 @@ void Predictor::load(const std::vector<NamedWeights>& weights) {
   for (const auto& [name, shape] : options_.shapes) shapes[name] = shape;
   owner_ = make_worker(shapes, options_.context.threads);
   if (weights.empty() && !owner_->net->plan().graph.weights.empty())
-    throw Error(ExitCode::kUsage, "no weights are given, and the net has some", "name a .caffemodel (--weights=FILE)");
+    throw Error(ExitCode::kUsage, "no weights are given, but the net needs some",
+                "name a .caffemodel (--weights=FILE)");
   for (const NamedWeights& each : weights) owner_->net->load_weights(each.layers, each.name);
   owner_->net->require_weights();
 }
@@ -151,19 +152,20 @@ Predictor::Shapes Predictor::shapes_of(const Arrays& inputs) const {
     const auto declared = inputs_.find(name);
     if (declared == inputs_.end()) {
       const std::string meant = did_you_mean(name, names_of(inputs_));
-      throw Error(ExitCode::kUsage, "'" + name + "' is no input of the net",
-                  meant.empty() ? "its inputs: " + listed(inputs_) : meant);
+      throw Error(ExitCode::kUsage, "'" + name + "' is not an input of the net",
+                  meant.empty() ? "use one of its inputs: " + listed(inputs_) : meant);
     }
     check_input_shape("the array", name, array.shape, declared->second);
     if (int64_t(array.values.size()) != array.shape.count())
       throw Error(ExitCode::kData, "the array for '" + name + "' has " + std::to_string(array.values.size()) +
-                                       " values, and its shape " + array.shape.str() + " takes " +
+                                       " values, but its shape " + array.shape.str() + " has " +
                                        std::to_string(array.shape.count()));
     shapes[name] = array.shape;
   }
   for (const std::string& name : needed_)
     if (!inputs.contains(name))
-      throw Error(ExitCode::kUsage, "input '" + name + "' is missing", "the net's inputs: " + listed(inputs_));
+      throw Error(ExitCode::kUsage, "input '" + name + "' is missing",
+                  "pass all of the net's inputs: " + listed(inputs_));
   return shapes;
 }
 
@@ -177,7 +179,7 @@ graph::BuildOptions Predictor::build_options() const {
   return build;
 }
 
-/// A net that does not build with its declared shapes tells no weights' shapes; then only the file of weights does.
+/// If the net cannot be built with its declared shapes, the shapes of its weights are those of the weights file.
 void Predictor::read_weight_shapes() {
   graph::BuildOptions build = build_options();
   build.open_data = false;
@@ -194,7 +196,7 @@ void Predictor::read_weight_shapes() {
   }
 }
 
-/// Layers whose weights would have other shapes than those that are there.
+/// Errors for layers whose weights would need other shapes than the present ones.
 std::vector<Diagnostic> Predictor::misfits_of(const graph::Graph& graph) const {
   std::vector<Diagnostic> mistakes;
   for (size_t i = 0; i < std::min(graph.layers.size(), weight_shapes_.size()); ++i) {
@@ -205,7 +207,7 @@ std::vector<Diagnostic> Predictor::misfits_of(const graph::Graph& graph) const {
       if (wanted == known[k]) continue;
       mistakes.push_back({graph.place_of_layer(int(i)),
                           layer_text(layer.config->name(), layer.config->type()) + " has weights of shape " +
-                              known[k].str() + ", and these inputs want " + wanted.str(),
+                              known[k].str() + ", but these inputs need " + wanted.str(),
                           "",
                           {}});
       break;
@@ -215,7 +217,7 @@ std::vector<Diagnostic> Predictor::misfits_of(const graph::Graph& graph) const {
 }
 
 /// The graph for these inputs, after all passes. Throws Error(kData) where they are not the declared ones and a layer
-/// cannot have them, or would have other weights for them.
+/// rejects them or would need other weights for them.
 graph::Graph Predictor::make_graph(const Shapes& shapes, const Context& context) const {
   graph::Graph graph;
   std::vector<Diagnostic> mistakes;
@@ -237,7 +239,7 @@ void Predictor::throw_misfits(std::vector<Diagnostic> mistakes, const Shapes& sh
     if (const Shape& declared = inputs_.at(name); shape != declared)
       for (Diagnostic& mistake : mistakes)
         mistake.notes.push_back(
-            {{}, "input '" + name + "' has shape " + shape.str() + ", and " + declared.str() + " in the net's file"});
+            {{}, "input '" + name + "' has shape " + shape.str() + ", but " + declared.str() + " in the net's file"});
   throw Error(ExitCode::kData, std::move(mistakes));
 }
 

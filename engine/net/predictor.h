@@ -1,9 +1,8 @@
 #pragma once
 
-// A trained net as a function: arrays in, arrays out, from any number of threads at once. Weights are in memory once,
-// those that kernels want otherwise as well. Each request that runs has a net of its own around them (an arena,
-// kernels, a Context), taken from a pool; a request of another shape gets another plan, and those of the shapes that
-// were used last are kept.
+// A trained net as a function from arrays to arrays, for any number of threads at once. Weights are in memory once,
+// derived ones included. Each concurrent request has its own net around them (an arena, kernels, a Context), from a
+// pool. A request of another shape needs another plan; those of the most recently used shapes are kept.
 
 #include <map>
 #include <memory>
@@ -15,14 +14,14 @@
 
 namespace cortado {
 
-/// Values in row-major order, in the user's N x C x H x W.
+/// Values in row-major order, N x C x H x W.
 struct Array {
   Shape shape;
   std::vector<float> values;
 };
-using Arrays = std::map<std::string, Array>;  ///< by the name of the blob
+using Arrays = std::map<std::string, Array>;  ///< by blob name
 
-/// Weights that were read, and what messages call them.
+/// Weights, and their name in messages.
 struct NamedWeights {
   std::string name;
   std::vector<LayerWeights> layers;
@@ -34,18 +33,18 @@ struct TrainedModel {
 };
 
 struct PredictorOptions {
-  std::vector<std::string> outputs = {};     ///< the blobs wanted, any of the net's; empty: those that no layer reads
-  ContextOptions context = {.threads = 0};   ///< of one request; threads 0: as many as there are cores
-  int64_t batch = 0;                         ///< images in most requests, 0: as the file says. Others work, too
-  std::map<std::string, Shape> shapes = {};  ///< of inputs in most requests, where the file's are not meant
-  caffe::NetState state = {};                ///< phase TEST unless it says otherwise
+  std::vector<std::string> outputs = {};     ///< requested blobs, any of the net's; empty: those that no layer reads
+  ContextOptions context = {.threads = 0};   ///< of one request; threads 0: one per core
+  int64_t batch = 0;                         ///< images in a typical request; 0: as in the file. Others work too
+  std::map<std::string, Shape> shapes = {};  ///< of inputs in a typical request, if they differ from the file's
+  caffe::NetState state = {};                ///< phase TEST unless set
 };
 
 class Predictor {
  public:
-  /// `model`: a deploy prototxt, whose data come by Input or MemoryData layers, or an ONNX model. `weights`: files of
-  /// weights, copied in order by layer name; none: the model's own, where the net was read from one. Throws Error for
-  /// what is wrong with a file, Error(kUsage) where the net has weights and none are given.
+  /// `model`: a deploy prototxt with Input or MemoryData layers, or an ONNX model. `weights`: files whose weights are
+  /// copied in order by layer name; none: the model's own, if it contains them. Throws Error for an invalid file,
+  /// Error(kUsage) if the net has weights and none are given.
   Predictor(const std::string& model, const std::vector<std::string>& weights, PredictorOptions options = {});
   Predictor(std::shared_ptr<const NetFile> model, const std::vector<std::string>& weights,
             PredictorOptions options = {});
@@ -54,20 +53,20 @@ class Predictor {
   Predictor(const Predictor&) = delete;
   Predictor& operator=(const Predictor&) = delete;
 
-  /// The outputs for one batch. Every input that they depend on is to be given, with as many axes as declared and any
-  /// extents that the net's layers and weights allow. Equal inputs give equal bits, whichever thread asks, those of a
-  /// net whose file has these shapes. Thread-safe. Throws Error(kUsage) for a missing or unknown name, Error(kData) for
-  /// a shape that does not fit, with the layer that rejects it.
+  /// The outputs for one batch. Needs every input that the outputs depend on, with the declared number of axes and any
+  /// extents that the net's layers and weights accept. Equal inputs give equal bits in any thread, those of a net whose
+  /// file has these shapes. Thread-safe. Throws Error(kUsage) for a missing or unknown name, Error(kData) for an
+  /// invalid shape, with the layer that rejects it.
   Arrays predict(const Arrays& inputs);
 
-  /// Makes ready what `count` requests at once with inputs of these shapes need, and keeps as much from now on, so that
-  /// none of them waits for a plan. They are computed by `threads`; 0: by as many as others. Throws as predict() does.
+  /// Prepares what `count` concurrent requests with inputs of these shapes need, and keeps it, so that none of them
+  /// waits for a plan. Each computes on `threads`; 0: the context's number. Throws as predict() does.
   void prepare(const std::map<std::string, Shape>& shapes, int count, int threads = 0);
   int threads() const { return options_.context.threads; }
 
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
   const std::vector<std::string>& outputs() const { return outputs_; }
-  /// What an output has for the batch that most requests have.
+  /// The shape of an output for the typical batch.
   Shape output_shape(const std::string& output) const;
 
  private:
@@ -83,26 +82,26 @@ class Predictor {
   [[noreturn]] void throw_misfits(std::vector<Diagnostic> mistakes, const Shapes& shapes) const;
   std::shared_ptr<Worker> make_worker(const Shapes& shapes, int threads);
   std::shared_ptr<Worker> take(const Shapes& shapes);
-  int threads_for(const Shapes& shapes) const;  ///< under the lock
+  int threads_for(const Shapes& shapes) const;  ///< requires the lock
   void give_back(std::shared_ptr<Worker> worker);
-  size_t idle_shapes() const;  ///< under the lock
+  size_t idle_shapes() const;  ///< requires the lock
 
   std::shared_ptr<const NetFile> file_;
   PredictorOptions options_;
   Shapes inputs_;
-  std::vector<std::vector<Shape>> weight_shapes_;  ///< of each layer, for the declared inputs
-  bool declared_fit_ = true;                       ///< the net's file is right about its inputs
+  std::vector<std::vector<Shape>> weight_shapes_;  ///< per layer, for the declared inputs
+  bool declared_fit_ = true;                       ///< the net can be built with its declared inputs
   std::vector<std::string> needed_;                ///< inputs that the outputs depend on
   std::vector<std::string> outputs_;
-  std::shared_ptr<Worker> owner_;  ///< its net has the weights
+  std::shared_ptr<Worker> owner_;  ///< the worker whose net owns the weights
   std::mutex mutex_;
-  std::vector<std::shared_ptr<Worker>> idle_;     ///< the one used last is the last
-  std::vector<std::pair<Shapes, int>> prepared_;  ///< and by how many threads they are computed
-  size_t most_idle_, most_shapes_;                ///< nets waiting for requests, and shapes that they are for
+  std::vector<std::shared_ptr<Worker>> idle_;     ///< least recently used first
+  std::vector<std::pair<Shapes, int>> prepared_;  ///< with their number of threads
+  size_t most_idle_, most_shapes_;                ///< limits: idle nets, and distinct shapes among them
 };
 
-/// Whether a blob may have shape `have` where `wanted` is declared, as far as the blob alone tells: as many axes, and
-/// not empty. Throws Error(kData) that begins with `what` ("x.npy") otherwise.
+/// Checks that a blob of declared shape may have shape `have`: the same number of axes, and not empty. Throws
+/// Error(kData) that begins with `what` ("x.npy") otherwise.
 void check_input_shape(const std::string& what, const std::string& blob, const Shape& have, const Shape& wanted);
 
 }  // namespace cortado

@@ -31,7 +31,7 @@ void walk(const TensorSpec& spec, const Visit& visit) {
 
 bool is_plain_floats(const TensorSpec& spec) { return spec.layout == Layout::kPlain && spec.dtype == DType::kF32; }
 
-/// On the CPU by all threads, so that each has a part of what it may read next in its cache.
+/// On the CPU all threads write, so that each has a part of its next input in its cache.
 void put_plain(Context& context, const float* plain, const Tensor& tensor) {
   const int64_t bytes = tensor.spec.bytes();
   if (!context.shares_host_memory()) return copy_to_device(context, tensor.data, plain, size_t(bytes));
@@ -65,7 +65,7 @@ void read_values(Context& context, const Tensor& tensor, float* plain) {
 
 void write_values(Context& context, const float* plain, const Tensor& tensor) {
   if (is_plain_floats(tensor.spec)) return put_plain(context, plain, tensor);
-  if (is_8_bit(tensor.spec.dtype)) throw_internal("integers are not written");
+  if (is_8_bit(tensor.spec.dtype)) throw_internal("8-bit integers cannot be written");
   std::vector<std::byte> stored(size_t(tensor.spec.bytes()));
   with_float_type(tensor.spec.dtype, [&](auto zero) {
     using T = decltype(zero);

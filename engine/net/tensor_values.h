@@ -1,6 +1,6 @@
 #pragma once
 
-// A tensor's values in the user's order, whatever its layout and type: row major, N C H W.
+// A tensor's values in row-major order N, C, H, W, independent of its layout and type.
 
 #include <cstddef>
 #include <vector>
@@ -12,13 +12,13 @@
 
 namespace cortado {
 
-/// shape().count() floats; `tensor` lies where `context` computes, `plain` in the host's memory.
+/// Reads shape().count() floats; `tensor` is on the device of `context`, `plain` in host memory.
 void read_values(Context& context, const Tensor& tensor, float* plain);
 
-/// The other way round; padding lanes become 0. 8-bit integers are not written.
+/// The inverse; padding lanes become 0. 8-bit integers are not supported.
 void write_values(Context& context, const float* plain, const Tensor& tensor);
 
-// Copies of what lies in a net's memory, for code that looks at values.
+// Copies of a net's memory, for code that inspects values.
 
 /// `count` stored values (padding included) as floats. Waits for the device.
 inline std::vector<float> values_of(Context& context, const void* data, DType dtype, int64_t count) {

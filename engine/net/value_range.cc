@@ -61,9 +61,9 @@ float ValueRange::percentile(double percent) const {
 }
 
 float ValueRange::least_divergence(int levels) const {
-  constexpr int kStep = 16;            // bins: finer steps change nothing that matters
-  constexpr double kMaxCutOff = 99.9;  // percent that stay: where many values are alike (at a ReLU6's 6) divergence
-                                       // would rather cut them off than share their level with others
+  constexpr int kStep = 16;            // bins; finer steps do not change the result noticeably
+  constexpr double kMaxCutOff = 99.9;  // percent kept at least: for many equal values (at a ReLU6's 6), divergence
+                                       // alone would cut them off rather than let them share a level
   int best = kBins;
   double least = std::numeric_limits<double>::infinity();
   for (int bins = std::max(levels, int(percentile(kMaxCutOff) / width_)); bins <= kBins; bins += kStep)
@@ -71,8 +71,8 @@ float ValueRange::least_divergence(int levels) const {
   return std::min(largest_, width_ * float(best));
 }
 
-/// Of the values' distribution, with all beyond the first `bins` in the last of these, from what is left of it when the
-/// bins are put together to `levels`: each level's values then lie evenly in those of its bins that had any.
+/// Kullback-Leibler divergence of the distribution clipped to its first `bins` bins from its quantization to `levels`
+/// levels. The values of a level are spread evenly over those of its bins that are not empty.
 double ValueRange::divergence(int bins, int levels) const {
   double beyond = 0, all = 0;
   for (int i = bins; i < kBins; ++i) beyond += double(bins_[size_t(i)]);

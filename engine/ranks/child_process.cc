@@ -21,13 +21,13 @@ void become_nothing(int fd, int flags) {
   ::close(nowhere);
 }
 
-/// What the child does before it runs the program: only what is allowed between fork and exec. It has a group of its
-/// own, so that a terminal's signals reach it by way of the launcher alone; there it may write to the terminal, and
-/// would be stopped if it read from it.
+/// Runs in the child before the program: only async-signal-safe calls. The child gets its own process group, so that a
+/// terminal's signals reach it only through the launcher. In that group it may write to the terminal, but reading from
+/// it would stop it.
 void prepare_child(int rank, pid_t launcher, int lines_fd, int kept_fd) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != launcher) ::_exit(128 + SIGKILL);  // it had ended before that
+  if (::getppid() != launcher) ::_exit(128 + SIGKILL);  // the launcher ended before prctl()
   ::signal(SIGTTOU, SIG_IGN);
   if (rank != 0 || ::isatty(STDIN_FILENO)) become_nothing(STDIN_FILENO, O_RDONLY);
   if (rank != 0) {
@@ -43,12 +43,12 @@ void prepare_child(int rank, pid_t launcher, int lines_fd, int kept_fd) {
 void write_all(int fd, const std::string& text) {
   for (size_t at = 0; at < text.size();) {
     const ssize_t n = ::write(fd, text.data() + at, text.size() - at);
-    if (n < 0 && errno != EINTR) return;  // there is no reader; nothing to do about it
+    if (n < 0 && errno != EINTR) return;  // no reader
     if (n > 0) at += size_t(n);
   }
 }
 
-/// Runs this program in a fork of this process, its standard error going to `lines_fd`.
+/// Runs this program in a fork of this process, with standard error redirected to `lines_fd`.
 Process start_rank(const ChildProcess::Options& options, int lines_fd) {
   const std::vector<char*> arguments = pointers_to(options.command), environment = pointers_to(options.environment);
   const pid_t launcher = ::getpid();
@@ -71,7 +71,7 @@ ChildProcess::ChildProcess(const Options& options) : rank_(options.rank) {
     process_.emplace(start_rank(options, lines.write.fd()));
     lines_ = std::move(lines.read);
   } catch (const std::runtime_error& failure) {
-    throw Error(ExitCode::kDevice, failure.what(), "`ulimit -u` counts processes");
+    throw Error(ExitCode::kDevice, failure.what(), "raise the limit of processes (ulimit -u)");
   }
 }
 

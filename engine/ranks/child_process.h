@@ -14,27 +14,26 @@ class ChildProcess {
  public:
   struct Options {
     int rank;
-    std::vector<std::string> command, environment;  ///< the environment whole: "NAME=value"
-    int kept_fd = -1;                               ///< a descriptor that it has, too; -1: none
+    std::vector<std::string> command, environment;  ///< the complete environment: "NAME=value"
+    int kept_fd = -1;                               ///< a descriptor that it inherits; -1: none
   };
 
-  /// Starts this program anew. Throws Error(kDevice) where the system gives no more processes. To be called by a thread
-  /// that lives as long as they shall: the system kills them when it ends. Signals that the thread blocks are not
-  /// blocked in them.
+  /// Starts this program. Throws Error(kDevice) where the system cannot create a process. The calling thread must
+  /// outlive the process: when it ends, the system kills the process. Signals blocked in the thread are not blocked in
+  /// it.
   explicit ChildProcess(const Options& options);
 
   int rank() const { return rank_; }
   bool runs() const { return !exit_code_; }
-  /// Where its standard error is read; -1 for rank 0, which has ours, and when it is closed.
+  /// Its standard error; -1 after it was closed, and for rank 0, which inherits this process's.
   int lines_fd() const { return lines_.fd(); }
 
   void signal(int number) const;
-  /// Its exit code, or 128 + the signal that ended it, once, when it has ended.
+  /// Its exit code, or 128 + the number of the signal that ended it: once, after it ended.
   std::optional<int> reap();
-  /// It has ended by a signal, and not by an exit of its own.
+  /// Whether a signal ended it.
   bool was_killed() const { return was_killed_; }
-  /// Shows its whole lines that have come, with its rank before them; those that have no end yet when it has closed
-  /// its end.
+  /// Prints its complete lines so far, prefixed with its rank; after end of file, an incomplete last line too.
   void relay_lines();
 
  private:
@@ -43,7 +42,7 @@ class ChildProcess {
   bool was_killed_ = false;
   Descriptor lines_;
   std::optional<Process> process_;
-  std::string part_;  ///< of a line
+  std::string part_;  ///< an incomplete line
 };
 
 }  // namespace cortado::ranks

@@ -1,7 +1,7 @@
 #pragma once
 
-// What moves bytes between the memories of ranks' devices. As ranks/engine.h, it computes nothing; unlike there a call
-// returns before anything has moved: it is a piece of a context's work.
+// Moves bytes between the device memories of ranks. Like ranks/engine.h it computes nothing. Unlike there, a call
+// returns before anything has moved: it enqueues work in a context.
 
 #include <cstddef>
 #include <memory>
@@ -14,28 +14,29 @@
 
 namespace cortado::ranks {
 
-/// Every function but wait() is collective, as Engine's are, and throws as they do.
+/// Every function but wait() is collective, as those of Engine, and throws the same errors.
 class DeviceEngine {
  public:
   virtual ~DeviceEngine() = default;
-  virtual std::string name() const = 0;  ///< with the version
+  virtual std::string name() const = 0;  ///< with its version
 
   /// As Engine's. All pointers are to memory of the context's device.
   virtual void all_to_all(Context& context, const std::byte* send, std::span<const size_t> send_at, std::byte* receive,
                           std::span<const size_t> receive_at) = 0;
   virtual void all_gather(Context& context, std::byte* values, std::span<const size_t> at) = 0;
 
-  /// The caller waits for a moment in the work of a context. Throws Error(kIo) where it does not come for want of
-  /// another rank: one that has died, or for which nothing has moved for as long as a rank may take.
+  /// Waits for an event in a context's work. Throws Error(kIo) if another rank died, or if nothing has moved for
+  /// stall_seconds.
   virtual void wait(DeviceEvent& event) = 0;
 };
 
-/// What `engine`, which outlives it, carries from host to host: bytes are copied there and back, and calls wait. It
-/// does for any device.
+/// An engine for any device that copies to the host, exchanges by `engine`, and copies back. Calls wait. `engine` must
+/// outlive it.
 std::unique_ptr<DeviceEngine> staged_engine(Engine& engine);
 
-/// By a library of this project's own, "nccl": between GPUs alone. Collective, by way of `engine`. Throws Error(kUsage)
-/// where it cannot be loaded, Error(kDevice) where it does not work here, Error(kIo) for want of another rank.
+/// An engine in a library of this project: "nccl", only between GPUs. Collective, through `engine`. Throws
+/// Error(kUsage) if it cannot be loaded, Error(kDevice) if it does not work here, Error(kIo) if another rank is
+/// missing.
 std::unique_ptr<DeviceEngine> plugin_device_engine(const std::string& name, Engine& engine);
 
 }  // namespace cortado::ranks

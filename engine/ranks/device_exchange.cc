@@ -4,7 +4,7 @@ namespace cortado::ranks {
 
 namespace {
 
-/// Of a part of `most` floats, what a slice has at most (ranks/slices.h rounds to lines).
+/// The largest slice of a part of `most` floats (ranks/slices.h rounds to cache lines).
 int64_t most_of_slice(int64_t most, int ranks) { return most / ranks + 32; }
 
 std::byte* bytes_of(float* floats) { return reinterpret_cast<std::byte*>(floats); }
@@ -23,7 +23,7 @@ DeviceExchange::DeviceExchange(Context& context, DeviceEngine& engine, const Eng
   received_ = DeviceMemory(exchanging_, all * size_t(most_of_slice(most, ranks.ranks())) * sizeof(float));
 }
 
-/// The exchange's work goes on from this point of the context's.
+/// Makes the exchange's work wait for this point of the context's.
 void DeviceExchange::begin() {
   made_.mark(computing_);
   made_.hold_back(exchanging_);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Sums over the shards of all ranks, as ranks/shard_exchange.h makes them, of arrays in the memory of a device: by work
-// of a stream of its own, beside what computes, so that backward goes on meanwhile. The same additions in the same
-// order.
+// Sums over the shards of all ranks, as in ranks/shard_exchange.h, of arrays in device memory. The work runs in a
+// stream of its own, concurrently with backward. The additions and their order are the same.
 
 #include <span>
 
@@ -15,15 +14,15 @@ namespace cortado::ranks {
 
 class DeviceExchange {
  public:
-  /// For parts of at most `most` floats, made by the work of `context`. All references outlive this.
+  /// For parts of at most `most` floats that the work of `context` computes. All references must outlive this object.
   DeviceExchange(Context& context, DeviceEngine& engine, const Engine& ranks, int64_t shards, int64_t most);
 
-  /// Sums the part's floats of all ranks' blocks, as they are at this point of the context's work, into the same floats
-  /// of `to`, on every rank. All ranks start the same parts in the same order. Everything stays until finish().
+  /// Sums the part's floats of all ranks' blocks, as of this point of the context's work, into the same floats of `to`,
+  /// on every rank. All ranks start the same parts in the same order. Arguments must stay valid until finish().
   void start(const ShardSums& sums, float* to, const FloatRange& part);
-  /// Every rank has its bytes [at[r], at[r + 1]) of `values`; afterwards each has all of them.
+  /// Before, every rank has its bytes [at[r], at[r + 1]) of `values`; after, every rank has all of them.
   void gather(std::byte* values, std::span<const size_t> at);
-  /// What is put into the context's work from now on finds all that was started.
+  /// Work enqueued in the context after this call follows everything that was started.
   void finish();
 
  private:

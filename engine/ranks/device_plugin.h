@@ -1,8 +1,8 @@
 #pragma once
 
-// The C interface of libcortado_nccl.so, by which the program reaches a library that moves bytes between devices
-// without being linked to it. As in ranks/engine_plugin.h nothing C++ crosses the border; one thread calls at a time,
-// with the device as its current one.
+// The C interface of libcortado_nccl.so, through which the program uses a library that moves bytes between devices
+// without linking it. As in ranks/engine_plugin.h, no C++ types cross the interface. One thread calls at a time, with
+// the device as its current one.
 
 #include "ranks/engine_plugin.h"
 
@@ -12,24 +12,24 @@ enum { kCortadoDeviceEngineVersion = 1, kCortadoDeviceEngineIdBytes = 128 };
 
 struct CortadoDeviceEngineStart {
   int rank, ranks;
-  const char* id;        ///< of make_id(), the same for all ranks
-  double stall_seconds;  ///< how long start() and exchange() may wait for others
+  const char* id;        ///< from make_id(), the same for all ranks
+  double stall_seconds;  ///< how long start() and exchange() may wait for other ranks
 };
 
 struct CortadoDeviceEngine {
   int version;       ///< kCortadoDeviceEngineVersion
   const char* name;  ///< of the library, with its version
-  /// Writes kCortadoDeviceEngineIdBytes bytes, which one rank tells the others before all of them start.
+  /// Writes kCortadoDeviceEngineIdBytes bytes. One rank calls it and sends them to the others before all of them start.
   int (*make_id)(char* id, struct CortadoEngineText why);
   int (*start)(const struct CortadoDeviceEngineStart* start, struct CortadoEngineText why);
-  /// Puts an exchange of device memory into the work of a CUDA stream.
+  /// Enqueues an exchange of device memory in a CUDA stream.
   int (*exchange)(const struct CortadoExchange* exchange, void* stream, struct CortadoEngineText why);
-  /// Whether what was put there still may end well: kCortadoEngineMoving, or kCortadoEngineFailed.
+  /// The state of the enqueued work: kCortadoEngineMoving, or kCortadoEngineFailed.
   int (*look)(struct CortadoEngineText why);
-  /// Ends what is under way, so that streams come to their ends. Nothing is called afterwards.
+  /// Aborts pending work, so that streams complete. No function may be called afterwards.
   void (*abandon)(void);
 };
 
-/// Null where the library cannot be used.
+/// Null if the library cannot be used.
 const struct CortadoDeviceEngine* cortado_device_engine(struct CortadoEngineText why);
 }

@@ -23,11 +23,11 @@ double line_passes(int ranks, int64_t shards) {
     most = std::max(most, blocks);
     least = std::min(least, blocks);
   }
-  // Of its own blocks a rank sends all slices but one; of the others' it receives one slice each.
+  // A rank sends all slices but one of its own blocks, and receives one slice of each of the others' blocks.
   return double(std::max(most * (ranks - 1), all - least) + ranks - 1) / ranks;
 }
 
-/// x = 2 latency and y = line_passes / bandwidth, of sum ((x + y b - t) / t)^2 = min.
+/// Solves sum ((x + y b - t) / t)^2 = min for x = 2 latency and y = line_passes / bandwidth.
 Network fitted_network(std::span<const ExchangeSample> samples, double line_passes) {
   double w = 0, wb = 0, wbb = 0, wt = 0, wbt = 0;
   for (const auto& [bytes, seconds] : samples) {
@@ -41,7 +41,7 @@ Network fitted_network(std::span<const ExchangeSample> samples, double line_pass
   double y = (w * wbt - wb * wt) / (w * wbb - wb * wb);
   double x = (wt - y * wb) / w;
   if (x < 0) x = 0, y = wbt / wbb;
-  if (y <= 0) y = 1e-15 * line_passes, x = wt / w;  // larger ones take no longer: nothing is seen of a bandwidth
+  if (y <= 0) y = 1e-15 * line_passes, x = wt / w;  // larger arrays take no longer: the bandwidth cannot be measured
   return {x / 2, line_passes / y};
 }
 

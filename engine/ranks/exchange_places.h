@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the bytes of a part that ranks sum up lie while they go from rank to rank: first each rank gets its slice of
-// all blocks of all others, then all get the slices' sums.
+// Offsets of the bytes that ranks exchange to sum a part: first each rank gets its slice of all blocks of the others,
+// then all ranks get the sums of the slices.
 
 #include <cstddef>
 #include <vector>
@@ -15,7 +15,7 @@ class ExchangePlaces {
  public:
   ExchangePlaces(int rank, int ranks, int64_t shards);
 
-  /// Sets the lists, as Engine's functions take them, for one part.
+  /// Sets the lists, in the form of Engine's functions, for one part.
   void set(const FloatRange& part);
   std::vector<size_t> send, receive;  ///< of all_to_all()
   std::vector<size_t> gather;         ///< of all_gather()
@@ -23,10 +23,10 @@ class ExchangePlaces {
   int ranks() const { return ranks_; }
   FloatRange slice(const FloatRange& part, int rank) const { return slice_of(part, rank, ranks_); }
   FloatRange own_slice(const FloatRange& part) const { return slice(part, rank_); }
-  const std::vector<Block>& all_blocks() const { return all_blocks_; }  ///< of all ranks, in the shards' order
+  const std::vector<Block>& all_blocks() const { return all_blocks_; }  ///< of all ranks, in order of shards
 
-  /// copy(to, block, from) for what all_to_all() sends of a part where a rank has several blocks: of each rank, its
-  /// slice of all blocks of this one, block after block. `to` counts floats, from 0.
+  /// Calls copy(to, block, from) for what all_to_all() sends of a part if a rank has several blocks: for each rank, its
+  /// slice of each block of this one, block after block. `to` counts floats from 0.
   template <typename Copy>
   void pack(const FloatRange& part, const Copy& copy) const {
     int64_t to = 0;

@@ -30,7 +30,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kToNotice(2), kToEnd(10);  ///< after a rank has failed, and after SIGTERM
+constexpr std::chrono::seconds kToNotice(2), kToEnd(10);  ///< after a rank failed, and after SIGTERM
 constexpr int kLostAnother = int(ExitCode::kIo);
 
 bool is_ignored(int signal) {
@@ -39,7 +39,7 @@ bool is_ignored(int signal) {
   return action.sa_handler == SIG_IGN;
 }
 
-/// What is ignored (nohup) stays so.
+/// The signals to forward; ignored ones (nohup) stay ignored.
 std::vector<int> signals_to_read() {
   std::vector<int> signals = {SIGTSTP, SIGCHLD};
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2})
@@ -47,7 +47,7 @@ std::vector<int> signals_to_read() {
   return signals;
 }
 
-/// A folder of this user's alone that goes when it does; none for "".
+/// A folder readable only by this user, removed by the destructor; none for "".
 class RendezvousFolder {
  public:
   explicit RendezvousFolder(bool wanted) {
@@ -55,7 +55,7 @@ class RendezvousFolder {
     std::error_code unknown;
     path_ = (std::filesystem::temp_directory_path(unknown) / "cortado-ranks-XXXXXX").string();
     if (!::mkdtemp(path_.data()))
-      throw Error(ExitCode::kIo, path_ + ": " + std::strerror(errno), "TMPDIR names another folder");
+      throw Error(ExitCode::kIo, path_ + ": " + std::strerror(errno), "set TMPDIR to another folder");
   }
   ~RendezvousFolder() {
     std::error_code ignored;
@@ -95,14 +95,14 @@ class Launch {
   Descriptor memory_;
   RendezvousFolder rendezvous_;
   std::vector<ChildProcess> children_;
-  std::set<int> told_;                   ///< exit codes of who ends by a signal that was forwarded
+  std::set<int> told_;                   ///< exit codes of ranks that forwarded signals end
   int first_failure_ = 0, stopped_ = 0;  ///< exit codes
-  bool never_begun_ = false;             ///< all are ended because a signal has met one that could not take it yet
-  int next_signal_ = 0;                  ///< what those that still run get at next_step_; 0: nothing
+  bool never_begun_ = false;             ///< a forwarded signal killed a rank before it had a handler: all are ended
+  int next_signal_ = 0;                  ///< what to send to running ranks at next_step_; 0: nothing
   Clock::time_point next_step_;
 };
 
-/// None stays where one could not be started.
+/// Kills all ranks if one could not be started.
 Launch::~Launch() {
   signal_all(SIGKILL);
   while (any_runs()) {
@@ -142,7 +142,7 @@ int Launch::run(const std::vector<std::string>& command) {
   return exit_code();
 }
 
-/// Until there is something to do.
+/// Waits for a signal, a line of output, or the next step.
 void Launch::wait() {
   std::vector<pollfd> looks = {{signals_.fd(), POLLIN, 0}};
   for (const ChildProcess& child : children_)
@@ -175,8 +175,8 @@ void Launch::reap() {
     if (const std::optional<int> code = child.reap()) note_end(child, *code);
 }
 
-/// What follows our own SIGTERM or SIGKILL tells nothing. One that a forwarded signal has killed had no handler yet:
-/// no step was made without it, and the others would only wait for it.
+/// Ends after our own SIGTERM or SIGKILL are not failures. A forwarded signal that killed a rank found no handler: the
+/// training had not begun, and the others would only wait for that rank.
 void Launch::note_end(const ChildProcess& child, int exit_code) {
   const bool follows = never_begun_ || (first_failure_ != 0 && next_signal_ != SIGTERM);
   if (exit_code == 0 || follows) return;
@@ -198,7 +198,7 @@ void Launch::note_end(const ChildProcess& child, int exit_code) {
   log_error() << "rank " << child.rank() << how;
 }
 
-/// Who lost one that a second signal had ended at once failed by what was asked for.
+/// A rank that lost another one, which a second signal ended at once, failed as requested.
 int Launch::exit_code() const {
   const bool as_asked = first_failure_ == 0 || first_failure_ == kLostAnother;
   return stopped_ != 0 && as_asked ? stopped_ : first_failure_;
@@ -207,7 +207,7 @@ int Launch::exit_code() const {
 void Launch::end_others() {
   if (next_signal_ == 0 || Clock::now() < next_step_) return;
   signal_all(next_signal_);
-  signal_all(SIGCONT);  // one that is stopped takes no other signal
+  signal_all(SIGCONT);  // a stopped process handles no other signal
   next_signal_ = next_signal_ == SIGTERM ? SIGKILL : 0;
   next_step_ = Clock::now() + kToEnd;
 }
@@ -215,13 +215,13 @@ void Launch::end_others() {
 }  // namespace
 
 int launch_local(int ranks, const std::string& engine, const std::vector<std::string>& command) {
-  if (ranks < 1) throw Error(ExitCode::kUsage, std::to_string(ranks) + " processes: there must be 1 at least");
+  if (ranks < 1) throw Error(ExitCode::kUsage, std::to_string(ranks) + " processes: must be at least 1");
   const std::string used = engine.empty() ? "shm" : engine;
   if (used == "openmpi" || used == "mpich")
-    throw Error(ExitCode::kUsage, "processes that speak by " + used + " are started by its own launcher",
-                "mpirun -n " + std::to_string(ranks) + " and then this command without the number of ranks");
+    throw Error(ExitCode::kUsage, "processes of engine " + used + " must be started by its own launcher",
+                "run mpirun -n " + std::to_string(ranks) + " with this command, without the number of ranks");
   if (used != "shm" && used != "gloo")
-    throw Error(ExitCode::kUsage, "there is no engine '" + used + "'",
+    throw Error(ExitCode::kUsage, "unknown engine '" + used + "'",
                 did_you_mean(used, {"shm", "gloo", "openmpi", "mpich"}));
   return Launch(ranks, used).run(command);
 }
@@ -255,7 +255,7 @@ Network measure_network(Engine& engine) {
   std::vector<ExchangeSample> samples;
   for (const int64_t floats : kSizes) {
     std::vector<double> seconds;
-    seconds_of_exchange(exchange, sums, {0, floats});  // memory that is touched for the first time
+    seconds_of_exchange(exchange, sums, {0, floats});  // page faults: not measured
     for (int round = 0; round < kRounds; ++round) seconds.push_back(seconds_of_exchange(exchange, sums, {0, floats}));
     samples.push_back({double(size_t(floats) * sizeof(float)), median(seconds)});
   }

@@ -18,8 +18,8 @@ namespace {
 std::unique_ptr<Engine> open_shared_memory(const Place& place, double stall_seconds) {
   const char* fd = std::getenv(kSharedMemoryVariable);
   if (!fd || place.launcher != "cortado")
-    throw Error(ExitCode::kUsage, "the engine shm is for ranks that cortado starts on one machine by itself",
-                "started by " + (place.launcher.empty() ? "hand" : place.launcher) + " they want another one");
+    throw Error(ExitCode::kUsage, "the engine shm is only for ranks that cortado itself starts on one machine",
+                "choose another engine for ranks started by " + (place.launcher.empty() ? "hand" : place.launcher));
   return shared_memory_engine(std::atoi(fd), place.rank, place.ranks, stall_seconds);
 }
 
@@ -27,17 +27,17 @@ void check_rendezvous() {
   const char* folder = std::getenv(kRendezvousVariable);
   if (folder && *folder) return;
   throw Error(ExitCode::kUsage,
-              std::string("gloo's ranks find one another in a folder, but there is no ") + kRendezvousVariable,
-              std::string("export ") + kRendezvousVariable + "=FOLDER: an empty one that all ranks see");
+              std::string("gloo needs a rendezvous folder, and this variable is not set: ") + kRendezvousVariable,
+              std::string("export ") + kRendezvousVariable + "=FOLDER, an empty folder that all ranks can access");
 }
 
 void check_place(const Engine& engine, const Place& place) {
   if (engine.rank() == place.rank && engine.ranks() == place.ranks) return;
   throw Error(ExitCode::kUsage,
-              engine.name() + " takes this process for rank " + std::to_string(engine.rank()) + " of " +
-                  std::to_string(engine.ranks()) + ", but it is rank " + std::to_string(place.rank) + " of " +
-                  std::to_string(place.ranks) + " by what started it (" + place.launcher + ")",
-              "an engine wants the launcher that comes with it: openmpi mpirun.openmpi, mpich mpirun.mpich");
+              engine.name() + " assigns this process rank " + std::to_string(engine.rank()) + " of " +
+                  std::to_string(engine.ranks()) + ", but its launcher assigned rank " + std::to_string(place.rank) +
+                  " of " + std::to_string(place.ranks) + " (" + place.launcher + ")",
+              "use the engine's own launcher: mpirun.openmpi for openmpi, mpirun.mpich for mpich");
 }
 
 }  // namespace
@@ -57,13 +57,13 @@ std::unique_ptr<DeviceEngine> open_device_engine(Engine& engine, const Context& 
   const bool nccl = name.empty() ? context.device.is_cuda() && has_plugin("nccl") : name == "nccl";
   if (!nccl) return staged_engine(engine);
   if (!context.device.is_cuda())
-    throw Error(ExitCode::kUsage, "nccl moves bytes between GPUs alone", "leave --gpu-engine out");
+    throw Error(ExitCode::kUsage, "the engine nccl works only between GPUs", "remove --gpu-engine");
   return plugin_device_engine("nccl", engine);
 }
 
 namespace {
 
-/// What an engine wants to be built, and to run.
+/// Packages to build and to run an engine.
 struct Packages {
   const char *engine, *to_build, *to_run;
 };
@@ -77,7 +77,7 @@ constexpr Packages kPackages[] = {
 const Packages& packages_of(const std::string& engine) {
   for (const Packages& packages : kPackages)
     if (engine == packages.engine) return packages;
-  throw Error(ExitCode::kUsage, "there is no engine '" + engine + "'",
+  throw Error(ExitCode::kUsage, "unknown engine '" + engine + "'",
               did_you_mean(engine, {"openmpi", "mpich", "gloo", "shm"}));
 }
 
@@ -92,7 +92,7 @@ void* plugin_function(const std::string& engine, const char* function) {
   const std::string path = companion_path(file_of(engine));
   if (path.empty())
     throw Error(ExitCode::kUsage,
-                "this build does not speak " + engine + ": " + file_of(engine) + " is not beside the program",
+                "this build does not support " + engine + ": " + file_of(engine) + " is not next to the program",
                 std::string(packages.to_build) + ", then build again");
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw Error(ExitCode::kUsage, ::dlerror(), packages.to_run);

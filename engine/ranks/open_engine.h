@@ -10,27 +10,27 @@
 
 namespace cortado::ranks {
 
-/// This process's end of the engine that the options name, or else the place; once in a process. The libraries' own may
-/// start threads, which leave all signals to ours. Throws Error(kUsage) where there is no such engine, its library is
-/// missing, or it does not belong to what started the processes, so that they do not find one another; Error(kIo) where
-/// they do not for another reason.
+/// Opens this process's endpoint of the engine that the options name, or else the place; once per process. Libraries
+/// may start threads, in which all signals are blocked. Throws Error(kUsage) if the engine is unknown, its library is
+/// missing, or it does not match the launcher, so that the processes do not find each other; Error(kIo) if they do not
+/// for another reason.
 std::unique_ptr<Engine> open_engine(const Place& place, const EngineOptions& options);
 
-/// What moves bytes between the devices of ranks whose hosts speak by `engine`, which outlives it: `name`, "nccl" or
-/// "host"; "": NCCL between GPUs where this program has it, else by way of the hosts. Collective. Throws as
-/// ranks/device_engine.h says, and Error(kUsage) for NCCL without GPUs.
+/// Moves bytes between the devices of ranks whose hosts use `engine`, which must outlive it. `name`: "nccl" or "host";
+/// "": NCCL between GPUs if this program has it, else through host memory. Collective. Throws as in
+/// ranks/device_engine.h, and Error(kUsage) for NCCL without GPUs.
 std::unique_ptr<DeviceEngine> open_device_engine(Engine& engine, const Context& context, const std::string& name);
 
-// Libraries of this project's own that are loaded when they are wanted: each is linked to one that moves bytes.
+// Libraries of this project, loaded on demand; each is linked to one communication library.
 
-/// Whether libcortado_ENGINE.so is beside the program; the library that it wants may be missing all the same.
+/// Whether libcortado_ENGINE.so is next to the program. The library that it links may still be missing.
 bool has_plugin(const std::string& engine);
 
-/// `function` of libcortado_ENGINE.so. Its other symbols are for itself alone: the two MPIs have the same names, and
-/// OpenCV may have brought one along. Throws Error(kUsage) with the packages to install where it cannot be loaded.
+/// `function` of libcortado_ENGINE.so. It is loaded with RTLD_LOCAL: the two MPIs have the same symbols, and OpenCV may
+/// have loaded one. Throws Error(kUsage) with the packages to install if it cannot be loaded.
 void* plugin_function(const std::string& engine, const char* function);
 
-/// Writes what a call tells to `text`, which outlives it.
+/// Writes the message of a call to `text`, which must outlive it.
 CortadoEngineText into(std::string& text);
 
 }  // namespace cortado::ranks

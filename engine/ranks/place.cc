@@ -11,14 +11,15 @@ namespace cortado::ranks {
 
 namespace {
 
-/// Which variables a launcher tells a place by; null: it does not.
+/// The environment variables in which a launcher passes ranks; null: not passed.
 struct Names {
   const char *launcher, *engine;
   const char *rank, *ranks, *local_rank, *local_ranks;
 };
 
-// Open MPI's mpirun sets those of PMIx as well, and Slurm sets its own beside those of PMI and PMIx. Slurm's number of
-// a step's tasks, not of the job's: a batch script has the latter, too. PMIx does not say how many there are.
+// Open MPI's mpirun also sets the variables of PMIx, and Slurm sets its own in addition to those of PMI and PMIx.
+// Slurm's number of tasks is that of the step: a batch script has that of the job too. PMIx does not pass the number of
+// ranks.
 constexpr Names kOwn = {"cortado", "shm", kRankVariable, kRanksVariable, nullptr, nullptr};
 constexpr Names kLaunchers[] = {
     {"mpirun", "openmpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -28,7 +29,7 @@ constexpr Names kLaunchers[] = {
     {"srun", "gloo", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE"},
 };
 
-/// The number that a variable holds; none where it is not set. Of Slurm's list for all nodes, "4(x2),3", the first.
+/// The number in a variable; none if it is not set. Of Slurm's list for all nodes, "4(x2),3", the first.
 std::optional<int> number_in(const char* variable) {
   const char* text = variable ? std::getenv(variable) : nullptr;
   if (!text) return std::nullopt;
@@ -36,8 +37,8 @@ std::optional<int> number_in(const char* variable) {
   const char* end = text + std::strlen(text);
   const auto [rest, error] = std::from_chars(text, end, value);
   if (error != std::errc() || (rest != end && *rest != '(' && *rest != ',') || value < 0)
-    throw Error(ExitCode::kUsage, std::string(variable) + "='" + text + "' is no number of processes",
-                "what starts this process sets it; unset it to train alone");
+    throw Error(ExitCode::kUsage, std::string(variable) + "='" + text + "' is not a number of processes",
+                "correct it in the launcher, or unset it to train alone");
   return value;
 }
 
@@ -72,8 +73,8 @@ std::optional<Place> place_from_environment() {
       return std::nullopt;
     }
   if (std::getenv("PMIX_RANK"))
-    throw Error(ExitCode::kUsage, "this process is one of several (PMIX_RANK), but how many they are is not told",
-                "mpirun and srun tell; unset PMIX_RANK to train alone");
+    throw Error(ExitCode::kUsage, "PMIX_RANK is set, but the number of processes is unknown",
+                "start with mpirun or srun, or unset PMIX_RANK to train alone");
   return std::nullopt;
 }
 

@@ -57,19 +57,19 @@ class PluginDeviceEngine final : public DeviceEngine {
       std::string why;
       if (engine_->look(into(why)) == kCortadoEngineFailed) fail(why);
       if (std::chrono::duration<double>(Clock::now() - begin).count() > stall_seconds_)
-        fail("no iteration has ended for " + to_text(float(stall_seconds_)) + " s");
+        fail("no iteration has completed for " + to_text(float(stall_seconds_)) + " s");
     }
   }
 
  private:
   void load(const std::string& name) {
-    std::string why = "the library does not start";
+    std::string why = "the library failed to start";
     const auto open =
         reinterpret_cast<decltype(&cortado_device_engine)>(plugin_function(name, "cortado_device_engine"));
     engine_ = open(into(why));
     if (!engine_) throw Error(ExitCode::kDevice, name + ": " + why);
     if (engine_->version != kCortadoDeviceEngineVersion)
-      throw Error(ExitCode::kUsage, "libcortado_" + name + ".so is of another version", "build again");
+      throw Error(ExitCode::kUsage, "libcortado_" + name + ".so has another version", "build again");
   }
 
   void start(Engine& engine) {
@@ -90,10 +90,10 @@ class PluginDeviceEngine final : public DeviceEngine {
     if (engine_->exchange(&plain, context.stream(), into(why)) != kCortadoEngineDone) fail(why);
   }
 
-  /// Memory that an exchange under way uses could not be freed.
+  /// Aborts pending work first: otherwise the memory that it uses could not be freed.
   [[noreturn]] void fail(const std::string& why) {
     engine_->abandon();
-    throw Error(ExitCode::kIo, name() + ": " + why, "the cause is in the last lines of another rank's own log");
+    throw Error(ExitCode::kIo, name() + ": " + why, "see the last lines of the other ranks' logs");
   }
 
   const CortadoDeviceEngine* engine_ = nullptr;

@@ -11,14 +11,14 @@ namespace cortado::ranks {
 
 PluginWire::PluginWire(const std::string& engine, const CortadoEngineStart& start) {
   const auto start_engine = reinterpret_cast<decltype(&cortado_engine)>(plugin_function(engine, "cortado_engine"));
-  std::string why = "the library does not start";
+  std::string why = "the library failed to start";
   {
     const SignalsBlocked blocked;  // for the library's own threads
     engine_ = start_engine(&start, into(why));
   }
   if (!engine_) throw Error(ExitCode::kIo, engine + ": " + why);
   if (engine_->version != kCortadoEngineVersion)
-    throw Error(ExitCode::kUsage, "libcortado_" + engine + ".so is of another version", "build again");
+    throw Error(ExitCode::kUsage, "libcortado_" + engine + ".so has another version", "build again");
   awaited_.resize(size_t(engine_->ranks));
 }
 

@@ -4,11 +4,11 @@
 
 namespace cortado::ranks {
 
-/// The other ranks by way of a library of its own (ranks/engine_plugin.h). A library is loaded once and stays.
+/// A wire that is implemented by a library (ranks/engine_plugin.h). A library is loaded once and never unloaded.
 class PluginWire final : public Wire {
  public:
-  /// `engine` is "openmpi", "mpich" or "gloo". Throws Error(kUsage) where this build has no such library or the system
-  /// lacks what it needs, Error(kIo) where it does not find the other ranks.
+  /// `engine` is "openmpi", "mpich" or "gloo". Throws Error(kUsage) if this build has no such library or the system
+  /// lacks what it links, Error(kIo) if it does not find the other ranks.
   PluginWire(const std::string& engine, const CortadoEngineStart& start);
 
   std::string name() const override { return engine_->name; }

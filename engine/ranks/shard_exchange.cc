@@ -88,7 +88,7 @@ void ShardExchange::send_and_receive(const Part& part) {
   engine_.all_to_all(packed(part), places_.send, bytes_at(received_.data()), places_.receive);
 }
 
-/// Piece by piece, so that what is added several times is in the cache meanwhile.
+/// Sums in small pieces, so that values that are added repeatedly stay in the cache.
 void ShardExchange::add_up(const Part& part) {
   constexpr int64_t kPiece = 1 << 12;
   const FloatRange own = own_slice(part);

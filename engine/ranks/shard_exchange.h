@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums over the shards of all ranks, computed while the ranks go on. A thread of its own talks to the engine: each rank
-// gets the parts of its slice from all others, adds them up by the tree, and the sums are gathered. That moves as many
-// bytes as a ring would, and no library's order of additions is relied on.
+// Sums over the shards of all ranks, concurrently with the ranks' computation. A thread uses the engine: each rank gets
+// its slice of each part from all others, sums it in the order of the tree, and the sums are gathered. That moves as
+// many bytes as a ring, and does not depend on a library's order of additions.
 
 #include <condition_variable>
 #include <deque>
@@ -19,29 +19,29 @@
 
 namespace cortado::ranks {
 
-/// What is done with sums besides, by the thread of the exchange.
+/// Additional work on sums, in the thread of the exchange.
 class SliceWork {
  public:
   virtual ~SliceWork() = default;
-  /// Floats of this rank's slice are the sum over all shards; what the call leaves there goes to all ranks.
+  /// The floats of this rank's slice are the sum over all shards; what the call writes there goes to all ranks.
   virtual void on_sum(const FloatRange& slice) = 0;
-  /// Floats of the whole part are what each slice's rank left there.
+  /// The floats of the whole part are those that each slice's rank wrote in on_sum().
   virtual void on_gathered(const FloatRange& part, const FloatRange& slice) = 0;
 };
 
 class ShardExchange {
  public:
-  /// `engine`, which outlives this, is used by this thread alone from the first start() to the end of wait().
+  /// `engine` must outlive this object. Only its thread uses it from the first start() to the end of wait().
   ShardExchange(Engine& engine, int64_t shards);
   ~ShardExchange();
   ShardExchange(const ShardExchange&) = delete;
   ShardExchange& operator=(const ShardExchange&) = delete;
 
-  /// Begins to sum the part's floats of all ranks' blocks, which go to the same floats of `to`, on every rank. All
-  /// ranks start the same parts in the same order. All arguments stay until wait(); `to` may be the only block, `work`
-  /// null.
+  /// Starts to sum the part's floats of all ranks' blocks into the same floats of `to`, on every rank. All ranks start
+  /// the same parts in the same order. Arguments must stay valid until wait(). `to` may be the only block, `work` may
+  /// be null.
   void start(const ShardSums& sums, float* to, const FloatRange& part, SliceWork* work = nullptr);
-  /// Returns when all is there that was started. Throws what the engine threw; then nothing is to be started any more.
+  /// Waits for everything that was started. Throws what the engine threw; then nothing may be started any more.
   void wait();
 
  private:
@@ -60,10 +60,10 @@ class ShardExchange {
 
   Engine& engine_;
   ExchangePlaces places_;
-  Context context_;  ///< one thread's
+  Context context_;  ///< of one thread
   std::vector<float> packed_, received_;
 
-  std::mutex mutex_;  ///< guards what follows
+  std::mutex mutex_;  ///< guards the members below
   std::condition_variable started_, ended_;
   std::deque<Part> parts_;
   bool working_ = false, stopping_ = false;

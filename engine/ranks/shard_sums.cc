@@ -16,7 +16,7 @@ ShardSums::ShardSums(Context& context, int64_t floats, const ShardRange& range)
 
 void ShardSums::add(Context& context, int64_t index, float* values, int64_t begin, int64_t end) {
   if (sums_.empty()) {
-    if (alone_ != values) alone_ = values;  // an exchange that goes on reads it
+    if (alone_ != values) alone_ = values;  // a running exchange reads it
     return;
   }
   // A shard that completes nodes is added to the smallest of them, that to the next larger one, and so on.

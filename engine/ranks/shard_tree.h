@@ -1,8 +1,8 @@
 #pragma once
 
-// The order in which the shards of an iteration are added up: a binary tree over their numbers, whose every inner node
-// with n shards below it has the largest power of two below n on its left. It depends on the number of shards alone, so
-// a sum has the same bits whoever computed which part of it.
+// The order in which the shards of an iteration are summed: a binary tree over their numbers. The left half of an inner
+// node over n shards has the largest power of two below n. The tree depends only on the number of shards, so a sum has
+// the same bits no matter which rank computes which part of it.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace cortado::ranks {
 
-/// The sum over shards [first, first + count) as one node of the tree; `count` is a power of two that divides `first`.
+/// The sum over shards [first, first + count), a node of the tree; `count` is a power of two that divides `first`.
 struct Block {
   int64_t first = 0, count = 1;
   bool operator==(const Block&) const = default;
 
-  /// Whether `next` is the right half of a node whose left half this is.
+  /// Whether `next` is the right half of the node whose left half this is.
   bool joins(const Block& next) const {
     return count == next.count && first + count == next.first && first % (2 * count) == 0;
   }
@@ -27,20 +27,20 @@ struct ShardRange {
   bool operator==(const ShardRange&) const = default;
 };
 
-/// Rank `rank`'s of `shards` shards, where `ranks` ranks, no more than shards, share them as evenly as can be.
+/// The shards of rank `rank`: `ranks` ranks, no more than shards, share them as evenly as possible.
 inline ShardRange range_of(int rank, int ranks, int64_t shards) {
   const int64_t begin = rank * shards / ranks, end = (rank + 1) * shards / ranks;
   return {begin, end - begin};
 }
 
-/// What a range adds up to while the other shards are not known: as few blocks as can be, in their order.
+/// The smallest list of blocks, in order, that sum a range without the other shards.
 std::vector<Block> blocks_of(const ShardRange& range);
 
-/// Adds blocks that cover all shards, in their order: add(to, from) is called for pairs of their numbers, until number
-/// 0 is the sum of all.
+/// Adds blocks that cover all shards, in order: calls add(to, from) for pairs of indices, until block 0 is the sum of
+/// all.
 template <typename Add>
 void fold(std::vector<Block> blocks, const Add& add) {
-  std::vector<size_t> open;  // nodes whose other half is not there yet
+  std::vector<size_t> open;  // nodes whose other half is not complete
   const auto join = [&] {
     const size_t from = open.back();
     open.pop_back();

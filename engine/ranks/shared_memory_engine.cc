@@ -24,34 +24,34 @@ namespace {
 
 enum State : uint32_t { kNotHere = 0, kHere, kLeft, kFailed };
 
-/// What is told of all of them. Zeros at first.
+/// State common to all ranks. Initially zeros.
 struct alignas(64) Common {
-  std::atomic<uint32_t> first_fault;  ///< the rank that was the first to end untimely, from 1; 0: none
+  std::atomic<uint32_t> first_fault;  ///< the first rank that ended prematurely, plus 1; 0: none
 };
 
-/// What all see of one rank. Zeros at first.
+/// State of one rank that all can see. Initially zeros.
 struct alignas(64) Presence {
   std::atomic<uint32_t> state, pid;
-  std::atomic<uint32_t> bell;      ///< changes when one of the rank's windows has been written or read
+  std::atomic<uint32_t> bell;      ///< changes when one of the rank's windows was written or read
   std::atomic<uint32_t> rests;     ///< grows while the rank waits for others
-  std::atomic<uint32_t> sleeping;  ///< whether the bell's change must wake it
+  std::atomic<uint32_t> sleeping;  ///< whether a change of the bell must wake it
 };
 
-/// A window's counters: bytes that have ever been written and read. Each has a cache line of its own, since each
-/// changes on a side of its own.
+/// A window's counters: total bytes written and read. Each has its own cache line, because different ranks update them.
 struct Counters {
   alignas(64) std::atomic<uint64_t> written;
   alignas(64) std::atomic<uint64_t> read;
 };
 
-constexpr timespec kMaxRestLength{0, 20'000'000};  ///< someone who dies rings no bell
+constexpr timespec kMaxRestLength{0, 20'000'000};  ///< a rank that dies rings no bell
 
 static_assert(std::atomic<uint32_t>::is_always_lock_free && std::atomic<uint64_t>::is_always_lock_free);
 
-/// Where things are: what is common, ranks' presences, windows' counters, windows.
+/// Offsets of the common state, the ranks' states, the windows' counters, and the windows.
 struct Layout {
   explicit Layout(int ranks) : ranks(size_t(ranks)) {
-    // Of 25 MB, two ranks exchange in half the time with 2 MiB than with 256 KiB: fewer turns to wait for.
+    // Two ranks exchange 25 MB in half the time with 2 MiB than with 256 KiB, because they wait for each other less
+    // often.
     constexpr size_t kAll = 32 << 20, kSmallest = 16 << 10, kLargest = 2 << 20;
     window = std::bit_floor(std::clamp(kAll / (this->ranks * this->ranks), kSmallest, kLargest));
   }
@@ -66,14 +66,14 @@ struct Layout {
   throw Error(ExitCode::kIo, what + ": " + std::strerror(errno));
 }
 
-/// A memory of Layout, mapped.
+/// A mapped memory with this Layout.
 class Shared {
  public:
   Shared(int fd, int ranks) : layout_(ranks) {
     struct stat status {};
     if (::fstat(fd, &status) != 0) throw_system("the ranks' shared memory");
     if (size_t(status.st_size) != layout_.bytes())
-      throw Error(ExitCode::kIo, "the ranks' shared memory is of another number of ranks, or of another version");
+      throw Error(ExitCode::kIo, "the ranks' shared memory has another number of ranks or another version");
     memory_ = ::mmap(nullptr, layout_.bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (memory_ == MAP_FAILED) throw_system("mapping the ranks' shared memory");
   }
@@ -98,10 +98,10 @@ class Shared {
   void* memory_ = nullptr;
 };
 
-/// Another process, seen to end.
+/// Watches another process for its end.
 class Watched {
  public:
-  /// Whether it has ended. Where the system has no such descriptors, false: the launcher will notice.
+  /// Whether it has ended; always false if the system lacks pidfds: then the launcher notices.
   bool ended(uint32_t pid) {
     if (gone_ || pid == 0) return gone_;
     if (!fd_.ok() && !unknown_) {
@@ -163,7 +163,7 @@ class SharedMemoryWire final : public Wire {
   uint32_t heard_ = 0;  ///< the bell before the last test
 };
 
-/// Between the memory and a ring, from byte `at` of all that ever went through it.
+/// Copies between memory and a ring, from byte `at` of all bytes that ever passed it.
 template <typename Copy>
 void copy_around(size_t window, uint64_t at, size_t bytes, Copy copy) {
   const size_t begin = size_t(at) & (window - 1), first = std::min(bytes, window - begin);
@@ -171,7 +171,7 @@ void copy_around(size_t window, uint64_t at, size_t bytes, Copy copy) {
   if (first < bytes) copy(size_t(0), first, bytes - first);
 }
 
-/// At most a quarter of a window at once, so that the reader begins before the writer is done.
+/// Writes at most a quarter of a window at once, so that the reader can start before the writer is done.
 size_t SharedMemoryWire::push(size_t r) {
   Counters& counters = shared_.counters(rank_, r);
   const uint64_t at = counters.written.load(std::memory_order_relaxed);
@@ -204,7 +204,7 @@ size_t SharedMemoryWire::pull(size_t r) {
   return bytes;
 }
 
-/// Starts with the next rank, as each does, so that not all go to the same one first.
+/// Starts with the next rank, so that not all ranks send to the same one first.
 bool SharedMemoryWire::test() {
   heard_ = self().bell.load();
   bool done = true;
@@ -218,7 +218,7 @@ bool SharedMemoryWire::test() {
   return done;
 }
 
-/// Those among them that do not wait themselves are to be named; who waits looks up many times meanwhile.
+/// Prefers ranks that do not wait themselves: a waiting rank wakes up many times meanwhile.
 std::vector<int> SharedMemoryWire::awaited() const {
   std::vector<int> all, still;
   std::vector<uint32_t> rests;
@@ -232,8 +232,8 @@ std::vector<int> SharedMemoryWire::awaited() const {
   return still.empty() ? all : still;
 }
 
-/// Either the sleeper says first that it sleeps, and is woken, or the bell rings first, and the system sees that it has
-/// changed.
+/// No wake-up is lost: either the sleeper sets `sleeping` first and is woken, or the bell changes first, and FUTEX_WAIT
+/// sees that.
 void SharedMemoryWire::ring_bell(size_t r) const {
   Presence& presence = shared_.presence(r);
   presence.bell.fetch_add(1);
@@ -247,17 +247,18 @@ void SharedMemoryWire::rest() {
   self().sleeping.store(0);
 }
 
-/// What has happened to a rank; "": nothing. One that has ended its part in time, which is no fault, is looked at last.
+/// Why a rank will send nothing more; "": it may. The state is read after the check for its end, so that a rank that
+/// left normally does not count as dead.
 const char* SharedMemoryWire::fault_of(size_t r) {
   const Presence& presence = shared_.presence(r);
   const bool gone = others_[r].ended(presence.pid.load());
   const uint32_t state = presence.state.load();
   if (state == kFailed) return " has failed";
-  if (state == kLeft) return awaits(r) ? " has ended its part" : "";
+  if (state == kLeft) return awaits(r) ? " has left" : "";
   return gone ? " has died" : "";
 }
 
-/// Of several the first: those that follow it are no causes.
+/// Names the first rank that failed: later failures follow from it.
 std::string SharedMemoryWire::fault() {
   for (size_t r = 0; r < ranks_; ++r) {
     const std::string what = r == rank_ ? "" : fault_of(r);
@@ -269,7 +270,7 @@ std::string SharedMemoryWire::fault() {
   return "";
 }
 
-/// The rank that is to be blamed: this one, unless another one was first.
+/// The rank to blame: `r`, unless another one failed first.
 size_t SharedMemoryWire::blame(size_t r) {
   uint32_t first = 0;
   shared_.common().first_fault.compare_exchange_strong(first, uint32_t(r) + 1);

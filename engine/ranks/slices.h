@@ -1,7 +1,7 @@
 #pragma once
 
-// How the floats of an array that ranks sum up are shared among them: the array comes in parts, as it gets ready, and
-// of each part every rank has a slice, which it adds up for all.
+// How ranks share the floats of an array to sum: the array comes in parts, as backward completes them. Of each part
+// every rank has a slice, which it sums for all.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,7 @@ struct FloatRange {
   int64_t count() const { return end - begin; }
 };
 
-/// Rank `rank`'s slice of a part. Slices begin at multiples of a cache line's floats, counted from the part's begin.
+/// Rank `rank`'s slice of a part. Slices start at multiples of a cache line, counted from the start of the part.
 inline FloatRange slice_of(const FloatRange& part, int rank, int ranks) {
   constexpr int64_t kLine = 16;
   const auto cut = [&](int at) {

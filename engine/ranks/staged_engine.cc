@@ -9,7 +9,7 @@ class StagedEngine final : public DeviceEngine {
  public:
   explicit StagedEngine(Engine& engine) : engine_(engine) {}
 
-  std::string name() const override { return engine_.name() + ", by way of the hosts"; }
+  std::string name() const override { return engine_.name() + ", through host memory"; }
 
   void all_to_all(Context& context, const std::byte* send, std::span<const size_t> send_at, std::byte* receive,
                   std::span<const size_t> receive_at) override {
@@ -25,7 +25,7 @@ class StagedEngine final : public DeviceEngine {
     copy_to_device(context, values, send_.data(), at.back());
   }
 
-  /// Calls have waited for the other ranks.
+  /// Nothing to wait for: the calls themselves waited for the other ranks.
   void wait(DeviceEvent& event) override { event.wait(); }
 
  private:

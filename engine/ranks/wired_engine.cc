@@ -22,13 +22,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double kSpinSeconds = 50e-6;
-constexpr double kSecondsToFail = 5;         ///< that a library has to tell the others that this rank has failed
-constexpr size_t kWorthSplitting = 1 << 16;  ///< bytes: a longer broadcast goes by way of all ranks
+constexpr double kSecondsToFail = 5;         ///< for a library to notify the others that this rank failed
+constexpr size_t kWorthSplitting = 1 << 16;  ///< bytes: a longer broadcast is split over all ranks
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
-/// How long nothing has moved. What passed while this process itself stood still does not count: a whole training may
-/// be stopped and go on.
+/// How long nothing has moved. Time during which this process itself was stopped does not count: a whole training may
+/// be stopped and continued.
 class Idle {
  public:
   void reset() { look_ = Clock::now(), seconds_ = 0; }
@@ -45,8 +45,8 @@ class Idle {
   double seconds_ = 0;
 };
 
-/// Calls end_process(exit_code) where it lives for longer than so many seconds: the libraries' own ends wait without a
-/// limit.
+/// Calls end_process(exit_code) if it is not destroyed within so many seconds: the libraries may wait forever at their
+/// end.
 class EndLimit {
  public:
   EndLimit(double seconds, int exit_code, void (*end_process)(int)) {
@@ -68,7 +68,7 @@ class EndLimit {
   void watch(std::chrono::duration<double> limit, const std::function<void()>& end) {
     std::unique_lock lock(mutex_);
     if (changed_.wait_for(lock, limit, [this] { return ended_; })) return;
-    log_error() << "what connects the ranks has not ended for " << limit.count() << " s: this process ends without it";
+    log_error() << "the ranks' engine has not ended for " << limit.count() << " s: this process ends without it";
     end();
   }
 
@@ -89,11 +89,11 @@ void WiredEngine::begin(const std::byte* send, std::byte* receive) {
 
 void WiredEngine::look_around(double idle_seconds) {
   const std::string fault = wire_->fault();
-  if (!fault.empty()) throw Error(ExitCode::kIo, fault, "the cause is in the last lines of that rank's own log");
+  if (!fault.empty()) throw Error(ExitCode::kIo, fault, "see the last lines of that rank's log");
   if (idle_seconds < stall_seconds_) return;
   throw Error(ExitCode::kIo,
               "nothing has moved for " + to_text(float(stall_seconds_)) + " s: waited for " + named(wire_->awaited()),
-              "a process that is stopped, or a machine that is not to be reached any more");
+              "check for a stopped process or an unreachable machine");
 }
 
 void WiredEngine::run() {
@@ -113,7 +113,7 @@ void WiredEngine::wait() {
     }
     const double seconds = idle.seconds();
     if (seconds < kSpinSeconds) continue;
-    // A rank that has ended may have sent all that it had just before: one more test comes after it was seen to end.
+    // A rank may have sent everything just before it ended: test once more after its end was noticed.
     if (last_look) look_around(seconds);
     last_look = !wire_->fault().empty() || seconds >= stall_seconds_;
     if (!last_look) wire_->rest();
@@ -124,14 +124,15 @@ void WiredEngine::all_to_all(const std::byte* send, std::span<const size_t> send
                              std::span<const size_t> receive_at) {
   begin(send, receive);
   const size_t self = size_t(rank()), own = send_at[self + 1] - send_at[self];
-  if (own != receive_at[self + 1] - receive_at[self]) throw_internal("a rank sends itself what it does not receive");
+  if (own != receive_at[self + 1] - receive_at[self])
+    throw_internal("a rank sends itself another size than it receives");
   for (size_t r = 0; r < size_t(ranks()); ++r) {
     if (r == self) continue;
     exchange_.sends[r] = {send_at[r], send_at[r + 1] - send_at[r]};
     exchange_.receives[r] = {receive_at[r], receive_at[r + 1] - receive_at[r]};
   }
   wire_->start(exchange_);
-  if (own > 0) std::memcpy(receive + receive_at[self], send + send_at[self], own);  // while the others' come and go
+  if (own > 0) std::memcpy(receive + receive_at[self], send + send_at[self], own);  // while the exchange runs
   wait();
 }
 
@@ -146,8 +147,8 @@ void WiredEngine::all_gather(std::byte* values, std::span<const size_t> at) {
   run();
 }
 
-/// A long one: the root gives each rank a part, and all gather the parts, so that no line carries more than twice the
-/// bytes.
+/// A long broadcast: the root sends each rank a part, and all gather the parts, so that no link carries more than twice
+/// the bytes.
 void WiredEngine::broadcast(std::byte* values, size_t bytes, int root) {
   const bool splits = bytes > kWorthSplitting && ranks() > 2;
   parts_.assign(1, 0);
@@ -162,7 +163,7 @@ void WiredEngine::broadcast(std::byte* values, size_t bytes, int root) {
   if (splits) all_gather(values, parts_);
 }
 
-/// All ranks have come so far.
+/// Waits until all ranks have called this.
 void WiredEngine::meet() {
   std::vector<std::byte> there{size_t(ranks())};
   std::vector<size_t> at;
@@ -171,7 +172,7 @@ void WiredEngine::meet() {
 }
 
 void WiredEngine::leave(int exit_code) {
-  if (exit_code == 0) meet();  // who is missing is named
+  if (exit_code == 0) meet();  // its errors name missing ranks
   const bool fails = exit_code != 0;
   std::optional<EndLimit> limit;
   if (end_process_)

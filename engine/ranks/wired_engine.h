@@ -7,9 +7,9 @@
 
 namespace cortado::ranks {
 
-/// An engine of a wire: pieces go straight from rank to rank, and so every rank knows whom it waits for. It waits by
-/// testing, which libraries without a thread of their own need to get on, and soon sleeps between tests: there may be
-/// more ranks than cores.
+/// An engine on a wire. Pieces go directly from rank to rank, so every rank knows which ranks it waits for. It waits by
+/// polling test(), as libraries without a progress thread require, and soon sleeps between tests: there may be more
+/// ranks than cores.
 class WiredEngine final : public Engine {
  public:
   WiredEngine(std::unique_ptr<Wire> wire, const EngineOptions& options)
@@ -24,8 +24,7 @@ class WiredEngine final : public Engine {
                   std::span<const size_t> receive_at) override;
   void all_gather(std::byte* values, std::span<const size_t> at) override;
   void broadcast(std::byte* values, size_t bytes, int root) override;
-  /// With 0 it waits for the others, which may throw as all else does; then leave() wants to be called with the exit
-  /// code of that.
+  /// With 0 it waits for the others. If that throws, call leave() with the exit code of the error.
   void leave(int exit_code) override;
 
  private:
@@ -39,7 +38,7 @@ class WiredEngine final : public Engine {
   double stall_seconds_;
   void (*end_process_)(int exit_code);
   Exchange exchange_;
-  std::vector<size_t> parts_;  ///< of what is broadcast
+  std::vector<size_t> parts_;  ///< boundaries of the parts of a broadcast
 };
 
 }  // namespace cortado::ranks

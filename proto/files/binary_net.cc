@@ -1,5 +1,5 @@
-// Before generated code sees a file, a walk over its bytes leaves out blobs, gives fields of other dialects the numbers
-// that they have here, and counts the parts, for each of which generated code takes some hundred bytes.
+// Before generated code parses a file, a pass over its bytes removes blobs, renumbers fields of other dialects, and
+// counts the parts, because generated code allocates some hundred bytes for each.
 #include "proto/files/binary_net.h"
 
 #include <limits>
@@ -34,7 +34,7 @@ struct Blobs {
 };
 constexpr Blobs kBinaryNetBlobs[] = {{Level::kLayer, 7}, {Level::kLayer2014, 6}, {Level::kLayer2013, 50}};
 
-/// A field that has another number here; 0: it has none.
+/// A field of a dialect whose number differs here; ours is 0 if it has no counterpart.
 struct Renumbered {
   Dialect dialect;
   Level level;
@@ -81,7 +81,7 @@ const Inner* inner_of(Level level, uint32_t number) {
   return nullptr;
 }
 
-/// The message without blobs, with our numbers.
+/// The message without blobs, with our field numbers.
 std::string translated(const WireFile& file, std::string_view message, Level level, Dialect dialect) {
   std::string out;
   WireReader reader(file, message);
@@ -93,12 +93,12 @@ std::string translated(const WireFile& file, std::string_view message, Level lev
       content = translated(file, field.bytes, inner->inner, dialect);
       field.bytes = content;
     }
-    // Intel counts one more way to normalise a loss in between.
+    // Intel has an additional NormalizationMode before the last one.
     constexpr uint32_t kNormalization = caffe::LossParameter::kNormalizationFieldNumber;
     if (dialect == Dialect::kIntel && level == Level::kLoss && field.is(kNormalization, WireField::kVarint))
       field.value = field.value == 3 ? uint64_t(caffe::LossParameter::PRE_FIXED) : field.value == 4 ? 3 : field.value;
     put_field(field, our_number(dialect, level, field.number), out);
-    if (out.size() > kBinaryNetMaxBytes) file.fail("more than 16 MiB besides the blobs: that is no net");
+    if (out.size() > kBinaryNetMaxBytes) file.fail("more than 16 MiB without the blobs: not a net");
   }
   return out;
 }
@@ -113,15 +113,15 @@ Dialect dialect_of(const WireFile& file) {
   return clues.dialect();
 }
 
-/// Counts strings and messages, as generated code would make them.
+/// Counts strings and messages, as generated code would allocate them.
 void count_parts(const WireFile& file, std::string_view message, const google::protobuf::Descriptor& type, int depth,
                  size_t& parts) {
-  if (depth > kMaxDepth) file.fail("messages within messages, more than " + std::to_string(kMaxDepth) + " deep");
+  if (depth > kMaxDepth) file.fail("messages are nested deeper than " + std::to_string(kMaxDepth));
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) {
     if (field.type != WireField::kBytes) continue;
     if (++parts > kBinaryNetMaxParts)
-      file.fail("more than " + std::to_string(kBinaryNetMaxParts) + " parts: that is no net");
+      file.fail("more than " + std::to_string(kBinaryNetMaxParts) + " parts: not a net");
     const auto* known = type.FindFieldByNumber(int(field.number));
     if (known && known->message_type()) count_parts(file, field.bytes, *known->message_type(), depth + 1, parts);
   }
@@ -131,10 +131,9 @@ caffe::NetParameter parse(const WireFile& file) {
   size_t parts = 0;
   caffe::NetParameter net;
   if (file.content.size() > size_t(std::numeric_limits<int32_t>::max()))
-    file.fail(std::to_string(file.content.size()) + " bytes; 2 GiB is the most that can be read whole");
+    file.fail(std::to_string(file.content.size()) + " bytes: a net may have at most 2 GiB");
   count_parts(file, file.content, *net.GetDescriptor(), 0, parts);
-  if (!net.ParsePartialFromArray(file.content.data(), int(file.content.size())))
-    file.fail("corrupt: no net can be read");
+  if (!net.ParsePartialFromArray(file.content.data(), int(file.content.size()))) file.fail("corrupt: not a net");
   return net;
 }
 

@@ -8,15 +8,14 @@
 
 namespace cortado {
 
-/// The net of a binary file, old forms made new, without its blobs, so that a .caffemodel is its own deploy file.
-/// Options of NVIDIA's and Intel's whose numbers mean something else in BVLC's come under their own names; of the
-/// messages about data only what the dialects agree on. Throws Error(kNet) for what is no net, Error(kIo) where it
-/// cannot be read.
+/// The net of a binary file, upgraded, without its blobs, so that a .caffemodel serves as its own deploy file. Options
+/// of NVIDIA and Intel whose numbers differ in BVLC's schema are renumbered; of data options only those common to all
+/// dialects are read. Throws Error(kNet) if it is not a net, Error(kIo) if it cannot be read.
 NetFile read_binary_net(const std::string& path);
 NetFile binary_net_from_bytes(std::string_view content, const std::string& path);
 
-/// The whole message as it stands, blobs and all, for those who write it again. Throws Error(kNet) for what is no net,
-/// has more parts than nets have, or is larger than generated code can read.
+/// The whole message unchanged, blobs included, for programs that write it again. Throws Error(kNet) if it is not a
+/// net, has too many parts, or is larger than generated code can parse.
 caffe::NetParameter parse_net(std::string_view content, const std::string& path);
 
 }  // namespace cortado

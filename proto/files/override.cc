@@ -1,5 +1,5 @@
-// A value is read by the reader of files, from the text with everything else made blank, so that what it finds wrong
-// points into the text as it was typed.
+// Values are parsed by TextReader, from the text with everything else blanked, so that errors have positions in the
+// text as the user typed it.
 #include "proto/files/override.h"
 
 #include <google/protobuf/descriptor.h>
@@ -61,7 +61,7 @@ class Setter {
     return field;
   }
 
-  /// The element that brackets name, by number or by name.
+  /// The index of the element that the brackets select, by number or by name.
   int element_of(const OverrideStep& step, const FieldDescriptor* field) const {
     const int count = message_->GetReflection()->FieldSize(*message_, field);
     const std::string list =
@@ -74,12 +74,12 @@ class Setter {
     if (called.size() == 1) return called[0];
     if (called.size() > 1)
       fail(step.element_position,
-           std::to_string(called.size()) + " elements of '" + step.name + "' are called '" + step.element + "'",
-           "say which by number: " + step.name + "[" + std::to_string(called[0]) + "] or " + step.name + "[" +
+           std::to_string(called.size()) + " elements of '" + step.name + "' are named '" + step.element + "'",
+           "select one by number: " + step.name + "[" + std::to_string(called[0]) + "] or " + step.name + "[" +
                std::to_string(called[1]) + "]");
     if (number && step.element.size() < 9 && std::stoi(step.element) < count) return std::stoi(step.element);
     if (number) fail(step.element_position, list + ", numbered from 0");
-    fail(step.element_position, "no element of '" + step.name + "' is called '" + step.element + "'",
+    fail(step.element_position, "no element of '" + step.name + "' is named '" + step.element + "'",
          did_you_mean(step.element, names));
   }
 
@@ -89,14 +89,14 @@ class Setter {
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)
       fail(step.position, "'" + step.name + "' is " + kind_of(field) + " and has no fields");
     if (field->is_repeated() && !step.has_element)
-      fail(step.position, "'" + step.name + "' is a list: say which element",
-           "as in " + step.name + "[0]" +
+      fail(step.position, "'" + step.name + "' is a list: select an element",
+           "write " + step.name + "[0]" +
                (names_in(*message_, field).empty() ? ""
                                                    : " or " + step.name + "[" + names_in(*message_, field)[0] + "]"));
     const int element = field->is_repeated() ? element_of(step, field) : -1;
     where_ = path_to(where_, step.name, element);
     if (element < 0 && !reflection.HasField(*message_, field)) {
-      Positions made = places_;  // the message's own place, for what it turns out to lack
+      Positions made = places_;  // place of the message, for errors about missing fields
       made.add(step.name, step.position, step.position);
       positions_.take(made, step.name, where_);
     }
@@ -109,7 +109,7 @@ class Setter {
     const FieldDescriptor* field = field_of(step);
     const Reflection& reflection = *message_->GetReflection();
     if (path_.appends && (!field->is_repeated() || step.has_element))
-      fail(step.position, "'" + step.name + "' is one value: += appends to lists", "= sets it");
+      fail(step.position, "'" + step.name + "' is one value: += appends to lists", "use = to set it");
     const int element = step.has_element ? element_of(step, field) : -1;
     const int before = field->is_repeated() ? reflection.FieldSize(*message_, field) : 0;
     if (value_text().find_first_not_of(" \t\n") == std::string::npos) {
@@ -146,7 +146,7 @@ class Setter {
   void replace_element(const OverrideStep& step, const FieldDescriptor* field, int element, const Message& read,
                        const Positions& found) {
     const Reflection& reflection = *message_->GetReflection();
-    if (reflection.FieldSize(read, field) != 1) fail(path_.value_position, "one value is wanted here, not a list");
+    if (reflection.FieldSize(read, field) != 1) fail(path_.value_position, "expected one value, not a list");
     message_->MergeFrom(read);
     reflection.SwapElements(message_, field, element, reflection.FieldSize(*message_, field) - 1);
     reflection.RemoveLast(message_, field);
@@ -155,7 +155,7 @@ class Setter {
 
   std::string value_text() const { return text_.substr(path_.value, path_.end - path_.value); }
 
-  /// The value alone, which is not empty, in a message of the same type.
+  /// Parses the value, which is not empty, into a message of the same type.
   Positions read_value(const OverrideStep& step, const FieldDescriptor* field, Message& read) const {
     const std::string value = value_text();
     const char first = value[value.find_first_not_of(" \t\n")];
@@ -166,7 +166,7 @@ class Setter {
     std::vector<const FieldDescriptor*> set;
     read.GetReflection()->ListFields(read, &set);
     for (const FieldDescriptor* other : set)
-      if (other != field) fail(path_.value_position, "one value is wanted here, and no other field");
+      if (other != field) fail(path_.value_position, "expected one value, not another field");
     return found;
   }
 
@@ -182,7 +182,7 @@ class Setter {
     return found;
   }
 
-  /// "name: value", at their own lines and columns.
+  /// "name: value" at its own lines and columns, everything else blank.
   std::string with_all_else_blank(const OverrideStep& step) const {
     std::string blank = text_.substr(0, path_.end);
     for (size_t i = 0; i < path_.value; ++i)
@@ -200,7 +200,7 @@ class Setter {
   std::string where_;
 };
 
-/// Whether it sets one of the old fields that say what goes into a net: input, input_shape, input_dim.
+/// Whether it sets one of the old fields for inputs: input, input_shape, input_dim.
 bool is_of_inputs(const OverridePath& path) {
   return path.root == "net" && std::string_view(path.steps[0].name).starts_with("input");
 }
@@ -257,7 +257,7 @@ void Overrides::apply(NetFile& file) const {
 
 void Overrides::apply(SolverFile& file) const {
   if (!has("solver")) return;
-  // Types may be given anew in either form: the old one in a --set goes before what the file said in the new one.
+  // The type may be overridden in either form: a solver_type in --set replaces the file's type.
   for (const OverridePath& path : paths_)
     if (path.root == "solver" && path.steps[0].name == "solver_type") file.solver.clear_type();
   apply([](const OverridePath& path) { return path.root == "solver"; }, file.solver, file.positions);

@@ -23,10 +23,11 @@ constexpr size_t kReadTextMaxBytes = size_t(16) << 20;
 
 void check_size(size_t bytes, const std::string& name) {
   if (bytes > kReadTextMaxBytes)
-    refuse(name, "larger than " + std::to_string(kReadTextMaxBytes >> 20) + " MiB", "is it a prototxt?");
+    refuse(name, "larger than " + std::to_string(kReadTextMaxBytes >> 20) + " MiB",
+           "check that the file is a prototxt");
 }
 
-/// Of a file of weights, or an image, that alone is told, not what is wrong with it as a text.
+/// For a weights file or an image, reports only that, not its syntax errors as text.
 void check_is_text(std::string_view text, const std::string& name) {
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     refuse(name, "a text in UTF-16, where a prototxt is expected", "save it as UTF-8");
@@ -52,14 +53,14 @@ Positions read_message(std::string_view text, const std::string& name, google::p
 
 Error error_of(const TextMistakes& mistakes) {
   const std::string left = std::to_string(mistakes.size() - std::min(mistakes.size(), kMaxMistakesTold));
-  return Error(ExitCode::kNet, first_of(mistakes, "and " + left + " mistakes more"));
+  return Error(ExitCode::kNet, first_of(mistakes, "and " + left + " more errors"));
 }
 
 void throw_if_any(const TextMistakes& mistakes) {
   if (!mistakes.empty()) throw error_of(mistakes);
 }
 
-/// What upgrade() minds is told with the mistakes of the text, unless it may follow from them.
+/// Reports errors of upgrade() with those of the text, unless they may follow from these.
 template <typename Upgrade>
 void upgrade_draft(const TextMistakes& mistakes, const Upgrade& upgrade) {
   try {

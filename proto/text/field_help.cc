@@ -1,5 +1,5 @@
-// The comments of the schema, for users. Generated code keeps none of them, so the build puts the schema with its
-// comments into the program a second time, as the bytes of a descriptor set.
+// The schema's comments, for users. Generated code does not contain them, so the build embeds the schema with its
+// comments as the bytes of a descriptor set.
 #include "proto/text/field_help.h"
 
 #include <google/protobuf/descriptor.pb.h>
@@ -26,7 +26,7 @@ const DescriptorPool& documented() {
   return *pool;
 }
 
-/// Words parted by one space, without the mark that only readers of the schema need.
+/// Normalises spaces and removes the mark that is only for developers.
 std::string comment_line(const std::string& comment) {
   std::string line;
   for (const char c : comment) {

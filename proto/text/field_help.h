@@ -6,8 +6,8 @@
 
 namespace cortado {
 
-/// What cortado.proto says of a field or of a message: the comment behind it or else above it, in one line; "" where
-/// there is none.
+/// The comment in cortado.proto on a field or message: the one after it, or else above it, in one line; "" if there is
+/// none.
 std::string help_of(const google::protobuf::FieldDescriptor& field);
 std::string help_of(const google::protobuf::Descriptor& message);
 

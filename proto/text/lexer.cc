@@ -7,7 +7,7 @@ namespace cortado {
 
 namespace {
 
-// The C library's versions ask the locale.
+// The C library's versions depend on the locale.
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_octal(char c) { return c >= '0' && c <= '7'; }
 bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
@@ -24,7 +24,7 @@ std::string shown(char c) {
 }  // namespace
 
 Lexer::Lexer(std::string_view text, Report report) : text_(text), report_(std::move(report)) {
-  if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // the byte order mark that some editors leave
+  if (text_.substr(0, 3) == "\xef\xbb\xbf") at_ = 3;  // the byte order mark
 }
 
 void Lexer::skip_blanks() {
@@ -63,9 +63,9 @@ Token Lexer::next() {
   ++at_;
   if (static_cast<unsigned char>(c) > 32 && static_cast<unsigned char>(c) < 127)
     return make(TokenKind::kSymbol, start, position);
-  // One report for a run of such bytes: chars above 127 are negative.
+  // One error for a run of such bytes; chars above 127 are negative.
   while (at_ < text_.size() && (peek() < 32 || peek() == 127) && !is_blank(peek())) ++at_;
-  return wrong(start, position, shown(c) + " does not belong in a prototxt");
+  return wrong(start, position, shown(c) + " is not allowed in a prototxt");
 }
 
 Token Lexer::number() {
@@ -109,7 +109,7 @@ Token Lexer::number() {
   return make(is_float ? TokenKind::kFloat : TokenKind::kInteger, start, position);
 }
 
-/// Steps over what follows a backslash; false when it is no escape.
+/// Skips an escape sequence after its backslash; false if it is invalid.
 bool Lexer::escape() {
   const char c = peek();
   ++at_;
@@ -136,7 +136,7 @@ Token Lexer::string() {
     const Position where = here();
     if (peek() == '\0') {
       good = false;
-      report_(where, "a string holds no byte 0");
+      report_(where, "a string must not contain byte 0");
     }
     if (text_[at_++] == '\\' && at_ < text_.size() && peek() != '\n' && !escape() && good) {
       good = false;

@@ -10,7 +10,7 @@ namespace cortado {
 
 enum class TokenKind { kEnd, kName, kInteger, kFloat, kString, kSymbol, kInvalid };
 
-/// A piece of a prototxt. `text` is as written, quotes included, and lives as long as the text that is read.
+/// A token of a prototxt. `text` is as written, quotes included, and is valid as long as the input.
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string_view text;
@@ -19,16 +19,16 @@ struct Token {
   bool is(char symbol) const { return kind == TokenKind::kSymbol && text[0] == symbol; }
 };
 
-/// Cuts a prototxt into tokens, by the rules of protobuf's text format: names, decimal, hexadecimal and octal integers,
-/// floats (with an f if one likes), strings in either quotes, single characters; `#` starts a comment.
-/// (protobuf's own tokenizer counts a tab as up to eight columns, so its columns do not point into the line.)
+/// Splits a prototxt into tokens by the rules of protobuf's text format: names; decimal, hexadecimal and octal
+/// integers; floats (with an optional f); strings in either quotes; single characters; `#` starts a comment.
+/// (protobuf's own tokenizer counts a tab as up to eight columns, so its columns are not indices into the line.)
 class Lexer {
  public:
-  /// `report` hears of tokens that are wrong in themselves; these come out as kInvalid.
+  /// `report` receives errors of single tokens; these are returned as kInvalid.
   using Report = std::function<void(Position, std::string message)>;
   Lexer(std::string_view text, Report report);
 
-  /// The next token; kEnd for ever at the end.
+  /// The next token; kEnd after the last one.
   Token next();
 
  private:

@@ -20,7 +20,7 @@ const FieldDescriptor* field_named(const Message& message, std::string_view name
   return field;
 }
 
-/// The message that `part` ("param[1]" or "transform_param") names in `message`; made when it is not there.
+/// The message that `part` ("param[1]" or "transform_param") names in `message`; created if missing.
 Message* message_at(Message& message, std::string_view part) {
   const size_t bracket = part.find('[');
   const FieldDescriptor* field = field_named(message, part.substr(0, bracket));
@@ -31,7 +31,7 @@ Message* message_at(Message& message, std::string_view part) {
   return reflection.MutableRepeatedMessage(&message, field, index);
 }
 
-/// Exact for all 32-bit types, which are all that old fields have.
+/// Exact for all 32-bit types; old fields have no others.
 double number_of(const Message& message, const FieldDescriptor* field, int index) {
   const Reflection& r = *message.GetReflection();
   const bool one = !field->is_repeated();
@@ -47,7 +47,7 @@ double number_of(const Message& message, const FieldDescriptor* field, int index
     case FieldDescriptor::CPPTYPE_ENUM:
       return one ? r.GetEnumValue(message, field) : r.GetRepeatedEnumValue(message, field, index);
     default:
-      throw_internal("field " + field->full_name() + " is no number");
+      throw_internal("field " + field->full_name() + " is not a number");
   }
 }
 
@@ -70,7 +70,7 @@ void put_number(Message& message, const FieldDescriptor* field, double value) {
     case FieldDescriptor::CPPTYPE_ENUM:
       return one ? r.SetEnumValue(&message, field, int(value)) : r.AddEnumValue(&message, field, int(value));
     default:
-      throw_internal("field " + field->full_name() + " is no number");
+      throw_internal("field " + field->full_name() + " is not a number");
   }
 }
 

@@ -55,7 +55,7 @@ class PathReader {
     return std::string(text_.substr(start, at_ - start));
   }
 
-  /// A field's name, and "[...]" behind it; names with brackets in them stand in quotes.
+  /// A field's name with its "[...]"; names that contain brackets must be quoted.
   OverrideStep step() {
     OverrideStep out;
     out.position = here(at_);
@@ -69,7 +69,7 @@ class PathReader {
     const size_t close = std::min(text_.find(quote ? quote : ']', at_), text_.size());
     out.element = std::string(text_.substr(at_, close - at_));
     at_ = quote ? std::min(close + 1, text_.size()) : close;
-    if (!take(']')) fail(open, "'[' is never closed");
+    if (!take(']')) fail(open, "'[' is not closed");
     if (out.element.empty()) fail(open, "a number or a name is missing between the brackets");
     return out;
   }

@@ -7,7 +7,7 @@ namespace cortado {
 
 namespace {
 
-/// Takes the part before the first dot off `path`.
+/// Removes the part before the first dot from `path` and returns it.
 std::string_view next_part(std::string_view& path) {
   const size_t dot = path.find('.');
   const std::string_view part = path.substr(0, dot);
@@ -34,7 +34,7 @@ Place Positions::at(Position position, uint32_t index) const {
   const Source& source = *sources_[index];
   Place place{source.file, position.line, position.column, {}};
   if (position.line <= 0 || size_t(position.line) > source.line_starts.size()) return place;
-  constexpr size_t kLongest = 1000;  // more of a line is never shown
+  constexpr size_t kLongest = 1000;  // longer lines are truncated in messages
   if (position.column > int(kLongest)) return place;
   std::string_view line = std::string_view(source.text).substr(source.line_starts[size_t(position.line) - 1]);
   line = line.substr(0, std::min(line.find('\n'), kLongest));
@@ -96,7 +96,7 @@ void Positions::add(const std::string& path, Position name, Position value) {
 void Positions::copy(const std::string& from, const std::string& to) {
   const Node* source = find(from);
   if (source == nullptr || from == to) return;
-  Node node = *source;  // first a copy: making `to` may move `from`
+  Node node = *source;  // a copy, because creating `to` may move `from`
   make(to) = std::move(node);
 }
 

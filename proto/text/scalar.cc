@@ -52,7 +52,7 @@ std::optional<double> real(const ScalarText& value) {
     number = Tokenizer::ParseFloat(std::string(token.text));
   } else if (token.kind == TokenKind::kInteger) {
     const bool decimal = token.text.size() == 1 || token.text[0] != '0';
-    if (!decimal) return {};  // hexadecimal and octal are for whole numbers
+    if (!decimal) return {};  // hexadecimal and octal numbers are integers only
     number = Tokenizer::ParseFloat(std::string(token.text));
   } else {
     return {};
@@ -104,7 +104,7 @@ ScalarProblem problem_of(const FieldDescriptor* field, const ScalarText& value) 
   return problem;
 }
 
-/// Whether the value fits; then it is set.
+/// Sets the value if it is valid for the field; returns whether it is.
 bool set_value(Message& message, const FieldDescriptor* field, const ScalarText& value) {
   const Reflection& reflection = *message.GetReflection();
   const bool repeated = field->is_repeated();

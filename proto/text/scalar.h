@@ -8,14 +8,14 @@
 
 namespace cortado {
 
-/// A value that is not a message, as written: an optional minus, a token, and for strings all that are side by side.
+/// A scalar value as written: an optional minus, a token, and for strings all adjacent ones.
 struct ScalarText {
   bool negative = false;
   Token token;
   std::string string;  ///< of a kString: unescaped and joined
 };
 
-/// Why a value does not fit its field; `message` is empty when it does.
+/// Why a value is invalid for its field; `message` is empty if it is valid.
 struct ScalarProblem {
   std::string message, hint;
 };
@@ -24,7 +24,7 @@ struct ScalarProblem {
 ScalarProblem set_scalar(google::protobuf::Message& message, const google::protobuf::FieldDescriptor* field,
                          const ScalarText& value);
 
-/// What `field` takes, for messages: "a whole number from 0 to 4294967295", "text in quotes", "a message".
+/// What `field` accepts, for messages: "a whole number from 0 to 4294967295", "text in quotes", "a message".
 std::string kind_of(const google::protobuf::FieldDescriptor* field);
 
 }  // namespace cortado

@@ -21,7 +21,7 @@ namespace {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
-/// "InnerProduct" and "inner_product_param" both become "innerproduct".
+/// Normalises a name: "InnerProduct" and "inner_product_param" both become "innerproduct".
 std::string bare(const std::string& name) {
   std::string out;
   for (char c : name)
@@ -30,7 +30,7 @@ std::string bare(const std::string& name) {
   return out;
 }
 
-/// The options message that goes with a layer's type: "convolution_param" for a Convolution.
+/// The options message of the layer's type: "convolution_param" for a Convolution.
 std::string options_of(const Message& message) {
   const auto* layer = dynamic_cast<const caffe::LayerParameter*>(&message);
   if (layer == nullptr) return {};
@@ -41,8 +41,7 @@ std::string options_of(const Message& message) {
   return {};
 }
 
-/// The fields of `message` that are messages with a field `name`; only the one of the layer's type when it is among
-/// them.
+/// The fields of `message` that are messages with a field `name`; only that of the layer's type if it is among them.
 std::vector<std::string> holders_of(const std::string& name, const Message& message) {
   const google::protobuf::Descriptor* fields = message.GetDescriptor();
   const std::string preferred = options_of(message);
@@ -58,8 +57,8 @@ std::vector<std::string> holders_of(const std::string& name, const Message& mess
 
 bool is_options(std::string_view name) { return name.ends_with("_param"); }
 
-/// The nearest of `known`. All names of options end alike, so what stands before has to be near, and of three letters
-/// each counts: bn_param is not meant to be lrn_param.
+/// The nearest name in `known`. All options end alike, so only the part before "_param" is compared. Three letters or
+/// less must match exactly: bn_param is not a misspelling of lrn_param.
 std::string nearest_field(std::string_view name, std::vector<std::string> known) {
   if (!is_options(name)) return did_you_mean(name, known);
   constexpr size_t kEnd = 6, kShort = 3;
@@ -84,16 +83,16 @@ std::string suggest_field(const std::string& name, const std::vector<const Messa
   constexpr size_t kLongest = 100;
   if (enclosing.empty() || name.size() > kLongest) return {};
   const Message& inner = *enclosing.back();
-  if (const auto holders = holders_of(name, inner); !holders.empty()) return "it belongs in " + joined(holders);
+  if (const auto holders = holders_of(name, inner); !holders.empty()) return "move it into " + joined(holders);
   for (size_t i = enclosing.size() - 1; i-- > 0;)
-    if (enclosing[i]->GetDescriptor()->FindFieldByName(name)) return "it belongs outside this message";
+    if (enclosing[i]->GetDescriptor()->FindFieldByName(name)) return "move it out of this message";
   std::vector<std::string> known;
   for (int i = 0; i < inner.GetDescriptor()->field_count(); ++i)
     known.push_back(inner.GetDescriptor()->field(i)->name());
   if (const std::string meant = nearest_field(name, known); !meant.empty()) return meant;
   if (enclosing.size() < 2) return {};
   const auto holders = holders_of(name, *enclosing[enclosing.size() - 2]);
-  return holders.empty() ? "" : "it belongs in " + joined(holders);
+  return holders.empty() ? "" : "move it into " + joined(holders);
 }
 
 }  // namespace cortado

@@ -10,22 +10,22 @@
 
 namespace cortado {
 
-/// A mistake in a text that leaves the rest readable: an unknown field, a value that a field cannot have.
+/// An error in a text after which the rest can be parsed: an unknown field, an invalid value.
 struct TextMistake {
   Diagnostic mistake;
-  Place layer = {};       ///< where the layer around it begins; not known outside of layers
-  std::string type = {};  ///< the word that is no layer type of 2014, if this is what is wrong
+  Place layer = {};       ///< position of the layer around it; unknown outside of layers
+  std::string type = {};  ///< if the error is an unknown layer type in the format of 2014: that type
 };
 using TextMistakes = std::vector<TextMistake>;
 
 constexpr size_t kMaxMistakesTold = 50;
 
-/// The first kMaxMistakesTold of them, and, where there are more, `rest` at the place of the last one.
+/// The first kMaxMistakesTold errors. If there are more, `rest` is appended with the place of the last one.
 std::vector<Diagnostic> first_of(const TextMistakes& mistakes, const std::string& rest);
 
-/// What the author of an unknown field may have meant. `enclosing` are the messages around it, outermost first; the
-/// last is the one that has no such field, read to its end. Looks for the name inside that message's own options (of
-/// the layer's type first), around it, beside it, and then for the nearest name. Empty when nothing is near.
+/// A hint for an unknown field. `enclosing` are the messages around it, outermost first; the last is the one without
+/// such a field, read to its end. Searches for the name in that message's options (those of the layer's type first), in
+/// the messages around it, and in those next to it; then for the nearest name. Empty if nothing is found.
 std::string suggest_field(const std::string& name, const std::vector<const google::protobuf::Message*>& enclosing);
 
 }  // namespace cortado

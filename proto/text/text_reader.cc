@@ -52,7 +52,7 @@ Positions TextReader::read(Message& message, TextMistakes& left_out) {
     left_out = std::move(mistakes_);
     return std::move(positions_);
   }
-  throw Error(ExitCode::kNet, first_of(mistakes_, "too many mistakes, these are the first"));
+  throw Error(ExitCode::kNet, first_of(mistakes_, "too many errors: only the first are listed"));
 }
 
 void TextReader::read_all(Message& message, bool partial) {
@@ -69,10 +69,10 @@ void TextReader::read_all(Message& message, bool partial) {
 void TextReader::report(Position position, std::string message, std::string hint) {
   if (stopped_) return;
   mistakes_.push_back({{positions_.at(position), std::move(message), std::move(hint), {}}, layer_around()});
-  if (mistakes_.size() >= most_mistakes_) stop(position, "too many mistakes, the rest is not read");
+  if (mistakes_.size() >= most_mistakes_) stop(position, "too many errors: the rest is not read");
 }
 
-/// Of a mistake after which what was read is not what was meant.
+/// Reports an error after which what was read is not what the user meant.
 void TextReader::report_torn(Position position, std::string message) {
   unrecoverable_ = true;
   most_mistakes_ = kMaxMistakesTold;
@@ -98,12 +98,12 @@ void TextReader::stop(Position position, std::string message) {
   token_ = {};
 }
 
-/// Reads the fields of the innermost open message up to and with its closing bracket ('\0': the end of the file).
+/// Parses the fields of the innermost open message up to and including its closing bracket ('\0': the end of the file).
 void TextReader::read_fields(char close) {
   const size_t depth = open_.size();
   while (!stopped_ && depth <= keep_open_) {
     if (token_.kind == TokenKind::kEnd) {
-      if (close != '\0') report_torn(innermost().name.position, quoted(innermost().name.text) + " is never closed");
+      if (close != '\0') report_torn(innermost().name.position, quoted(innermost().name.text) + " is not closed");
       break;
     }
     if (close != '\0' && token_.is(close)) {
@@ -220,7 +220,7 @@ void TextReader::read_scalar(const Field* field, const Token& name) {
   positions_.add(path, name.position, first.position);
 }
 
-/// The layer types of 2014 are too many to be listed.
+/// Does not list the layer types of 2014: there are too many.
 void TextReader::report_value(const Field* field, const Token& value, ScalarProblem problem) {
   const bool type = field->enum_type() == caffe::V1LayerParameter::LayerType_descriptor();
   if (type) problem.message = "unknown layer type " + quoted(value.text);
@@ -229,7 +229,7 @@ void TextReader::report_value(const Field* field, const Token& value, ScalarProb
 }
 
 void TextReader::read_unknown_field(const Token& name) {
-  if (stopped_) return;  // at the token behind the name
+  if (stopped_) return;  // at the token after the name
   const std::string where =
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
@@ -239,8 +239,8 @@ void TextReader::read_unknown_field(const Token& name) {
   recover(name.position.line);
 }
 
-/// A field that belongs to a message further out and starts no further right than the message it would end: then a
-/// closing brace was forgotten before it. Without this, one forgotten brace makes nonsense of the rest of the file.
+/// If a field belongs to an outer message and is not indented more than the message that it would end, a closing brace
+/// is missing before it. Without this check, one missing brace makes the rest of the file invalid.
 bool TextReader::recover_missing_brace(const Token& name) {
   for (size_t i = open_.size() - 1; i-- > 0;) {
     const Open& ended = open_[i + 1];
@@ -282,7 +282,7 @@ void TextReader::add_hints() {
   for (const auto& [index, name] : innermost().unknown) mistakes_[index].mistake.hint = suggest_field(name, enclosing);
 }
 
-/// Steps over a value whose field is of no use: ": scalar", ": [...]" or "{...}".
+/// Skips the value of an unknown field: ": scalar", ": [...]" or "{...}".
 void TextReader::skip_value() {
   const int line = token_.position.line;
   if (token_.is(':')) advance();
@@ -294,17 +294,17 @@ void TextReader::skip_value() {
   while (string && token_.kind == TokenKind::kString) advance();
 }
 
-/// Steps over brackets and everything between them, however deep.
+/// Skips brackets and everything between them, at any depth.
 void TextReader::skip_brackets() {
   const Token first = token_;
   for (size_t depth = 0; token_.kind != TokenKind::kEnd; advance()) {
     if (opens(token_)) ++depth;
     if (closes(token_) && --depth == 0) return advance();
   }
-  report_torn(first.position, quoted(first.text) + " is never closed");
+  report_torn(first.position, quoted(first.text) + " is not closed");
 }
 
-/// Steps to where a next field may begin: a name on a later line than `line`, or after a separator, or a closing
+/// Skips to the next possible start of a field: a name on a later line than `line`, or after a separator or a closing
 /// bracket.
 void TextReader::recover(int line) {
   for (size_t depth = 0; token_.kind != TokenKind::kEnd; advance()) {

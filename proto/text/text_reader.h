@@ -15,32 +15,32 @@
 
 namespace cortado {
 
-/// Reads a message from protobuf's text format and keeps where each field was written. Unlike protobuf's own parser it
-/// goes on after a mistake, at the next field, so that one run reports them all; and it bounds depth, number of
-/// messages and number of mistakes, because a file may be anything. Used once.
+/// Parses a message in protobuf's text format and keeps the positions of its fields. Unlike protobuf's parser it
+/// continues after an error, at the next field, to report all errors in one run. It limits depth, number of messages
+/// and number of errors, because files are untrusted. For one use.
 class TextReader {
  public:
   TextReader(std::string_view text, const std::string& file);
-  /// Mistakes are shown in the text of `positions`, which has the same lines and columns as `text`.
+  /// Errors show the text of `positions`, which must have the same lines and columns as `text`.
   TextReader(std::string_view text, Positions positions);
 
-  /// Fills `message`, which is empty. Throws Error(kNet) with every mistake, in the order of the text; required fields
-  /// may be missing if `partial`.
+  /// Fills `message`, which must be empty. Throws Error(kNet) with every error, in the order of the text. Required
+  /// fields may be missing if `partial`.
   Positions read(google::protobuf::Message& message, bool partial = false);
-  /// The same, but mistakes that leave the rest readable go to `left_out`: `message` lacks these fields.
+  /// The same, but errors after which the rest can be parsed go to `left_out`; `message` lacks these fields.
   Positions read(google::protobuf::Message& message, TextMistakes& left_out);
 
  private:
   using Field = google::protobuf::FieldDescriptor;
   using Message = google::protobuf::Message;
 
-  /// A message whose fields are being read.
+  /// A message whose fields are being parsed.
   struct Open {
     Message* message;
     std::string path;
     Token name;                                           // of its field; kEnd for the whole file
-    Position first_field;                                 // none yet: line 0
-    std::vector<std::pair<size_t, std::string>> unknown;  // mistakes that wait for a hint until the message is read
+    Position first_field;                                 // line 0: none yet
+    std::vector<std::pair<size_t, std::string>> unknown;  // errors that get a hint when the message is complete
   };
 
   void read_all(google::protobuf::Message& message, bool partial);
@@ -74,12 +74,12 @@ class TextReader {
   Positions positions_;
   TextMistakes mistakes_;
   size_t most_mistakes_;
-  bool unrecoverable_ = false;  // what is read is not what was meant: fields or braces are missing
+  bool unrecoverable_ = false;  // fields or braces are missing, so that the message is not what the user meant
   bool stopped_ = false;
   Lexer lexer_;
   Token token_;
   std::vector<Open> open_;
-  size_t keep_open_ = 0;  // messages deeper than this end now: their closing brace was forgotten
+  size_t keep_open_ = 0;  // messages deeper than this end now: their closing braces are missing
   int messages_ = 0;
 };
 

@@ -27,7 +27,7 @@ using google::protobuf::Message;
 /// A field, or one element of it, on one line.
 struct Piece {
   std::string text;
-  const Message* message = nullptr;  ///< what it holds, if it is a message
+  const Message* message = nullptr;  ///< its value, if it is a message
   std::string name;
 };
 
@@ -78,7 +78,7 @@ std::string to_compact_text(const std::string& name, const Message& message, siz
   if (whole.empty()) return space + name + " { }\n";
   if (space.size() + name.size() + whole.size() + 5 <= kWidest) return space + name + " { " + whole + " }\n";
   std::string out = space + name + " {\n", line;
-  std::string last;  // of the line's last piece: repeated messages share lines, others do not
+  std::string last;  // name of the line's last piece: only repeated messages share lines
   const auto end_line = [&] {
     if (!line.empty()) out += line + "\n";
     line.clear();

@@ -6,13 +6,13 @@
 
 namespace cortado {
 
-/// The message as a prototxt: fields in the order in which cortado.proto lists them, the usual one (a solver's
-/// net first, a layer's name, type, bottoms and tops, its options last). It reads back to the same message.
+/// The message as a prototxt. Fields are in the order of cortado.proto, which is the usual one: a solver's net first; a
+/// layer's name, type, bottoms and tops first, its options last. Parsing the text yields the same message.
 std::string to_text(const google::protobuf::Message& message);
 
-/// The message as the field `name` of a prototxt, as people write it: on one line where that has room, else its
-/// fields on lines of at most 120 columns, messages within on lines of their own. Fields stand in the order in which
-/// cortado.proto lists them. Ends with a line's end.
+/// The message as the field `name` of a prototxt, formatted as by hand: on one line if it fits, else with its fields on
+/// lines of at most 120 columns and nested messages on lines of their own. Fields are in the order of cortado.proto.
+/// Ends with a newline.
 ///     layer {
 ///       name: "ip1" type: "InnerProduct" bottom: "pool2" top: "ip1"
 ///       param { lr_mult: 1 } param { lr_mult: 2 }

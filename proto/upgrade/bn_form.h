@@ -6,14 +6,14 @@
 
 namespace cortado {
 
-/// How a BN works, told by the fields of its bn_param: several forks gave their layers this name.
+/// The variant of a BN layer, by the fields of its bn_param: several forks of Caffe have a layer of this name.
 enum class BnForm {
-  kRunning,  ///< factors, terms, running mean and variance. Also where no field tells
-  kBatch,    ///< factors and terms; always with the statistics of the batch
-  kStored,   ///< factors and terms alone, into which the statistics were folded
+  kRunning,  ///< scale, shift, running mean and variance. The default if no field decides
+  kBatch,    ///< scale and shift; always uses batch statistics
+  kStored,   ///< scale and shift only, with the statistics folded into them
 };
 
-/// Whether it has SegNet's fields and none of those that only others have.
+/// Whether it has fields of SegNet's variant and none that only others have.
 inline bool is_segnets(const caffe::BNParameter& bn) {
   if (bn.has_bn_mode()) return true;
   const bool others = bn.has_slope_filler() || bn.has_bias_filler() || bn.has_momentum() || bn.has_frozen() ||

@@ -1,6 +1,5 @@
-// Nets written in any year become today's form on reading, so nothing above this file knows that there ever was
-// another. Each step is what Caffe's own upgrade does, except that old transformation fields are moved in layers of
-// today's form too.
+// Upgrades nets of all previous formats when they are read, so that no other code handles these. The steps are those of
+// Caffe's own upgrade, except that old transformation fields are moved in layers of the current format too.
 #include "proto/upgrade/upgrade.h"
 
 #include <algorithm>
@@ -16,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// One net at `path` of a file.
+/// Upgrades one net at `path` of a file.
 class NetUpgrade {
  public:
   NetUpgrade(caffe::NetParameter& net, std::string path, Positions& positions, Mistakes& mistakes)
@@ -48,7 +47,7 @@ class NetUpgrade {
   Mistakes& mistakes_;
 };
 
-/// Data layers once had scale, mean_file, crop_size and mirror among their own options.
+/// Old data layers have scale, mean_file, crop_size and mirror among their own options.
 void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::string& path) {
   for (const char* options_name : {"data_param", "image_data_param", "window_data_param", "dense_image_data_param"}) {
     if (!is_set(layer, options_name)) continue;
@@ -62,7 +61,7 @@ void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::s
         mistakes_.add({positions_.name_place(old_place),
                        std::string("'") + name + "' is given twice",
                        {},
-                       {{positions_.name_place(path_to(path, target)), "in transform_param, where it belongs"}}});
+                       {{positions_.name_place(path_to(path, target)), "also given in transform_param"}}});
         continue;
       }
       copy_field(from, name, -1, to, target, positions_);
@@ -72,7 +71,7 @@ void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::s
   }
 }
 
-/// C3D's VideoData once had image_data_param.
+/// Old versions of C3D's VideoData have image_data_param.
 void NetUpgrade::move_clip_options(caffe::LayerParameter& layer, const std::string& path) {
   if (layer.type() != "VideoData" || !layer.has_image_data_param() || layer.has_video_data_param()) return;
   google::protobuf::Message& options = *layer.mutable_image_data_param();
@@ -94,8 +93,8 @@ void NetUpgrade::move_clip_options(caffe::LayerParameter& layer, const std::stri
   if (all) layer.clear_image_data_param();
 }
 
-/// The three blobs of BatchNorm are statistics: no solver changes them, whatever rates the file gives. Names stay, for
-/// statistics that layers share.
+/// The three blobs of BatchNorm are statistics, which solvers must not change, whatever rates the file sets. Names are
+/// kept for statistics that layers share.
 void NetUpgrade::stop_statistics(caffe::LayerParameter& layer, const std::string& path) {
   if (layer.type() != "BatchNorm" || layer.param_size() != 3) return;
   const bool named = std::ranges::any_of(layer.param(), [](const caffe::ParamSpec& param) { return param.has_name(); });
@@ -108,7 +107,7 @@ void NetUpgrade::stop_statistics(caffe::LayerParameter& layer, const std::string
   for (int i = 0; i < 3; ++i) positions_.erase(path_to(path, "param", i));
 }
 
-/// Whether all that `input` names is made by layers, so that a shape is not missed: Caffe forgets such an `input`.
+/// Whether layers make all blobs of `input`, so that no shapes are needed: Caffe ignores such an `input`.
 bool NetUpgrade::layers_make_inputs() const {
   std::set<std::string> tops;
   for (const caffe::LayerParameter& layer : net_.layer()) tops.insert(layer.top().begin(), layer.top().end());
@@ -125,8 +124,8 @@ bool NetUpgrade::shapes_are_given() {
   mistakes_.add({place,
                  std::to_string(inputs) + " input, " + std::to_string(shapes) + " input_shape and " +
                      std::to_string(dims) + " input_dim do not go together",
-                 inputs > 0 ? "each input takes one input_shape, or four input_dim"
-                            : "they go with `input`; an Input layer has its shapes in input_param",
+                 inputs > 0 ? "set one input_shape, or four input_dim, for each input"
+                            : "use them with `input`; an Input layer has its shapes in input_param",
                  {}});
   return false;
 }
@@ -147,7 +146,7 @@ void NetUpgrade::set_shapes(caffe::InputParameter& input, const std::string& pat
   }
 }
 
-/// `input: "data"` with its shape becomes one Input layer in front of all others, named "input".
+/// Converts `input: "data"` with its shape to one Input layer before all others, named "input".
 void NetUpgrade::make_input_layer() {
   const bool shapes = net_.input_shape_size() > 0 || net_.input_dim_size() > 0;
   if (net_.input_size() == 0 && !shapes) return;
@@ -180,7 +179,7 @@ void upgrade_type(caffe::SolverParameter& solver, Positions& positions, Mistakes
   if (solver.has_type()) {
     mistakes.add({positions.name_place("solver_type"),
                   "'solver_type' and 'type' are both given",
-                  "'type' alone is enough",
+                  "remove 'solver_type'",
                   {{positions.name_place("type"), "'type' is here"}}});
     return;
   }

@@ -1,5 +1,5 @@
-// Layers of 2013: the options of all types side by side in one message, which holds a type in lower case.
-// A table says for each option and type where it went.
+// Layers of 2013 have the options of all types in one message, with the type in lower case. A table maps each option
+// and type to its current field.
 #include <map>
 #include <string>
 #include <utility>
@@ -44,7 +44,7 @@ const std::map<std::string, V1::LayerType>& v0_types() {
   return types;
 }
 
-/// Where an option of the layers of one type went; "" is any type.
+/// The current field of an option of the layers of one type; "" is any type.
 struct Move {
   const char* field;
   const char* type;
@@ -104,15 +104,17 @@ constexpr Move kMoves[] = {
     {"hdf5_output_param", "hdf5_output", "hdf5_output_param"},
 };
 
-/// Moves the options of `layer.layer()` beside it. What its type has no use for is left out, with a warning.
+/// Moves the options of `layer.layer()` to `layer`. Options that the type ignores are dropped with a warning.
 void upgrade_v0_layer(V1& layer, const std::string& path, Positions& positions, Mistakes& mistakes) {
   caffe::V0LayerParameter old = layer.layer();
   layer.clear_layer();
   const PlacedMessage from{old, path_to(path, "layer")}, to{layer, path};
   const auto type = v0_types().find(old.type());
   if (type == v0_types().end()) {
-    mistakes.add(
-        {positions.place(path_to(from.path, "type")), "unknown type '" + old.type() + "' of a layer of 2013", {}, {}});
+    mistakes.add({positions.place(path_to(from.path, "type")),
+                  "unknown type '" + old.type() + "' of a layer in the format of 2013",
+                  {},
+                  {}});
     return;
   }
   layer.set_type(type->second);
@@ -126,7 +128,7 @@ void upgrade_v0_layer(V1& layer, const std::string& path, Positions& positions, 
       if (name == move.field && (*move.type == '\0' || old.type() == move.type)) found = &move;
     if (found == nullptr) {
       log_warning() << positions.name_place(path_to(from.path, name)).str() << ": '" << name
-                    << "' means nothing in a layer of type '" << old.type() << "'";
+                    << "' has no effect in a layer of type '" << old.type() << "'";
       continue;
     }
     const int count = fields->field(i)->is_repeated() ? old.GetReflection()->FieldSize(old, fields->field(i)) : 0;
@@ -135,9 +137,9 @@ void upgrade_v0_layer(V1& layer, const std::string& path, Positions& positions, 
   }
 }
 
-/// Takes the padding layers out: the convolution or pooling that reads one gets its `pad` and reads its bottom instead.
+/// Removes padding layers: the convolution or pooling that reads one gets its `pad`, and its bottom.
 void fold_padding(caffe::NetParameter& net, const std::string& path, Positions& positions, Mistakes& mistakes) {
-  std::map<std::string, std::pair<V1, std::string>> padding;  // by top: the layer and where it stands
+  std::map<std::string, std::pair<V1, std::string>> padding;  // by top: the layer and its path
   google::protobuf::RepeatedPtrField<V1> kept;
   for (int i = 0; i < net.layers_size(); ++i) {
     V1& layer = *net.mutable_layers(i);

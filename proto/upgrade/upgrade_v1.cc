@@ -1,5 +1,4 @@
-// Layers of 2014: the type is an enum, and learning rates, decays and shared names of weights stand in lists of their
-// own.
+// In layers of 2014 the type is an enum, and lists hold the learning rates, decays and shared names of weights.
 #include <iterator>
 #include <map>
 #include <string>
@@ -14,7 +13,7 @@ namespace {
 using V1 = caffe::V1LayerParameter;
 using google::protobuf::FieldDescriptor;
 
-/// By the number of the enum's value.
+/// By number of the enum's value.
 constexpr const char* kUpgradeV1Types[] = {
     "",
     "Accuracy",
@@ -58,7 +57,7 @@ constexpr const char* kUpgradeV1Types[] = {
     "Deconvolution",
 };
 
-/// Those of forks, whose numbers are this program's own.
+/// Types of forks of Caffe, whose numbers are Cortado's own.
 const std::map<V1::LayerType, const char*>& fork_types() {
   static const std::map<V1::LayerType, const char*> types = {
       {V1::BN, "BN"},
@@ -88,7 +87,7 @@ const std::map<V1::LayerType, const char*>& fork_types() {
   return types;
 }
 
-/// Lists with one entry for each weight, and the field of `param` that each became.
+/// Lists with one entry per weight, and the field of `param` that replaces them.
 struct ParamList {
   const char* list;
   const char* field;
@@ -96,7 +95,7 @@ struct ParamList {
 constexpr ParamList kParamLists[] = {
     {"param", "name"}, {"blob_share_mode", "share_mode"}, {"blobs_lr", "lr_mult"}, {"weight_decay", "decay_mult"}};
 
-/// Moves what today's layer has under the same name and kind: bottoms, tops, blobs, options.
+/// Moves fields that have the same name and type in the current format: bottoms, tops, blobs, options.
 void copy_same(const PlacedMessage& from, const PlacedMessage& to, Positions& positions) {
   const auto& reflection = *from.message.GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -111,7 +110,7 @@ void copy_same(const PlacedMessage& from, const PlacedMessage& to, Positions& po
   }
 }
 
-/// DeepLab's name of loss_param.
+/// DeepLab's name for loss_param.
 void move_loss_options(V1& old, const std::string& old_path, const PlacedMessage& to, Positions& positions,
                        Mistakes& mistakes) {
   if (!old.has_softmaxloss_param()) return;
@@ -119,8 +118,8 @@ void move_loss_options(V1& old, const std::string& old_path, const PlacedMessage
   if (old.has_loss_param())
     return mistakes.add({positions.name_place(from.path),
                          "'softmaxloss_param' and 'loss_param' in one layer",
-                         "they are two names of one thing: write loss_param",
-                         {{positions.name_place(path_to(old_path, "loss_param")), "the other one"}}});
+                         "merge both into loss_param",
+                         {{positions.name_place(path_to(old_path, "loss_param")), "loss_param is here"}}});
   std::vector<const FieldDescriptor*> fields;
   from.message.GetReflection()->ListFields(from.message, &fields);
   for (const FieldDescriptor* field : fields) {
@@ -159,9 +158,9 @@ void upgrade_v1_layers(caffe::NetParameter& net, const std::string& path, Positi
   if (net.layers_size() == 0) return;
   if (net.layer_size() > 0) {
     mistakes.add({positions.name_place(path_to(path, "layers", 0)),
-                  "'layers' and 'layer' in one net: their order is not known",
-                  "write every layer the new way",
-                  {{positions.name_place(path_to(path, "layer", 0)), "the new way is used here"}}});
+                  "'layers' and 'layer' in one net: their order is unknown",
+                  "convert every `layers` to `layer`",
+                  {{positions.name_place(path_to(path, "layer", 0)), "'layer' is used here"}}});
     return;
   }
   for (int i = 0; i < net.layers_size(); ++i) {

@@ -1,9 +1,9 @@
-// BatchNorm is one layer in three dialects and two in one of them. Here each is turned into the others.
+// Converts BatchNorm between dialects: it is one layer in all of them, but in BVLC's a Scale layer follows it.
 //
-// All keep mean, variance and one more number. BVLC and Intel store sums and what to divide them by; NVIDIA stores the
-// averages, and a 1 that it does not read, so the same division is right for all. Variances stay what they are: BVLC's
-// and Intel's are unbiased, NVIDIA's are not, but in testing each divides by the root of the one that is stored. Files
-// that DIGITS once wrote have the scale and the bias first: their one-value blob is the last.
+// All store mean, variance and one more number. BVLC and Intel store sums and their divisor; NVIDIA stores averages,
+// and a 1 that it does not read, so the same division is right for all. Variances are not converted: BVLC's and Intel's
+// are unbiased, NVIDIA's are not, but in testing each divides by the root of the stored one. Files of old versions of
+// DIGITS have scale and bias first: their blob of one value is the last.
 #include "proto/weights/batch_norm_form.h"
 
 #include <algorithm>
@@ -42,7 +42,7 @@ Affine compose(const Affine& inner, const Affine& outer) {
   return both;
 }
 
-/// What blobs from `first` on say; false where they are not one or two of `channels` values.
+/// Reads scale and shift from blobs `first` and later; false if they are not one or two blobs of `channels` values.
 bool take_affine(const LayerWeights& layer, size_t first, const BlobFile& channels, Affine& affine) {
   const size_t count = layer.blobs.size() - first;
   if (layer.blobs.size() <= first || count > 2) return false;
@@ -54,7 +54,7 @@ bool take_affine(const LayerWeights& layer, size_t first, const BlobFile& channe
   return true;
 }
 
-/// The Scale layer that alone reads what layer `norm` of `net` makes, or null.
+/// The Scale layer that is the only reader of layer `norm` of `net`, or null.
 const caffe::LayerParameter* scale_behind(const std::vector<const caffe::LayerParameter*>& net, size_t norm) {
   if (net[norm]->top_size() != 1) return nullptr;
   const std::string& blob = net[norm]->top(0);
@@ -96,7 +96,7 @@ class Fit {
     const BatchNormForm wanted = form_of(net_[norm]->batch_norm_param());
     const size_t at = find(net_[norm]->name());
     if (at == fitted_.layers.size()) return;
-    if (fitted_.layers[at]->type.empty()) {  // its type was not known so far
+    if (fitted_.layers[at]->type.empty()) {  // its type was unknown so far
       LayerWeights typed = *fitted_.layers[at];
       typed.type = "BatchNorm";
       normalize_bn_blobs(typed);
@@ -109,7 +109,7 @@ class Fit {
     take_in(at, wanted);
   }
 
-  /// The file's BatchNorm scales, the net's does not.
+  /// The file's BatchNorm has a scale, the net's does not.
   void move_out(size_t at, const caffe::LayerParameter* behind) {
     const LayerWeights& have = *fitted_.layers[at];
     Affine own, all;
@@ -134,7 +134,7 @@ class Fit {
     put(at, std::move(bare));
   }
 
-  /// The net's BatchNorm scales, the file's does not, or without a bias.
+  /// The net's BatchNorm has a scale, the file's does not, or has no bias.
   void take_in(size_t at, const BatchNormForm& wanted) {
     LayerWeights made = *fitted_.layers[at];
     Affine affine{filled(made.blobs[0], 1), filled(made.blobs[0], 0)};
@@ -156,8 +156,8 @@ class Fit {
     put(at, std::move(made));
   }
 
-  /// The Scale layer right behind the BatchNorm in the file, if the net has no layer of its name. In a file without
-  /// types, what is shaped like one.
+  /// The Scale layer right after the BatchNorm in the file, if the net has no layer of its name. In a file without
+  /// types, a layer with the shapes of a Scale.
   size_t scale_in_file(size_t at) const {
     const size_t none = fitted_.layers.size();
     if (at + 1 >= none || fitted_.layers[at + 1] == nullptr) return none;
@@ -205,7 +205,7 @@ void normalize_bn_blobs(LayerWeights& layer) {
   for (size_t k = 0; k < blobs.size(); ++k)
     if (has_no_axes_but_one(blobs[k].shape)) blobs[k].shape = {blobs[k].shape.count()};
   if (blobs[kFactor].data.size() != 1 || blobs[kFactor].data[0] != 0) return;
-  // NVIDIA does not read its 1, so whatever stands there, statistics that are there count.
+  // NVIDIA does not read its 1, so any value there means that the statistics are valid.
   if (!all_are(blobs[0], 0) || !all_are(blobs[1], 0)) blobs[kFactor].data[0] = 1;
 }
 
@@ -213,7 +213,7 @@ void divide_by_factor(LayerWeights& layer) {
   const float factor = layer.blobs[kFactor].data.empty() ? 1 : layer.blobs[kFactor].data[0];
   if (factor != 0 && factor != 1)
     for (size_t k = 0; k < kFactor; ++k)
-      for (float& value : layer.blobs[k].data) value *= 1 / factor;  // as the layer does it, to the bit
+      for (float& value : layer.blobs[k].data) value *= 1 / factor;  // as the layer computes it, bit for bit
   for (float& value : layer.blobs[kFactor].data) value = 1;
 }
 

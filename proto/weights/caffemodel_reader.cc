@@ -1,6 +1,6 @@
-// Reads weights straight from the bytes, because a generated parser builds every message that a file claims to have,
-// holds no more than 2 GiB, and a file of zeros and ones can claim a hundred times its own size. Only what weights need
-// is looked at: names, types, blobs, and what tells the dialect.
+// Reads weights directly from the bytes, because generated parsers build every message that a file claims to have,
+// support at most 2 GiB, and a file of zeros and ones can claim a hundred times its own size. Reads only what weights
+// need: names, types, blobs, and evidence of the dialect.
 
 #include "proto/weights/caffemodel_reader.h"
 
@@ -21,11 +21,11 @@ namespace {
 
 constexpr size_t kMaxLayers = 100'000, kCaffemodelReaderMaxBlobs = 1'000'000;
 
-/// Where the three generations of layers keep what weights need.
+/// Field numbers of the three generations of layers.
 struct LayerFields {
   uint32_t name, type, blobs;
   int year = 0;
-  uint32_t inner = 0;  // of 2014 around 2013: the layer inside
+  uint32_t inner = 0;  // of 2014 around 2013: the inner layer
 };
 constexpr LayerFields kToday{1, 2, 7}, k2014{4, 5, 6, 2014, 1}, k2013{1, 2, 50, 2013};
 
@@ -109,7 +109,7 @@ T load(const char* bytes) {
   return value;
 }
 
-/// Takes the fields of one blob and makes it a BlobFile at the end.
+/// Collects the fields of one blob and converts them to a BlobFile at the end.
 class BlobReader {
  public:
   BlobReader(const WireFile& file, const std::string& what) : file_(file), what_(what) {}
@@ -119,7 +119,7 @@ class BlobReader {
   void tell(WeightsOrigin& origin) const;
 
  private:
-  /// Appends bytes / sizeof(T) values, each turned into a float by `convert`.
+  /// Appends bytes / sizeof(T) values, each converted to float by `convert`.
   template <typename T, typename Convert>
   void append(std::string_view bytes, const Convert& convert);
   void append_doubles(std::string_view bytes) {
@@ -200,7 +200,7 @@ void BlobReader::take_raw() {
     case caffe::FLOAT16:
       return append<uint16_t>(raw_, half_value);
     default:
-      fail("raw_data of type " + std::to_string(*raw_type_) + ", which no weights have");
+      fail("raw_data of type " + std::to_string(*raw_type_) + ", which is not supported for weights");
   }
 }
 

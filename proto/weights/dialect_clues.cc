@@ -8,7 +8,7 @@ namespace cortado {
 
 namespace {
 
-/// Fields `first` to `last` with this kind of value are this dialect's.
+/// Fields `first` to `last` with this wire type occur only in this dialect.
 struct Clue {
   uint32_t first, last;
   WireField::Type type;
@@ -48,13 +48,13 @@ const Clue* find(std::span<const Clue> clues, const WireField& field) {
   return nullptr;
 }
 
-/// Numbers of cortado.proto's own, for what the dialects have under numbers that mean something else in BVLC's.
+/// Numbers that only cortado.proto has, for options of the dialects whose own numbers differ in BVLC's schema.
 bool is_ours(const WireField& field) { return field.number >= 10000 && field.number < 10100; }
 
 }  // namespace
 
 void DialectClues::net_field(const WireField& field) {
-  if (field.number == kChecksumField) return;  // of files of every dialect that were written here
+  if (field.number == kChecksumField) return;  // in files of every dialect that Cortado wrote
   ours_ |= is_ours(field);
   if (const Clue* clue = find(kNet, field)) take(clue->dialect);
 }
@@ -76,11 +76,11 @@ void DialectClues::layer(const WireFile& file, std::string_view message) {
     WireReader options(file, field.bytes);
     for (WireField option; options.next(option);) batch_norm_field(option);
   }
-  intel_ |= batch_norm && blobs == 4;  // a scale without a bias is Intel's alone
+  intel_ |= batch_norm && blobs == 4;  // only Intel's has a scale without a bias
 }
 
-/// Raw values are NVIDIA's alone. A net of theirs that was trained here is numbered as BVLC's. The rest of its clues
-/// may be in a file of Intel's that was made from one of NVIDIA's.
+/// Only NVIDIA's has raw values, though a net of NVIDIA's trained here has BVLC's numbers. Other fields of NVIDIA's may
+/// be in a file of Intel's that was converted from one of NVIDIA's.
 Dialect DialectClues::dialect() const {
   if (raw_) return Dialect::kNvidia;
   if (ours_) return Dialect::kBvlc;

@@ -5,12 +5,12 @@
 
 namespace cortado {
 
-/// Tells the dialect of a binary net from what only one of them writes: field numbers that the others lack, or have
-/// with another kind of value.
+/// Determines the dialect of a binary net by what only one of them writes: field numbers that the others lack or have
+/// with another wire type.
 class DialectClues {
  public:
   void net_field(const WireField& field);
-  /// Looks through a layer of today's form. Throws as WireReader does.
+  /// Examines a layer of the current format. Throws as WireReader does.
   void layer(const WireFile& file, std::string_view message);
 
   Dialect dialect() const;

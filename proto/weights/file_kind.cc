@@ -16,8 +16,8 @@ bool is_text(std::string_view content) {
   return true;
 }
 
-/// A binary net that holds a name and no layers, as a file of weights of a net without weights does: its first bytes,
-/// a tag and a length, are blanks of a text if the length is.
+/// Whether it is a binary net with a name but no layers, as weights of a net without weights: its first bytes, a tag
+/// and a length, may look like blanks of a text.
 bool is_bare_net(std::string_view content) {
   constexpr char kNameTag = 1 << 3 | 2;
   if (content[0] != kNameTag) return false;
@@ -32,7 +32,7 @@ bool is_bare_net(std::string_view content) {
   }
 }
 
-/// By what other programs' files begin with: no message of the language begins so.
+/// The kind by the signatures of other programs' files: no message of the schema begins so.
 FileKind kind_by_signature(std::string_view content) {
   const struct {
     std::string_view start;
@@ -48,9 +48,10 @@ FileKind kind_by_signature(std::string_view content) {
 
 }  // namespace
 
-// The messages overlap, but their first fields differ: a net starts with its name (1, bytes) or has layers (100,
-// bytes), a solver state with its iteration (1, a number) beside paths and histories (2, 3, bytes), a blob has data (5)
-// and no other. A model of ONNX has its format's version (1, a number) and a graph (7, bytes), and no data.
+// Field numbers of the messages overlap, but their first fields differ. A net starts with its name (1, bytes) or has
+// layers (100, bytes). A solver state has its iteration (1, a number), and paths and histories (2, 3, bytes). A blob
+// has data (5) and nothing else of these. An ONNX model has its format's version (1, a number), a graph (7, bytes), no
+// data.
 FileKind kind_of_content(std::string_view content) {
   if (content.empty()) return FileKind::kEmpty;
   if (looks_like_npz(content)) return FileKind::kNpz;
@@ -71,7 +72,7 @@ FileKind kind_of_content(std::string_view content) {
       data |= field.is(5, WireField::kBytes) || field.is(5, WireField::kFixed32) || field.is(8, WireField::kBytes);
       shape |= field.is(7, WireField::kBytes) || field.is(12, WireField::kBytes);
     }
-  } catch (const Error&) {  // what was seen up to there decides
+  } catch (const Error&) {  // the fields before the error decide
   }
   if (number && graph && !floats) return FileKind::kOnnx;
   if (number && path) return FileKind::kSolverState;
@@ -96,7 +97,7 @@ std::string describe(FileKind kind) {
     case FileKind::kText:
       return "a text file";
     case FileKind::kWeights:
-      return "a file of weights";
+      return "a weights file";
     case FileKind::kSolverState:
       return "a solver state";
     case FileKind::kBlob:
@@ -104,7 +105,7 @@ std::string describe(FileKind kind) {
     case FileKind::kHdf5:
       return "an HDF5 file";
     case FileKind::kSafetensors:
-      return "a file of safetensors";
+      return "a safetensors file";
     case FileKind::kNpy:
       return "a NumPy array";
     case FileKind::kNpz:
@@ -124,23 +125,23 @@ std::string describe(FileKind kind) {
 std::string advice_for(FileKind kind) {
   switch (kind) {
     case FileKind::kText:
-      return "a prototxt is given to --model or --solver";
+      return "pass a prototxt with --model or --solver";
     case FileKind::kWeights:
     case FileKind::kSafetensors:
     case FileKind::kNpz:
-      return "weights are given to --weights";
+      return "pass weights with --weights";
     case FileKind::kOnnx:
-      return "`cortado convert onnx` makes a net and weights of it";
+      return "convert it to a net and weights with `cortado convert onnx`";
     case FileKind::kSolverState:
-      return "a solver state is given to --snapshot";
+      return "pass a solver state with --snapshot";
     case FileKind::kBlob:
-      return "a mean image goes into transform_param's mean_file";
+      return "name a mean image in transform_param's mean_file";
     case FileKind::kNpy:
-      return "a .npy file holds one array: a mean image, or an input of `cortado infer`";
+      return "use a .npy file only for one array: a mean image, or an input of `cortado infer`";
     case FileKind::kHdf5:
-      return "HDF5 files hold weights, solver states and the data of HDF5Data layers";
+      return "use HDF5 files only for weights, solver states and the data of HDF5Data layers";
     case FileKind::kArchive:
-      return "unpack it; a PyTorch file is one, too: save its weights as .safetensors";
+      return "unpack it; if it is a PyTorch file, save its weights as .safetensors";
     default:
       return {};
   }

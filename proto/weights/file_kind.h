@@ -5,7 +5,7 @@
 
 namespace cortado {
 
-/// What a file of the language holds. Told by its content, because names lie.
+/// The kind of a file. Determined by its content, because file names are unreliable.
 enum class FileKind {
   kEmpty,
   kText,
@@ -22,17 +22,17 @@ enum class FileKind {
   kUnknown
 };
 
-/// Looks at the first bytes and, of a binary message, at its outermost fields. Never throws; a truncated file is
-/// recognised.
+/// The kind by the first bytes and, of a binary message, its outermost fields. Never throws; recognises truncated
+/// files.
 FileKind kind_of_content(std::string_view content);
 
-/// The same of a file; kUnknown where it cannot be mapped (a pipe, no file at all).
+/// The same for a file; kUnknown if it cannot be mapped (a pipe, a missing file).
 FileKind kind_of_file(const std::string& path);
 
 /// "a solver state", for messages.
 std::string describe(FileKind kind);
 
-/// "a solver state is given to --snapshot" and the like; empty where there is no advice.
+/// "pass a solver state with --snapshot" and the like; empty without advice.
 std::string advice_for(FileKind kind);
 
 }  // namespace cortado

@@ -22,8 +22,8 @@ constexpr const char* kOnnxFileProgram = "cortado-onnx";
 constexpr size_t kOnnxFilePartBytes = size_t(1) << 20;
 constexpr uint64_t kMaxText = uint64_t(64) << 20;
 
-/// What the program sends first: 0 and the length of the net's text, or an exit code and the lengths of a message and a
-/// hint.
+/// The first bytes from the program: 0 and the length of the net's text, or an exit code and the lengths of a message
+/// and a hint.
 struct Head {
   uint64_t code, length, hint;
 };
@@ -31,10 +31,10 @@ struct Head {
 class Model {
  public:
   Model(const std::string& path, bool weights) : path_(path) {
-    MappedFile readable(path);  // says why it is not
+    MappedFile readable(path);  // throws if it cannot be read
     if (companion_path(kOnnxFileProgram).empty())
       throw file_error(ExitCode::kIo, path,
-                       "an ONNX model, and this program was built without ONNX: there is no cortado-onnx beside it",
+                       "an ONNX model, and this program was built without ONNX: cortado-onnx is not next to it",
                        "apt install libonnx-dev, then cmake --preset release && cmake --build build");
     std::vector<std::string> arguments = {"send", path};
     if (weights) arguments.push_back("--weights");
@@ -48,20 +48,20 @@ class Model {
   std::string net() {
     Head head{};
     take(reinterpret_cast<char*>(&head), sizeof head);
-    if (head.length > kMaxText || head.hint > kMaxText) fail("its reader says what cannot be");
+    if (head.length > kMaxText || head.hint > kMaxText) fail("its reader sent an invalid header");
     const std::string text = take(head.length);
     if (head.code == 0) return text;
     const std::string hint = take(head.hint);
     throw file_error(ExitCode(head.code), path_, text, hint);
   }
 
-  /// All that comes behind the text.
+  /// Everything after the text.
   std::string rest() {
     const double most = 0.6 * double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
     std::string bytes;
     for (;;) {
       const size_t have = bytes.size();
-      if (double(have) > most) fail("its weights are more than this machine has room for");
+      if (double(have) > most) fail("its weights exceed the memory of this machine");
       bytes.resize(have + kOnnxFilePartBytes);
       const size_t got = receive(bytes.data() + have, kOnnxFilePartBytes);
       bytes.resize(have + got);

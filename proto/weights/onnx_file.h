@@ -1,8 +1,7 @@
 #pragma once
 
-// ONNX models where a net or weights are wanted: the program `cortado-onnx` beside this one reads them and hands back
-// the net's text and its weights through a pipe. What comes back is checked here, and whatever goes wrong is an Error
-// about the model.
+// ONNX models in place of a net or weights. The program `cortado-onnx`, next to this one, reads them and sends the
+// net's text and its weights through a pipe. Its output is checked here, and every failure is an Error about the model.
 
 #include <string>
 #include <vector>
@@ -11,17 +10,17 @@
 
 namespace cortado {
 
-/// Whether the file is an ONNX model by its content, or is called one and is nothing else. Never throws.
+/// Whether the content is an ONNX model, or the name is that of one and the content of no other kind. Never throws.
 bool is_onnx_file(const std::string& path);
 
-/// The net that the model is, as a prototxt. Throws Error: kIo where it cannot be read or this build has no ONNX, kNet
-/// where it is damaged or has what no layer does.
+/// The model's net as a prototxt. Throws Error: kIo if it cannot be read or this build has no ONNX, kNet if it is
+/// damaged or contains operators without a layer.
 std::string read_onnx_net(const std::string& path);
 
 /// Like read_weights().
 std::vector<LayerWeights> read_onnx_weights(const std::string& path, std::string* digest = nullptr);
 
-/// `weights`, or where there are none and the net was read from a model, that file: it holds both.
+/// `weights`, or, if empty and the net was read from a model, that file, which has both.
 std::vector<std::string> weights_or_own(const std::vector<std::string>& weights, const std::string& net);
 
 }  // namespace cortado

@@ -47,7 +47,7 @@ BlobFile blob_of(const WireFile& file, const TensorPlace& tensor, std::string_vi
   int64_t count = -1;
   try {
     count = tensor.shape.count();
-  } catch (const FieldError&) {  // past 2^62
+  } catch (const FieldError&) {  // beyond 2^62
   }
   if (bytes.size() % type.bytes != 0 || count != int64_t(bytes.size() / type.bytes))
     file.fail("tensor '" + tensor.name + "': " + std::to_string(bytes.size()) + " bytes do not fill its shape " +
@@ -70,7 +70,7 @@ std::pair<std::string, size_t> split_name(const WireFile& file, const std::strin
     if (failure == std::errc() && end == last && (last - first == 1 || *first != '0'))
       return {name.substr(0, dot), index};
   }
-  file.fail("tensor '" + name.substr(0, 100) + "' is named otherwise than a layer's blob, which is 'conv1.0'",
+  file.fail("tensor '" + name.substr(0, 100) + "' is not named as a blob of a layer, which is 'conv1.0'",
             "rename tensors to the layer's name, a dot and Caffe's number: 0 for weights, 1 for the bias");
 }
 
@@ -89,7 +89,7 @@ bool looks_like_safetensors(std::string_view content) {
   uint64_t length = 0;
   if (content.size() < 10 || content[8] != '{') return false;
   std::memcpy(&length, content.data(), sizeof length);
-  // A length beyond reason is one all the same, unless a net's name may begin there.
+  // An absurd length counts too, unless a net's name may begin there.
   const bool object = content[9] == '"' || content[9] == '}' || content[9] == ' ' || content[9] == '\n';
   return length <= UINT32_MAX || (object && content[0] != '\n');
 }
@@ -97,7 +97,7 @@ bool looks_like_safetensors(std::string_view content) {
 std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& origin) {
   const SafetensorsHeader header = read_safetensors_header(file);
   tell_types(header, origin);
-  std::map<std::string, size_t> sizes, places;  // of each layer: its number of blobs, and where it is in `layers`
+  std::map<std::string, size_t> sizes, places;  // per layer: its number of blobs, and its index in `layers`
   for (const TensorPlace& tensor : header.tensors) ++sizes[split_name(file, tensor.name).first];
   std::vector<LayerWeights> layers;
   for (const TensorPlace& tensor : header.tensors) {
@@ -107,7 +107,7 @@ std::vector<LayerWeights> read_safetensors(const WireFile& file, WeightsOrigin& 
     if (added) {
       const auto type = header.metadata.find("type:" + name);
       layers.push_back({name, type == header.metadata.end() ? "" : type->second, {}});
-      layers.back().blobs.resize(sizes[name]);  // as many names as places, and no name twice: each is filled
+      layers.back().blobs.resize(sizes[name]);  // all are filled: there are as many names as blobs, and no duplicates
     }
     layers[place->second].blobs[index] = blob_of(file, tensor, header.values);
   }
@@ -142,7 +142,7 @@ std::string header_of(const std::string& path, const std::vector<LayerWeights>& 
     text.append((8 - text.size() % 8) % 8, ' ');  // values begin at a multiple of 8
     return text;
   } catch (const nlohmann::json::exception&) {
-    throw Error(ExitCode::kUsage, path + ": a layer's name is not UTF-8, which safetensors wants");
+    throw Error(ExitCode::kUsage, path + ": a layer's name is not UTF-8, which safetensors requires");
   }
 }
 

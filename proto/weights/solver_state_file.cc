@@ -25,13 +25,13 @@ constexpr int kSolverStateFileDeepest = 16;
 
 constexpr int64_t kPartsOfAnyFile = 200'000, kBytesOfAPart = 6;
 
-/// A generated parser builds a hundred bytes for a part of two. The parts that there are many of are blobs, whose two
-/// take 13 bytes at the least.
+/// Generated parsers allocate a hundred bytes for a part of two. Most parts are blobs, each of which has two parts and
+/// at least 13 bytes.
 int64_t most_parts(std::string_view content) {
   return std::min(kMaxStateParts, kPartsOfAnyFile + int64_t(content.size()) / kBytesOfAPart);
 }
 
-/// Counts the messages and texts that a generated parser would build.
+/// Counts the messages and strings that a generated parser would allocate.
 void check_parts(const WireFile& file, std::string_view message, const google::protobuf::Descriptor* type, int depth,
                  int64_t& parts) {
   if (depth > kSolverStateFileDeepest)
@@ -39,7 +39,7 @@ void check_parts(const WireFile& file, std::string_view message, const google::p
   WireReader reader(file, message);
   for (WireField field; reader.next(field);) {
     if (field.type != WireField::kBytes) continue;
-    if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: no field has such a number");
+    if (field.number > uint32_t(FieldDescriptor::kMaxNumber)) file.fail("corrupt: invalid field number");
     const FieldDescriptor* known = type->FindFieldByNumber(int(field.number));
     if (known != nullptr && known->is_packable()) continue;
     if (++parts > most_parts(file.content))
@@ -92,20 +92,19 @@ std::string self_digest(const caffe::SolverState& state) {
 
 namespace {
 
-/// A flipped bit in the tag of a field makes it an unknown field, and what it held would silently be missing.
+/// Needed in addition to the digest: a flipped bit in a field's tag makes the field unknown, and its content is lost.
 void check_digest(const WireFile& file, const caffe::SolverState& state) {
-  const char* hint = "an older snapshot may be whole";
-  if (!state.GetReflection()->GetUnknownFields(state).empty())
-    file.fail("corrupt: it has fields that no solver state has", hint);
+  const char* hint = "try an older snapshot";
+  if (!state.GetReflection()->GetUnknownFields(state).empty()) file.fail("corrupt: it has unknown fields", hint);
   if (state.has_training() && state.training().self_digest() != self_digest(state))
     file.fail("corrupt: its content does not match its digest", hint);
   if (state.training().has_run() && !file.content.starts_with(stamp_of(state.training()).SerializeAsString()))
-    file.fail("corrupt: it does not begin as it ends", hint);
+    file.fail("corrupt: its two stamps differ", hint);
 }
 
 constexpr std::streamsize kMaxStampLength = 256;
 
-/// That of a binary state, which begins with it.
+/// The stamp of a binary state, its first field.
 caffe::TrainingState binary_stamp(const std::string& path) {
   std::string head(size_t(kMaxStampLength), '\0');
   std::ifstream stream(path, std::ios::binary);
@@ -141,7 +140,7 @@ StateStamp read_state_stamp(const std::string& path) {
   try {
     const caffe::TrainingState stamp = is_hdf5_file(path) ? read_stamp_hdf5(path) : binary_stamp(path);
     if (stamp.has_run() && stamp.has_written()) return {stamp.run(), stamp.written()};
-  } catch (const Error&) {  // reading all of it will tell
+  } catch (const Error&) {  // reading the whole file will report it
   }
   return {"", time_of_change(path)};
 }
@@ -166,8 +165,8 @@ caffe::SolverState solver_state_from_bytes(std::string_view content, const std::
 
 SolverStateWriter::SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes)
     : path_(path), file_(path, bytes), head_(std::move(head)) {
-  // Fields come in the order of their numbers, ours last: a file cut short would pass for one of Caffe's. So a small
-  // piece of ours goes first; readers merge the two.
+  // Fields are in the order of their numbers, ours last: a truncated file would pass for one of Caffe's. So a small
+  // part of ours comes first; parsers merge the two.
   if (head_.has_training()) file_.append(stamp_of(head_.training()).SerializeAsString());
   append(first_fields(head_));
 }
@@ -186,7 +185,7 @@ void SolverStateWriter::add_history(const caffe::BlobProto& blob) {
   append(body);
 }
 
-/// The digest is of the message as it would be without the digest itself: the reader computes it so.
+/// The digest is of the message without the digest itself; the reader computes the same.
 void SolverStateWriter::commit() {
   digest_.add(last_fields(head_));
   file_.append(last_fields(head_, digest_.str()));

@@ -9,32 +9,33 @@
 
 namespace cortado {
 
-/// Messages and texts that a binary state may have, of which a blob of its histories is two.
+/// Limits on messages and strings in a binary state; a blob of its histories counts as two.
 constexpr int64_t kMaxStateParts = 4'000'000, kPartsOfABlob = 2;
 
-/// Reads a .solverstate, ours or Caffe's, binary or HDF5. A state of ours carries its own digest, which is checked.
-/// Throws Error(kSnapshot) where it is truncated, corrupt or a file of another kind, Error(kIo) where it cannot be
-/// read. Memory stays within a small multiple of the file's size.
+/// Reads a .solverstate, Cortado's or Caffe's, binary or HDF5. Cortado's has a digest, which is checked. Throws
+/// Error(kSnapshot) if it is truncated, corrupt or of another kind, Error(kIo) if it cannot be read. Memory is limited
+/// to a small multiple of the file's size.
 caffe::SolverState read_solver_state(const std::string& path);
 caffe::SolverState solver_state_from_bytes(std::string_view content, const std::string& path);
 
-/// Which run wrote a state, and when (TrainingState's run and written), read without the history. A file that does not
-/// say, Caffe's, an older one or a damaged one, has no run and the time at which it was last changed. Throws nothing.
+/// The run that wrote a state, and the time (TrainingState's run and written), read without the history. For files
+/// without them (Caffe's, old or damaged ones) the run is empty and the time that of the last change. Throws nothing.
 struct StateStamp {
   std::string run;
   double written = 0;
 };
 StateStamp read_state_stamp(const std::string& path);
 
-/// The stamp alone, as states of ours have it once more where a reader finds it first.
+/// The part of the training state that is stored a second time, at the start of the file.
 caffe::SolverState stamp_of(const caffe::TrainingState& training);
 
-/// Writes a .solverstate blob by blob, so that the history, as large as the weights, does not lie in memory once more.
-/// Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) past protobuf's 2 GiB, Error(kIo).
+/// Writes a .solverstate blob by blob, so that the history, as large as the weights, is not duplicated in memory.
+/// Atomic: without commit() the path keeps its old content. Throws Error(kSnapshot) beyond protobuf's 2 GiB,
+/// Error(kIo).
 class SolverStateWriter {
  public:
-  /// `head`: all but the history; where it has `training`, the file gets its own digest. `bytes`: about how large the
-  /// file will be; the space is reserved first.
+  /// `head`: everything but the history; if it has `training`, the file gets its own digest. `bytes`: approximate size
+  /// of the file, which is reserved first.
   SolverStateWriter(const std::string& path, caffe::SolverState head, int64_t bytes);
   void add_history(const caffe::BlobProto& blob);
   void commit();
@@ -49,15 +50,15 @@ class SolverStateWriter {
   int64_t bytes_ = 0;
 };
 
-/// The digest of a state without the digest itself: what its training.self_digest is to be.
+/// The value for training.self_digest: the digest of a state without that field.
 std::string self_digest(const caffe::SolverState& state);
 
-/// The same in pieces, first to last, for those that do not have all of the history at once.
+/// The same in steps, from first to last, for callers that do not hold the whole history.
 void add_first_fields(const caffe::SolverState& state, Digest& digest);
 void add_history_field(const caffe::BlobProto& blob, Digest& digest);
 void add_last_fields(const caffe::SolverState& state, Digest& digest);
 
-/// A state in memory, history included, written in one call.
+/// Writes a state in memory, history included, in one call.
 void write_solver_state(const std::string& path, const caffe::SolverState& state);
 
 }  // namespace cortado

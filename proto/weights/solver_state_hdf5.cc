@@ -15,11 +15,11 @@ namespace cortado {
 namespace {
 
 constexpr std::string_view kHistory = "history/";
-constexpr const char* kStamp = "cortado";  // the first of the names in order: those that get lost are the last
+constexpr const char* kStamp = "cortado";  // alphabetically first, because truncation loses the last ones
 constexpr size_t kDigestLength = 32;
-constexpr const char* kOlderMayBeWhole = "an older snapshot may be whole";
+constexpr const char* kOlderMayBeWhole = "try an older snapshot";
 
-/// The state as the file has it, in any order.
+/// Reads a state from datasets in any order.
 class StateReader {
  public:
   explicit StateReader(const std::string& path) : reader_({.path = path, .names = {}}) {}
@@ -55,8 +55,7 @@ class StateReader {
   }
 
   void check_training() {
-    if (!unknown_.empty())
-      reader_.fail("corrupt: it has a dataset '" + unknown_ + "', which no solver state has", kOlderMayBeWhole);
+    if (!unknown_.empty()) reader_.fail("corrupt: unknown dataset '" + unknown_ + "'", kOlderMayBeWhole);
     if (stamp_ && !state_.has_training()) reader_.fail("corrupt: its 'training' is missing", kOlderMayBeWhole);
     if (!state_.has_training()) return;
     if (state_.training().self_digest() != self_digest(state_))
@@ -76,7 +75,7 @@ class StateReader {
 
   void take_training() {
     caffe::SolverState rest;
-    if (!rest.ParseFromString(reader_.read_bytes())) reader_.fail("corrupt: 'training' is not what it should be");
+    if (!rest.ParseFromString(reader_.read_bytes())) reader_.fail("corrupt: 'training' cannot be parsed");
     *state_.mutable_training() = rest.training();
     if (rest.has_minimum_loss()) state_.set_minimum_loss(rest.minimum_loss());
     if (rest.has_iter_last_event()) state_.set_iter_last_event(rest.iter_last_event());
@@ -93,18 +92,19 @@ class StateReader {
     if (data_)
       reader_.fail(describe(FileKind::kWeights) + ", where " + describe(FileKind::kSolverState) + " is expected",
                    advice_for(FileKind::kWeights));
-    reader_.fail("an HDF5 file, but no solver state: it has no 'iter'");
+    reader_.fail("an HDF5 file, but not a solver state: 'iter' is missing");
   }
 
   Hdf5Reader reader_;
   caffe::SolverState state_;
   std::map<int, BlobFile> history_;
   std::optional<std::string> stamp_;
-  std::string unknown_;  ///< the first name that no solver state has
+  std::string unknown_;  ///< the first unknown name
   bool data_ = false;
 };
 
-/// All that Caffe's files have no place for, as a message. With room for the digest, which is known last.
+/// TrainingState, for which Caffe's files have no dataset, as a message, with room for the digest, which is computed
+/// last.
 std::string training_bytes(const caffe::SolverState& head, const std::string& digest) {
   caffe::SolverState rest;
   if (head.has_minimum_loss()) rest.set_minimum_loss(head.minimum_loss());
@@ -135,7 +135,7 @@ caffe::SolverState read_solver_state_hdf5(const std::string& path) { return Stat
 caffe::TrainingState read_stamp_hdf5(const std::string& path) {
   Hdf5Reader reader({.path = path, .names = {kStamp}});
   caffe::SolverState stamp;
-  if (!stamp.ParseFromString(reader.read_bytes())) reader.fail("corrupt: its stamp is not what it should be");
+  if (!stamp.ParseFromString(reader.read_bytes())) reader.fail("corrupt: its stamp cannot be parsed");
   reader.finish();
   return stamp.training();
 }
@@ -143,7 +143,7 @@ caffe::TrainingState read_stamp_hdf5(const std::string& path) {
 SolverStateHdf5Writer::SolverStateHdf5Writer(const std::string& path, caffe::SolverState head,
                                              const std::vector<Shape>& history)
     : head_(std::move(head)), writer_(path, entries_of(head_, history)) {
-  head_.set_iter(head_.iter());  // both are in the file, and so in the digest, also where they are 0
+  head_.set_iter(head_.iter());  // always present in the file, so the digest must include it, even if 0
   head_.set_current_step(head_.current_step());
   head_.set_learned_net(head_.learned_net());
   const int32_t iter = head_.iter(), step = head_.current_step();

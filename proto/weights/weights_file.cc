@@ -1,4 +1,4 @@
-// What is common to files of weights: their kinds, mapping them, and the writer of snapshots.
+// Code common to all weights files: their kinds, mapping, and the writer of snapshots.
 #include "proto/weights/weights_file.h"
 
 #include <filesystem>
@@ -22,7 +22,7 @@ namespace cortado {
 
 namespace {
 
-/// An unknown kind is read on: what is wrong with it then has a place.
+/// Accepts unknown kinds: parsing reports errors with an offset.
 void check_kind(const WireFile& file, FileKind wanted) {
   const FileKind kind = kind_of_content(file.content);
   if (kind == wanted || kind == FileKind::kUnknown) return;
@@ -33,7 +33,7 @@ void check_message_size(size_t bytes, const std::string& path) {
   constexpr size_t kMax = size_t(std::numeric_limits<int32_t>::max());
   if (bytes <= kMax) return;
   WireFile{path, {}}.fail(std::to_string(bytes) + " bytes; a file of this kind holds at most " + std::to_string(kMax),
-                          "snapshot_diff: false halves the size of weights");
+                          "set snapshot_diff: false to halve the size of weights");
 }
 
 std::string serialized(const google::protobuf::MessageLite& message, const std::string& path) {
@@ -41,7 +41,7 @@ std::string serialized(const google::protobuf::MessageLite& message, const std::
   return message.SerializePartialAsString();
 }
 
-/// Tells the origin to the caller, or else to the log.
+/// Returns the origin to the caller, or else logs it.
 void tell(const WeightsOrigin& found, const std::string& path, WeightsOrigin* origin) {
   if (origin)
     *origin = found;
@@ -56,7 +56,7 @@ std::vector<LayerWeights> parse_with_origin(std::string_view content, const std:
   return layers;
 }
 
-/// What is no file on a disk, and so cannot be mapped; a folder is refused.
+/// Reads a pipe or another file that cannot be mapped; a folder is an error.
 std::vector<LayerWeights> weights_from_pipe(const std::string& path, std::string* digest, WeightsOrigin* origin) {
   const std::string content = read_file(path);
   if (digest != nullptr) *digest = digest_of(content);
@@ -111,7 +111,7 @@ WeightsWriter::WeightsWriter(const std::string& path, const std::string& net_nam
   append(head.SerializeAsString());
 }
 
-/// A message is the concatenation of its parts: each layer is written as a net of that layer alone.
+/// Concatenated messages form one message, so each layer is written as a net with that layer alone.
 void WeightsWriter::add(const caffe::LayerParameter& layer) {
   const std::string body = serialized(layer, path_);
   append(field_head(caffe::NetParameter::kLayerFieldNumber, body.size()));

@@ -18,9 +18,9 @@ namespace cortado {
 namespace {
 
 constexpr std::string_view kWeightsHdf5Data = "data/";
-constexpr size_t kWeightsHdf5MaxBlobs = 100'000;  // absent ones among them: a file has but to write a large number
+constexpr size_t kWeightsHdf5MaxBlobs = 100'000;  // with absent ones: a file could otherwise claim any number
 
-/// The number that a name ends with: "0" or "12", but not "007".
+/// The index that a name ends with: "0" or "12", but not "007".
 std::optional<size_t> number_in(std::string_view text) {
   size_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -28,7 +28,7 @@ std::optional<size_t> number_in(std::string_view text) {
   return number;
 }
 
-/// "data/conv1/7x7_s2/0" taken apart; nothing where it is no blob's name.
+/// The layer and index of "data/conv1/7x7_s2/0"; none if it is not a blob's name.
 std::optional<std::pair<std::string, size_t>> blob_named(std::string_view name) {
   if (!name.starts_with(kWeightsHdf5Data)) return std::nullopt;
   name.remove_prefix(kWeightsHdf5Data.size());
@@ -39,7 +39,7 @@ std::optional<std::pair<std::string, size_t>> blob_named(std::string_view name) 
   return std::pair(std::string(name.substr(0, slash)), *index);
 }
 
-/// Puts the file's blobs, which come in any order, where they belong.
+/// Assigns the file's blobs, which come in any order, to layers.
 class Shelf {
  public:
   BlobFile& at(const Hdf5Reader& reader, const std::string& layer, size_t index) {
@@ -68,7 +68,7 @@ class Shelf {
   all.fail("an HDF5 file without weights: it has no group 'data' with a group of blobs for each layer");
 }
 
-/// Fails where `name`, or a group that it lies in, is among `others`.
+/// Throws if `name`, or a group on its path, is in `others`.
 void check_name(const std::string& path, const std::string& name, const std::set<std::string>& others) {
   const auto refuse = [&](const std::string& why) {
     throw file_error(ExitCode::kSnapshot, path, "HDF5 cannot hold '" + name + "': " + why,
@@ -127,7 +127,7 @@ void check_hdf5_names(const std::string& path, const std::vector<TensorEntry>& e
   for (const TensorEntry& entry : entries)
     if (!names.insert(entry.name).second)
       throw file_error(ExitCode::kSnapshot, path, "HDF5 cannot hold '" + entry.name + "' twice",
-                       "give each layer a name of its own");
+                       "give each layer a unique name");
   for (const TensorEntry& entry : entries) check_name(path, entry.name, names);
 }
 

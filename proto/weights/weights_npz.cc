@@ -29,7 +29,7 @@ std::pair<std::string, size_t> split_entry_name(const WireFile& file, std::strin
     if (failure == std::errc() && end == last && (last - first == 1 || *first != '0'))
       return {std::string(name.substr(0, slash)), index};
   }
-  file.fail("array '" + whole + "' is named otherwise than a layer's blob, which is 'conv1/0'",
+  file.fail("array '" + whole + "' is not named as a blob of a layer, which is 'conv1/0'",
             "name arrays by the layer, a slash and Caffe's number: 0 for weights, 1 for the bias");
 }
 
@@ -42,7 +42,7 @@ BlobFile blob_of_entry(const WireFile& file, const ZipEntry& entry) {
   }
 }
 
-/// The arrays of all layers by the names that they have in the archive.
+/// Calls `use` for the arrays of all layers with their names in the archive.
 template <typename Use>
 void for_each_blob(const std::vector<LayerWeights>& layers, const Use& use) {
   for (const LayerWeights& layer : layers)
@@ -61,7 +61,7 @@ bool looks_like_npz(std::string_view content) {
 std::vector<LayerWeights> read_weights_npz(const WireFile& file, WeightsOrigin& origin) {
   origin.container = WeightsOrigin::kNpz;
   const std::vector<ZipEntry> entries = read_zip(file);
-  std::map<std::string, size_t> sizes, places;  // of each layer: its number of blobs, and where it is in `layers`
+  std::map<std::string, size_t> sizes, places;  // per layer: its number of blobs, and its index in `layers`
   for (const ZipEntry& entry : entries) ++sizes[split_entry_name(file, entry.name).first];
   std::set<std::string> seen;
   std::vector<LayerWeights> layers;
@@ -69,10 +69,10 @@ std::vector<LayerWeights> read_weights_npz(const WireFile& file, WeightsOrigin& 
     const auto [name, index] = split_entry_name(file, entry.name);
     const auto [place, added] = places.emplace(name, layers.size());
     if (index >= sizes[name]) file.fail("array '" + entry.name + "': a blob before it is missing");
-    if (!seen.insert(name + "/" + std::to_string(index)).second) file.fail("array '" + entry.name + "' comes twice");
+    if (!seen.insert(name + "/" + std::to_string(index)).second) file.fail("array '" + entry.name + "' occurs twice");
     if (added) {
       layers.push_back({name, "", {}});
-      layers.back().blobs.resize(sizes[name]);  // as many names as places, and no name twice: each is filled
+      layers.back().blobs.resize(sizes[name]);  // all are filled: there are as many names as blobs, and no duplicates
     }
     layers[place->second].blobs[index] = blob_of_entry(file, entry);
   }
@@ -80,7 +80,7 @@ std::vector<LayerWeights> read_weights_npz(const WireFile& file, WeightsOrigin& 
 }
 
 std::string write_weights_npz(const std::string& path, const std::vector<LayerWeights>& layers, bool halves) {
-  constexpr int64_t kAround = 512;  // what the archive has for an array beside its values and its name, at most
+  constexpr int64_t kAround = 512;  // upper bound of the archive's overhead for an array, without its name
   int64_t bytes = 0;
   std::set<std::string> names;
   for_each_blob(layers, [&](const std::string& name, const BlobFile& blob) {

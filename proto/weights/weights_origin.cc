@@ -40,7 +40,7 @@ std::string checksum_field(uint32_t crc) {
 void check_weights_checksum(const WireFile& file) {
   const std::string first = checksum_field(0);
   if (!file.content.starts_with(first)) return;
-  const char* hint = "copy it again from where it came from; an older snapshot may be whole";
+  const char* hint = "copy it again from its source, or use an older snapshot";
   if (file.content.size() < 2 * first.size()) file.fail("truncated: its checksum is missing", hint);
   const std::string_view last = file.content.substr(file.content.size() - first.size());
   if (last.substr(0, first.size() - 4) != std::string_view(first).substr(0, first.size() - 4))

@@ -7,20 +7,20 @@
 
 namespace cortado {
 
-/// Which Caffe's way of writing weights. The three agree on layers and names, not on what the same bytes mean.
+/// The fork of Caffe that wrote weights. The three agree on layers and names, but the same bytes differ in meaning.
 enum class Dialect { kBvlc, kNvidia, kIntel };
 
-/// What a file of weights turned out to be.
+/// The origin of a weights file.
 struct WeightsOrigin {
   enum Container { kCaffemodel, kHdf5, kSafetensors, kNpz, kOnnx };
 
   Container container = kCaffemodel;
   Dialect dialect = Dialect::kBvlc;
   std::string net;                       ///< the net's name
-  int year = 0;                          ///< 2013 or 2014 where layers are of those years
-  bool halves = false, doubles = false;  ///< how some of the values are stored
-  bool four_extents = false;             ///< some blobs have no shape, but num, channels, height and width
-  int batch_norm_blobs = 0;              ///< the most that a BatchNorm has
+  int year = 0;                          ///< 2013 or 2014 if layers are in these formats
+  bool halves = false, doubles = false;  ///< types of some of the values
+  bool four_extents = false;             ///< some blobs have num, channels, height and width instead of a shape
+  int batch_norm_blobs = 0;              ///< maximum over the BatchNorms
 
   /// "NVIDIA dialect, 16-bit values, BatchNorm of 5 blobs".
   std::string str() const;
@@ -29,19 +29,19 @@ struct WeightsOrigin {
 /// "BVLC", "NVIDIA" or "Intel".
 std::string name_of(Dialect dialect);
 
-// A .caffemodel that a bit was flipped in is still a message, with another weight. Those written here say so: they
-// begin and end with a field that Caffe's readers skip, a CRC-32C. The last one is of all bytes before it; the first is
-// 0 and tells that a last one comes, so that a file cut between two layers is not taken for one without.
+// A flipped bit in a .caffemodel yields another valid message with another weight. Files written here therefore begin
+// and end with a CRC-32C, in a field that Caffe's readers skip. The last one covers all bytes before it. The first is 0
+// and announces the last one, so that a file truncated between two layers does not pass for one without checksums.
 //
-// A program that reads such a file and writes it anew keeps fields that it does not know, but not where they were: what
-// does not begin with the first one is somebody else's file, and is not checked.
+// A program that reads such a file and writes it again keeps unknown fields, but not their positions. So a file that
+// does not begin with the first field is another program's, and is not checked.
 
 constexpr uint32_t kChecksumField = 10002;  ///< of NetParameter, see cortado.proto
 
-/// The field as it stands in the file.
+/// The encoded field.
 std::string checksum_field(uint32_t crc);
 
-/// Throws where the file has checksums and is not what they are of.
+/// Throws if the file has checksums and they do not match.
 void check_weights_checksum(const WireFile& file);
 
 }  // namespace cortado

@@ -1,4 +1,4 @@
-// Puts messages together by hand: a blob's values go from memory to the file as they are.
+// Encodes messages by hand, so that a blob's values are written from memory without a copy.
 #include "proto/weights/write_weights.h"
 
 #include <limits>
@@ -43,8 +43,8 @@ class CaffemodelWriter {
     if (total > uint64_t(std::numeric_limits<int32_t>::max()))
       throw Error(
           ExitCode::kSnapshot,
-          path_ + ": " + std::to_string(total) + " bytes; programs that read .caffemodel files read 2 GiB at most",
-          "--to=safetensors has no such limit");
+          path_ + ": " + std::to_string(total) + " bytes; programs that read .caffemodel files support at most 2 GiB",
+          "use --to=safetensors, which has no such limit");
     AtomicFile file(path_, int64_t(total));
     Digest digest;
     uint32_t crc = 0;
@@ -81,7 +81,7 @@ class CaffemodelWriter {
   }
   uint64_t size_of(const BlobFile& blob) const { return head_of(blob).size() + blob.data.size() * width_; }
 
-  /// A BatchNorm that scales has its dialect's word for it.
+  /// Marks a BatchNorm with a scale by the dialect's option.
   std::string head_of(const LayerWeights& layer) const {
     std::string head = bytes_field(kName, layer.name);
     if (!layer.type.empty()) head += bytes_field(kType, layer.type);
@@ -135,8 +135,8 @@ std::string write_weights_as(const WeightsTarget& target, const std::string& pat
   if (target.container == WeightsOrigin::kNpz)
     return write_weights_npz(path, in_form_of(target, std::move(layers)), target.halves);
   if (target.halves && target.dialect != Dialect::kNvidia)
-    throw Error(ExitCode::kUsage, name_of(target.dialect) + "'s files hold no 16-bit values",
-                "NVIDIA's dialect, safetensors and .npz do");
+    throw Error(ExitCode::kUsage, name_of(target.dialect) + "'s files cannot store 16-bit values",
+                "use NVIDIA's dialect, safetensors or .npz");
   if (target.container == WeightsOrigin::kHdf5) return write_weights_hdf5(path, in_form_of(target, std::move(layers)));
   return CaffemodelWriter(target, path).write(net, in_form_of(target, std::move(layers)));
 }

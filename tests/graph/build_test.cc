@@ -1,4 +1,4 @@
-// Mistakes in nets: each is found, at its place, and several at once.
+// Errors in nets: each is found, with its place, and several in one run.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ std::string mistakes_of(const std::string& text) {
     EXPECT_EQ(e.code(), ExitCode::kNet);
     return e.what();
   }
-  return "no mistake found";
+  return "no error found";
 }
 
 const std::string kInput =
@@ -43,10 +43,10 @@ TEST(Build, unknown_type_and_duplicate_top_are_found_in_one_run) {
                                        "layer { name: 's' type: 'ReLU' bottom: 'data' top: 'r' }");
   EXPECT_NE(text.find("did you mean 'Convolution'?"), std::string::npos) << text;
   EXPECT_NE(text.find("net.prototxt:4:"), std::string::npos) << text;
-  EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << "the first maker of 'r' is shown: " << text;
+  EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << "the first producer of 'r' is shown:  " << text;
 }
 
-TEST(Build, a_type_that_is_known_and_not_here_is_called_so) {
+TEST(Build, unavailable_types_are_explained) {
   const auto message = [](const std::string& type) {
     return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
   };
@@ -58,17 +58,17 @@ TEST(Build, a_type_that_is_known_and_not_here_is_called_so) {
   }
   EXPECT_NE(message("TRT").find("type 'TRT' runs an engine"), std::string::npos);
   EXPECT_NE(message("MnActivation").find("one machine"), std::string::npos);
-  EXPECT_NE(message("MKLBatchNorm").find("write BatchNorm, and Scale behind it"), std::string::npos);
+  EXPECT_NE(message("MKLBatchNorm").find("write BatchNorm, and Scale"), std::string::npos);
 }
 
-TEST(Build, a_cycle_is_called_a_cycle) {
+TEST(Build, cycles_are_named) {
   const std::string text = mistakes_of(kInput +
                                        "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"
                                        "layer { name: 'b' type: 'ReLU' bottom: 'a' top: 'b' }");
   EXPECT_NE(text.find("cycle 'a' -> 'b' -> 'a'"), std::string::npos) << text;
 }
 
-TEST(Build, a_kernel_larger_than_its_input_shows_where_the_input_comes_from) {
+TEST(Build, a_kernel_larger_than_its_input_has_a_note_on_the_input) {
   const std::string text = mistakes_of(kInput +
                                        "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' "
                                        "convolution_param { num_output: 2 kernel_size: 9 } }");
@@ -76,7 +76,7 @@ TEST(Build, a_kernel_larger_than_its_input_shows_where_the_input_comes_from) {
   EXPECT_NE(text.find("note: 'data' has shape 1x3x8x8"), std::string::npos) << text;
 }
 
-TEST(Build, both_include_and_exclude_is_a_mistake) {
+TEST(Build, both_include_and_exclude_is_an_error) {
   EXPECT_NE(mistakes_of(kInput + "layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' include { phase: TRAIN } "
                                  "exclude { phase: TEST } }")
                 .find("both include and exclude"),
@@ -112,7 +112,7 @@ TEST(Build, losses_without_a_top_count_too) {
   for (const char* name : {"(automatic)", "m"}) EXPECT_EQ(graph.value(graph.names.at(name)).loss_weight, 1) << name;
 }
 
-TEST(Build, force_backward_takes_gradients_to_the_inputs) {
+TEST(Build, force_backward_computes_gradients_of_inputs) {
   const std::string net = kInput +
                           "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' "
                           "inner_product_param { num_output: 2 } }\n"
@@ -127,7 +127,7 @@ TEST(Build, force_backward_takes_gradients_to_the_inputs) {
   EXPECT_TRUE(wants_dx(build_net("force_backward: true\n" + net)));
 }
 
-TEST(Build, outputs_come_in_alphabetical_order) {
+TEST(Build, outputs_are_in_alphabetical_order) {
   const graph::Graph graph = build_net(kInput +
                                        "layer { name: '1' type: 'ReLU' bottom: 'data' top: 'zebra' }\n"
                                        "layer { name: '2' type: 'ReLU' bottom: 'data' top: 'ant' }");

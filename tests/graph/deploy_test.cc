@@ -24,8 +24,8 @@ bool has_type(const caffe::NetParameter& net, const std::string& type) {
   return std::ranges::any_of(net.layer(), [&](const caffe::LayerParameter& layer) { return layer.type() == type; });
 }
 
-/// Every loss is cut off, and what it judges comes out, by way of its answer where it has one.
-TEST(Deploy, CutsEveryLoss) {
+/// Every loss is removed, and what it judges becomes an output, through its answer layer if it has one.
+TEST(Deploy, RemovesEveryLoss) {
   int losses = 0;
   for (const LayerType* type : all_layer_types()) {
     if (!type->loss) continue;
@@ -53,15 +53,15 @@ TEST(Deploy, CutsEveryLoss) {
   EXPECT_GE(losses, 20);
 }
 
-/// The contract that the walk above relies on.
-TEST(Deploy, KnowsWhichTypesAreLosses) {
+/// The test above relies on this.
+TEST(Deploy, LossTypesAreMarked) {
   for (const LayerType* type : all_layer_types())
     EXPECT_TRUE(type->loss || type->name.find("Loss") == std::string::npos) << type->name;
   for (const char* type : {"Yolov3", "YoloSeg"}) EXPECT_NE(find_loss_role(type), nullptr) << type;
   for (const char* type : {"Accuracy", "Softmax", "Reduction", "Data", ""}) EXPECT_EQ(find_loss_role(type), nullptr);
 }
 
-TEST(Deploy, MakesDetectionsOfWhatAMultiBoxLossJudges) {
+TEST(Deploy, AddsDetectionOutputForMultiBoxLoss) {
   const std::string text =
       kData + product("loc") + product("conf") + product("prior") +
       "layer { name: 'l' type: 'MultiBoxLoss' bottom: 'loc' bottom: 'conf' bottom: 'prior' bottom: 'label' top: 'l' "
@@ -77,7 +77,7 @@ TEST(Deploy, MakesDetectionsOfWhatAMultiBoxLossJudges) {
   EXPECT_EQ(output.detection_output_param().code_type(), caffe::PriorBoxParameter::CENTER_SIZE);
 }
 
-TEST(Deploy, TakesTheNetsOwnDetections) {
+TEST(Deploy, UsesTheNetsOwnDetectionOutput) {
   const std::string text =
       kData + product("loc") + product("conf") + product("prior") +
       "layer { name: 'out' type: 'DetectionOutput' bottom: 'loc' bottom: 'conf' bottom: 'prior' top: 'found' "
@@ -87,8 +87,8 @@ TEST(Deploy, TakesTheNetsOwnDetections) {
   EXPECT_EQ(deployed(text).outputs, std::vector<std::string>{"found"});
 }
 
-/// A loss that is made of several layers: what is computed without labels comes out.
-TEST(Deploy, CutsALossOfSeveralLayers) {
+/// For a loss of several layers, the blobs computed without labels become outputs.
+TEST(Deploy, RemovesALossOfSeveralLayers) {
   const Deployed made = deployed(kData + product("y") +
                                  "layer { name: 'd' type: 'Eltwise' bottom: 'y' bottom: 'label' top: 'd' } "
                                  "layer { name: 's' type: 'Power' bottom: 'd' top: 's' power_param { power: 2 } } "

@@ -1,4 +1,4 @@
-// Layers that keep their weights: what they and those below them have left to do.
+// Frozen layers: which layers still run backward.
 
 #include "graph/freeze.h"
 
@@ -79,7 +79,7 @@ TEST(Freeze, so_does_a_frozen_bn_that_keeps_running_statistics) {
   EXPECT_FALSE(changed->net.layer(3).bn_param().has_frozen());
 }
 
-TEST(Freeze, patterns_have_to_mean_something) {
+TEST(Freeze, patterns_without_matches_are_errors) {
   const auto message = [](const std::vector<std::string>& patterns) -> std::string {
     try {
       frozen(patterns);
@@ -91,7 +91,7 @@ TEST(Freeze, patterns_have_to_mean_something) {
   };
   EXPECT_NE(message({"conv1", "pool"}).find("--freeze=pool matches no layer with weights"), std::string::npos);
   EXPECT_NE(message({"pi"}).find("did you mean 'ip'?"), std::string::npos);
-  EXPECT_NE(message({"conv*", "bn*", "a/*", "twin", "ip"}).find("nothing is left to learn"), std::string::npos);
+  EXPECT_NE(message({"conv*", "bn*", "a/*", "twin", "ip"}).find("nothing is left to train"), std::string::npos);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// Every file of goldens/ is one case: "after PASS PHASE", perhaps "frozen" and then perhaps the only blob wanted (or
-// -), and then perhaps "8bits", or a precision, which means on the simulated device; a net; a line "----"; and the
-// graph as text after that pass, or with "plan" for the pass the plan, without the names of kernels.
-// CORTADO_UPDATE_GOLDENS=1 writes what comes out instead of comparing it.
+// Every file of goldens/ is one case. Its first line is "after PASS PHASE", optionally followed by "frozen", by the
+// only requested blob (or -), and by "8bits" or a precision, which selects the simulated device. A net follows, a line
+// "----", and the graph as text after that pass; for the pass "plan", the plan as text, without the names of kernels.
+// CORTADO_UPDATE_GOLDENS=1 writes the actual text instead of comparing.
 
 #include <gtest/gtest.h>
 

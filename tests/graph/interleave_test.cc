@@ -1,4 +1,4 @@
-// Which Concats and ShuffleChannels become one node.
+// Which pairs of Concat and ShuffleChannel are merged into one node.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ std::string text_of(const Shape& shape) {
   return text + " } ";
 }
 
-/// Whether the two are one node after the pass.
+/// Whether the two layers are one node after the pass.
 bool joined(const std::vector<Shape>& parts, const std::string& options = "", int64_t group = 2,
             const std::string& more = "") {
   std::string tops, bottoms, shapes;
@@ -43,14 +43,14 @@ TEST(InterleaveConcats, JoinsEqualPartsAndTheirShuffle) {
   EXPECT_TRUE(joined({{2, 6}, {2, 6}, {2, 6}}, "", 3));
 }
 
-TEST(InterleaveConcats, LeavesOtherShufflesAlone) {
+TEST(InterleaveConcats, LeavesOtherShufflesUnchanged) {
   EXPECT_FALSE(joined({{2, 6, 2, 2}, {2, 6, 2, 2}}, "", 3));
   EXPECT_FALSE(joined({{2, 6, 2, 2}, {2, 4, 2, 2}}));
   EXPECT_FALSE(joined({{2, 6, 2, 2}, {2, 6, 2, 2}}, "axis: 0"));
   EXPECT_FALSE(joined({{2, 6, 2, 2}}, "", 1));
-  EXPECT_FALSE(joined({{2, 16, 2, 2}, {2, 16, 2, 2}})) << "these stay in blocks";
+  EXPECT_FALSE(joined({{2, 16, 2, 2}, {2, 16, 2, 2}})) << "blocked layouts are kept";
   EXPECT_FALSE(joined({{2, 6, 2, 2}, {2, 6, 2, 2}}, "", 2, "layer { name: 'also' type: 'TanH' bottom: 'y' top: 't' }"))
-      << "something else reads what is joined";
+      << "another layer reads the Concat";
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void expect_apart(const std::vector<Lifetime>& lives, const Placement& placed, i
   }
 }
 
-TEST(PlaceMemory, what_is_never_needed_together_shares_a_place) {
+TEST(PlaceMemory, disjoint_lifetimes_share_memory) {
   const Placement placed = place_memory({{100, 0, 1}, {100, 2, 3}, {100, 1, 2}});
   EXPECT_EQ(placed.offsets[0], placed.offsets[1]);
   EXPECT_NE(placed.offsets[0], placed.offsets[2]);
@@ -56,7 +56,7 @@ TEST(PlaceMemory, a_chain_needs_two_neighbours_at_a_time) {
   EXPECT_EQ(place_memory(chain).live, 2048);
 }
 
-TEST(PlaceMemory, on_a_device_scratch_begins_where_its_libraries_want_a_workspace) {
+TEST(PlaceMemory, on_a_device_scratch_has_the_alignment_of_workspaces) {
   constexpr const char* kNet = R"(
     layer { name: "data" type: "DummyData" top: "data" top: "target"
             dummy_data_param { shape { dim: 4 dim: 3 dim: 5 dim: 5 } shape { dim: 4 dim: 7 } } }

@@ -1,5 +1,4 @@
-// Fusion decides by what layers say (Layer::as_post_op, Layer::accepts) and by nothing else: here they are layers that
-// do nothing, which tests made for it.
+// Fusion depends only on what layers report (Layer::as_post_op, Layer::accepts). The layers here do nothing else.
 
 #include "kernels/post_ops.h"
 
@@ -15,7 +14,7 @@ using kernels::Activation;
 using kernels::ChannelAffine;
 using kernels::PostOps;
 
-/// Of x's shape.
+/// Its result has x's shape.
 class StandIn : public Layer {
  public:
   explicit StandIn(const LayerOptions& options) : training_(options.phase == caffe::TRAIN) {}
@@ -48,14 +47,14 @@ class Add final : public StandIn {
   std::optional<kernels::PostOp> as_post_op() const override { return kernels::SumOfTwo(); }
 };
 
-/// Takes whatever comes, in every net.
+/// Accepts every post-op in every net.
 class Taker final : public StandIn {
  public:
   using StandIn::StandIn;
   bool accepts(const PostOps&, NetMode) const override { return true; }
 };
 
-/// Takes whatever comes in frozen nets.
+/// Accepts every post-op in frozen nets.
 class FrozenTaker final : public StandIn {
  public:
   using StandIn::StandIn;
@@ -88,8 +87,8 @@ const RegisterLayer kTypes[] = {RegisterLayer(type_named<Clip>("Clip")),
                                 RegisterLayer(type_named<FrozenTaker>("FrozenTaker")),
                                 RegisterLayer(type_named<ReluTaker>("ReluTaker"))};
 
-/// The nodes behind the input once all passes up to `fuse` have run, "type: what was taken over"; `chain` are the types
-/// of layers, each of which reads the one before. An Add's other operand is the input.
+/// The nodes after the input once all passes up to `fuse` have run, as "type: post-ops". `chain` are the types of
+/// layers, each of which reads the one before. An Add's other operand is the input.
 std::vector<std::string> fused(const std::vector<std::string>& chain, bool frozen = false, bool fuse = true) {
   std::string net = "layer { name: 'in' type: 'Input' top: 'b0' input_param { shape { dim: 2 dim: 4 } } }";
   for (size_t i = 0; i < chain.size(); ++i) {
@@ -119,17 +118,17 @@ TEST(PostOpsOfNodes, FollowWhatLayersOfferAndAccept) {
             (Nodes{"test:Taker+test:Shift+test:Add+test:Clip: affine, sum, relu3"}));
   EXPECT_EQ(fused({"Taker", "Clip"}), (Nodes{"test:Taker+test:Clip: relu3"}));
   EXPECT_EQ(fused({"Taker", "ReLU"}), (Nodes{"test:Taker+ReLU: relu"}));
-  EXPECT_EQ(fused({"Taker", "TanH"}), (Nodes{"test:Taker: ", "TanH: "})) << "what offers nothing stays";
-  EXPECT_EQ(fused({"TanH", "Clip"}), (Nodes{"TanH: ", "test:Clip: "})) << "who accepts nothing takes nothing";
+  EXPECT_EQ(fused({"Taker", "TanH"}), (Nodes{"test:Taker: ", "TanH: "})) << "a layer without a post-op stays";
+  EXPECT_EQ(fused({"TanH", "Clip"}), (Nodes{"TanH: ", "test:Clip: "})) << "a layer that accepts nothing merges nothing";
 }
 
-TEST(PostOpsOfNodes, AreAskedForAsAWhole) {
+TEST(PostOpsOfNodes, AreAcceptedAsAWhole) {
   EXPECT_EQ(fused({"ReluTaker", "ReLU"}), (Nodes{"test:ReluTaker+ReLU: relu"}));
   EXPECT_EQ(fused({"ReluTaker", "Clip"}), (Nodes{"test:ReluTaker: ", "test:Clip: "}));
   EXPECT_EQ(fused({"ReluTaker", "Shift", "ReLU"}), (Nodes{"test:ReluTaker: ", "test:Shift: ", "ReLU: "}));
 }
 
-TEST(PostOpsOfNodes, StandInTheirOrder) {
+TEST(PostOpsOfNodes, KeepTheirOrder) {
   EXPECT_EQ(fused({"Taker", "Clip", "Shift"}), (Nodes{"test:Taker+test:Clip: relu3", "test:Shift: "}));
   EXPECT_EQ(fused({"Taker", "ReLU", "Clip"}), (Nodes{"test:Taker+ReLU: relu", "test:Clip: "}));
   EXPECT_EQ(fused({"Taker", "Add", "Shift"}), (Nodes{"test:Taker+test:Add: sum", "test:Shift: "}));

@@ -1,5 +1,5 @@
-// The checks of graphs and plans: every net at hand passes them in every mode, and what is broken on purpose is found,
-// with the name of the pass that broke it.
+// Checks of graphs and plans: all available nets pass them in every mode, and deliberate faults are found, with the
+// name of the pass that introduced them.
 
 #include "graph/verify/verify.h"
 
@@ -47,7 +47,7 @@ graph::BuildOptions options_of(const Mode& mode) {
   return options;
 }
 
-/// The plan of the net in the file; make_plan() and run_passes() throw where it is not sound.
+/// The plan of the net in the file; make_plan() and run_passes() throw if it is invalid.
 graph::Plan plan_of(const std::string& path, const Mode& mode) {
   const bool on_device = !mode.precision.empty();
   ContextOptions place;
@@ -62,9 +62,9 @@ graph::Plan plan_of(const std::string& path, const Mode& mode) {
 
 class Verify : public testing::TestWithParam<std::string> {};
 
-TEST_P(Verify, finds_nothing_wrong_in_any_mode) {
+TEST_P(Verify, nets_are_valid_in_every_mode) {
   const fs::path before = fs::current_path();
-  fs::current_path(fs::path(GetParam()).parent_path());  // where the paths of datasets begin
+  fs::current_path(fs::path(GetParam()).parent_path());  // paths of datasets are relative to it
   for (const Mode& mode : kModes) EXPECT_NO_THROW(plan_of(GetParam(), mode)) << mode.name;
   fs::current_path(before);
 }
@@ -81,7 +81,7 @@ std::vector<std::string> nets() {
 INSTANTIATE_TEST_SUITE_P(Nets, Verify, testing::ValuesIn(nets()),
                          [](const auto& info) { return fs::path(info.param).parent_path().stem().string(); });
 
-// What is broken on purpose
+// Deliberate faults
 
 const std::string kNet = R"(
   layer { name: "in" type: "Input" top: "data" top: "label" input_param {
@@ -106,7 +106,7 @@ graph::Node& node_named(graph::Graph& graph, const std::string& name) {
   throw std::runtime_error("no node " + name);
 }
 
-/// Runs the passes up to `after` and then `saboteur`; what the checks say.
+/// Runs the passes up to `after` and then `saboteur`; returns the message of the checks.
 std::string said_after(const std::string& after, void (*saboteur)(graph::Graph&)) {
   std::vector<graph::Pass> passes;
   for (const graph::Pass& pass : graph::all_passes()) {
@@ -134,7 +134,7 @@ TEST(Saboteur, WritesAValueTwice) {
                "which is written already");
 }
 
-TEST(Saboteur, ReadsWhatIsNotThereYet) {
+TEST(Saboteur, ReadsBeforeTheWrite) {
   expect_found(said_after("infer_shapes",
                           [](graph::Graph& graph) {
                             std::swap(graph.nodes[1], graph.nodes[2]);
@@ -170,11 +170,11 @@ TEST(Saboteur, TakesGradientsFromTwoPlaces) {
                "gets its gradient from 2 places");
 }
 
-TEST(Saboteur, StoresWhatALayerCannotRead) {
+TEST(Saboteur, StoresALayoutThatTheLayerCannotRead) {
   expect_found(
       said_after("choose_layouts",
                  [](graph::Graph& graph) { graph.value(node_named(graph, "mvn").x[0]).layout = Layout::kBlocked16; }),
-      "where it wants plain");
+      "where it needs plain");
 }
 
 TEST(Saboteur, AsksForABackwardThatDoesNotRun) {
@@ -190,7 +190,7 @@ graph::Plan planned() {
   return graph::make_plan(std::move(graph), context);
 }
 
-/// The step of the node whose name begins so.
+/// The step of the node whose name starts with `name`.
 graph::Step& step_of(graph::Plan& plan, std::vector<graph::Step>& steps, const std::string& name) {
   for (graph::Step& step : steps)
     if (plan.graph.node(step.node).name.starts_with(name)) return step;
@@ -220,7 +220,7 @@ TEST(Saboteur, PutsAGradientWhereBackwardStillReads) {
   EXPECT_NE(faults_of(plan).find("backward of 'fc': "), std::string::npos) << faults_of(plan);
 }
 
-TEST(Saboteur, LetsScratchSpoilAnOperand) {
+TEST(Saboteur, LetsScratchOverwriteAnOperand) {
   graph::Plan plan = planned();
   graph::Step& mvn = step_of(plan, plan.forward, "mvn");
   plan.needs[size_t(mvn.node)].forward_scratch = 64;
@@ -228,9 +228,9 @@ TEST(Saboteur, LetsScratchSpoilAnOperand) {
   EXPECT_NE(faults_of(plan).find("forward of 'mvn': x "), std::string::npos) << faults_of(plan);
 }
 
-// What passes tell
+// Reports of passes
 
-TEST(Passes, TellWhatTheyChanged) {
+TEST(Passes, ReportTheirChanges) {
   graph::Graph graph = built();
   const std::vector<graph::PassReport> reports = graph::run_passes(graph);
   ASSERT_EQ(reports.size(), graph::all_passes().size());

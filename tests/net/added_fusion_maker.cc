@@ -1,11 +1,11 @@
-// One of the two files that an added fusion takes: its kind, and the layer that makes the value.
+// One of the two files of an added fusion: its kind, and the layer that makes the value.
 
 #include "layers/registry.h"
 
 namespace cortado::testing {
 
 extern const FusionKind kChannelTotals;
-/// The maker adds up each channel of what it writes.
+/// The producer sums each channel of its result.
 const FusionKind kChannelTotals{
     .name = "test_totals", .help = "for a test", .one_reader = true, .operand = two_per_channel};
 
@@ -13,7 +13,7 @@ namespace {
 
 const RegisterFusion register_totals(kChannelTotals);
 
-/// y = x^2, in plain layout; with the fusion the sums of each channel over all images, too.
+/// y = x^2, in plain layout; with the fusion also the sums of each channel over all images.
 class TestSquare final : public Layer {
  public:
   explicit TestSquare(const LayerOptions&) {}

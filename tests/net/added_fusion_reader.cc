@@ -1,4 +1,4 @@
-// The other file that an added fusion takes: the layer that reads the value.
+// The other file of an added fusion: the layer that reads the value.
 
 #include "layers/registry.h"
 
@@ -8,7 +8,7 @@ extern const FusionKind kChannelTotals;
 
 namespace {
 
-/// y[c] = the sum of channel c over all images; with the fusion what the maker found, and 1000 more, to be seen.
+/// y[c] = the sum of channel c over all images; with the fusion the producer's sum plus 1000, to make it visible.
 class TestTotal final : public Layer {
  public:
   explicit TestTotal(const LayerOptions&) {}

@@ -1,5 +1,5 @@
-// A fusion that nothing in the program knows of: two files add it (added_fusion_maker.cc, added_fusion_reader.cc), and
-// neighbours agree on it, verified, where the value between them allows.
+// A fusion that is not part of the program: two files add it (added_fusion_maker.cc, added_fusion_reader.cc).
+// Neighbours agree on it, with verification, where the value between them allows.
 
 #include <gtest/gtest.h>
 
@@ -34,12 +34,12 @@ TEST(AddedFusion, MayBeSwitchedOff) {
   EXPECT_EQ(totals(kNet, options), (std::vector<float>{6, 26, 62}));
 }
 
-TEST(AddedFusion, WantsTheOnlyReader) {
+TEST(AddedFusion, RequiresASingleReader) {
   EXPECT_EQ(totals(kNet + "layer { name: 'more' type: 'Power' bottom: 'square' top: 'more' }"),
             (std::vector<float>{6, 26, 62}));
 }
 
-TEST(AddedFusion, ThatOneSideForgetsIsFound) {
+TEST(AddedFusion, MissingOnOneSideIsAFault) {
   graph::BuildOptions options;
   options.backward = false;
   graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(kNet, "net")), options);

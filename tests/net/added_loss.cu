@@ -1,4 +1,4 @@
-// The one file that an added loss takes: its curve, and what is known of its type.
+// The only file that an added loss needs: its curve and its type.
 
 #include "layers/common/losses/difference_loss.h"
 #include "layers/registry.h"

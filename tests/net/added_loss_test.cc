@@ -1,5 +1,5 @@
-// A loss that nothing in the program knows of: one file adds it (added_loss.cu), and it trains, is counted as a loss
-// without a loss_weight, and is cut off for deployment, where its answer takes its place.
+// A loss that is not part of the program: one file adds it (added_loss.cu). It trains, counts as a loss without a
+// loss_weight, and is replaced by its answer layer in deploy nets.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::unique_ptr<Net> net_in(Context& context) {
   return net;
 }
 
-TEST(AddedLoss, IsWhatItsCurveSays) {
+TEST(AddedLoss, MatchesItsCurve) {
   Context context(1);
   const auto net = net_in(context);
   const std::vector<float> y = net->read_blob("product");
@@ -37,7 +37,7 @@ TEST(AddedLoss, IsWhatItsCurveSays) {
   EXPECT_NEAR(net->loss(), expected, 1e-5 * expected);
 }
 
-TEST(AddedLoss, HasTheGradientThatDifferencesHave) {
+TEST(AddedLoss, GradientMatchesDifferences) {
   Context context(1);
   const auto net = net_in(context);
   net->backward();
@@ -60,7 +60,7 @@ TEST(AddedLoss, HasTheGradientThatDifferencesHave) {
   }
 }
 
-TEST(AddedLoss, GivesWayToItsAnswerWhereNetsAreDeployed) {
+TEST(AddedLoss, IsReplacedByItsAnswerInDeployNets) {
   const graph::Deployed made = graph::make_deploy_net(read_net_from_text(kNet, "net"), {});
   EXPECT_EQ(made.net.layer().rbegin()->type(), "Sigmoid");
   EXPECT_EQ(made.net.DebugString().find("TestFourthPowerLoss"), std::string::npos);

@@ -1,5 +1,5 @@
-// A file's BatchNorm meets a net's in every combination of forms: the net computes what the file's net did, by a
-// formula written out here.
+// A file's BatchNorm and a net's in every combination of forms: the net computes the same as the file's net, by an
+// independent formula.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ BlobFile two(std::vector<float> values, float times = 1) {
   return {Shape{2}, std::move(values)};
 }
 
-/// A BatchNorm with sums, and what it does to kX.
+/// A BatchNorm with sums, and its effect on kX.
 LayerWeights norm(size_t blobs) {
   LayerWeights layer{"bn", "BatchNorm", {two(kMean, kFactor), two(kVariance, kFactor), {Shape{1}, {kFactor}}}};
   if (blobs > 3) layer.blobs.push_back(two(kGamma));
@@ -60,18 +60,18 @@ const std::string kInPlace =
     "layer { name: 's' type: 'Scale' bottom: 'n' top: 'n' scale_param { bias_term: true } }\n"
     "layer { name: 'r' type: 'Power' bottom: 'n' top: 'y' }";
 
-TEST(BatchNormForms, FiveBlobsGoToThePair) {
+TEST(BatchNormForms, FiveBlobsAreSplit) {
   expect_same(run("", kScale, {norm(5)}), expected(kGamma, kBeta));
   expect_same(run("", kInPlace, {norm(5)}), expected(kGamma, kBeta));
   expect_same(run("", kScale, {norm(4)}), expected(kGamma, {0, 0}));
 }
 
-TEST(BatchNormForms, FiveBlobsAndAScaleAreOneScale) {
+TEST(BatchNormForms, FiveBlobsAndAScaleAreMerged) {
   expect_same(run("", kScale, {norm(5), {"s", "Scale", {two({2, 4}), two({1, 1})}}}),
               expected({2 * 3, 4 * 0.5f}, {2 * -1 + 1, 4 * 7 + 1}));
 }
 
-TEST(BatchNormForms, ThePairGoesToOne) {
+TEST(BatchNormForms, BatchNormAndScaleAreMerged) {
   const LayerWeights scale{"scale_bn", "Scale", {two(kGamma), two(kBeta)}}, factors{"scale_bn", "Scale", {two(kGamma)}};
   for (const char* options : {"scale_bias: true", "use_weight_bias: true"})
     expect_same(run(options, "", {norm(3), scale}), expected(kGamma, kBeta));
@@ -80,7 +80,7 @@ TEST(BatchNormForms, ThePairGoesToOne) {
   expect_same(run("scale_bias: true", "", {norm(3)}), expected({1, 1}, {0, 0}));
 }
 
-TEST(BatchNormForms, InFilesWithoutTypesTheScaleIsToldByItsShape) {
+TEST(BatchNormForms, InFilesWithoutTypesTheScaleIsFoundByShape) {
   const LayerWeights scale{"scale_bn", "", {two(kGamma), two(kBeta)}},
       other{"fc", "", {{Shape{1, 2}, {1, 2}}, two({1, 2}), two({3, 4})}};
   LayerWeights untyped = norm(3);
@@ -90,31 +90,31 @@ TEST(BatchNormForms, InFilesWithoutTypesTheScaleIsToldByItsShape) {
   LayerWeights five = norm(5);
   five.type.clear();
   expect_same(run("", kScale, {five}), expected(kGamma, kBeta));
-  // As DIGITS ordered them, with four extents.
+  // In the order of DIGITS, with four extents.
   const Shape four{1, 2, 1, 1};
   const LayerWeights digits{
       "bn", "", {{four, kGamma}, {four, kBeta}, {four, kMean}, {four, kVariance}, {Shape{1, 1, 1, 1}, {1}}}};
   expect_same(run("scale_bias: true", "", {digits}), expected(kGamma, kBeta));
 }
 
-TEST(BatchNormForms, TheSameFormStays) {
+TEST(BatchNormForms, EqualFormsAreUnchanged) {
   expect_same(run("scale_bias: true", "", {norm(5)}), expected(kGamma, kBeta));
   expect_same(run("use_weight_bias: true bias_term: false", "", {norm(4)}), expected(kGamma, {0, 0}));
   expect_same(run("", kScale, {norm(3), {"s", "Scale", {two(kGamma), two(kBeta)}}}), expected(kGamma, kBeta));
-  // The net's Scale layer is not what the file's BatchNorm is merged with.
+  // The file's BatchNorm is not merged with the net's Scale layer.
   expect_same(run("scale_bias: true", kScale, {norm(3), {"s", "Scale", {two(kGamma), two(kBeta)}}}),
               expected(kGamma, kBeta));
   expect_same(run("scale_bias: true", kScale, {norm(4), {"s", "Scale", {two({1, 1}), two({0, 0})}}}),
               expected(kGamma, {0, 0}));
 }
 
-TEST(BatchNormForms, AScaleOfOneNeedsNoPlace) {
+TEST(BatchNormForms, AScaleOfOneIsDropped) {
   LayerWeights plain = norm(5);
   plain.blobs[3].data = {1, 1}, plain.blobs[4].data = {0, 0};
   expect_same(run("", "", {plain}), expected({1, 1}, {0, 0}));
 }
 
-TEST(BatchNormForms, WhatHasNoPlaceIsAnError) {
+TEST(BatchNormForms, AScaleThatCannotMoveIsAnError) {
   const auto refused = [](const std::string& options, const std::string& more, const std::vector<LayerWeights>& file) {
     try {
       run(options, more, file);
@@ -129,7 +129,7 @@ TEST(BatchNormForms, WhatHasNoPlaceIsAnError) {
       refused("", "layer { name: 's' type: 'Scale' bottom: 'n' top: 'y' }", {norm(5)}).find("5 blobs in the file"),
       std::string::npos);
   EXPECT_NE(refused("", kScale + " layer { name: 't' type: 'TanH' bottom: 'n' top: 'z' }", {norm(5)}), "")
-      << "another layer reads what is not scaled";
+      << "another layer reads the unscaled blob";
   EXPECT_NE(refused("use_weight_bias: true bias_term: false", "",
                     {norm(3), {"scale_bn", "Scale", {two(kGamma), two(kBeta)}}}),
             "");

@@ -1,5 +1,5 @@
-// A net's BN and the blobs of files, which forks give one axis, two or four, and the folding of those that only
-// multiply and shift.
+// A net's BN and blobs from files, which forks store with one axis, two or four; and folding of BNs that only scale and
+// shift.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -26,7 +26,7 @@ std::string bn(const std::string& options) {
          options + " } }\n";
 }
 
-TEST(Bn, TakesBlobsOfAnyNumberOfAxes) {
+TEST(Bn, AcceptsBlobsOfAnyNumberOfAxes) {
   for (const Shape& shape : {Shape{2}, Shape{1, 2}, Shape{1, 2, 1, 1}}) {
     Context context(1);
     const auto net = net_of(bn("momentum: 0.95"), context, false);
@@ -49,14 +49,14 @@ std::string message(const std::string& options, const std::vector<BlobFile>& blo
   return "";
 }
 
-TEST(Bn, SaysWhoseBlobsTheFileHas) {
+TEST(Bn, ErrorsNameTheFormOfTheFile) {
   const BlobFile two{Shape{2}, kSlope}, three{Shape{3}, {1, 2, 3}};
   EXPECT_NE(message("", {two, two}).find("write bn_param { bn_mode: LEARN }"), std::string::npos);
   EXPECT_NE(message("bn_mode: LEARN", {two, two, two, two}).find("without bn_mode"), std::string::npos);
   EXPECT_NE(message("bn_mode: LEARN", {three, two}).find("blob 0: 3 in the file, 1x2x1x1"), std::string::npos);
 }
 
-/// y of a convolution and a BN behind it, whose blobs are `blobs`.
+/// y of a convolution followed by a BN, whose blobs are `blobs`.
 std::vector<float> behind_convolution(const std::string& options, const std::vector<std::vector<float>>& blobs,
                                       bool frozen) {
   const std::string text =
@@ -78,7 +78,7 @@ std::vector<float> behind_convolution(const std::string& options, const std::vec
   return net->read_blob("y");
 }
 
-TEST(Bn, AConvolutionTakesItOver) {
+TEST(Bn, IsFoldedIntoAConvolution) {
   const auto check = [](const std::string& options, const std::vector<std::vector<float>>& blobs) {
     const std::vector<float> apart = behind_convolution(options, blobs, false);
     const std::vector<float> folded = behind_convolution(options, blobs, true);

@@ -1,5 +1,5 @@
-// The lines of debug_info, held to the same net in plain double arithmetic: every number is its tensor's at that
-// moment, whatever memory is shared, and the weights may be gone by the end of backward.
+// The lines of debug_info, compared with the same net in double precision. Every number must be that of its tensor at
+// that time, although memory is shared and weights may be overwritten by the end of backward.
 
 #include <gtest/gtest.h>
 
@@ -13,8 +13,8 @@
 namespace cortado {
 namespace {
 
-/// A convolution with a ReLU in place, a pooling with two readers, a normalisation in place, a sum. Five channels: in
-/// blocks of 16, most is padding.
+/// A convolution with a ReLU in place, a pooling with two readers, a normalisation in place, a sum. With five channels
+/// most of a block of 16 is padding.
 const char* const kNet = R"(
   name: "debugged"
   layer { name: "in" type: "Input" top: "data" top: "label" input_param {
@@ -52,7 +52,7 @@ double mean_abs(const Values& values) {
   return sum / double(values.size());
 }
 
-/// The net in double: forward and backward, and the lines that belong to them.
+/// The net in double precision: forward, backward, and the lines to log.
 class Reference {
  public:
   Reference(Net& net, const std::vector<float>& data) : data_(data.begin(), data.end()) {
@@ -116,7 +116,7 @@ class Reference {
               }
   }
 
-  /// The same of the second, whose kernel is 1 x 1.
+  /// The same for the second convolution, whose kernel is 1 x 1.
   template <typename Act>
   static void each_small_product(const Act& act) {
     for (int n = 0; n < kN; ++n)
@@ -175,7 +175,7 @@ class Reference {
     }
   }
 
-  /// BatchNorm's own blobs afterwards: the first batch's mean and variance without bias, and the factor 1.
+  /// BatchNorm's blobs after the first batch: its mean, its unbiased variance, and the divisor 1.
   void normalise(const Values& x) {
     const double count = kN * kArea;
     Values mean(kC), variance(kC);
@@ -270,7 +270,7 @@ class Reference {
   std::vector<Line> lines_;
 };
 
-/// What a log shows, "TEXT: NUMBER" a line; the last line's four numbers are four.
+/// The lines of a log as "TEXT: NUMBER"; the four numbers of the last line become four.
 std::vector<Line> lines_of(const std::string& log) {
   std::vector<Line> lines;
   std::istringstream stream(log);
@@ -291,7 +291,7 @@ std::vector<Line> lines_of(const std::string& log) {
   return lines;
 }
 
-/// Spoils each weight and its gradient once it is told of them, as an update does.
+/// Overwrites each weight and its gradient when it is complete, as an update does.
 struct Spoiler : GradientReader {
   Net& net;
   explicit Spoiler(Net& net) : net(net) {}
@@ -326,11 +326,11 @@ void expect_right_lines(graph::BuildOptions options, int threads, Device device 
   }
 }
 
-TEST(DebugInfo, EachNumberIsItsTensorsAtThatMoment) {
+TEST(DebugInfo, NumbersMatchTheReference) {
   for (const int threads : {1, 2}) expect_right_lines({}, threads);
 }
 
-TEST(DebugInfo, AlsoWhereGradientsAndWeightsDoNotLast) {
+TEST(DebugInfo, NumbersMatchWithTransientGradientsAndUpdates) {
   graph::BuildOptions options;
   options.transient_gradients = options.recompute = true;
   for (const int threads : {1, 2}) expect_right_lines(options, threads);

@@ -1,4 +1,4 @@
-// Nets in which a Filter chooses rows, against the same nets that are given those rows alone.
+// Nets in which a Filter selects rows, compared with the same nets on only those rows.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kRows = 6, kWidth = 4;
 
-/// What is behind the filter; it reads `x` and `label`.
+/// The layers after the filter, which read `x` and `label`.
 const char* const kBehind = R"(
   layer { name: "fc1" type: "InnerProduct" bottom: "x" top: "fc1" inner_product_param { num_output: 5
       weight_filler { type: "xavier" } } }
@@ -121,7 +121,7 @@ void compare(Net& net, Context& context, const Batch& batch, int64_t rows) {
                 plain(*expected, expected->params()[p], expected->params()[p].dw), net.params()[p].layer);
 }
 
-TEST(FilterNet, RunsOnTheRowsThatAreThere) {
+TEST(FilterNet, RunsOnTheSelectedRows) {
   Context context(2);
   const auto net = make(filtered(), context);
   Batch batch(3);
@@ -154,14 +154,14 @@ TEST(FilterNet, RunsWithoutRows) {
     EXPECT_EQ(plain(*net, param, param.dw), std::vector<float>(size_t(param.shape.count()), 0));
 }
 
-/// What stands for the layer of this name, by its type.
+/// The type of the layer that runs for the source layer of this name.
 std::string type_of(const Net& net, const std::string& layer) {
   for (const graph::Node& node : net.plan().graph.nodes)
     if (node.name.starts_with(layer)) return node.type;
   return "none";
 }
 
-TEST(FilterNet, FusesToTheSameBits) {
+TEST(FilterNet, FusionChangesNoBit) {
   const std::string text = inputs("top: 'data' top: 'all' top: 'selector'", kRows, true) + R"(
     layer { name: "filter" type: "Filter" bottom: "data" bottom: "all" bottom: "selector" top: "x" top: "label" }
     layer { name: "fc1" type: "InnerProduct" bottom: "x" top: "fc1"
@@ -195,13 +195,13 @@ TEST(FilterNet, FusesToTheSameBits) {
       if (layer != "scale") {
         EXPECT_EQ(dw, expected) << layer;
       }
-      for (size_t i = 0; i < dw.size(); ++i)  // Scale alone rounds its products before it adds them
+      for (size_t i = 0; i < dw.size(); ++i)  // only Scale rounds its products before it adds them
         EXPECT_NEAR(dw[i], expected[i], 1e-6) << layer;
     }
   }
 }
 
-TEST(FilterNet, IsTheSameOnDevices) {
+TEST(FilterNet, DevicesAgree) {
   std::vector<double> losses;
   for (const Device place : {Device(), Device{DeviceKind::kSimulated, 0}}) {
     Context context({.threads = 2, .device = place});

@@ -1,9 +1,8 @@
-// Frozen nets on devices: folded and fused as on the CPU, with weights in the type that the kernels read. On the
-// simulated device, and on a GPU where CORTADO_TEST_GPU names one.
+// Frozen nets on devices: folded and fused as on the CPU, with weights in the type that the kernels read. They run on
+// the simulated device, and on a GPU if CORTADO_TEST_GPU names one.
 //
-// Tolerances are relative distances of whole blobs. A type's rounding is met by values, weights and biases alike; a
-// frozen net rounds the folded weights and leaves out the roundings between what it merged, the net as written does
-// not.
+// Tolerances are relative distances of whole blobs. Values, weights and biases are rounded to the type. A frozen net
+// rounds the folded weights, and omits the roundings between merged layers; the original net does not.
 
 #include <cstdlib>
 #include <filesystem>
@@ -20,8 +19,8 @@ using namespace frozen;
 
 struct Case {
   Precision precision;
-  double allowed;       ///< between the frozen net and the net as written, and between devices
-  double allowed_deep;  ///< the same behind dozens of layers
+  double allowed;       ///< between the frozen and the original net, and between devices
+  double allowed_deep;  ///< the same after dozens of layers
 };
 const Case kCases[] = {{Precision::kFp32, 2e-6, 1e-5},
                        {Precision::kTf32, 2e-3, 1e-2},
@@ -47,7 +46,7 @@ graph::BuildOptions frozen_options(const std::string& kept = {}) {
   return options;
 }
 
-/// `blob` of three nets: frozen on the device, as written there, as written on the CPU.
+/// `blob` of three nets: frozen on the device, original there, original on the CPU.
 std::vector<std::vector<float>> three_ways(const std::shared_ptr<const NetFile>& file, const std::string& blob,
                                            const Device& device, Precision precision) {
   OnDevice a(device, precision), b(device, precision);
@@ -69,7 +68,7 @@ std::vector<std::vector<float>> three_ways(const std::shared_ptr<const NetFile>&
   return results;
 }
 
-TEST(FrozenDevice, GivesWhatTheFileSaysInEveryPrecision) {
+TEST(FrozenDevice, MatchesTheOriginalNetInEveryPrecision) {
   const auto mobile = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt")),
              enlarging = std::make_shared<NetFile>(read_net_from_text(kEnlargingNet, "net.prototxt"));
   for (const Device& device : devices())
@@ -83,7 +82,7 @@ TEST(FrozenDevice, GivesWhatTheFileSaysInEveryPrecision) {
       }
 }
 
-TEST(FrozenDevice, RunsNothingButConvolutionsAndProducts) {
+TEST(FrozenDevice, RunsOnlyConvolutionsAndProducts) {
   for (const Device& device : devices())
     for (const Case& c : kCases) {
       OnDevice on(device, c.precision);
@@ -113,7 +112,7 @@ TEST(FrozenDevice, DerivesWeightsInTheTypeOfValues) {
     }
 }
 
-TEST(FrozenDevice, NewWeightsAreFoldedAnewAndComeOutAsTheyWentIn) {
+TEST(FrozenDevice, NewWeightsAreFoldedAndReadBackUnchanged) {
   for (const Device& device : devices()) {
     OnDevice a(device, Precision::kBf16), b(device, Precision::kBf16);
     const auto net = make(small_net(), a.context, frozen_options()),
@@ -129,7 +128,7 @@ TEST(FrozenDevice, NewWeightsAreFoldedAnewAndComeOutAsTheyWentIn) {
   }
 }
 
-/// A net of another batch size on the same weights, in a context of its own: it sees what the first one's file set.
+/// A net of another batch size on the same weights, in its own context: it uses the weights that the first one loaded.
 TEST(FrozenDevice, NetsShareWeights) {
   for (const Device& device : devices())
     for (const Case& c : kCases) {
@@ -152,7 +151,7 @@ TEST(FrozenDevice, NetsShareWeights) {
     }
 }
 
-TEST(FrozenDevice, ThreadsOfAPredictorGetTheBitsOfOne) {
+TEST(FrozenDevice, ThreadsOfAPredictorGetEqualBits) {
   const auto file = small_net();
   const std::string weights = ::testing::TempDir() + "/frozen_device_test.caffemodel";
   {
@@ -185,8 +184,8 @@ TEST(FrozenDevice, ThreadsOfAPredictorGetTheBitsOfOne) {
 
 class FrozenDeviceModel : public ::testing::TestWithParam<std::tuple<const char*, Case>> {};
 
-/// The whole net: on the CPU as written, on the device frozen.
-TEST_P(FrozenDeviceModel, GivesWhatTheCpuGives) {
+/// The whole net: original on the CPU, frozen on the device.
+TEST_P(FrozenDeviceModel, MatchesTheCpu) {
   const auto& [name, c] = GetParam();
   const std::string path = in_source("models/") + name + "/deploy.prototxt";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << "the program runs without its sources";

@@ -1,4 +1,4 @@
-// Nets whose weights never change, folded and fused, against the same nets left as the file says.
+// Nets with constant weights, folded and fused, compared with the same nets as in the file.
 
 #include "tests/harness/places.h"
 #include "tests/net/frozen_nets.h"
@@ -8,7 +8,7 @@ namespace {
 
 using namespace frozen;
 
-/// Relative distance of `blob` between the frozen net and the net as written.
+/// Relative distance of `blob` between the frozen net and the original one.
 double distance_of_frozen(const std::shared_ptr<const NetFile>& file, const std::string& blob) {
   Context a(2), b(2);
   graph::BuildOptions frozen, plain;
@@ -26,12 +26,12 @@ double distance_of_frozen(const std::shared_ptr<const NetFile>& file, const std:
   return distance(fast->read_blob(blob), slow->read_blob(blob));
 }
 
-TEST(FrozenNet, folded_and_fused_gives_what_the_file_says) {
+TEST(FrozenNet, folded_and_fused_matches_the_original) {
   EXPECT_LE(distance_of_frozen(small_net(), "out"), 2e-6);
-  EXPECT_LE(distance_of_frozen(small_net(), "sum0"), 2e-6);  // kept: the sum behind it may not lie in its memory
+  EXPECT_LE(distance_of_frozen(small_net(), "sum0"), 2e-6);  // kept: the sum after it must not use its memory
 }
 
-TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
+TEST(FrozenNet, convolutions_of_mobile_nets_merge_the_layers_after_them) {
   const auto file = std::make_shared<NetFile>(read_net_from_text(kMobileNet, "net.prototxt"));
   for (const char* blob : {"dw1", "pw", "dw2"}) EXPECT_LE(distance_of_frozen(file, blob), 2e-6) << blob;
   Context context(1);
@@ -44,7 +44,7 @@ TEST(FrozenNet, convolutions_of_mobile_nets_take_over_what_is_behind_them) {
   }
 }
 
-/// The types of the steps that compute, in their order.
+/// The types of the steps that compute, in order.
 std::vector<std::string> types_of_steps(const std::string& text) {
   Context context(1);
   graph::BuildOptions options;
@@ -57,7 +57,7 @@ std::vector<std::string> types_of_steps(const std::string& text) {
   return types;
 }
 
-TEST(FrozenNet, smooth_activations_go_into_the_products_before_them) {
+TEST(FrozenNet, smooth_activations_merge_into_the_products_before_them) {
   const std::string text = R"(
     layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
     layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
@@ -77,17 +77,17 @@ TEST(FrozenNet, smooth_activations_go_into_the_products_before_them) {
     layer { name: "s4" type: "Sigmoid" bottom: "fc" top: "fc" })";
   EXPECT_EQ(types_of_steps(text), (std::vector<std::string>{"Convolution+Sigmoid", "Convolution+Swish", "Convolution",
                                                             "Sigmoid", "Convolution+GELU", "InnerProduct+Sigmoid"}))
-      << "24 channels leave lanes of a block that the sigmoid of 0 may not fill";
+      << "24 channels leave padding lanes that must not become sigmoid(0)";
   const auto file = std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt"));
   for (const char* blob : {"c0", "c1", "c3", "fc"}) EXPECT_LE(distance_of_frozen(file, blob), 2e-6) << blob;
 }
 
-TEST(FrozenNet, deconvolutions_have_weights_of_their_own) {
+TEST(FrozenNet, deconvolutions_derive_their_weights) {
   const auto file = std::make_shared<NetFile>(read_net_from_text(kEnlargingNet, "net.prototxt"));
   for (const char* blob : {"up", "groups"}) EXPECT_LE(distance_of_frozen(file, blob), 2e-6) << blob;
 }
 
-TEST(FrozenNet, is_as_small_as_it_can_be) {
+TEST(FrozenNet, has_the_fewest_steps) {
   Context context(1);
   graph::BuildOptions options;
   options.frozen = true;
@@ -98,7 +98,7 @@ TEST(FrozenNet, is_as_small_as_it_can_be) {
     EXPECT_EQ(types.find(gone), std::string::npos) << types;
 }
 
-/// The steps whose sum lies where the other operand was.
+/// Number of steps whose sum overwrites the other operand.
 int sums_in_place(const Net& net) {
   int count = 0;
   for (const graph::Step& step : net.plan().forward)
@@ -106,16 +106,17 @@ int sums_in_place(const Net& net) {
   return count;
 }
 
-TEST(FrozenNet, sums_work_in_the_memory_of_the_other_operand_unless_somebody_looks_at_it) {
+TEST(FrozenNet, sums_overwrite_the_other_operand_unless_it_is_kept) {
   Context context(1);
   graph::BuildOptions options;
   options.frozen = true;
-  EXPECT_EQ(sums_in_place(*make(small_net(), context, options)), 2);  // not sum2 and sum3: dw and c3 read what they add
+  EXPECT_EQ(sums_in_place(*make(small_net(), context, options)),
+            2);  // not sum2 and sum3: dw and c3 read their operands
   options.keep = {"sum0"};
   EXPECT_EQ(sums_in_place(*make(small_net(), context, options)), 1);
 }
 
-TEST(FrozenNet, blobs_between_merged_layers_are_no_outputs) {
+TEST(FrozenNet, blobs_between_merged_layers_are_not_outputs) {
   Context context(1);
   graph::BuildOptions options;
   options.frozen = true;
@@ -124,7 +125,7 @@ TEST(FrozenNet, blobs_between_merged_layers_are_no_outputs) {
   EXPECT_EQ(net->outputs()[0].name, "out");
 }
 
-TEST(FrozenNet, new_weights_are_folded_anew) {
+TEST(FrozenNet, new_weights_are_folded) {
   Context a(1), b(1);
   graph::BuildOptions options;
   options.frozen = true;
@@ -132,7 +133,7 @@ TEST(FrozenNet, new_weights_are_folded_anew) {
   expect_folds_anew(*net, *other, drawn_weights(*net, 3), drawn_weights(*net, 4));
 }
 
-TEST(FrozenNet, weights_come_out_as_they_went_in) {
+TEST(FrozenNet, weights_read_back_unchanged) {
   Context context(1);
   graph::BuildOptions options;
   options.frozen = true;
@@ -148,7 +149,7 @@ TEST(FrozenNet, weights_come_out_as_they_went_in) {
                   layer.blobs[size_t(k)].data);
 }
 
-TEST(FrozenNet, what_no_wanted_blob_needs_is_dropped) {
+TEST(FrozenNet, layers_that_no_requested_blob_needs_are_dropped) {
   Context a(1), b(1);
   graph::BuildOptions all, some;
   all.frozen = some.frozen = true;
@@ -169,7 +170,7 @@ TEST(FrozenNet, what_no_wanted_blob_needs_is_dropped) {
 
 class FrozenModel : public testing::TestWithParam<const char*> {};
 
-TEST_P(FrozenModel, folded_and_fused_gives_what_the_file_says) {
+TEST_P(FrozenModel, folded_and_fused_matches_the_original) {
   const std::string path = in_source("models/") + GetParam() + "/deploy.prototxt";
   const auto file = std::make_shared<const NetFile>(read_net(path));
   EXPECT_LE(distance_of_frozen(file, file->net.layer(file->net.layer_size() - 1).bottom(0)), 1e-4);

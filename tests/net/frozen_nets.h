@@ -1,7 +1,6 @@
 #pragma once
 
-// Small nets with everything that a frozen net merges, weights as if they had been trained, and how far results are
-// apart.
+// Small nets that contain everything that freezing merges, drawn weights, and distances of results.
 
 #include <gtest/gtest.h>
 
@@ -60,7 +59,7 @@ inline std::shared_ptr<const NetFile> small_net() {
   return std::make_shared<NetFile>(read_net_from_text(kResidualNet, "net.prototxt"));
 }
 
-/// The net's weights with every statistic, factor and term drawn, and what no filler filled, as if it had been trained.
+/// The net's weights with all statistics, scales, shifts and unfilled values drawn, as if the net had been trained.
 inline std::vector<LayerWeights> drawn_weights(Net& net, uint64_t seed = 3) {
   RandomStream random(seed);
   std::vector<LayerWeights> out;
@@ -77,7 +76,7 @@ inline std::vector<LayerWeights> drawn_weights(Net& net, uint64_t seed = 3) {
       const bool spreads = weights.blobs.size() != 1 || layer.type() != "BatchNorm";
       for (float& v : file.data)
         if (filters == 0) v = spreads ? float(1 + 0.3 * random.normal()) : float(2 * (0.5 + random.uniform()));
-      if (layer.type() == "BatchNorm" && weights.blobs.size() == 2) file.data[0] = 2;  // what the sums are divided by
+      if (layer.type() == "BatchNorm" && weights.blobs.size() == 2) file.data[0] = 2;  // the divisor of the sums
       weights.blobs.push_back(std::move(file));
     }
     out.push_back(std::move(weights));
@@ -109,7 +108,7 @@ inline double distance(const std::vector<float>& a, const std::vector<float>& b)
   return std::sqrt(difference / size);
 }
 
-/// Weights that replace others are folded as if they had come first: `other` is like `net`.
+/// Checks that weights that replace others are folded as if they were loaded first; `other` is a copy of `net`.
 inline void expect_folds_anew(Net& net, Net& other, const std::vector<LayerWeights>& first,
                               const std::vector<LayerWeights>& second) {
   net.load_weights(first, "first");
@@ -123,7 +122,7 @@ inline void expect_folds_anew(Net& net, Net& other, const std::vector<LayerWeigh
   EXPECT_EQ(net.read_blob("out"), other.read_blob("out"));
 }
 
-/// Depthwise convolutions under each of their names, and ReLU6.
+/// Depthwise convolutions under each of their type names, and ReLU6.
 inline const char* const kMobileNet = R"(
   name: "mobile"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 7 dim: 6 } } }
@@ -141,7 +140,7 @@ inline const char* const kMobileNet = R"(
   layer { name: "relu2" type: "ReLU6" bottom: "dw2" top: "dw2" }
 )";
 
-/// Deconvolutions, whose weights are derived without anything folded into them.
+/// Deconvolutions, whose weights are derived although nothing is folded into them.
 inline const char* const kEnlargingNet = R"(
   name: "enlarging"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 16 dim: 5 dim: 6 } } }

@@ -1,4 +1,4 @@
-// A residual net whose sums are taken over by the normalisations before them, against the same net with its sums apart.
+// A residual net whose sums are merged into the normalisations before them, compared with the same net without merging.
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,9 @@
 namespace cortado {
 namespace {
 
-/// Joins of two normalisations, of one and an earlier join, without a ReLU, of a normalisation and what it normalises,
-/// and one that no convolution reads, so that its ReLU is kept in bits. Without Winograd, whose scratch would hide what
-/// is saved.
+/// Sums of two normalisations, of one and an earlier sum, without a ReLU, of a normalisation and its input, and one
+/// that no convolution reads, so that its ReLU's mask is kept in bits. Without Winograd, whose scratch would hide the
+/// effect on saved memory.
 const char* const kNet = R"(
   name: "joins"
   layer { name: "in" type: "Input" top: "data" top: "label" input_param {
@@ -59,23 +59,22 @@ const char* const kNet = R"(
 
 struct Pass : TrainedPass {
   size_t nodes = 0;
-  int left_sums = 0, given_sums = 0;  ///< normalisations that add gradients up, and that get the sums of x
-  int maps = 0;                       ///< ... whose addend is still to be mapped
-  std::string masks;                  ///< of each join: whether its ReLU is kept in bits, or told by y
+  int left_sums = 0, given_sums = 0;  ///< normalisations that sum gradients, and that get the sums of x
+  int maps = 0;                       ///< ... whose operand still has to be transformed
+  std::string masks;                  ///< per sum: whether the ReLU's mask is kept in bits, or follows from y
 };
 
-/// To what 16 bits hold, as devices read weights in these precisions. For nets on the CPU, whose weights are the
-/// host's.
+/// Rounds weights to the precision in which devices read them, for nets on the CPU, which use 32-bit weights.
 void round_weights(Net& net, Precision precision) {
   for (const Param& param : net.params())
     for (int64_t i = 0; i < param.format.bytes() / int64_t(sizeof(float)); ++i)
       param.w[i] = precision == Precision::kBf16 ? float(BFloat16(param.w[i])) : float(Half(param.w[i]));
 }
 
-/// The same without its ReLUs: nothing that rounding sends another way.
+/// The same without its ReLUs, so that rounding cannot change the sign that one tests.
 std::string net_without_relus() { return std::regex_replace(kNet, std::regex("layer \\{ name: \"relu[^\n]*\n"), ""); }
 
-/// Two passes, the second one's gradients added to the first's where `options` say that several make an update.
+/// Two passes. The second one's gradients are added to the first's if `options` accumulate.
 Pass run(const graph::BuildOptions& options, Precision precision = Precision::kFp32, Device device = {},
          Precision of_weights = Precision::kFp32, const std::string& text = kNet) {
   Context context({.threads = 2, .device = device, .precision = precision});
@@ -116,7 +115,7 @@ graph::BuildOptions training(bool fuses_sums) {
   return options;
 }
 
-/// The length of the difference of all gradients of a weight over the gradients' own.
+/// The norm of the difference of all gradients of a weight, relative to the norm of the gradients.
 double distance(const std::vector<float>& a, const std::vector<float>& b) {
   double apart = 0, all = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -126,21 +125,21 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(apart / all);
 }
 
-TEST(JoinNet, sums_that_are_taken_over_change_no_bit) {
+TEST(JoinNet, merged_sums_change_no_bit) {
   const Pass apart = run(training(false)), joined = run(training(true));
-  EXPECT_EQ(joined.nodes + 6, apart.nodes) << "five sums, and a ReLU6 that a sum alone does not take over";
-  EXPECT_EQ(joined.masks, "y y y bits ") << "no convolution reads the last join";
+  EXPECT_EQ(joined.nodes + 6, apart.nodes) << "five sums, and a ReLU6 that only a BatchNorm merges";
+  EXPECT_EQ(joined.masks, "y y y bits ") << "no convolution reads the last sum";
   expect_same_bits(joined, apart);
 }
 
-TEST(JoinNet, nor_where_values_are_made_again_or_gradients_added) {
+TEST(JoinNet, merged_sums_change_no_bit_with_recompute_or_accumulation) {
   graph::BuildOptions apart = training(false), joined = training(true);
   apart.accumulates = joined.accumulates = true;
   joined.recompute = true;
   expect_same_bits(run(joined), run(apart));
 }
 
-TEST(JoinNet, nor_where_a_join_stays_readable) {
+TEST(JoinNet, merged_sums_change_no_bit_with_kept_sums) {
   graph::BuildOptions kept = training(true);
   kept.keep = {"sum0", "sum4"};
   const Pass joined = run(kept);
@@ -150,26 +149,26 @@ TEST(JoinNet, nor_where_a_join_stays_readable) {
   EXPECT_EQ(run(kept).nodes, joined.nodes + 3) << "sums of kept values stay, and a ReLU6";
 }
 
-TEST(JoinNet, nothing_is_taken_over_without_fusion) {
+TEST(JoinNet, sums_are_not_merged_without_fusion) {
   graph::BuildOptions all = training(true);
   all.fuse = false;
   EXPECT_EQ(run(all).masks, "");
 }
 
-TEST(JoinNet, nor_on_a_device_with_32_bits) {
+TEST(JoinNet, merged_sums_change_no_bit_on_a_device_in_32_bits) {
   const Device device{DeviceKind::kSimulated, 0};
   for (const Precision precision : {Precision::kFp32, Precision::kTf32})
     expect_same_bits(run(training(true), precision, device), run(training(false), precision, device));
 }
 
-/// What lies between a normalisation and its sum is not rounded to 16 bits any more, so bits change; both are as near
-/// to 32 bits, with the same weights, as that rounding lets them be.
-TEST(JoinNet, with_16_bits_gradients_are_as_near) {
+/// Values between a normalisation and its sum are no longer rounded to 16 bits, so bits differ. With the same weights
+/// both are as near to the 32-bit results as that rounding permits.
+TEST(JoinNet, in_16_bits_gradients_are_as_near) {
   for (const Precision precision : {Precision::kBf16, Precision::kFp16}) {
     const Pass exact = run(training(false), Precision::kFp32, {}, precision);
     const double tolerance = precision == Precision::kBf16 ? 0.15 : 0.03;
     graph::BuildOptions options = training(true);
-    options.switch_off = {"leave_maps"};  // with it one value of sum0 is 0 that is 1e-4, and its gradient gone
+    options.switch_off = {"leave_maps"};  // one value of sum0 is 0 with it and 1e-4 without, so its gradient vanishes
     const Pass joined = run(options, precision, {DeviceKind::kSimulated, 0});
     EXPECT_NEAR(joined.loss, exact.loss, tolerance * exact.loss);
     for (size_t p = 0; p < exact.dw.size(); ++p)
@@ -177,15 +176,15 @@ TEST(JoinNet, with_16_bits_gradients_are_as_near) {
   }
 }
 
-/// On devices a normalisation adds up the gradients of those that read it, and in 16 bits takes the sums of its x from
-/// the convolution, and leaves its result to the sum that alone reads it.
-TEST(JoinNet, what_normalisations_leave_to_others_changes_no_bit_of_floats) {
+/// On devices a normalisation sums the gradients of its readers. With 16 bits it also gets the sums of its x from the
+/// convolution, and leaves applying its result to a sum that is its only reader.
+TEST(JoinNet, fusions_of_normalisations_change_no_bit_of_floats) {
   const Device device{DeviceKind::kSimulated, 0};
   graph::BuildOptions all = training(true), none = training(true);
   none.switch_off = {"leave_maps", "sum_channels", "leave_gradient_sums"};
   for (const Precision precision : {Precision::kFp32, Precision::kTf32}) {
     const Pass fused = run(all, precision, device), apart = run(none, precision, device);
-    EXPECT_EQ(fused.left_sums, 4) << "the joins but the last, and what is normalised and added to itself";
+    EXPECT_EQ(fused.left_sums, 4) << "all sums but the last, and the normalisation that is added to its input";
     EXPECT_EQ(apart.left_sums, 0);
     EXPECT_EQ(fused.given_sums + fused.maps, 0);
     expect_same_bits(fused, apart);
@@ -195,7 +194,7 @@ TEST(JoinNet, what_normalisations_leave_to_others_changes_no_bit_of_floats) {
   expect_same_bits(run(all, Precision::kFp32, device), run(none, Precision::kFp32, device));
 }
 
-TEST(JoinNet, and_in_16_bits_gradients_are_as_near) {
+TEST(JoinNet, with_fusions_of_normalisations_gradients_are_as_near_in_16_bits) {
   const Device device{DeviceKind::kSimulated, 0};
   const std::string net = net_without_relus();
   graph::BuildOptions recomputing = training(true), none = training(true);

@@ -1,5 +1,5 @@
-// What saves memory changes no bit: gradients that last only until their reader took them, values made again in
-// backward, ReLU masks left to the pooling behind. Each against the net that keeps everything.
+// Saving memory changes no bit: transient gradients, values recomputed in backward, ReLU masks replaced by those of the
+// pooling after it. Each is compared with the net that keeps everything.
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 namespace cortado {
 namespace {
 
-/// Normalised values with one reader, with two, read by the next normalisation, and under a residual sum; max poolings
-/// whose windows overlap and whose windows tile; one weight of two layers; one layer that no loss lies behind. Without
-/// Winograd and AMX, whose scratch would hide what is saved.
+/// Normalised values with one reader, with two, read by the next normalisation, and below a residual sum; max poolings
+/// with overlapping and with disjoint windows; one weight of two layers; one layer that no loss depends on. Without
+/// Winograd and AMX, whose scratch would hide the effect on saved memory.
 const char* const kNet = R"(
   name: "memory"
   layer { name: "in" type: "Input" top: "data" top: "label" input_param {
@@ -51,7 +51,7 @@ const char* const kNet = R"(
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
 )";
 
-/// Copies every gradient when it is told of it, and then spoils w, as an update might.
+/// Copies every gradient when it is complete, and then overwrites w, as an update may.
 struct Copies : GradientReader {
   Net& net;
   std::vector<std::vector<float>> dw;
@@ -102,7 +102,7 @@ graph::BuildOptions plain() {
   return options;
 }
 
-TEST(Memory, transient_gradients_are_the_kept_ones) {
+TEST(Memory, transient_gradients_equal_kept_ones) {
   graph::BuildOptions transient = plain();
   transient.transient_gradients = true;
   const Pass kept = run(plain()), passing = run(transient);
@@ -111,7 +111,7 @@ TEST(Memory, transient_gradients_are_the_kept_ones) {
   EXPECT_LT(passing.arena_bytes + passing.gradient_bytes, kept.arena_bytes + kept.gradient_bytes);
 }
 
-TEST(Memory, a_weight_that_no_loss_reaches_is_told_with_a_gradient_of_zero) {
+TEST(Memory, a_weight_without_a_loss_is_reported_with_a_zero_gradient) {
   graph::BuildOptions transient = plain();
   transient.transient_gradients = true;
   const Pass pass = run(transient);
@@ -119,7 +119,7 @@ TEST(Memory, a_weight_that_no_loss_reaches_is_told_with_a_gradient_of_zero) {
   for (const float v : pass.dw.back()) EXPECT_EQ(v, 0);
 }
 
-TEST(Memory, recomputed_values_are_the_kept_ones) {
+TEST(Memory, recomputed_values_equal_kept_ones) {
   graph::BuildOptions again = plain();
   again.recompute = true;
   const Pass kept = run(plain()), recomputed = run(again);
@@ -128,7 +128,7 @@ TEST(Memory, recomputed_values_are_the_kept_ones) {
   EXPECT_LT(recomputed.arena_bytes, kept.arena_bytes);
 }
 
-TEST(Memory, what_pooling_masks_needs_no_values_before_it) {
+TEST(Memory, pooling_masks_replace_relu_masks) {
   graph::BuildOptions handed = plain();
   handed.switch_off.clear();
   const Pass kept = run(plain()), masked = run(handed);
@@ -136,7 +136,7 @@ TEST(Memory, what_pooling_masks_needs_no_values_before_it) {
   EXPECT_LT(masked.arena_bytes, kept.arena_bytes);
 }
 
-TEST(Memory, all_of_it_together) {
+TEST(Memory, all_combined) {
   graph::BuildOptions all = plain();
   all.switch_off.clear();
   all.transient_gradients = all.recompute = true;

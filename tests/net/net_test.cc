@@ -1,4 +1,4 @@
-// A whole net against arithmetic done by hand, and against itself with every freedom of the planner taken away.
+// A whole net compared with independent arithmetic, and with itself without any optimisation of the planner.
 
 #include "net/net.h"
 
@@ -62,7 +62,7 @@ std::vector<float> plain_gradient(Net& net, const Param& param) {
   return plain;
 }
 
-TEST(Net, fused_and_reused_memory_gives_what_every_blob_kept_apart_gives) {
+TEST(Net, fusion_and_memory_reuse_change_no_result) {
   Context a(2), b(2);
   const auto fast = make(kBlock, a, true), slow = make(kBlock, b, false);
   for (Net* net : {fast.get(), slow.get()}) {
@@ -103,7 +103,7 @@ TEST(Net, gradients_agree_with_differences_of_the_loss) {
     std::vector<float> w(size_t(param->shape.count()));
     param->format.to_plain(context, param->w, w.data());
     const std::vector<float> dw = plain_gradient(*net, *param);
-    size_t at = 0;  // the steepest direction: rounding matters least there
+    size_t at = 0;  // the direction of steepest ascent, where rounding matters least
     for (size_t i = 0; i < dw.size(); ++i)
       if (std::fabs(dw[i]) > std::fabs(dw[at])) at = i;
     const auto loss_at = [&](float value) {
@@ -137,7 +137,7 @@ TEST(Net, accumulating_twice_doubles_every_gradient) {
   }
 }
 
-/// Three passes of a training net with something random in it: losses, then all gradients.
+/// Three training passes of a net with random draws: losses, then all gradients.
 std::vector<double> passes_on(Context& context) {
   std::string text = kBlock;
   text.insert(text.find("layer { name: \"fc\""), R"(layer { name: "few" type: "Dropout" bottom: "cat" top: "cat" } )");
@@ -154,7 +154,7 @@ std::vector<double> passes_on(Context& context) {
   return seen;
 }
 
-TEST(Net, contexts_of_the_same_options_give_the_same_bits_at_the_same_time) {
+TEST(Net, concurrent_contexts_with_equal_options_give_equal_bits) {
   const ContextOptions options = {.threads = 2, .seed = 11};
   Context a(options), b(options), other({.threads = 2, .seed = 12});
   std::vector<double> of_a, of_b;
@@ -163,11 +163,11 @@ TEST(Net, contexts_of_the_same_options_give_the_same_bits_at_the_same_time) {
     of_a = passes_on(a);
   }
   EXPECT_EQ(of_a, of_b);
-  EXPECT_NE(of_a[0], of_a[1]) << "something is random";
-  EXPECT_NE(of_a, passes_on(other)) << "and keyed by the seed";
+  EXPECT_NE(of_a[0], of_a[1]) << "passes differ by their draws";
+  EXPECT_NE(of_a, passes_on(other)) << "draws depend on the seed";
 }
 
-TEST(Net, weights_survive_the_way_through_a_file_bit_for_bit) {
+TEST(Net, weights_read_back_from_a_file_bit_for_bit) {
   Context a(1), b(1, 99);
   const auto from = make(kBlock, a, true), to = make(kBlock, b, true);
   const std::string path = testing::TempDir() + "/net_test.caffemodel";
@@ -176,7 +176,7 @@ TEST(Net, weights_survive_the_way_through_a_file_bit_for_bit) {
   EXPECT_EQ(from->to_proto().SerializeAsString(), to->to_proto().SerializeAsString());
 }
 
-TEST(Net, all_weights_that_do_not_fit_are_named_at_once) {
+TEST(Net, all_mismatched_weights_are_reported_at_once) {
   Context context(1);
   const auto net = make(kBlock, context, true);
   std::vector<LayerWeights> file(2);

@@ -1,4 +1,4 @@
-// What somebody sees who looks into a net, against whole passes, differences and arithmetic done by hand.
+// Blobs and gradients of an observed net, compared with whole passes, finite differences and independent arithmetic.
 
 #include "net/observed_net.h"
 
@@ -11,9 +11,9 @@
 namespace cortado {
 namespace {
 
-// Forks, views, and chains in place that nodes take over.
+// Forks, views, and in-place chains that nodes merge.
 const char* const kText = R"(
-  name: "looked into" force_backward: true
+  name: "observed" force_backward: true
   layer { name: "in" type: "Input" top: "data" top: "label" input_param {
       shape { dim: 3 dim: 4 dim: 9 dim: 7 } shape { dim: 3 } } }
   layer { name: "c0" type: "Convolution" bottom: "data" top: "c0"
@@ -89,12 +89,12 @@ class Observed : public testing::TestWithParam<const char*> {
   std::unique_ptr<ObservedNet> observed_;
 };
 
-TEST_P(Observed, BlobsStandInTheFilesOrder) {
+TEST_P(Observed, BlobsAreInTheFilesOrder) {
   EXPECT_EQ(observed_->blobs(),
             (std::vector<std::string>{"data", "label", "c0", "c1", "sum", "pool", "flat", "fc", "loss"}));
 }
 
-TEST_P(Observed, LayersOneByOneDoWhatAPassDoes) {
+TEST_P(Observed, SingleLayersEqualAPass) {
   run_whole();
   const std::map<std::string, Values> whole = everything(*observed_);
   net_ = make(context_);
@@ -132,7 +132,7 @@ TEST_P(Observed, GradientsAgreeWithDifferences) {
   }
 }
 
-TEST_P(Observed, GradientsMayBeginAnywhere) {
+TEST_P(Observed, GradientsMayStartAnywhere) {
   run_whole();
   const Values before = read(*observed_, "data", BlobPart::kGradients);
   Values twice = read(*observed_, "sum", BlobPart::kGradients);
@@ -143,7 +143,7 @@ TEST_P(Observed, GradientsMayBeginAnywhere) {
   for (size_t i = 0; i < after.size(); ++i) ASSERT_NEAR(after[i], 2 * before[i], 1e-4 + 1e-4 * std::abs(after[i])) << i;
 }
 
-TEST_P(Observed, TheGradientOfALossIsTheObservers) {
+TEST_P(Observed, TheGradientOfALossMayBeSet) {
   run_whole();
   const Values before = read(*observed_, "fc", BlobPart::kGradients);
   EXPECT_EQ(read(*observed_, "loss", BlobPart::kGradients), Values{2});
@@ -174,8 +174,8 @@ TEST_P(Observed, GradientsOfWeightsAddUpUntilTheyAreCleared) {
   EXPECT_EQ(gradient(), Values(5, 0));
 }
 
-/// A net without a loss: what is read of the output begins the gradients.
-TEST_P(Observed, WithoutALossGradientsBeginAtTheOutput) {
+/// A net without a loss: gradients start at its output.
+TEST_P(Observed, WithoutALossGradientsStartAtTheOutput) {
   const std::string text = kText, head = text.substr(0, text.find("layer { name: \"loss\""));
   net_ = make(context_, head);
   ObservedNet net(*net_);
@@ -197,7 +197,7 @@ TEST_P(Observed, WithoutALossGradientsBeginAtTheOutput) {
   }
 }
 
-TEST_P(Observed, WhatIsNotThereIsSaid) {
+TEST_P(Observed, UnknownBlobsAreErrors) {
   Values values(1);
   EXPECT_THROW(observed_->read("c2", BlobPart::kValues, values.data()), Error);
 }

@@ -1,4 +1,4 @@
-// Concurrent requests, other batches, and the mistakes that a caller can make.
+// Concurrent requests, other batch sizes, and errors of callers.
 
 #include "net/predictor.h"
 
@@ -37,7 +37,7 @@ std::shared_ptr<const NetFile> small_net() {
   return std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt"));
 }
 
-/// The path of weights for the net.
+/// The path of a weights file for the net.
 std::string weights_of(const std::shared_ptr<const NetFile>& file, const std::string& name) {
   Context context(1);
   graph::BuildOptions options;
@@ -65,7 +65,7 @@ class PredictorTest : public testing::Test {
   std::vector<std::string> weights_ = {weights_of(file_, "predictor_test")};
 };
 
-TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
+TEST_F(PredictorTest, many_threads_get_equal_bits) {
   Predictor alone(file_, weights_, {.context = {.threads = 2}}), shared(file_, weights_, {.context = {.threads = 2}});
   std::vector<std::vector<float>> expected;
   for (uint64_t seed = 0; seed < 8; ++seed)
@@ -83,7 +83,7 @@ TEST_F(PredictorTest, many_threads_get_the_bits_of_one) {
   EXPECT_EQ(wrong, std::vector<int>(wrong.size()));
 }
 
-TEST_F(PredictorTest, rows_of_a_batch_are_what_they_are_alone) {
+TEST_F(PredictorTest, rows_of_a_batch_equal_single_rows) {
   Predictor predictor(file_, weights_);
   const Arrays all = request(5, 1);
   const std::vector<float> together = predictor.predict(all).at("prob").values;
@@ -106,7 +106,7 @@ TEST_F(PredictorTest, more_shapes_than_are_kept_still_work) {
   EXPECT_EQ(predictor.predict(request(1, 7)).at("prob").values, first);
 }
 
-TEST_F(PredictorTest, what_is_prepared_is_no_other_net) {
+TEST_F(PredictorTest, prepared_nets_give_the_same_results) {
   Predictor predictor(file_, weights_, {.context = {.threads = 1}}),
       other(file_, weights_, {.context = {.threads = 1}});
   for (int64_t batch = 1; batch <= 12; ++batch)
@@ -117,7 +117,7 @@ TEST_F(PredictorTest, what_is_prepared_is_no_other_net) {
   Predictor one(file_, weights_, {.context = {.threads = 2}});
   one.prepare({{"data", {3, 16, 6, 6}}, {"other", {3, 3}}}, 1, 1);
   EXPECT_EQ(one.predict(request(3, 7)).at("prob").values, other.predict(request(3, 7)).at("prob").values)
-      << "by one thread, as it was told";
+      << "by one thread, as requested";
   EXPECT_THROW(predictor.prepare({{"data", {1, 15, 6, 6}}, {"other", {1, 3}}}, 1), Error);
 }
 
@@ -130,7 +130,7 @@ TEST_F(PredictorTest, any_blob_may_be_an_output_and_needs_its_own_inputs_only) {
   EXPECT_EQ(all.outputs(), std::vector<std::string>{"prob"});
 }
 
-/// Convolutions of several kinds, what folds into them, a crop and a sum of two ways: no extent is fixed.
+/// Convolutions of several kinds, layers folded into them, a crop and a sum of two branches: no extent is fixed.
 std::shared_ptr<const NetFile> net_for(int64_t batch, int64_t height, int64_t width) {
   return std::make_shared<NetFile>(read_net_from_text(
       "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: " + std::to_string(batch) +
@@ -152,7 +152,7 @@ std::shared_ptr<const NetFile> net_for(int64_t batch, int64_t height, int64_t wi
       "net.prototxt"));
 }
 
-TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
+TEST(PredictorOfAnyExtents, EqualANetWrittenForThem) {
   const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "any_extents")};
   Predictor predictor(net_for(1, 8, 8), weights, {.context = {.threads = 2}});
   std::vector<std::pair<Array, std::vector<float>>> expected;
@@ -173,7 +173,7 @@ TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
     EXPECT_EQ(predictor.predict({{"data", data}}).at("prob").values, expected.back().second) << shape.str();
     EXPECT_EQ(predictor.predict({{"data", data}}).at("prob").shape, (Shape{shape[0], 5, shape[2], shape[3]}));
   }
-  std::vector<std::thread> threads;  // more shapes than are kept, in another order in each thread
+  std::vector<std::thread> threads;  // more shapes than are kept, in a different order in each thread
   std::vector<int> wrong(3);
   for (size_t t = 0; t < wrong.size(); ++t)
     threads.emplace_back([&, t] {
@@ -186,7 +186,7 @@ TEST(PredictorOfAnyExtents, GivesTheBitsOfANetThatIsWrittenForThem) {
   EXPECT_EQ(wrong, std::vector<int>(3));
 }
 
-TEST(PredictorOfAnyExtents, PlansForThoseThatMostRequestsHave) {
+TEST(PredictorOfAnyExtents, ArePlannedForTypicalRequests) {
   const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "most_requests")};
   Predictor predictor(net_for(1, 8, 8), weights, {.shapes = {{"data", {2, 3, 30, 20}}}});
   EXPECT_EQ(predictor.output_shape("prob"), (Shape{2, 5, 30, 20}));
@@ -202,7 +202,7 @@ void expect_error(const std::function<void()>& call, ExitCode code, const std::s
   }
 }
 
-TEST_F(PredictorTest, mistakes_are_told_with_a_way_out) {
+TEST_F(PredictorTest, errors_have_hints) {
   Predictor predictor(file_, weights_);
   Arrays misnamed = request(1, 1), narrow = misnamed, flat = misnamed, short_of = misnamed, missing = misnamed;
   misnamed["dat"] = misnamed["data"];
@@ -212,13 +212,13 @@ TEST_F(PredictorTest, mistakes_are_told_with_a_way_out) {
   missing.erase("other");
   expect_error([&] { predictor.predict(misnamed); }, ExitCode::kUsage, "did you mean 'data'");
   expect_error([&] { predictor.predict(narrow); }, ExitCode::kData,
-               "layer 'fc' (InnerProduct) has weights of shape 3x1152, and these inputs want 3x960");
-  expect_error([&] { predictor.predict(flat); }, ExitCode::kData, "the number of axes may not");
+               "layer 'fc' (InnerProduct) has weights of shape 3x1152, but these inputs need 3x960");
+  expect_error([&] { predictor.predict(flat); }, ExitCode::kData, "the same number of axes");
   expect_error([&] { predictor.predict(short_of); }, ExitCode::kData, "575 values");
   expect_error([&] { predictor.predict(missing); }, ExitCode::kUsage, "'other' is missing");
   expect_error([&] { Predictor(file_, weights_, {.outputs = {"prb"}}); }, ExitCode::kUsage, "did you mean 'prob'");
   expect_error([&] { Predictor(file_, {}); }, ExitCode::kUsage, "no weights are given");
-  EXPECT_EQ(predictor.predict(request(1, 1)).at("prob").shape, (Shape{1, 3}));  // none of it did harm
+  EXPECT_EQ(predictor.predict(request(1, 1)).at("prob").shape, (Shape{1, 3}));  // after all these errors it still works
 }
 
 TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
@@ -229,7 +229,7 @@ TEST_F(PredictorTest, the_example_of_the_documentation_runs) {
   EXPECT_EQ(read_file(out), "prob 1x10\n");
 }
 
-TEST(PredictorWithMemoryData, IsFedLikeOneWithInputs) {
+TEST(PredictorWithMemoryData, AcceptsInputs) {
   const auto net_of = [](const std::string& first) {
     return std::make_shared<NetFile>(
         read_net_from_text(first +

@@ -15,7 +15,7 @@ namespace {
 const bool path_is_set = ::setenv("PYTHONPATH", in_source("tests/layers/python").c_str(), 1) == 0 &&
                          ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1) == 0;
 
-/// `layer` and a sum of squares, behind a layer that is run by the host as well.
+/// `layer` and a sum of squares, after a layer that also runs on the host.
 std::unique_ptr<Net> net_of(const std::string& layer, Context& context) {
   const std::string text =
       "layer { name: 'x' type: 'Python' top: 'x' python_param { module: 'tested_layers' layer: 'Ramp' } }"
@@ -39,13 +39,13 @@ std::vector<float> gradient(Net& net, const Param& param) {
   return values;
 }
 
-TEST(PythonNet, WeightsBehindTheHostsPartHaveTheirGradientsOnDevices) {
+TEST(PythonNet, WeightsAfterHostLayersHaveGradientsOnDevices) {
   SKIP_WITHOUT_PYTHON();
   ASSERT_TRUE(path_is_set);
   const std::string mix = "bottom: 'x' bottom: 'x' top: 'y' python_param { module: 'tested_layers' layer: 'Mix' }";
   Context cpu, device({.device = {DeviceKind::kSimulated, 0}});
   const auto on_cpu = net_of(mix, cpu), on_device = net_of(mix, device);
-  EXPECT_FALSE(on_device->stages_all_host_work()) << "its backward is the host's";
+  EXPECT_FALSE(on_device->stages_all_host_work()) << "its backward runs on the host";
   for (Net* net : {on_cpu.get(), on_device.get()}) {
     net->forward();
     net->backward();
@@ -60,8 +60,8 @@ TEST(PythonNet, WeightsBehindTheHostsPartHaveTheirGradientsOnDevices) {
   }
 }
 
-/// The first row begins below 0.
-TEST(PythonNet, LayersBehindRowsThatVaryRunOnThose) {
+/// The first row starts below 0.
+TEST(PythonNet, LayersAfterDynamicRowsRunOnThose) {
   SKIP_WITHOUT_PYTHON();
   ASSERT_TRUE(path_is_set);
   for (const Device& place : {Device(), Device{DeviceKind::kSimulated, 0}}) {

@@ -1,4 +1,4 @@
-// Nets on 8-bit integers against themselves on floats, with scales found by calibration.
+// Nets on 8-bit integers compared with themselves on floats, with calibrated scales.
 
 #include "net/calibration.h"
 #include "net/layer_errors.h"
@@ -19,7 +19,7 @@ graph::BuildOptions frozen_options() {
   return options;
 }
 
-/// A residual net, a chain of depthwise ones and an Inception: everything that integers pass through.
+/// A residual net, a chain of depthwise convolutions and an Inception: every layer type that passes integers on.
 const char* const kNet = R"(
   name: "net"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 2 dim: 20 dim: 9 dim: 8 } } }
@@ -55,7 +55,7 @@ const char* const kNet = R"(
       inner_product_param { num_output: 5 weight_filler { type: "xavier" } } }
 )";
 
-/// Products behind a convolution, whose places they want in Caffe's order.
+/// InnerProducts after a convolution, whose values they need in Caffe's order.
 const char* const kProducts = R"(
   name: "products"
   layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 3 dim: 16 dim: 6 dim: 5 } } }
@@ -122,7 +122,7 @@ TEST(QuantizedNet, IsNearTheNetOnFloats) {
     }
     for (const LayerError& error : errors.errors()) EXPECT_GT(error.decibels(), 22) << error.node;
     EXPECT_LT(distance(rounded->read_blob("out"), exact->read_blob("out")), 0.08);
-    EXPECT_GT(distance(rounded->read_blob("out"), exact->read_blob("out")), 1e-5) << "was nothing rounded?";
+    EXPECT_GT(distance(rounded->read_blob("out"), exact->read_blob("out")), 1e-5) << "nothing was rounded";
   }
 }
 
@@ -139,7 +139,7 @@ TEST(QuantizedNet, ProductsAreNearThoseOfFloats) {
   EXPECT_EQ(results_in_floats(*rounded), (std::vector<std::string>{"Input", "InnerProduct"}));
 }
 
-/// From the stem to the last convolution, which writes floats for the average, nothing is a float.
+/// From the stem to the last convolution, which writes floats for the average pooling, no value is a float.
 TEST(QuantizedNet, KeepsIntegersBetweenItsLayers) {
   const auto file = file_of(kNet);
   Context context(2);
@@ -151,7 +151,7 @@ TEST(QuantizedNet, KeepsIntegersBetweenItsLayers) {
   EXPECT_LT(rounded->memory_bytes(), exact->memory_bytes() + 40'000) << "values take a quarter, weights both forms";
 }
 
-TEST(QuantizedNet, BlobsThatAreLookedAtAreFloats) {
+TEST(QuantizedNet, KeptBlobsAreFloats) {
   const auto file = file_of(kNet);
   Context a(2), b(2);
   graph::BuildOptions options = frozen_options();
@@ -179,7 +179,7 @@ TEST(QuantizedNet, TrainsAndRunsUnfusedOnFloats) {
   }
 }
 
-TEST(QuantizedNet, NewWeightsAreRoundedAnew) {
+TEST(QuantizedNet, NewWeightsAreRounded) {
   const auto file = file_of(kNet);
   Context a(2), b(2);
   const auto exact = make(file, a, frozen_options());
@@ -206,8 +206,8 @@ TEST(QuantizedNet, ThreadsChangeNoBit) {
   }
 }
 
-/// What the older form tells as positions of the point are powers of two.
-TEST(QuantizedNet, TakesPositionsOfThePoint) {
+/// The older form stores positions of the binary point, that is, powers of two.
+TEST(QuantizedNet, AcceptsPositionsOfTheBinaryPoint) {
   const auto net_with = [](const std::string& scales) {
     return file_of(
         (R"(layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 16 dim: 5 dim: 5 } } }
@@ -227,7 +227,7 @@ TEST(QuantizedNet, TakesPositionsOfThePoint) {
   EXPECT_EQ(results[0], results[1]);
 }
 
-/// Scales are those of weights that BatchNorm is folded into.
+/// Scales are those of the weights with BatchNorm folded in.
 TEST(Calibration, MeasuresFoldedWeights) {
   const auto file = file_of(R"(
     layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 3 } } }
@@ -261,7 +261,7 @@ TEST(Calibration, MeasuresFoldedWeights) {
   EXPECT_FLOAT_EQ(param.scale_out(0), 255 / 0.75f);  // of the ReLU's: (0.25 + 0.125) / 0.5
 }
 
-TEST(Calibration, LayersThatSeeNothingKeepFloats) {
+TEST(Calibration, LayersWithoutValuesKeepFloats) {
   const auto file = file_of(kNet);
   Context context(1);
   const auto net = make(file, context, frozen_options());
@@ -272,7 +272,7 @@ TEST(Calibration, LayersThatSeeNothingKeepFloats) {
   EXPECT_TRUE(calibration.scales({}).empty());
 }
 
-TEST(ValueRange, HoldsWhatItsRuleSays) {
+TEST(ValueRange, FollowsItsRule) {
   ValueRange range;
   std::vector<float> values;
   for (int i = 1; i <= 1000; ++i) values.push_back(float(i % 2 ? i : -i) / 1000);
@@ -282,11 +282,11 @@ TEST(ValueRange, HoldsWhatItsRuleSays) {
   EXPECT_FLOAT_EQ(range.bound({RangeRule::kLargest}, 127), 1);
   EXPECT_NEAR(range.bound({RangeRule::kPercentile, 90}, 127), 0.9, 0.002);
   EXPECT_NEAR(range.bound({RangeRule::kPercentile, 100}, 127), 1, 0.002);
-  EXPECT_NEAR(range.bound({RangeRule::kDivergence}, 127), 1, 0.1);  // evenly spread values want all of the range
+  EXPECT_NEAR(range.bound({RangeRule::kDivergence}, 127), 1, 0.1);  // uniform values need the whole range
 }
 
-/// One value far out costs all others most of their levels: it is cut off.
-TEST(ValueRange, LeastDivergenceCutsOffWhatIsFarOut) {
+/// One outlier would cost all other values most of their levels: it is cut off.
+TEST(ValueRange, LeastDivergenceCutsOffOutliers) {
   ValueRange range;
   RandomStream random(1);
   std::vector<float> values(20000);
@@ -299,8 +299,8 @@ TEST(ValueRange, LeastDivergenceCutsOffWhatIsFarOut) {
   EXPECT_LT(range.bound({RangeRule::kPercentile, 99.99}, 127), 6);
 }
 
-/// A tenth of the values at the ceiling of a ReLU6.
-TEST(ValueRange, LeastDivergenceKeepsWhatManyValuesAre) {
+/// A tenth of the values is at the maximum of a ReLU6.
+TEST(ValueRange, LeastDivergenceKeepsFrequentValues) {
   ValueRange range;
   RandomStream random(2);
   std::vector<float> values(20000);
@@ -309,7 +309,7 @@ TEST(ValueRange, LeastDivergenceKeepsWhatManyValuesAre) {
   EXPECT_NEAR(range.bound({RangeRule::kDivergence}, 255), 6, 0.01);
 }
 
-TEST(ValueRange, OfNothingButZerosIsNothing) {
+TEST(ValueRange, OfZerosIsZero) {
   ValueRange range;
   const float zeros[4] = {};
   range.add(zeros, 4);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a pass of training leaves, for nets that must agree to the bit.
+// The results of a training pass, for nets that must agree bit for bit.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace cortado {
 struct TrainedPass {
   double loss = 0;
   std::vector<std::vector<float>> dw;
-  std::string statistics;  ///< the weights that the layers keep by themselves, after the pass
+  std::string statistics;  ///< weights that layers update by themselves, after the pass
 };
 
 inline std::string statistics_of(Net& net) {

@@ -1,4 +1,4 @@
-// Weights go from nets to nets, and from files to nets, by the names of layers.
+// Weights are copied between nets, and from files to nets, by layer name.
 
 #include <gtest/gtest.h>
 
@@ -56,8 +56,8 @@ TEST(WeightsByName, StatisticsOfOneNameAreShared) {
   for (const float value : mean) EXPECT_FLOAT_EQ(value, 0.5f * 1 + 5);
 }
 
-/// The owner of a shared weight is the first layer that uses it, which may be in one of the nets alone.
-TEST(WeightsByName, AreTheSameWhicheverLayerOwnsThem) {
+/// The owner of a shared weight is the first layer that uses it, which may exist in only one of the nets.
+TEST(WeightsByName, AreIndependentOfTheOwner) {
   const std::string shared = "param { name: 'w' } param { name: 'b' } ";
   for (const std::string owner_phase : {"TEST", "TRAIN"}) {
     const std::string text = kInput + product("first", "x", shared + "include { phase: " + owner_phase + " }") +
@@ -73,18 +73,18 @@ TEST(WeightsByName, AreTheSameWhicheverLayerOwnsThem) {
   }
 }
 
-TEST(WeightsByName, NeedNamesOfTheirOwn) {
-  EXPECT_NE(error_of(kInput + product("", "x")).find("InnerProduct has weights and no name"), std::string::npos);
+TEST(WeightsByName, NeedUniqueLayerNames) {
+  EXPECT_NE(error_of(kInput + product("", "x")).find("InnerProduct has weights but no name"), std::string::npos);
   const std::string twice = kInput + product("a", "x") +
                             "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'z' inner_product_param { "
                             "num_output: 3 } }";
   EXPECT_NE(error_of(twice).find("two layers have the name 'a'"), std::string::npos);
   EXPECT_NE(error_of(kInput + product("in", "x")).find("two layers have the name 'in'"), std::string::npos);
   const std::string relus = "layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'x' } ";
-  EXPECT_EQ(error_of(kInput + relus + relus), "");  // nothing goes by these names
+  EXPECT_EQ(error_of(kInput + relus + relus), "");  // layers without weights need no unique names
 }
 
-TEST(WeightsByName, ThoseThatNoFileHasAreNamed) {
+TEST(WeightsByName, MissingOnesAreNamed) {
   Context context(1);
   const auto net = net_of(kInput + product("a", "x") + product("b", "x") + product("c", "x"), caffe::TEST, context);
   const auto layer = [](const std::string& name) {
@@ -97,7 +97,7 @@ TEST(WeightsByName, ThoseThatNoFileHasAreNamed) {
     FAIL() << "no error";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ExitCode::kSnapshot);
-    EXPECT_NE(std::string(error.what()).find("no file of weights has layers 'b' and 'c'"), std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("no weights file has layers 'b' and 'c'"), std::string::npos)
         << error.what();
   }
   net->load_weights({layer("b"), layer("c")}, "two.caffemodel");

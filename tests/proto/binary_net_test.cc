@@ -47,7 +47,7 @@ TEST(BinaryNet, IsTheNetWithoutItsBlobs) {
   EXPECT_EQ(parse_net(content, "n").layer(0).blobs(0).data(1), 2);
 }
 
-TEST(BinaryNet, OldLayersBecomeToday) {
+TEST(BinaryNet, OldLayersAreUpgraded) {
   caffe::NetParameter net;
   ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
       "layers { name: 'c' type: CONVOLUTION blobs_lr: 3 blobs { num: 1 channels: 1 height: 1 width: 1 data: 1 } }\n"
@@ -58,8 +58,8 @@ TEST(BinaryNet, OldLayersBecomeToday) {
              "layer { name: 'i' type: 'InnerProduct' bottom: 'c' top: 'i' inner_product_param { num_output: 4 } }");
 }
 
-// Numbers as NVIDIA's caffe.proto has them.
-TEST(BinaryNet, NvidiasNumbersGetOurNames) {
+// Field numbers of NVIDIA's caffe.proto.
+TEST(BinaryNet, NvidiasNumbersAreConverted) {
   const std::string layer = bytes(1, "bn") + bytes(2, "BatchNorm") + bytes(139, number_field(7, 1)) +
                             number_field(145, 2) + number_field(146, 1) + bytes(151, number_field(1, 9));
   expect_net(bytes(100, layer),
@@ -67,8 +67,8 @@ TEST(BinaryNet, NvidiasNumbersGetOurNames) {
              "  backward_type: FLOAT recurrent_param { num_output: 9 } }");
 }
 
-// Numbers as Intel's caffe.proto has them.
-TEST(BinaryNet, IntelsNumbersGetOurNames) {
+// Field numbers of Intel's caffe.proto.
+TEST(BinaryNet, IntelsNumbersAreConverted) {
   const std::string norm = number_field(4, 4) + number_field(5, 1) + number_field(6, 0) + bytes(7, bytes(1, "msra"));
   const std::string layer = bytes(1, "bn") + bytes(139, norm) + bytes(149, "MKLDNN") + bytes(106, number_field(19, 1)) +
                             bytes(121, number_field(13, 0));
@@ -85,7 +85,7 @@ TEST(BinaryNet, IntelsNumbersGetOurNames) {
   EXPECT_EQ(loss(4), caffe::LossParameter::NONE);
 }
 
-TEST(BinaryNet, WhatWouldTakeManyTimesItsSizeIsRefused) {
+TEST(BinaryNet, FilesThatExpandAreErrors) {
   std::string many;
   for (int i = 0; i < 400'000; ++i) many += bytes(100, "");
   EXPECT_NE(error_of(many).find("more than 300000 parts"), std::string::npos);
@@ -121,7 +121,7 @@ TEST(WriteText, ValuesKeepTheirBits) {
   EXPECT_EQ(again.SerializeAsString(), net.SerializeAsString());
 }
 
-TEST(WriteText, FieldsComeAsPeopleWriteThem) {
+TEST(WriteText, FieldsAreInTheUsualOrder) {
   caffe::SolverParameter solver;
   solver.set_base_lr(0.1f);
   solver.set_net("n.prototxt");

@@ -16,13 +16,13 @@ caffe::LayerParameter layer_of(const std::string& text) {
   return layer;
 }
 
-TEST(CompactText, IsOneLineWhereThatHasRoom) {
+TEST(CompactText, IsOneLineIfItFits) {
   EXPECT_EQ(to_compact_text("layer", layer_of("name: 'r' type: 'ReLU' bottom: 'a' top: 'a'")),
             "layer { name: \"r\" type: \"ReLU\" bottom: \"a\" top: \"a\" }\n");
   EXPECT_EQ(to_compact_text("layer", layer_of("")), "layer { }\n");
 }
 
-TEST(CompactText, BreaksLinesAsPeopleDo) {
+TEST(CompactText, BreaksLongLines) {
   const std::string text =
       "layer {\n"
       "  name: \"ip1\" type: \"InnerProduct\" bottom: \"pool2\" top: \"ip1\"\n"

@@ -7,8 +7,8 @@
 namespace cortado {
 namespace {
 
-/// However long the name is: some lengths look like blanks of a text.
-TEST(FileKind, ANetOfANameAloneIsAFileOfWeights) {
+/// For names of any length: some lengths are encoded as blanks of a text.
+TEST(FileKind, ANetWithOnlyANameIsAWeightsFile) {
   for (size_t length = 1; length < 400; ++length) {
     caffe::NetParameter net;
     net.set_name(std::string(length, 'g'));

@@ -1,6 +1,6 @@
-// Mutations of real files with a fixed seed: whatever comes out, a reader answers with a message or an Error, and text
-// is accepted exactly where protobuf's own parser accepts it. Other exceptions, crashes and sanitizer reports fail the
-// test. CORTADO_FUZZ_ROUNDS makes it that many times longer, with new mutations.
+// Mutations of real files with a fixed seed. A reader must return a message or throw an Error, and must accept a text
+// exactly if protobuf's parser does. Other exceptions, crashes and sanitizer reports fail the test. CORTADO_FUZZ_ROUNDS
+// multiplies the number of mutations.
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ int rounds() {
   return text != nullptr ? std::max(1, std::atoi(text)) : 1;
 }
 
-/// Changes, drops, doubles or inserts bytes and pieces, some of them from the other parent.
+/// Changes, removes, duplicates or inserts bytes and pieces, some of them from the other parent.
 std::string mutate(RandomStream& random, const std::string& parent, const std::string& other,
                    const std::vector<std::string>& pieces) {
   std::string child = parent;
@@ -68,14 +68,14 @@ std::vector<std::string> texts() {
   for (const auto& entry : std::filesystem::directory_iterator(in_source("tests/proto/data")))
     if (entry.path().string().find("solver") == std::string::npos && entry.file_size() < 8000)
       texts.push_back(read_file(entry.path()));
-  std::sort(texts.begin(), texts.end());  // the folder's order is the file system's
+  std::sort(texts.begin(), texts.end());  // folder iteration order is unspecified
   texts.push_back(
       "layers { layer { type: 'conv' pad: 1 } bottom: 'a' } layers { type: RELU blobs_lr: 1 } input: 'x' input_dim: "
       "4\n");
   return texts;
 }
 
-TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
+TEST(Fuzz, MutatedTextsAreAcceptedAsByProtobuf) {
   const std::vector<std::string> seeds = texts();
   const std::vector<std::string> pieces = {
       "{",  "}",          "<",  ">",  "[",  "]",   ":",  ",",       ";",      "\"",  "'",    "\\",
@@ -112,7 +112,7 @@ TEST(Fuzz, MutatedTextsAreReadOrRefusedAsProtobufDoes) {
   EXPECT_GT(refused, 50);
 }
 
-TEST(Fuzz, MutatedOverridesAreTakenOrRefused) {
+TEST(Fuzz, MutatedOverridesAreAcceptedOrErrors) {
   const std::vector<std::string> seeds = {"net.layer[conv].convolution_param.pad+=[1, 2]",
                                           "net.layer[\"a]b\"].param[0]={ lr_mult: 2 name: 'x' }",
                                           "net.name=text without quotes",
@@ -146,7 +146,7 @@ TEST(Fuzz, MutatedOverridesAreTakenOrRefused) {
   EXPECT_GT(refused, 50);
 }
 
-/// Mutations of `whole` are read, into no more values than there are bytes, or refused.
+/// Mutations of `whole` yield either no more values than they have bytes, or an Error.
 void expect_read_or_refused(const std::string& whole, const std::vector<std::string>& pieces, uint64_t seed) {
   RandomStream random(seed);
   int accepted = 0, refused = 0;
@@ -170,7 +170,7 @@ void expect_read_or_refused(const std::string& whole, const std::vector<std::str
   EXPECT_GT(refused, 10);
 }
 
-TEST(Fuzz, MutatedSafetensorsAreReadOrRefused) {
+TEST(Fuzz, MutatedSafetensorsAreReadOrErrors) {
   const std::string header =
       R"({"__metadata__":{"net":"n","type:bn":"BatchNorm"},"a.0":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]},)"
       R"("bn.0":{"dtype":"F16","shape":[2],"data_offsets":[16,20]},)"
@@ -183,7 +183,7 @@ TEST(Fuzz, MutatedSafetensorsAreReadOrRefused) {
       whole, {"[", "]", "{", "}", ",", "\"", "-", "0", "99999999999999999999", "null", "1e3", "\\u0000"}, 22);
 }
 
-TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
+TEST(Fuzz, MutatedWeightsAreReadOrErrors) {
   caffe::NetParameter net;
   net.set_name("net");
   for (int i = 0; i < 4; ++i) {
@@ -204,7 +204,7 @@ TEST(Fuzz, MutatedWeightsAreReadOrRefused) {
   expect_read_or_refused(whole, pieces, 21);
 }
 
-TEST(Fuzz, MutatedBinaryNetsAreReadOrRefused) {
+TEST(Fuzz, MutatedBinaryNetsAreReadOrErrors) {
   std::vector<std::string> seeds;
   for (const std::string& text : texts()) {
     caffe::NetParameter net;

@@ -24,7 +24,7 @@ class Hdf5File : public testing::Test {
 
   std::string operator/(const std::string& name) const { return folder_ + "/" + name; }
 
-  /// Of three datasets, in a group and not.
+  /// Writes three datasets, in a group and at the root.
   std::string sample() const {
     const std::string path = *this / "sample.h5";
     Hdf5Writer writer(path, {{"b", "F32", {2, 3}}, {"g/a", "I64", {2}}, {"word", "STR", {5}}});
@@ -55,7 +55,7 @@ void expect_has(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
 }
 
-TEST_F(Hdf5File, WhatIsWrittenIsRead) {
+TEST_F(Hdf5File, ReadsBackWhatWasWritten) {
   Hdf5Reader reader({.path = sample(), .names = {}});
   ASSERT_EQ(reader.entries().size(), 3u);
   EXPECT_EQ(reader.entries()[0].name, "b");
@@ -70,7 +70,7 @@ TEST_F(Hdf5File, WhatIsWrittenIsRead) {
   reader.finish();
 }
 
-TEST_F(Hdf5File, OnlyWhatIsAskedForIsRead) {
+TEST_F(Hdf5File, ReadsOnlyRequestedDatasets) {
   const std::string path = sample();
   Hdf5Reader group({.path = path, .names = {"g/"}});
   ASSERT_EQ(group.entries().size(), 1u);
@@ -80,9 +80,9 @@ TEST_F(Hdf5File, OnlyWhatIsAskedForIsRead) {
   list.finish();
 }
 
-TEST_F(Hdf5File, TheSameContentGivesTheSameBytes) {
+TEST_F(Hdf5File, EqualContentsGiveEqualBytes) {
   const std::string first = read_file(sample());
-  ::sleep(1);  // files of libhdf5 hold the second they were made in, unless told otherwise
+  ::sleep(1);  // libhdf5 stores the creation time in seconds unless disabled
   EXPECT_TRUE(read_file(sample()) == first);
 }
 
@@ -117,7 +117,7 @@ TEST_F(Hdf5File, TypesAreWidened) {
   EXPECT_EQ(reader.entries()[8].shape, Shape({0, 4}));
 }
 
-TEST_F(Hdf5File, MistakesAreTold) {
+TEST_F(Hdf5File, ReportsErrors) {
   const std::string path = sample();
   error_of([&] { Hdf5Reader({.path = *this / "nowhere", .names = {}}); }, ExitCode::kIo);
   error_of([&] { Hdf5Reader({.path = folder_, .names = {}}); }, ExitCode::kIo);
@@ -139,17 +139,17 @@ TEST_F(Hdf5File, EveryTruncationIsNoticed) {
   }
 }
 
-TEST_F(Hdf5File, WithoutCommitTheOldContentStays) {
+TEST_F(Hdf5File, WithoutCommitKeepsTheOldContent) {
   const std::string path = sample(), before = read_file(path);
   {
     Hdf5Writer writer(path, {{"x", "F32", {1000}}});
     writer.add(std::string(400, 'a').data(), 400);
   }
   EXPECT_TRUE(read_file(path) == before);
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "nothing is left beside";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1) << "no temporary file is left";
 }
 
-TEST_F(Hdf5File, WritingFailsWhereItCannot) {
+TEST_F(Hdf5File, FailsIfItCannotWrite) {
   const std::string path = *this / "no/such/folder.h5";
   const float x = 1;
   const auto write = [&] {
@@ -186,7 +186,7 @@ TEST_F(Hdf5File, AppendedRowsFollowEachOther) {
   }
 }
 
-TEST_F(Hdf5File, OneWritesAFileOfRows) {
+TEST_F(Hdf5File, AFileOfRowsHasOneWriter) {
   const std::string path = *this / "rows.h5";
   {
     Hdf5Appender one(path), other(*this / "other.h5");
@@ -195,7 +195,7 @@ TEST_F(Hdf5File, OneWritesAFileOfRows) {
   Hdf5Appender later(path);
 }
 
-TEST_F(Hdf5File, AFileOfRowsThatIsNotFinishedIsNone) {
+TEST_F(Hdf5File, AnUnfinishedFileOfRowsIsInvalid) {
   const std::string path = *this / "rows.h5";
   const float x = 1;
   {

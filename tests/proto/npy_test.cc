@@ -12,7 +12,7 @@
 namespace cortado {
 namespace {
 
-/// As numpy.save() writes it.
+/// A file as numpy.save() writes it.
 std::string npy(const std::string& descr, const std::string& fortran, const std::string& shape,
                 const std::string& elements, char version = 1) {
   std::string dict = "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': " + shape + ", }";
@@ -44,13 +44,13 @@ TEST(Npy, ReadsEveryType) {
   check(npy("<f4", "True", "(2, 3)", bytes_of<float>({1, 4, 2, 5, 250, 6})));
 }
 
-TEST(Npy, ReadsScalarsVectorsAndNothing) {
+TEST(Npy, ReadsScalarsVectorsAndEmptyArrays) {
   EXPECT_EQ(parse_npy(npy("<f4", "False", "()", bytes_of<float>({7})), "x").shape, Shape{});
   EXPECT_EQ(parse_npy(npy("<f4", "False", "(2,)", bytes_of<float>({7, 8})), "x").values[1], 8);
   EXPECT_EQ(parse_npy(npy("<f4", "False", "(2, 0)", ""), "x").values.size(), 0u);
 }
 
-TEST(Npy, ComesBack) {
+TEST(Npy, ReadsBack) {
   const std::string path = testing::TempDir() + "npy_test_" + std::to_string(::getpid());
   for (const Shape& shape : {Shape{}, Shape{6}, Shape{2, 3}, Shape{1, 2, 3, 1}, Shape{0, 4}}) {
     std::vector<float> values(size_t(shape.count()));
@@ -64,7 +64,7 @@ TEST(Npy, ComesBack) {
   std::filesystem::remove(path);
 }
 
-TEST(Npy, RefusesWhatIsWrong) {
+TEST(Npy, InvalidFilesAreErrors) {
   const auto expect_refusal = [](const std::string& file, const std::string& part) {
     try {
       parse_npy(file, "x.npy");

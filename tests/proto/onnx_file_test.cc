@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::string_literals;
 
-// Fields of a message: a number (1), a string (2), an empty message (7).
+// Message fields: a number (1), a string (2), an empty message (7).
 const std::string kVersion = "\x08\x08"s, kProducer = "\x12\x01x"s, kGraph = "\x3a\x00"s;
 
 std::string written(const std::string& name, const std::string& content) {
@@ -24,27 +24,27 @@ std::string written(const std::string& name, const std::string& content) {
 
 }  // namespace
 
-TEST(OnnxFile, IsToldByItsGraph) {
+TEST(OnnxFile, IsRecognisedByItsGraph) {
   EXPECT_EQ(kind_of_content(kVersion + kProducer + kGraph), FileKind::kOnnx);
   EXPECT_EQ(kind_of_content(kVersion + kProducer), FileKind::kSolverState) << "an iteration and a path";
   EXPECT_EQ(kind_of_content(kVersion + kGraph + "\x2a\x04\0\0\0\0"s), FileKind::kBlob) << "with data";
 }
 
-TEST(OnnxFile, IsToldByItsNameWhereItsContentIsCutOff) {
+TEST(OnnxFile, IsRecognisedByNameIfTruncated) {
   EXPECT_TRUE(is_onnx_file(written("cut.onnx", kVersion + kProducer + "\x3a\x70"s)));
   EXPECT_FALSE(is_onnx_file(written("text.onnx", "layer { name: \"conv\" }\n")));
   EXPECT_FALSE(is_onnx_file(written("state.solverstate", kVersion + kProducer)));
   EXPECT_FALSE(is_onnx_file(testing::TempDir() + "absent.onnx"));
 }
 
-TEST(OnnxFile, GivesItsWeightsOnlyWhereThereAreNone) {
+TEST(OnnxFile, ItsWeightsAreUsedOnlyWithoutOthers) {
   const std::string model = written("net.onnx", kVersion + kProducer + kGraph);
   EXPECT_EQ(weights_or_own({}, model), std::vector<std::string>{model});
   EXPECT_EQ(weights_or_own({"a.caffemodel"}, model), std::vector<std::string>{"a.caffemodel"});
   EXPECT_TRUE(weights_or_own({}, written("net.prototxt", "name: \"net\"\n")).empty());
 }
 
-TEST(OnnxFile, ThatIsNotThereIsAnErrorOfTheDisk) {
+TEST(OnnxFile, AMissingFileIsAnIoError) {
   try {
     read_onnx_net(testing::TempDir() + "absent.onnx");
     FAIL() << "no error";

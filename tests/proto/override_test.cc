@@ -1,4 +1,4 @@
-// Fields set by the command line: values, places, mistakes.
+// Fields set on the command line: values, positions, errors.
 #include "proto/files/override.h"
 
 #include <gtest/gtest.h>
@@ -44,10 +44,10 @@ TEST(Override, SetsEveryKindOfValue) {
   EXPECT_EQ(conv.engine(), caffe::ConvolutionParameter::CAFFE);
   EXPECT_EQ(conv.weight_filler().type(), "xavier");
   EXPECT_FLOAT_EQ(conv.weight_filler().std(), 3);
-  EXPECT_EQ(conv.pad_size(), 2) << "what is not named stays";
+  EXPECT_EQ(conv.pad_size(), 2) << "other fields are unchanged";
 }
 
-TEST(Override, ReplacesAppendsAndPicks) {
+TEST(Override, ReplacesAppendsAndSelects) {
   const std::string conv = "net.layer[\"conv.1]\"].";
   EXPECT_EQ(net_with({conv + "convolution_param.pad=7"}).net.layer(2).convolution_param().pad_size(), 1);
   const NetFile file = net_with({conv + "convolution_param.pad+=[8, 9]", conv + "convolution_param.pad[1]=5",
@@ -63,7 +63,7 @@ TEST(Override, ReplacesAppendsAndPicks) {
   EXPECT_EQ(file.net.layer(0).include_size(), 0);
 }
 
-TEST(Override, KeepsPlaces) {
+TEST(Override, KeepsPositions) {
   const NetFile file =
       net_with({"net.name=other", "net.layer[2].convolution_param.pad+=[8,\n9]", "net.layer[2].top[0]=t"});
   const auto place = [&file](const char* path) { return file.positions.place(path); };
@@ -77,7 +77,7 @@ TEST(Override, KeepsPlaces) {
   EXPECT_EQ(place("layer[1].data_param.source").str(), "net.prototxt:3:68");
 }
 
-TEST(Override, BringsOldFormsUpToDate) {
+TEST(Override, UpgradesOldForms) {
   const NetFile net = net_with({"net.layer[0].data_param.crop_size=9"});
   EXPECT_EQ(net.net.layer(0).transform_param().crop_size(), 9U);
   EXPECT_EQ(net.positions.place("layer[0].transform_param.crop_size").str(), "--set:1:35");
@@ -132,21 +132,21 @@ TEST(Override, SetsInputsInTheirOldFields) {
             std::string::npos);
 }
 
-TEST(Override, TellsEveryMistakeInItsText) {
+TEST(Override, ReportsEveryErrorInItsText) {
   const std::string both = mistake_of({"net.nam=x", "net.layer[conv].name=y"});
   EXPECT_NE(
       both.find(
           "--set:1:5: error: unknown field 'nam' in net\n    1 | net.nam=x\n      |     ^\nhint: did you mean 'name'?"),
       std::string::npos)
       << both;
-  EXPECT_NE(both.find("--set:2:11: error: no element of 'layer' is called 'conv'"), std::string::npos) << both;
+  EXPECT_NE(both.find("--set:2:11: error: no element of 'layer' is named 'conv'"), std::string::npos) << both;
   EXPECT_NE(mistake_of({"net.layer[data].top=x"}).find("layer[0] or layer[1]"), std::string::npos);
   EXPECT_NE(mistake_of({"net.layer[2].clip_param.min=1"}).find("--set:1:14: error: 'max' is missing here"),
             std::string::npos);
   EXPECT_EQ(mistake_of({"net.layer[2].clip_param.min=1", "net.layer[2].clip_param.max=2"}), "none");
 }
 
-TEST(Override, RefusesWhatIsNoPathOrValue) {
+TEST(Override, InvalidPathsAndValuesAreErrors) {
   const char* texts[] = {"",
                          "=",
                          "net",

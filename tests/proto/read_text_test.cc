@@ -23,7 +23,7 @@ class Quiet : public google::protobuf::io::ErrorCollector {
   void AddError(int, google::protobuf::io::ColumnNumber, const std::string&) override {}
 };
 
-/// What protobuf's own parser makes of a text; nothing where it refuses.
+/// The result of protobuf's parser; empty if it rejects the text.
 template <typename T>
 std::unique_ptr<T> by_protobuf(const std::string& text) {
   auto message = std::make_unique<T>();
@@ -71,7 +71,7 @@ TEST(ReadText, AgreesWithProtobufOnRealFiles) {
   EXPECT_GE(files, 15);
 }
 
-TEST(ReadText, TakesEveryWayOfWriting) {
+TEST(ReadText, AcceptsEverySyntax) {
   const char* texts[] = {
       "",
       "# nothing",
@@ -96,7 +96,7 @@ TEST(ReadText, TakesEveryWayOfWriting) {
 
 TEST(ReadText, SkipsAByteOrderMark) { EXPECT_EQ(read_net_from_text("\xef\xbb\xbfname: 'n'", "n").net.name(), "n"); }
 
-TEST(ReadText, RefusesWhatProtobufRefuses) {
+TEST(ReadText, RejectsWhatProtobufRejects) {
   const char* texts[] = {
       "name 'x'",
       "name: x",
@@ -172,21 +172,21 @@ TEST(Mistakes, AllAreFoundInOnePass) {
   EXPECT_EQ(mistakes[6].hint, "write top: \"conv1\"");
 }
 
-TEST(Mistakes, AFieldInTheWrongMessageIsSentToTheRightOne) {
-  EXPECT_EQ(only_mistake_in("layer { type: 'Convolution' num_output: 20 }").hint, "it belongs in convolution_param");
-  EXPECT_EQ(only_mistake_in("layer { num_output: 20 type: 'InnerProduct' }").hint, "it belongs in inner_product_param");
-  EXPECT_EQ(only_mistake_in("layer { convolution_param { lr_mult: 1 } }").hint, "it belongs in param");
-  EXPECT_EQ(only_mistake_in("layer {\n convolution_param {\n  top: 'x' } }").hint, "it belongs outside this message");
+TEST(Mistakes, AFieldInTheWrongMessageHasAHint) {
+  EXPECT_EQ(only_mistake_in("layer { type: 'Convolution' num_output: 20 }").hint, "move it into convolution_param");
+  EXPECT_EQ(only_mistake_in("layer { num_output: 20 type: 'InnerProduct' }").hint, "move it into inner_product_param");
+  EXPECT_EQ(only_mistake_in("layer { convolution_param { lr_mult: 1 } }").hint, "move it into param");
+  EXPECT_EQ(only_mistake_in("layer {\n convolution_param {\n  top: 'x' } }").hint, "move it out of this message");
   EXPECT_NE(only_mistake_in("base_lr: 0.1").message.find("at the top of the file"), std::string::npos);
 }
 
-TEST(Mistakes, OptionsAreCalledByWhatStandsBeforeParam) {
-  EXPECT_EQ(only_mistake_in("layer { type: 'X' ln_param { } }").hint, "") << "lrn_param is a letter away";
+TEST(Mistakes, OptionsAreComparedWithoutParam) {
+  EXPECT_EQ(only_mistake_in("layer { type: 'X' ln_param { } }").hint, "") << "lrn_param differs by one letter";
   EXPECT_EQ(only_mistake_in("layer { type: 'X' rpn_param { } }").hint, "");
   EXPECT_EQ(only_mistake_in("layer { type: 'X' polling_param { } }").hint, "did you mean 'pooling_param'?");
 }
 
-TEST(Mistakes, AForgottenBraceIsOneMistake) {
+TEST(Mistakes, AMissingBraceIsOneError) {
   const Diagnostic mistake = only_mistake_in(
       "layer {\n  name: 'a'\n  convolution_param {\n    num_output: 1\n}\n"
       "layer {\n  name: 'b'\n}\nlayer {\n  name: 'c'\n}\n");
@@ -195,7 +195,7 @@ TEST(Mistakes, AForgottenBraceIsOneMistake) {
   ASSERT_EQ(mistake.notes.size(), 1u);
   EXPECT_EQ(mistake.notes[0].place.line, 1);
   const Diagnostic last = only_mistake_in("layer {\n  name: 'a'\n}\nlayer {\n  name: 'b'\n");
-  EXPECT_EQ(last.message, "'layer' is never closed");
+  EXPECT_EQ(last.message, "'layer' is not closed");
   EXPECT_EQ(last.place.line, 4);
 }
 
@@ -212,38 +212,37 @@ TEST(Mistakes, AMissingRequiredFieldHasThePlaceOfItsMessage) {
   EXPECT_EQ(mistake.place.line, 2);
 }
 
-TEST(Mistakes, StopAtACount) {
+TEST(Mistakes, AreLimitedInNumber) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "x: 1\n";
   const std::vector<Diagnostic> mistakes = mistakes_in(text);
   EXPECT_LE(mistakes.size(), 51u);
-  EXPECT_EQ(mistakes.back().message, "and 950 mistakes more");
+  EXPECT_EQ(mistakes.back().message, "and 950 more errors");
   EXPECT_EQ(mistakes_in(text + text + text + text + text + "}").back().message,
-            "too many mistakes, these are the first");
+            "too many errors: only the first are listed");
 }
 
-/// What cannot be a token ends the reading where there are many mistakes already, and the name before it has no mistake
-/// of its own.
-TEST(Mistakes, AWrongTokenBehindAnUnknownNameIsTheLast) {
+/// An invalid token ends parsing if there are many errors already, and the name before it gets no error of its own.
+TEST(Mistakes, AnInvalidTokenAfterAnUnknownNameIsTheLast) {
   std::string text;
   for (int i = 0; i < 60; ++i) text += "x: 1\n";
-  EXPECT_EQ(mistakes_in(text + "y \"").back().message, "too many mistakes, these are the first");
+  EXPECT_EQ(mistakes_in(text + "y \"").back().message, "too many errors: only the first are listed");
 }
 
-TEST(Bounds, DeepNestingIsRefusedAtOnce) {
+TEST(Bounds, DeepNestingFailsFast) {
   std::string unknown, lists;
   for (int i = 0; i < 100'000; ++i) {
     unknown += "x { ";
     lists += "x: [ ";
   }
   for (const std::string& text : {unknown, lists}) {
-    const std::clock_t start = std::clock();  // of this process: other work on the machine does not count
+    const std::clock_t start = std::clock();  // CPU time: other processes do not count
     EXPECT_FALSE(mistakes_in(text).empty());
     EXPECT_LT(double(std::clock() - start) / CLOCKS_PER_SEC, 0.1);
   }
 }
 
-// No message of the language holds itself; protobuf's own description of a message does.
+// No message of the schema contains itself; protobuf's descriptor messages do.
 TEST(Bounds, KnownFieldsNestToADepthOf64) {
   const auto nested = [](int depth) {
     std::string text;
@@ -255,13 +254,13 @@ TEST(Bounds, KnownFieldsNestToADepthOf64) {
   for (int depth : {65, 100'000}) EXPECT_THROW(read_message_from_text(nested(depth), "n", message), Error);
 }
 
-TEST(Bounds, ManyMessagesAreRefused) {
+TEST(Bounds, ManyMessagesAreAnError) {
   std::string text;
   for (int i = 0; i < 200'000; ++i) text += "layer{}";
   EXPECT_NE(only_mistake_in(text).message.find("more than 100000"), std::string::npos);
 }
 
-TEST(Bounds, LargeTextsAreRefused) {
+TEST(Bounds, LargeTextsAreErrors) {
   EXPECT_NE(only_mistake_in(std::string((16 << 20) + 1, ' ')).message.find("larger than 16 MiB"), std::string::npos);
 }
 
@@ -270,8 +269,8 @@ TEST(Bounds, BinaryFilesAreRecognised) {
   net.set_name("net");
   net.add_layer()->add_blobs()->add_data(1);
   const Diagnostic mistake = only_mistake_in(net.SerializeAsString());
-  EXPECT_EQ(mistake.message, "a file of weights, where a prototxt is expected");
-  EXPECT_EQ(mistake.hint, "weights are given to --weights");
+  EXPECT_EQ(mistake.message, "a weights file, where a prototxt is expected");
+  EXPECT_EQ(mistake.hint, "pass weights with --weights");
 }
 
 TEST(Positions, NamesAndValuesHavePlaces) {
@@ -294,7 +293,7 @@ TEST(Positions, NamesAndValuesHavePlaces) {
   EXPECT_EQ(file.positions.place("layer[1].name").text, "\tname: 'x' }");
 }
 
-TEST(Positions, UnknownPathsFallBackToWhatIsAround) {
+TEST(Positions, UnknownPathsFallBackToTheEnclosingMessage) {
   const NetFile file = read_net_from_text("layer {\n  convolution_param {\n    pad: 1 }\n}", "n");
   EXPECT_EQ(file.positions.place("layer[0].convolution_param.stride[0]").str(), "n:2:3");
   EXPECT_EQ(file.positions.place("layer[0].lrn_param.k").str(), "n:1:1");
@@ -322,7 +321,7 @@ TEST(ReadText, FilesAreRead) {
   }
 }
 
-TEST(Dialects, OneReaderTakesThemAll) {
+TEST(Dialects, AreAllParsed) {
   const NetFile file = read_net_from_text(
       // NVIDIA
       "default_forward_type: FLOAT16 global_grad_scale: 128\n"

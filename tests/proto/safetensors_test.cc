@@ -11,7 +11,7 @@
 namespace cortado {
 namespace {
 
-/// A file with this header, whatever its length, and `bytes` of values.
+/// A file with this header, of any length, and `bytes` bytes of values.
 std::string file_with(const std::string& header, size_t bytes, uint64_t length = 0) {
   if (length == 0) length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), 8) + header + std::string(bytes, '\0');
@@ -39,7 +39,7 @@ std::string tensor(const std::string& name, const std::string& begin, const std:
          end + "]}";
 }
 
-TEST(Safetensors, WhatIsWrittenIsRead) {
+TEST(Safetensors, ReadsBackWhatWasWritten) {
   const std::string path = testing::TempDir() + "safetensors_test_" + std::to_string(::getpid());
   const std::vector<LayerWeights> layers = {{"a.b/\"c\"", "InnerProduct", {{Shape{2, 1}, {1, -2}}, {Shape{}, {3}}}},
                                             {"empty", "Bias", {{Shape{0}, {}}}},
@@ -63,12 +63,12 @@ TEST(Safetensors, WhatIsWrittenIsRead) {
   std::filesystem::remove(path);
 }
 
-TEST(Safetensors, NamesThatJsonCannotHoldAreRefused) {
+TEST(Safetensors, NamesThatAreNotUtf8AreErrors) {
   EXPECT_THROW(write_safetensors("/tmp/never", {{"\xff", "Bias", {{Shape{}, {1}}}}}, ""), Error);
   EXPECT_THROW(write_safetensors("/tmp/never", {{"a", "Bias", {}}, {"a", "Bias", {}}}, ""), Error);
 }
 
-TEST(BadSafetensors, PlacesThatTheFormatForbids) {
+TEST(BadSafetensors, InvalidOffsets) {
   expect_error("{" + tensor("a.0", "0", "4") + "," + tensor("b.0", "0", "4") + "}", 4, "overlaps another");
   expect_error("{" + tensor("a.0", "0", "4") + "," + tensor("b.0", "2", "6") + "}", 6, "overlaps another");
   expect_error("{" + tensor("a.0", "4", "8") + "}", 8, "has a gap before it");
@@ -81,7 +81,7 @@ TEST(BadSafetensors, PlacesThatTheFormatForbids) {
   expect_error("{" + tensor("a.0", "0", "18446744073709551616") + "}", 4, "not whole");
 }
 
-TEST(BadSafetensors, HeadersThatAreNone) {
+TEST(BadSafetensors, InvalidHeaders) {
   EXPECT_NE(error_in("1234567").find("truncated at byte 7 of 8"), std::string::npos);
   EXPECT_NE(error_in(file_with("{}", 0, 1'000'000'000'000)).find("the format allows 100000000"), std::string::npos);
   EXPECT_NE(error_in(file_with("{}", 0, 500)).find("truncated at byte 10 of 508"), std::string::npos);
@@ -100,7 +100,7 @@ TEST(BadSafetensors, HeadersThatAreNone) {
   expect_error("{\"a.0\":" + std::string(1 << 20, '['), 0, "a list where none belongs");
 }
 
-TEST(BadSafetensors, TensorsThatAreNoWeights) {
+TEST(BadSafetensors, TensorsThatAreNotWeights) {
   expect_error("{" + tensor("a.0", "0", "4", "[1]", "I32") + "}", 4, "is of type 'I32'");
   expect_error("{" + tensor("features.weight", "0", "4") + "}", 4, "which is 'conv1.0'");
   expect_error("{" + tensor("a.00", "0", "4") + "}", 4, "which is 'conv1.0'");

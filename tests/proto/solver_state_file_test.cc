@@ -49,7 +49,7 @@ class SolverStateFileTest : public testing::Test {
   std::string path_ = testing::TempDir() + "cortado_state_test_" + std::to_string(::getpid());
 };
 
-TEST_F(SolverStateFileTest, WhatIsWrittenIsRead) {
+TEST_F(SolverStateFileTest, ReadsBackWhatWasWritten) {
   const caffe::SolverState state = sample_state();
   write_solver_state(path_, state);
   caffe::SolverState read = read_solver_state(path_);
@@ -92,17 +92,17 @@ TEST_F(SolverStateFileTest, WeightsAreRecognised) {
   net.set_name("fc8labelloss");
   net.add_layer()->set_name("ip");
   const std::string error = error_of(net.SerializeAsString());
-  EXPECT_NE(error.find("a file of weights, where a solver state is expected"), std::string::npos) << error;
+  EXPECT_NE(error.find("a weights file, where a solver state is expected"), std::string::npos) << error;
   EXPECT_NE(error.find("--weights"), std::string::npos) << error;
 }
 
-TEST_F(SolverStateFileTest, ClaimsOfManyPartsAreRefused) {
+TEST_F(SolverStateFileTest, ManyPartsAreAnError) {
   std::string content("\x08\x01\x12\x01x", 5);
   for (int i = 0; i < 400'000; ++i) content += std::string("\x1a\x00", 2);
   EXPECT_NE(error_of(content).find("more than 333334 parts"), std::string::npos);
 }
 
-/// As those of many shards that keep histories of their own.
+/// A state as of many shards that have separate histories.
 TEST_F(SolverStateFileTest, ManyBlobsAreReadBack) {
   caffe::SolverState state = sample_state();
   for (int i = 0; i < 150'000; ++i) {

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<TensorEntry> parsed(const std::string& json) { return parse_tensor_header(json); }
 
-TEST(TensorHeader, ComesBackInTheOrderOfTheValues) {
+TEST(TensorHeader, ReadsBackInTheOrderOfTheValues) {
   const std::string head = tensor_header({{"z", "F32", {2, 3}}, {"a/b \"c\"", "U8", {}}, {"m", "I64", {1}}});
   ASSERT_EQ(tensor_header_length(head.substr(0, 8)), head.size() - 8);
   const std::vector<TensorEntry> entries = parsed(head.substr(8));
@@ -21,12 +21,12 @@ TEST(TensorHeader, ComesBackInTheOrderOfTheValues) {
   EXPECT_EQ(entries[0].bytes() + entries[1].bytes() + entries[2].bytes(), 24 + 1 + 8);
 }
 
-TEST(TensorHeader, LooksLikeThatOfASafetensorsFile) {
+TEST(TensorHeader, IsRecognisedAsSafetensors) {
   EXPECT_EQ(tensor_header({{"x", "F32", {2}}}),
             std::string("\x36\0\0\0\0\0\0\0", 8) + R"({"x":{"data_offsets":[0,8],"dtype":"F32","shape":[2]}})");
 }
 
-TEST(TensorHeader, RefusesWhatDoesNotFit) {
+TEST(TensorHeader, MismatchesAreErrors) {
   for (const char* json : {"", "[]", "{", "{\"x\":1}", R"({"x":{"dtype":"F32","shape":[2],"data_offsets":[0,7]}})",
                            R"({"x":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})",
                            R"({"x":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})",

@@ -12,7 +12,7 @@
 namespace cortado {
 namespace {
 
-/// Reads `old` and expects what `today` says, field for field.
+/// Reads `old` and expects the same fields as in `today`.
 NetFile expect_upgrade(const std::string& old, const std::string& today) {
   caffe::NetParameter expected;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(today, &expected));
@@ -30,7 +30,7 @@ std::string error_of(const std::string& text) {
   return {};
 }
 
-TEST(Upgrade, TodaysNetsStayAsTheyAre) {
+TEST(Upgrade, CurrentNetsAreUnchanged) {
   const std::string text = "name: 'n' layer { name: 'a' type: 'ReLU' bottom: 'x' top: 'x' param { lr_mult: 1 } }";
   expect_upgrade(text, text);
 }
@@ -65,7 +65,7 @@ TEST(Upgrade, EveryTypeOf2014HasItsName) {
   EXPECT_EQ(types->value_count(), 63);
   for (int i = 0; i < types->value_count(); ++i) {
     const NetFile file = read_net_from_text("layers { type: " + types->value(i)->name() + " }", "n");
-    std::string folded;  // EUCLIDEAN_LOSS and EuclideanLoss are one word
+    std::string folded;  // EUCLIDEAN_LOSS and EuclideanLoss become equal
     for (char c : file.net.layer(0).type()) folded += char(std::toupper(c));
     std::string name = types->value(i)->name();
     std::erase(name, '_');
@@ -75,7 +75,7 @@ TEST(Upgrade, EveryTypeOf2014HasItsName) {
   }
 }
 
-/// Gives a singular field some value.
+/// Sets a singular field to some value.
 void set_something(google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field) {
   using Field = google::protobuf::FieldDescriptor;
   const auto& reflection = *message.GetReflection();
@@ -109,7 +109,7 @@ void set_something(google::protobuf::Message& message, const google::protobuf::F
   }
 }
 
-TEST(Upgrade, EveryOptionOf2014Stays) {
+TEST(Upgrade, EveryOptionOf2014IsKept) {
   const auto* layers = caffe::V1LayerParameter::descriptor();
   int options = 0;
   for (int i = 0; i < layers->field_count(); ++i) {
@@ -119,7 +119,7 @@ TEST(Upgrade, EveryOptionOf2014Stays) {
     caffe::V1LayerParameter& old = *net.add_layers();
     set_something(old, field);
     const auto& inner = old.GetReflection()->GetMessage(old, &field);
-    // The fields of data layers that became transform_param are another test's.
+    // Another test covers the fields of data layers that became transform_param.
     for (const char* name : {"scale", "mean_file", "crop_size", "mirror"})
       if (const auto* moved = field.name().find("data_param") == std::string::npos
                                   ? nullptr
@@ -163,8 +163,8 @@ TEST(Upgrade, TransformationsOfImagesWithLabels) {
                  "  transform_param { crop_size: 9 mirror: true } }");
 }
 
-/// Every option of 2013 for each type that has it: where it is today, by Caffe's history.
-TEST(Upgrade, EveryOptionOf2013GoesWhereItBelongs) {
+/// Every option of 2013 for each type that has it, and its current place according to Caffe's history.
+TEST(Upgrade, EveryOptionOf2013IsMoved) {
   const struct {
     const char *types, *field, *value, *today;
   } moves[] = {
@@ -278,13 +278,13 @@ TEST(Upgrade, LayersOf2013) {
       "shuffle: true } }\n"
       "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'fc' bottom: 'label' }\n");
   EXPECT_EQ(file.positions.place("layer[0].transform_param.crop_size").str(), "old.prototxt:1:96");
-  EXPECT_EQ(file.positions.place("layer[1].convolution_param.pad[0]").line, 3) << "where the padding was given";
+  EXPECT_EQ(file.positions.place("layer[1].convolution_param.pad[0]").line, 3) << "position of the padding";
   EXPECT_EQ(file.positions.place("layer[1].convolution_param.num_output").line, 4);
   EXPECT_EQ(file.positions.place("layer[1].param[1].lr_mult").line, 5);
   EXPECT_EQ(file.positions.place("layer[2].pooling_param.pool").line, 7);
 }
 
-TEST(Upgrade, WhatCannotBeUpgradedSaysWhere) {
+TEST(Upgrade, ErrorsHavePlaces) {
   EXPECT_EQ(
       error_of("layers { layer { type: 'convolution' } }").find("old.prototxt:1:24: error: unknown type 'convolution'"),
       0u);
@@ -296,7 +296,7 @@ TEST(Upgrade, WhatCannotBeUpgradedSaysWhere) {
             std::string::npos);
 }
 
-TEST(Upgrade, TransformationsLeaveTheDataOptions) {
+TEST(Upgrade, TransformationsAreMovedFromDataOptions) {
   for (const char* options : {"data_param", "image_data_param", "window_data_param"}) {
     const std::string name = options;
     const NetFile file = expect_upgrade(
@@ -354,7 +354,7 @@ TEST(Upgrade, ABinaryNetIsUpgradedToo) {
   EXPECT_EQ(net.layer(0).type(), "TanH");
 }
 
-TEST(UpgradeSolver, TypeBecomesAWord) {
+TEST(UpgradeSolver, SolverTypeBecomesType) {
   const char* types[][2] = {{"SGD", "SGD"},         {"NESTEROV", "Nesterov"}, {"ADAGRAD", "AdaGrad"},
                             {"RMSPROP", "RMSProp"}, {"ADADELTA", "AdaDelta"}, {"ADAM", "Adam"},
                             {"2", "AdaGrad"}};

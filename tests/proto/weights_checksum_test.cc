@@ -38,25 +38,25 @@ std::string error_of(const std::string& bytes) {
 
 TEST(WeightsChecksum, AWholeFileIsRead) { EXPECT_EQ(error_of(written()), ""); }
 
-TEST(WeightsChecksum, AFlippedBitOfAWeightIsTold) {
+TEST(WeightsChecksum, AFlippedBitOfAWeightIsDetected) {
   std::string bytes = written();
   bytes[bytes.find(std::string("\0\0\xc0\x3f", 4)) + 2] ^= 1;
   EXPECT_NE(error_of(bytes).find("does not match its checksum"), std::string::npos) << error_of(bytes);
 }
 
-TEST(WeightsChecksum, AFileCutBetweenTwoLayersIsTold) {
+TEST(WeightsChecksum, TruncationBetweenLayersIsDetected) {
   const std::string bytes = written();
   caffe::NetParameter all, first;
   ASSERT_TRUE(all.ParseFromString(bytes));
   *first.add_layer() = all.layer(1);
   const std::string cut = bytes.substr(0, bytes.size() - first.ByteSizeLong() - checksum_field(0).size());
-  ASSERT_TRUE(first.ParseFromString(cut)) << "it is a message";
+  ASSERT_TRUE(first.ParseFromString(cut)) << "it is a valid message";
   ASSERT_EQ(first.layer_size(), 1);
   EXPECT_NE(error_of(cut).find("its checksum is missing"), std::string::npos) << error_of(cut);
 }
 
-/// Protobuf keeps fields that it does not know, but writes them behind those that it knows.
-TEST(WeightsChecksum, WhatAnotherProgramWroteAnewIsItsOwn) {
+/// Protobuf keeps unknown fields, but writes them after the known ones.
+TEST(WeightsChecksum, FilesRewrittenByOthersAreNotChecked) {
   caffe::NetParameter net;
   ASSERT_TRUE(net.ParseFromString(written()));
   net.mutable_layer(0)->mutable_blobs(0)->set_data(0, 2);
@@ -65,8 +65,8 @@ TEST(WeightsChecksum, WhatAnotherProgramWroteAnewIsItsOwn) {
   EXPECT_EQ(error_of(bytes), "");
 }
 
-/// Files of Caffe, and of Cortado before it had this.
-TEST(WeightsChecksum, AFileWithoutOneIsRead) {
+/// Files of Caffe, and of versions of Cortado without checksums.
+TEST(WeightsChecksum, AFileWithoutChecksumIsRead) {
   caffe::NetParameter net;
   ASSERT_TRUE(net.ParseFromString(written()));
   net.DiscardUnknownFields();

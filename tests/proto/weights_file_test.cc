@@ -14,7 +14,7 @@
 namespace cortado {
 namespace {
 
-/// Binary messages put together by hand: what generated code would never write.
+/// Binary messages encoded by hand, in ways that generated code would not.
 class Wire {
  public:
   Wire& number(int field, uint64_t value) { return tag(field, 0).varint(value); }
@@ -98,14 +98,14 @@ class WeightsFileTest : public testing::Test {
   std::string path_ = testing::TempDir() + "cortado_weights_test_" + std::to_string(::getpid());
 };
 
-TEST_F(WeightsFileTest, WhatIsWrittenIsRead) {
+TEST_F(WeightsFileTest, ReadsBackWhatWasWritten) {
   const caffe::NetParameter net = sample_net();
   std::string digest;
   const std::string written = write_weights(path_, net);
   const std::vector<LayerWeights> layers = read_weights(path_, &digest);
   EXPECT_EQ(digest, written);
   EXPECT_EQ(digest, digest_of(read_file(path_)));
-  ASSERT_EQ(layers.size(), 2u) << "layers without weights are left out";
+  ASSERT_EQ(layers.size(), 2u) << "layers without weights are skipped";
   EXPECT_EQ(layers[0].name, "conv1");
   EXPECT_EQ(layers[1].type, "InnerProduct");
   ASSERT_EQ(layers[1].blobs.size(), 2u);
@@ -117,7 +117,7 @@ TEST_F(WeightsFileTest, WhatIsWrittenIsRead) {
   EXPECT_EQ(parsed.SerializeAsString(), net.SerializeAsString());
 }
 
-TEST_F(WeightsFileTest, ABlobFileComesBack) {
+TEST_F(WeightsFileTest, ReadsBackABlobFile) {
   const BlobFile mean{Shape{1, 3, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12.5f}};
   write_blob_file(path_, mean);
   const BlobFile read = read_blob_file(path_);
@@ -193,13 +193,13 @@ TEST(BadWeights, TruncationNamesTheByte) {
   for (size_t size = 2; size < whole.size(); ++size) {
     const std::string content = whole.substr(0, size);
     caffe::NetParameter net;
-    if (net.ParseFromString(content)) continue;  // cut between two layers
+    if (net.ParseFromString(content)) continue;  // truncated between two layers
     const std::string error = error_in(content);
     EXPECT_NE(error.find("truncated at byte " + std::to_string(size) + " of "), std::string::npos) << error;
   }
 }
 
-TEST(BadWeights, ShapeAndValuesThatDisagreeNameLayerAndBlob) {
+TEST(BadWeights, MismatchesOfShapeNameLayerAndBlob) {
   const std::string error =
       error_in(net_with(Wire().bytes(7, Wire().number(1, 1'000'000'000)).bytes(5, packed<float>({1}))));
   EXPECT_NE(error.find("layer 'ip', blob 0: its shape is 1000000000, which is 1000000000 values, but it has 1"),
@@ -219,7 +219,7 @@ TEST(BadWeights, ShapeAndValuesThatDisagreeNameLayerAndBlob) {
   fails(Wire().bytes(7, axes).bytes(5, packed<float>({1})), "more than 32 axes");
 }
 
-TEST(BadWeights, LengthsThatDoNotFitAreCorrupt) {
+TEST(BadWeights, InvalidLengthsAreCorrupt) {
   const std::string lying =
       Wire().bytes(1, "n").bytes(100, std::string("\x3a\x7f", 2)).bytes(100, std::string(200, '\0'));
   EXPECT_NE(error_in(lying).find("corrupt at byte"), std::string::npos) << error_in(lying);
@@ -231,7 +231,7 @@ TEST(BadWeights, OtherKindsOfFilesAreNamed) {
   state.set_learned_net("a.caffemodel");
   state.add_history()->add_data(1);
   const std::string error = error_in(state.SerializeAsString());
-  EXPECT_NE(error.find("a solver state, where a file of weights is expected"), std::string::npos) << error;
+  EXPECT_NE(error.find("a solver state, where a weights file is expected"), std::string::npos) << error;
   EXPECT_NE(error.find("--snapshot"), std::string::npos) << error;
   EXPECT_NE(error_in("name: 'net'\nlayer { }").find("a text file"), std::string::npos);
   EXPECT_NE(error_in("\x89PNG\r\n\x1a\n...IHDR").find("a picture"), std::string::npos);
@@ -241,7 +241,7 @@ TEST(BadWeights, OtherKindsOfFilesAreNamed) {
   EXPECT_NE(error_in(Wire().number(1, 1).number(2, 3).bytes(5, "1234")).find("a single blob"), std::string::npos);
 }
 
-TEST(BadWeights, AMeanThatIsWrongIsAnErrorOfData) {
+TEST(BadWeights, AnInvalidMeanIsADataError) {
   const std::string path = testing::TempDir() + "cortado_mean_" + std::to_string(::getpid());
   write_file_atomically(path, net_with(""));
   EXPECT_NE(error_of([&] { read_blob_file(path); }, ExitCode::kData).find("where a single blob is expected"),

@@ -31,7 +31,7 @@ std::string written(bool halves = false) {
   return content;
 }
 
-/// An archive of our own making, for what the writer would not write.
+/// An archive encoded by hand, for what the writer does not write.
 std::string archive(const std::vector<std::pair<std::string, std::string>>& files) {
   ZipWriter writer(temporary(), 0);
   for (const auto& [name, content] : files) {
@@ -55,7 +55,7 @@ void expect_refusal(const std::string& content, const std::string& words) {
   }
 }
 
-TEST(WeightsNpz, WhatIsWrittenIsRead) {
+TEST(WeightsNpz, ReadsBackWhatWasWritten) {
   for (const bool halves : {false, true}) {
     std::vector<LayerWeights> layers = some_layers();
     if (halves) layers[2].blobs[0].data[0] = 0.0999755859375f;  // the binary16 nearest to 0.1
@@ -74,12 +74,12 @@ TEST(WeightsNpz, WhatIsWrittenIsRead) {
   }
 }
 
-TEST(WeightsNpz, RefusesWhatIsWrong) {
+TEST(WeightsNpz, InvalidFilesAreErrors) {
   const std::string array = npy_header(Shape{1}) + std::string(4, '\0'), good = written();
   expect_refusal(good.substr(0, good.size() - 30), "directory is missing");
-  expect_refusal(archive({{"conv1.npy", array}}), "named otherwise");
+  expect_refusal(archive({{"conv1.npy", array}}), "not named as a blob");
   expect_refusal(archive({{"conv1/1.npy", array}}), "a blob before it is missing");
-  expect_refusal(archive({{"conv1/0.npy", array}, {"conv1/0", array}}), "comes twice");
+  expect_refusal(archive({{"conv1/0.npy", array}, {"conv1/0", array}}), "occurs twice");
   expect_refusal(archive({{"conv1/0.npy", array.substr(0, array.size() - 1)}}), "does not go with");
   std::string flipped = good;
   flipped[good.find("NUMPY") + 70 + 64] ^= 1;

@@ -1,5 +1,5 @@
-// What every engine does, and what becomes of the others when one rank dies, fails or stands still. Each runs as
-// several processes.
+// What every engine does, and what happens to the others when one rank dies, fails or stops. Each case runs several
+// processes.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace cortado::ranks {
 namespace {
 
-constexpr int kLongest = 240;  ///< seconds; what takes so long hangs
+constexpr int kLongest = 240;  ///< seconds; a longer run counts as a hang
 
 struct Case {
   std::string engine;
@@ -35,7 +35,7 @@ void expect_well(const std::string& engine, int ranks, const std::string& action
       << probes.output();
 }
 
-TEST_P(Exchanges, BringEveryByteToItsPlace) {
+TEST_P(Exchanges, MoveEveryByte) {
   SKIP_WITHOUT(GetParam().engine);
   expect_well(GetParam().engine, GetParam().ranks, "exchange");
 }
@@ -43,13 +43,13 @@ TEST_P(Exchanges, BringEveryByteToItsPlace) {
 INSTANTIATE_TEST_SUITE_P(Of, Exchanges, testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.engine + std::to_string(info.param.ranks); });
 
-TEST_P(Faults, MoreThanAnMpiSendsAtOnce) {
+TEST_P(Faults, LargePiecesAreSplit) {
   SKIP_WITHOUT(GetParam());
   expect_well(GetParam(), 2, "large");
 }
 
-/// mpirun ends the others before they can say anything.
-TEST_P(Faults, ARankThatIsKilledEndsAll) {
+/// mpirun ends the other ranks before they can report an error.
+TEST_P(Faults, AKilledRankEndsAll) {
   SKIP_WITHOUT(GetParam());
   Probes probes(probe_command(GetParam(), 3, "die"));
   const std::optional<int> code = probes.ended_within(kLongest);
@@ -67,8 +67,8 @@ TEST_P(Faults, ARankThatIsKilledEndsAll) {
   }
 }
 
-/// Perhaps beside one that waits for it as well, unless the engine can tell.
-TEST_P(Faults, ARankThatStandsStillIsNamed) {
+/// The message may also name a rank that itself waits for the stopped one, unless the engine can distinguish them.
+TEST_P(Faults, AStoppedRankIsNamed) {
   SKIP_WITHOUT(GetParam());
   Probes probes(probe_command(GetParam(), 3, "stop"), {"PROBE_STALL=2"});
   EXPECT_EQ(probes.ended_within(kLongest), int(ExitCode::kIo)) << probes.output();
@@ -79,13 +79,13 @@ TEST_P(Faults, ARankThatStandsStillIsNamed) {
       << output;
 }
 
-TEST_P(Faults, ARankThatFailsEndsAllWithItsCode) {
+TEST_P(Faults, AFailedRankEndsAllWithItsCode) {
   SKIP_WITHOUT(GetParam());
   Probes probes(probe_command(GetParam(), 3, "fail"));
   EXPECT_EQ(probes.ended_within(kLongest), int(ExitCode::kDiverged)) << probes.output();
 }
 
-TEST_P(Faults, ARankThatEndsWithoutAWordEndsAll) {
+TEST_P(Faults, ARankThatEndsSilentlyEndsAll) {
   SKIP_WITHOUT(GetParam());
   Probes probes(probe_command(GetParam(), 3, "leave_alone"));
   const std::optional<int> code = probes.ended_within(kLongest);

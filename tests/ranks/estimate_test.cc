@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kMega = 1e6;
 
-TEST(Foretell, CountsWhatPassesARanksLine) {
+TEST(Estimate, CountsBytesOverARanksLink) {
   EXPECT_DOUBLE_EQ(line_passes(2, 2), 1);
   EXPECT_DOUBLE_EQ(line_passes(4, 4), 1.5);
   EXPECT_DOUBLE_EQ(line_passes(4, 8), 1.5);  // two shards of a rank are one node
@@ -19,8 +19,8 @@ TEST(Foretell, CountsWhatPassesARanksLine) {
   EXPECT_DOUBLE_EQ(line_passes(2, 6), 1.5);
 }
 
-/// 25 MB by two ranks at 1 Gbit/s: each half of it twice.
-TEST(Foretell, AnExchangeIsLatencyAndBandwidth) {
+/// 25 MB by two ranks at 1 Gbit/s: each half is sent twice.
+TEST(Estimate, AnExchangeTakesLatencyAndBandwidth) {
   EXPECT_DOUBLE_EQ(exchange_seconds({0, 125 * kMega}, 1, 25 * kMega), 0.2);
   EXPECT_DOUBLE_EQ(exchange_seconds({0.05, 125 * kMega}, 1.5, 25 * kMega), 0.1 + 0.3);
   EXPECT_DOUBLE_EQ(exchange_seconds({0, 125 * kMega, 0.5}, 1, 25 * kMega), 0.4);
@@ -28,7 +28,7 @@ TEST(Foretell, AnExchangeIsLatencyAndBandwidth) {
 
 /// By hand, latency 1 s, 1 MB/s, two ranks, so T(S) = 2 + S. Losses: 1 s. Parts of 1, 4 and 1 MB are ready after 3, 4
 /// and 20 s, hence at 4, 5 and 21 s.
-TEST(Foretell, PartsGoOneAfterTheOther) {
+TEST(Estimate, PartsAreExchangedInTurn) {
   const std::vector<ReadyPart> parts = {{1'000'000, 3}, {4'000'000, 4}, {1'000'000, 20}};
   const IterationEstimate foretold = estimate({1, kMega}, 2, 2, parts, 20);
   ASSERT_EQ(foretold.parts.size(), 3u);
@@ -43,7 +43,7 @@ TEST(Foretell, PartsGoOneAfterTheOther) {
   EXPECT_EQ(foretold.local_steps, 4);  // (2 + 6) / (20 / 9) = 3.6
 }
 
-TEST(Foretell, SaysWhatLimits) {
+TEST(Estimate, NamesTheLimit) {
   const std::vector<ReadyPart> parts = {{8'000'000, 1}};
   EXPECT_EQ(estimate({0.001, kMega}, 2, 2, parts, 1).limit, Limit::kBandwidth);
   EXPECT_EQ(estimate({9, kMega}, 2, 2, parts, 1).limit, Limit::kLatency);
@@ -55,7 +55,7 @@ TEST(Foretell, SaysWhatLimits) {
   EXPECT_DOUBLE_EQ(nothing.step, 20);
 }
 
-TEST(Foretell, FindsTheNetworkOfSamples) {
+TEST(Estimate, FitsANetworkToSamples) {
   const Network wanted{50e-6, 1.25e9};
   std::vector<ExchangeSample> samples;
   for (const double bytes : {4e3, 3e5, 1e6, 8e6}) samples.push_back({bytes, exchange_seconds(wanted, 1.5, bytes)});
@@ -64,8 +64,8 @@ TEST(Foretell, FindsTheNetworkOfSamples) {
   EXPECT_NEAR(found.bandwidth / wanted.bandwidth, 1, 1e-6);
 }
 
-/// Noise may make small exchanges look slower than large ones, or cheaper than nothing.
-TEST(Foretell, FindsANetworkThatCanBe) {
+/// Noise may make small exchanges slower than large ones, or their time negative.
+TEST(Estimate, FittedNetworksArePositive) {
   const Network flat = fitted_network(std::vector<ExchangeSample>{{1e3, 2e-3}, {1e6, 1e-3}}, 1);
   EXPECT_GT(flat.latency, 0);
   EXPECT_GT(flat.bandwidth, 1e12);

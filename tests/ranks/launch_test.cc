@@ -1,4 +1,4 @@
-// What our own launcher does with its processes.
+// The built-in launcher and its processes.
 
 #include "ranks/launch.h"
 
@@ -18,7 +18,7 @@
 namespace cortado::ranks {
 namespace {
 
-constexpr int kLongest = 120;  ///< seconds; what takes so long hangs
+constexpr int kLongest = 120;  ///< seconds; a longer run counts as a hang
 
 bool comes_true(const std::function<bool()>& what) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(kLongest);
@@ -29,7 +29,7 @@ bool comes_true(const std::function<bool()>& what) {
   return false;
 }
 
-/// Three ranks that note their signals in files of their numbers.
+/// Three ranks that record their signals in files named by their ranks.
 class Noting {
  public:
   Noting() : probes_(probe_command("shm", 3, "signals"), {"PROBE_FOLDER=" + folder_.path()}) {
@@ -45,7 +45,7 @@ class Noting {
       return true;
     });
   }
-  /// The launcher's and its ranks'.
+  /// Process IDs of the launcher and its ranks.
   std::vector<pid_t> pids() const {
     const std::string pid = std::to_string(probes_.pid());
     std::ifstream children("/proc/" + pid + "/task/" + pid + "/children");
@@ -77,10 +77,11 @@ TEST(Launch, EverySignalReachesEachRankOnce) {
     EXPECT_TRUE(ranks.all_have(noted(sent)));
   }
   EXPECT_EQ(ranks.probes().ended_within(kLongest), 128 + SIGTERM) << ranks.probes().output();
-  EXPECT_EQ(ranks.probes().output().find("rank 1 "), std::string::npos) << "they did as they were told";
+  EXPECT_EQ(ranks.probes().output().find("rank 1 "), std::string::npos)
+      << "a rank ended by a forwarded signal has not failed";
 }
 
-/// The letter that the system has for what a process does: T when it is stopped.
+/// The system's letter for a process's state: T if it is stopped.
 char state_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string number, name, state;
@@ -88,7 +89,7 @@ char state_of(pid_t pid) {
   return state.empty() ? 'X' : state[0];
 }
 
-TEST(Launch, AllStopAndGoOnTogether) {
+TEST(Launch, AllStopAndContinueTogether) {
   Noting ranks;
   const auto all_in = [&](bool stopped) {
     return comes_true([&] {
@@ -106,8 +107,8 @@ TEST(Launch, AllStopAndGoOnTogether) {
   EXPECT_EQ(ranks.probes().ended_within(kLongest), 128 + SIGTERM) << ranks.probes().output();
 }
 
-/// The ranks have an end of a pipe, too: the other one is told when the last of them has gone.
-TEST(Launch, ItsOwnDeathIsThatOfAll) {
+/// The ranks inherit one end of a pipe: reading from the other one ends when the last of them has ended.
+TEST(Launch, ItsDeathEndsAll) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const Descriptor reading(ends[0]);
@@ -120,14 +121,14 @@ TEST(Launch, ItsOwnDeathIsThatOfAll) {
   EXPECT_EQ(::poll(&look, 1, kLongest * 1000), 1);
 }
 
-TEST(Launch, OneThatDoesNotListenIsKilled) {
+TEST(Launch, RanksThatIgnoreSignalsAreKilled) {
   const auto begin = std::chrono::steady_clock::now();
   Probes probes(probe_command("shm", 2, "deaf"));
   EXPECT_EQ(probes.ended_within(kLongest), 3) << probes.output();
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-TEST(Launch, OneThatASignalMeetsBeforeItsHandlersEndsAll) {
+TEST(Launch, ASignalBeforeARanksHandlersEndsAll) {
   for (const int number : {SIGINT, SIGHUP}) {
     const ProbeFolder folder;
     Probes probes(probe_command("shm", 3, "half_ready"), {"PROBE_FOLDER=" + folder.path()});
@@ -138,7 +139,7 @@ TEST(Launch, OneThatASignalMeetsBeforeItsHandlersEndsAll) {
   }
 }
 
-TEST(Launch, EnginesOfOtherLaunchersAreRefused) {
+TEST(Launch, EnginesOfOtherLaunchersAreErrors) {
   EXPECT_THROW(launch_local(2, "openmpi", {"x"}), Error);
   EXPECT_THROW(launch_local(2, "mpich", {"x"}), Error);
   EXPECT_THROW(launch_local(2, "smh", {"x"}), Error);

@@ -1,4 +1,4 @@
-// What is said where an engine cannot be opened.
+// Errors when an engine cannot be opened.
 
 #include <filesystem>
 
@@ -18,17 +18,17 @@ void expect_refusal(const std::vector<std::string>& command, const std::string& 
 
 std::string probe() { return join_path(folder_of(program_path()), "ranks_probe"); }
 
-TEST(OpenEngine, ALibraryThatIsNotThereIsNamedAndHowToHaveIt) {
+TEST(OpenEngine, AMissingLibraryIsNamedWithItsPackage) {
   const ProbeFolder folder;
   const std::string alone = folder.path() + "/ranks_probe";
   std::filesystem::copy_file(probe(), alone);
   expect_refusal({alone, "openmpi", "exchange"},
-                 "error: this build does not speak openmpi: libcortado_openmpi.so is not beside the program\n"
+                 "error: this build does not support openmpi: libcortado_openmpi.so is not next to the program\n"
                  "hint: apt install libopenmpi-dev, then build again\n");
   expect_refusal({alone, "launch", "gloo", "1", "exchange"}, "hint: apt install libgloo-dev, then build again\n");
 }
 
-TEST(OpenEngine, ALibraryWhoseOwnAreNotThereSaysSo) {
+TEST(OpenEngine, AMissingDependencyIsNamed) {
   const ProbeFolder folder;
   const std::string alone = folder.path() + "/ranks_probe";
   std::filesystem::copy_file(probe(), alone);
@@ -36,25 +36,24 @@ TEST(OpenEngine, ALibraryWhoseOwnAreNotThereSaysSo) {
   expect_refusal({alone, "mpich", "exchange"}, "hint: apt install mpich\n");
 }
 
-TEST(OpenEngine, OneThatThereIsNotIsNamed) {
-  expect_refusal({probe(), "opnmpi", "exchange"},
-                 "error: there is no engine 'opnmpi'\nhint: did you mean 'openmpi'?\n");
+TEST(OpenEngine, AnUnknownEngineIsNamed) {
+  expect_refusal({probe(), "opnmpi", "exchange"}, "error: unknown engine 'opnmpi'\nhint: did you mean 'openmpi'?\n");
 }
 
-TEST(OpenEngine, SharedMemoryIsForWhatOurLauncherStarts) {
-  expect_refusal({probe(), "shm", "exchange"}, "error: the engine shm is for ranks that cortado starts");
+TEST(OpenEngine, SharedMemoryNeedsTheBuiltInLauncher) {
+  expect_refusal({probe(), "shm", "exchange"}, "error: the engine shm is only for ranks that cortado itself starts");
 }
 
-TEST(OpenEngine, GlooWantsAFolder) {
+TEST(OpenEngine, GlooNeedsAFolder) {
   expect_refusal({probe(), "gloo", "exchange"}, "hint: export CORTADO_RENDEZVOUS=FOLDER");
 }
 
-/// Each would take itself for the only one.
-TEST(OpenEngine, AnMpiThatDidNotStartTheRanksDoesNotKnowThem) {
+/// Otherwise each process would take itself for the only one.
+TEST(OpenEngine, AnMpiThatDidNotStartTheRanksIsAnError) {
   for (const std::string engine : {"openmpi", "mpich"}) {
     if (!why_not(engine).empty()) continue;
     expect_refusal({probe(), "launch", "shm", "2", "exchange", engine},
-                   " takes this process for rank 0 of 1, but it is ");
+                   " assigns this process rank 0 of 1, but its launcher assigned rank ");
   }
 }
 

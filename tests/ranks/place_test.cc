@@ -15,7 +15,7 @@ namespace {
 
 using Variables = std::map<std::string, std::string>;
 
-/// The environment without what any launcher sets, but with these, while it lives.
+/// For its lifetime, replaces all variables that launchers set with these.
 class Environment {
  public:
   explicit Environment(const Variables& variables) {
@@ -64,7 +64,7 @@ Variables with(Variables variables, const Variables& more) {
   return variables;
 }
 
-TEST(Place, OneProcessAloneIsNone) {
+TEST(Place, ASingleProcessHasNone) {
   EXPECT_FALSE(place_in({}));
   EXPECT_FALSE(place_in({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "1"}}));
 }
@@ -75,7 +75,7 @@ TEST(Place, OfOurOwnLauncher) {
   expect_place({{"CORTADO_RANK", "0"}, {"CORTADO_RANKS", "1"}}, {0, 1, 0, 1, "cortado", "shm"});
 }
 
-TEST(Place, OfOpenMpiThoughItSetsThoseOfPmixToo) {
+TEST(Place, OfOpenMpiDespitePmix) {
   expect_place({{"OMPI_COMM_WORLD_RANK", "3"},
                 {"OMPI_COMM_WORLD_SIZE", "4"},
                 {"OMPI_COMM_WORLD_LOCAL_RANK", "1"},
@@ -99,7 +99,7 @@ TEST(Place, ASlurmBatchScriptIsNotATask) {
   EXPECT_FALSE(place_in({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}, {"SLURM_STEP_NUM_TASKS", "1"}}));
 }
 
-TEST(Place, NonsenseIsAnError) {
+TEST(Place, InvalidNumbersAreErrors) {
   EXPECT_THROW(place_in({{"CORTADO_RANK", "one"}, {"CORTADO_RANKS", "3"}}), Error);
   EXPECT_THROW(place_in({{"CORTADO_RANK", "-1"}, {"CORTADO_RANKS", "3"}}), Error);
   EXPECT_THROW(place_in({{"PMI_RANK", "3"}, {"PMI_SIZE", "3"}}), Error);

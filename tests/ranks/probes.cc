@@ -21,7 +21,7 @@ std::string launcher_of(const std::string& engine) {
   return engine == "mpich" ? "/usr/bin/mpirun.mpich" : "";
 }
 
-/// Open MPI does not start as root unless it is told to; the libraries' own leaks are not ours.
+/// Open MPI refuses to start as root without these variables; leaks of the libraries are ignored.
 void prepare_environment(const std::vector<std::string>& variables) {
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
   ::setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
@@ -33,9 +33,9 @@ void prepare_environment(const std::vector<std::string>& variables) {
 
 std::string why_not(const std::string& engine) {
   if (engine == "shm") return "";
-  if (companion_path("libcortado_" + engine + ".so").empty()) return "this build does not speak " + engine;
+  if (companion_path("libcortado_" + engine + ".so").empty()) return "this build does not support " + engine;
   const std::string launcher = launcher_of(engine);
-  return launcher.empty() || file_exists(launcher) ? "" : "there is no " + launcher;
+  return launcher.empty() || file_exists(launcher) ? "" : launcher + " does not exist";
 }
 
 std::vector<std::string> probe_command(const std::string& engine, int ranks, const std::string& action) {
@@ -76,7 +76,7 @@ Probes::Probes(const std::vector<std::string>& command, const std::vector<std::s
 
 Probes::~Probes() {
   if (!exit_code_) {
-    ::kill(pid_, SIGTERM);  // an MPI's launcher ends its ranks then
+    ::kill(pid_, SIGTERM);  // an MPI's launcher then ends its ranks
     if (!ended_within(10)) ::kill(pid_, SIGKILL);
     if (!exit_code_) ::waitpid(pid_, nullptr, 0);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks as processes of their own: tests/ranks/probe/ranks_probe.cc, started as users start an engine's ranks.
+// Ranks as separate processes of tests/ranks/probe/ranks_probe.cc, started as users start an engine's ranks.
 
 #include <gtest/gtest.h>
 #include <sys/types.h>
@@ -11,16 +11,16 @@
 
 namespace cortado::ranks {
 
-/// Engines' names, those that can be here.
+/// Names of all engines that a build may have.
 inline const std::vector<std::string> kEngines = {"shm", "openmpi", "mpich", "gloo"};
 
-/// Why an engine cannot be tested here; "" where it can.
+/// Why an engine cannot be tested here; "" if it can.
 std::string why_not(const std::string& engine);
 
-/// How a user starts `ranks` probes that do `action`.
+/// The command line that starts `ranks` probes with `action`.
 std::vector<std::string> probe_command(const std::string& engine, int ranks, const std::string& action);
 
-/// A started command. What still runs when it goes is killed.
+/// A running command. The destructor kills it.
 class Probes {
  public:
   Probes(const std::vector<std::string>& command, const std::vector<std::string>& variables = {});
@@ -29,10 +29,10 @@ class Probes {
   Probes& operator=(const Probes&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// The exit code of the command, 128 + a signal's number; none where it has not ended within that many seconds, which
-  /// should be many: the machine may have other things to do.
+  /// The exit code of the command, or 128 + a signal's number; none if it has not ended within that many seconds. The
+  /// limit should be high, because the machine may be busy.
   std::optional<int> ended_within(int seconds);
-  std::string output() const;  ///< all that it has written so far, to either
+  std::string output() const;  ///< what it has written so far to stdout and stderr
 
  private:
   pid_t pid_ = -1;
@@ -40,7 +40,7 @@ class Probes {
   std::string file_;
 };
 
-/// A new folder, removed when it goes.
+/// A new folder, removed by the destructor.
 class ProbeFolder {
  public:
   ProbeFolder();

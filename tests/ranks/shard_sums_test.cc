@@ -12,7 +12,7 @@
 namespace cortado::ranks {
 namespace {
 
-/// The tree by its definition: below a node with n shards the largest power of two below n is on the left.
+/// The tree by its definition: in a node with n shards the left child has the largest power of two below n.
 template <typename T, typename Leaf, typename Add>
 T tree(int64_t first, int64_t n, const Leaf& leaf, const Add& add) {
   if (n == 1) return leaf(first);
@@ -27,7 +27,7 @@ std::string terms(int64_t shards) {
       [](const std::string& a, const std::string& b) { return "(" + a + "+" + b + ")"; });
 }
 
-TEST(ShardTree, IsTheSameHoweverRanksShareTheShards) {
+TEST(ShardTree, IsIndependentOfTheRanks) {
   EXPECT_EQ(terms(4), "((0+1)+(2+3))");
   EXPECT_EQ(terms(7), "(((0+1)+(2+3))+((4+5)+6))");
   for (int64_t shards = 1; shards <= 20; ++shards)
@@ -53,7 +53,7 @@ TEST(ShardTree, IsTheSameHoweverRanksShareTheShards) {
     }
 }
 
-/// Values whose sum depends on the order.
+/// Values whose sum depends on the order of additions.
 std::vector<float> shard_values(int64_t shard, int64_t floats) {
   std::mt19937 random{uint32_t(shard) + 1};
   std::normal_distribution<float> normal;
@@ -71,8 +71,8 @@ std::vector<float> reference(int64_t shards, int64_t floats) {
       });
 }
 
-/// Each rank adds up its shards in parts from the back, as gradients come, and the parts are exchanged meanwhile.
-TEST(ShardExchange, GivesEveryRankTheBitsOfTheTree) {
+/// Each rank adds its shards in parts from last to first, as gradients arrive, while parts are exchanged.
+TEST(ShardExchange, EveryRankGetsTheBitsOfTheTree) {
   for (const int64_t floats : {int64_t(1), int64_t(37), int64_t(100000)})
     for (const int64_t shards : {1, 2, 3, 4, 5, 7, 8})
       for (int ranks = 1; ranks <= std::min<int64_t>(shards, 5); ++ranks) {
@@ -86,7 +86,7 @@ TEST(ShardExchange, GivesEveryRankTheBitsOfTheTree) {
           ShardSums sums(context, floats, range);
           ShardExchange exchange(engine, shards);
           std::vector<float> values;
-          for (int round = 0; round < 2; ++round) {  // what a round leaves behind is not seen by the next one
+          for (int round = 0; round < 2; ++round) {  // the second round must not depend on the first
             for (int64_t i = 0; i < range.count; ++i) {
               values = shard_values(range.first + i, floats);
               for (int64_t end = floats; end > 0; end = end / 3) {
@@ -116,7 +116,7 @@ struct FailingEngine : Engine {
   void leave(int) override {}
 };
 
-TEST(ShardExchange, PassesOnWhatTheEngineThrows) {
+TEST(ShardExchange, RethrowsErrorsOfTheEngine) {
   FailingEngine engine;
   Context context(1);
   std::vector<float> values(10);

@@ -1,5 +1,5 @@
-// Lets neighbours agree that one of them does a part of the other's work (layers/fusion.h): where both name a kind, and
-// the value between them and its other readers allow it.
+// Lets neighbours agree on a fusion: one does a part of the other's work (layers/fusion.h). Both layers must offer the
+// kind, and the value between them and its other readers must allow it.
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
@@ -8,19 +8,19 @@ namespace cortado::graph {
 
 namespace {
 
-/// Whether a reader of the value, and nothing else, sends it a gradient.
+/// Whether the value has one reader, and only that writes its gradient.
 bool gets_gradient(const Graph& graph, const Value& value) {
   return value.wants_gradient && value.loss_weight == 0 && value.readers.size() == 1 &&
          graph.node(value.readers[0].node).wants_dx[size_t(value.readers[0].input)];
 }
 
-/// Whether `reader` adds up two gradients.
+/// Whether `reader` sums two gradients.
 bool sums_two(const Graph& graph, const Node& reader) {
   return reader.y.size() == 2 && gets_gradient(graph, graph.value(reader.y[0])) &&
          gets_gradient(graph, graph.value(reader.y[1]));
 }
 
-/// `maker` wrote the value that `reader` reads as x[operand].
+/// `maker` writes the value that `reader` reads as x[operand].
 bool allows(const Graph& graph, const FusionKind& kind, const Node& maker, const Node& reader, size_t operand) {
   const Value& value = graph.value(reader.x[operand]);
   if (maker.y.size() != 1) return false;
@@ -31,7 +31,7 @@ bool allows(const Graph& graph, const FusionKind& kind, const Node& maker, const
   return !graph.options.observed && maker.runs_backward && reader.runs_backward && reader.wants_dx[operand];
 }
 
-/// The value that the kind adds, as the maker's last y and the reader's last x.
+/// Adds the kind's operand as the producer's last y and the reader's last x.
 void add_operand(Graph& graph, const FusionKind& kind, Node& maker, Fusion& made, Node& reader, Fusion& read) {
   const Value& of = graph.value(reader.x[read.operand]);
   Value added;

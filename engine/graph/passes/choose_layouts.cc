@@ -1,7 +1,7 @@
-// How each value is stored: its layout, and its type where the plan has a 16-bit one or 8-bit integers. Layers that a
-// device's libraries run fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit values on a
-// GPU) make values of it, layers that follow pass it on, and a Reorder stands only where a reader insists on something
-// else. A layer that makes values of any kind writes what its only reader wants.
+// Chooses how each value is stored: its layout, and its type where the plan has 16-bit values or 8-bit integers. Layers
+// for which a device's libraries are fastest in one layout (blocks of 16 channels on the CPU, channels last for 16-bit
+// values on a GPU) write values in it. Layers after them keep it, and a Reorder is inserted only where a reader
+// requires another one. A layer that can write any layout uses that of its only reader.
 
 #include <map>
 
@@ -70,7 +70,7 @@ class ChooseLayoutsChooser {
     y.scale = e.y.scale;
   }
 
-  /// How the other operand of a sum is read: of the result's size, as integers with whatever scale they have.
+  /// The encoding of a sum's other operand: as wide as the result, but integers keep their own scale.
   static Encoding summand(const Encoding& result, const Encoding& have) {
     if (is_8_bit(result.dtype) && is_8_bit(have.dtype)) return have;
     return result.dtype == DType::kU8 ? Encoding{DType::kS8, result.scale / 2} : result;
@@ -89,13 +89,13 @@ class ChooseLayoutsChooser {
     return layout == Layout::kBlocked16 && !storage_of(node).suits_blocks ? Layout::kPlain : layout;
   }
 
-  /// Any operand's layout that is not plain: then one reorder brings the others there.
+  /// The first operand layout that is not plain: one reorder per other operand suffices.
   Layout followed(const Node& node) {
     for (const ValueId id : node.x)
       if (!has_layout(id)) return Layout::kPlain;
     for (const ValueId id : node.x)
       if (value(id).layout == graph_.options.preferred_layout) return value(id).layout;
-    for (const ValueId id : node.x)  // what a neighbour that runs on integers made
+    for (const ValueId id : node.x)  // written by a neighbour that runs on integers
       if (value(id).layout != Layout::kPlain) return preferred(node);
     return Layout::kPlain;
   }
@@ -113,7 +113,7 @@ class ChooseLayoutsChooser {
     }
   }
 
-  /// The value's, or what integers are converted to.
+  /// The value's type, or the one that integers are converted to.
   DType float_type(ValueId id) { return is_8_bit(value(id).dtype) ? DType::kF32 : value(id).dtype; }
 
   DType type_of_y(const Node& node) {
@@ -153,7 +153,7 @@ class ChooseLayoutsChooser {
       graph_.nodes.push_back(std::move(reorder));
     }
     node.x[i] = found->second;
-    if (!node.wants_dx[i]) return;  // at most one reader of a value sends a gradient
+    if (!node.wants_dx[i]) return;  // at most one reader of a value writes a gradient
     Node& reorder = graph_.nodes[reorder_node_[found->second]];
     reorder.wants_dx = {true};
     reorder.runs_backward = true;

@@ -1,5 +1,5 @@
-// Where the caller said which blobs it wants and no others (BuildOptions::only_kept), what does not lead to one of them
-// goes: nodes and the layers they stand for. Features out of the middle of a net cost what lies before them.
+// With BuildOptions::only_kept, removes nodes (and their layers) that no requested blob depends on. Features from the
+// middle of a net then cost only the layers before them.
 
 #include "graph/passes/passes.h"
 
@@ -19,7 +19,7 @@ std::vector<bool> nodes_that_matter(const Graph& graph) {
   return matters;
 }
 
-/// Leaves the layers that a node stands for, under new numbers.
+/// Removes layers that no node runs, and renumbers the others.
 void drop_layers(Graph& graph) {
   std::vector<bool> lives(graph.layers.size());
   for (const Node& node : graph.nodes)

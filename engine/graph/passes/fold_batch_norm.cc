@@ -1,6 +1,6 @@
-// In a frozen net a layer that is linear in its weights takes over what multiplies and shifts its channels behind it:
-// Convolution+BatchNorm+Scale becomes one convolution. The node lists all their weights as the file has them; those
-// that it computes with are derived once they are loaded (layers/common/weights/linear_weights.h).
+// In a frozen net a layer that is linear in its weights takes over a per-channel scale and shift after it:
+// Convolution+BatchNorm+Scale becomes one convolution. The node lists all their weights as in the file; those that it
+// computes with are derived after loading (layers/common/weights/linear_weights.h).
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"

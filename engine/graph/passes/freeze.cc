@@ -1,4 +1,4 @@
-// What BuildOptions::freeze names does not learn: every weight that such a layer lists, shared or not.
+// Sets the learning rate of all weights of the layers in BuildOptions::freeze to 0, shared ones included.
 
 #include "graph/freeze.h"
 
@@ -10,7 +10,7 @@ namespace cortado::graph {
 
 namespace {
 
-/// Behind a dataset that was not opened a layer's weights are unknown.
+/// Whether the node may have weights: unknown after a dataset that was not opened.
 bool may_have_weights(const Graph& graph, const Node& node) {
   return !graph.source(node.sources[0]).weights.empty() ||
          std::any_of(node.x.begin(), node.x.end(), [&](ValueId id) { return !graph.value(id).shape_known; });
@@ -47,8 +47,8 @@ void freeze(Graph& graph) {
     if (matches_any(patterns, layer.config->name()))
       for (const WeightId id : layer.weights) graph.weight(id).lr_mult = graph.weight(id).decay_mult = 0;
   if (std::all_of(names.begin(), names.end(), [&](const auto& name) { return matches_any(patterns, name); }))
-    throw Error(ExitCode::kUsage, "--freeze freezes every layer that has weights: nothing is left to learn",
-                "the last ones usually learn: --freeze='conv*'");
+    throw Error(ExitCode::kUsage, "--freeze freezes every layer with weights: nothing is left to train",
+                "leave the last layers out, for example --freeze='conv*'");
 }
 
 }  // namespace cortado::graph

@@ -1,6 +1,6 @@
-// A layer takes over the layer behind it where it accepts that (Convolution+ReLU, BatchNorm+Scale+ReLU, sum+ReLU) and
-// nothing else reads the value between them. The node keeps the names of all that it replaces. What multiplies and
-// shifts channels it takes over as in every net: weights of frozen ones are another pass's.
+// A layer takes over the layer after it where it accepts that (Convolution+ReLU, BatchNorm+Scale+ReLU, sum+ReLU) and
+// nothing else reads the value between them. The node keeps the names of all merged layers. Per-channel scales and
+// shifts are merged as in every net; fold_batch_norm handles the weights of frozen nets.
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"

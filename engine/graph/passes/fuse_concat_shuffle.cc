@@ -1,6 +1,6 @@
-// ShuffleNet's units end with a Concat of equal parts and a ShuffleChannel of as many groups as there are parts: each
-// part's channels go to every so manyth place. An Interleave does both in one pass over memory, unless the parts fill
-// blocks of 16 channels, which Concat moves whole.
+// ShuffleNet's units end with a Concat of n equal parts and a ShuffleChannel of n groups, so that each part's channels
+// go to every n-th channel. An Interleave does both in one pass over memory, unless the parts fill blocks of 16
+// channels, which Concat copies whole.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ bool joins_channels(const Graph& graph, const Node& node) {
   return axis == 1 || axis + graph.value(node.y[0]).shape.axes() == 1;
 }
 
-/// The shapes of a Concat's operands where they are equal parts of the channels; else none.
+/// The shapes of a Concat's operands if they are equal parts of the channels; else none.
 std::vector<Shape> equal_parts(const Graph& graph, const Node& node) {
   std::vector<Shape> parts;
   for (const ValueId id : node.x) parts.push_back(graph.value(id).shape);

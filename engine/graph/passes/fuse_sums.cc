@@ -1,6 +1,6 @@
-// A layer takes over the sum of its result and another value: the join of a residual net becomes part of the
-// normalisation before it, in frozen nets of the convolution that the normalisation was folded into. Of the sum's two
-// operands it is the one that is made later whose maker takes over, since the other one has to be there by then.
+// A layer takes over the sum of its result and another value: the Eltwise of a residual net becomes part of the
+// BatchNorm before it, or in frozen nets of the convolution that the BatchNorm was folded into. The producer of the
+// later operand takes the sum over, because the other operand must exist by then.
 
 #include "graph/passes/followers.h"
 #include "graph/passes/passes.h"
@@ -9,7 +9,7 @@ namespace cortado::graph {
 
 namespace {
 
-/// The node that makes a sum's operand. One before it that can stand for it (a BatchNorm before a Scale) takes it over.
+/// The producer of a sum's operand. Merges it into the node before it where that can do both (BatchNorm and Scale).
 NodeId maker_of(Graph& graph, ValueId operand) {
   const NodeId last = graph.value(operand).producer;
   Node& follower = graph.node(last);
@@ -27,7 +27,7 @@ NodeId maker_of(Graph& graph, ValueId operand) {
 
 bool adds_two(const Node& node) { return node.layer->as_post_op() == kernels::PostOp(kernels::SumOfTwo()); }
 
-/// Which operand of the sum is made later: 0 or 1; -1 where it is no sum of two.
+/// Which operand of the sum is written later: 0 or 1; -1 if it is not a sum of two.
 int later_operand(Graph& graph, const Node& sum) {
   if (!adds_two(sum) || sum.x.size() != 2 || sum.x[0] == sum.x[1]) return -1;
   return maker_of(graph, sum.x[0]) > maker_of(graph, sum.x[1]) ? 0 : 1;
@@ -47,7 +47,7 @@ void take_over_sum(Graph& graph, Node& sum) {
   node.x.push_back(sum.x[size_t(1 - later)]);
   node.wants_dx.push_back(sum.wants_dx[size_t(1 - later)]);
   merge(node, sum);
-  graph.value(node.y[0]).producer = maker;  // a sum behind this one asks
+  graph.value(node.y[0]).producer = maker;  // read by a later sum
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Shapes of every value and weight, from front to back. A layer whose input shape is unknown (behind a dataset that was
-// not opened, or behind a layer that is wrong) is passed over, so that one mistake is reported once.
+// Infers shapes of all values and weights, from first node to last. Layers whose input shape is unknown (after a
+// dataset that was not opened, or after a layer with an error) are skipped, so that each error is reported once.
 
 #include <map>
 
@@ -86,7 +86,7 @@ void infer_node(Graph& graph, NodeId n) {
   add_weights(graph, n, std::move(shapes.w));
 }
 
-/// Files of weights go by the names of layers: one that has weights needs a name of its own.
+/// Weight files identify layers by name: a layer with weights needs a unique one.
 void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
   std::map<std::string, size_t> first;
   for (size_t i = 0; i < graph.layers.size(); ++i) {
@@ -95,16 +95,16 @@ void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
     if (name.empty()) {
       if (!layer.weights.empty())
         mistakes.add({graph.place_of_layer(int(i)),
-                      "a layer of type " + layer.config->type() + " has weights and no name",
-                      "weights are stored and copied by the names of layers",
+                      "a layer of type " + layer.config->type() + " has weights but no name",
+                      "name the layer: weights are stored and copied by layer name",
                       {}});
       continue;
     }
     const auto [earlier, is_first] = first.emplace(name, i);
     if (is_first || (layer.weights.empty() && graph.layers[earlier->second].weights.empty())) continue;
     mistakes.add({graph.place_of_layer(int(i), "name"),
-                  "two layers have the name '" + name + "', and weights go by the names of layers",
-                  "give one of them another name",
+                  "two layers have the name '" + name + "', which must be unique for layers with weights",
+                  "rename one of them",
                   {{graph.place_of_layer(int(earlier->second), "name"), "the other one is here"}}});
   }
 }
@@ -122,7 +122,7 @@ void infer_shapes(Graph& graph) {
     } catch (const FieldError& e) {
       mistakes.add(
           {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
-    } catch (const Error& e) {  // a dataset's own mistake keeps its kind unless the net is wrong as well
+    } catch (const Error& e) {  // of a dataset: its exit code counts only where the net has no errors
       if (mistakes.empty()) code = e.code();
       for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {
         if (!mistake.place.known()) mistake.place = graph.place(node);

@@ -1,6 +1,5 @@
-// A value whose gradient comes from several places (several readers, or a loss weight and a reader) is split, so that
-// each copy has one: Split's backward is the sum. Forward it costs nothing; readers that send no gradient keep the
-// value itself.
+// Splits a value whose gradient has several sources (several readers, or a loss weight and a reader), so that each copy
+// has one: Split's backward is the sum. Forward copies nothing; readers that send no gradient keep the original value.
 
 #include "graph/passes/passes.h"
 #include "layers/type_names.h"
@@ -11,7 +10,7 @@ namespace {
 
 struct Split {
   ValueId value;
-  std::vector<Reader> readers;  ///< those that send a gradient
+  std::vector<Reader> readers;  ///< the readers that send a gradient
 };
 
 std::vector<Split> find_splits(const Graph& graph) {
@@ -28,8 +27,8 @@ std::vector<Split> find_splits(const Graph& graph) {
 }
 
 Node make_split(Graph& graph, const Split& split) {
-  Value value = graph.value(split.value);  // a copy: the vector grows below
-  value.readers.clear();  // found anew at the end; n copies with n readers each would take memory of their square
+  Value value = graph.value(split.value);  // a copy, because the vector grows below
+  value.readers.clear();                   // recomputed at the end; copying n readers to n copies would be quadratic
   const Node& producer = graph.node(value.producer);
   Node node;
   node.type = type_names::kSplit;

@@ -1,5 +1,5 @@
-// What the backward run has to do: a gradient flows into a value only where a weight that learns lies before it (or the
-// net says force_backward) and a loss lies behind it (or somebody observes the net, who may begin anywhere then).
+// Marks what backward computes. A value has a gradient only where it depends on a weight that learns (or the net sets
+// force_backward) and a loss depends on it (or the net is observed: then gradients may start anywhere).
 
 #include "graph/passes/passes.h"
 
@@ -14,7 +14,7 @@ bool may_flow(const Graph& graph, const Node& node, size_t i) {
   return int(i) >= config.propagate_down_size() || config.propagate_down(int(i));
 }
 
-/// Per value: a weight that learns lies before it, or the net wants all gradients: those of its inputs, too.
+/// Per value: whether it depends on a weight that learns, or force_backward requests all gradients, inputs included.
 std::vector<bool> values_that_learn(const Graph& graph) {
   std::vector<bool> learn(graph.values.size());
   for (const Node& node : graph.nodes) {
@@ -26,7 +26,7 @@ std::vector<bool> values_that_learn(const Graph& graph) {
   return learn;
 }
 
-/// Per value: a loss depends on it by a way that gradients can take.
+/// Per value: whether a loss depends on it through differentiable layers.
 std::vector<bool> values_under_loss(const Graph& graph) {
   std::vector<bool> under(graph.values.size(), graph.options.observed && graph.file->net.force_backward());
   for (size_t n = graph.nodes.size(); n-- > 0;) {

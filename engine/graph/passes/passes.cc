@@ -9,31 +9,29 @@ namespace cortado::graph {
 
 const std::vector<Pass>& all_passes() {
   static const std::vector<Pass> passes = {
-      {"eliminate_dead_nodes", "what no wanted blob needs goes", eliminate_dead_nodes},
-      {"infer_shapes", "shapes of values and weights", infer_shapes, false, Invariant::kShapes},
-      {"share_weights", "weights of one name become one", share_weights},
-      {"freeze", "layers that are to keep their weights do not learn", freeze},
-      {"mark_backward", "which gradients are wanted", mark_backward, false, Invariant::kBackward},
-      {"insert_splits", "values with several gradients are split", insert_splits, false, Invariant::kOneGradient},
-      {"propagate_dynamic_rows", "what reads rows that were chosen runs on as many as there are",
-       propagate_dynamic_rows},
-      {"fold_batch_norm", "frozen: BatchNorm and Scale go into the weights before them", fold_batch_norm, true},
-      {"fuse_sums", "a sum goes into the normalisation before it; frozen: into the convolution", fuse_sums, true},
-      {"fuse_concat_shuffle", "equal parts whose channels are dealt out are joined so at once", fuse_concat_shuffle,
-       true},
-      {"fuse", "layers take over their followers", fuse, true},
-      {"agree_fusions", "neighbours share work, whatever the storage between them", agree_fusions, true},
-      {"use_8_bits", "frozen: layers that have scales for it run on 8-bit integers", use_8_bits, true},
-      {"choose_layouts", "how values are stored: layout and type, reorders between", choose_layouts, false,
+      {"eliminate_dead_nodes", "removes what no requested blob needs", eliminate_dead_nodes},
+      {"infer_shapes", "infers shapes of values and weights", infer_shapes, false, Invariant::kShapes},
+      {"share_weights", "merges weights of the same name", share_weights},
+      {"freeze", "excludes frozen layers from training", freeze},
+      {"mark_backward", "marks the gradients to compute", mark_backward, false, Invariant::kBackward},
+      {"insert_splits", "splits values with several gradients", insert_splits, false, Invariant::kOneGradient},
+      {"propagate_dynamic_rows", "runs layers after selected rows on the actual number", propagate_dynamic_rows},
+      {"fold_batch_norm", "frozen: folds BatchNorm and Scale into the weights before them", fold_batch_norm, true},
+      {"fuse_sums", "merges a sum into the BatchNorm before it; frozen: into the convolution", fuse_sums, true},
+      {"fuse_concat_shuffle", "merges Concat and ShuffleChannel of equal parts", fuse_concat_shuffle, true},
+      {"fuse", "merges layers with their followers", fuse, true},
+      {"agree_fusions", "fuses neighbours in any layout", agree_fusions, true},
+      {"use_8_bits", "frozen: runs layers with scales on 8-bit integers", use_8_bits, true},
+      {"choose_layouts", "chooses layouts and types of values, inserts reorders", choose_layouts, false,
        Invariant::kStorage},
-      {"agree_stored_fusions", "neighbours share work on what is stored alike", agree_stored_fusions, true},
+      {"agree_stored_fusions", "fuses neighbours that store values in the same layout", agree_stored_fusions, true},
   };
   return passes;
 }
 
 namespace {
 
-/// Of a pass, or of a kind of fusion that one looks for.
+/// Throws for a name that is neither a pass nor a kind of fusion.
 void check_name(const std::string& name) {
   std::vector<std::string> known;
   for (const Pass& pass : all_passes()) known.push_back(pass.name);
@@ -41,7 +39,7 @@ void check_name(const std::string& name) {
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
   std::string list;
   for (const std::string& pass : known) list += (list.empty() ? "" : ", ") + pass;
-  throw Error(ExitCode::kUsage, "there is no pass '" + name + "'", "the passes are: " + list);
+  throw Error(ExitCode::kUsage, "unknown pass '" + name + "'", "use one of: " + list);
 }
 
 }  // namespace

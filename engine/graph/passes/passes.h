@@ -1,6 +1,6 @@
 #pragma once
 
-// The passes, one file each, in the order they run. A pass rewrites the graph; it has no memory.
+// The passes, one file each, in the order they run. A pass rewrites the graph and keeps no state.
 
 #include <optional>
 #include <string>
@@ -15,24 +15,24 @@ struct Pass {
   std::string name;
   std::string help;
   void (*run)(Graph& graph);
-  bool optional = false;                      ///< may be switched off by name
-  std::optional<Invariant> establishes = {};  ///< true of the graph from this pass on
+  bool optional = false;                      ///< may be disabled by name
+  std::optional<Invariant> establishes = {};  ///< holds from this pass on
 };
 
-/// What one pass did.
+/// The effect of one pass.
 struct PassReport {
   std::string name;
   double seconds = 0;
-  std::string change;  ///< in words: "nodes 71 -> 53; ..."; "none"; "switched off"
+  std::string change;  ///< "nodes 71 -> 53; ..."; "none"; "switched off"
 };
 
 /// All passes in order.
 const std::vector<Pass>& all_passes();
 
-/// Runs them; stops after the one named `last` (all when empty). Throws Error(kUsage) for an unknown name, and where
-/// BuildOptions::verify asks for checks an internal Error that names the pass after which the graph is not sound.
+/// Runs the passes up to the one named `last` (all when empty). Throws Error(kUsage) for an unknown name. With
+/// BuildOptions::verify, throws an internal Error that names the pass which left an invalid graph.
 std::vector<PassReport> run_passes(Graph& graph, const std::string& last = {});
-/// The same with other passes than all: for tests of the checks.
+/// The same with the given passes: for tests of the checks.
 std::vector<PassReport> run_passes(Graph& graph, const std::vector<Pass>& passes, const std::string& last);
 
 void eliminate_dead_nodes(Graph& graph);
@@ -51,7 +51,7 @@ void use_8_bits(Graph& graph);
 void choose_layouts(Graph& graph);
 void agree_stored_fusions(Graph& graph);
 
-/// What the node's layer says it could do of a kind.
+/// The fusion of that kind that the node's layer offers on that side.
 std::optional<Fusion> fusion_offered(const Graph& graph, const Node& node, const FusionKind& kind, Fusion::Side side);
 
 /// Whether a node's result cannot be below 0, so that its 8-bit integers are unsigned.

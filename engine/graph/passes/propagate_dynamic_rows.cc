@@ -1,5 +1,5 @@
-// Where a layer gives as many rows as its values tell (layers/roles.h), it and all layers behind it run on the
-// rows that there are: each is put into a DynamicRowsLayer. The net keeps their values' shapes of the latest pass.
+// Where a layer's number of rows depends on its values (layers/roles.h), it and all layers after it run on the actual
+// rows: each is wrapped in a DynamicRowsLayer. The net keeps the shapes of the last pass.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace cortado::graph {
 
 namespace {
 
-/// What the node's layer was made from; of those that passes made, the type and the tops are all there is.
+/// Creates the node's layer again from its options; layers that passes added have only a type and tops.
 std::function<std::unique_ptr<Layer>()> maker_of_rows(const Graph& graph, const Node& node) {
   auto made = std::make_shared<caffe::LayerParameter>();
   made->set_type(node.type);

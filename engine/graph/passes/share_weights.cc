@@ -1,4 +1,4 @@
-// Weights with one `param { name }` become one weight, owned by the first layer that lists it.
+// Merges weights with the same `param { name }` into one, owned by the first layer that lists it.
 
 #include <map>
 
@@ -8,14 +8,14 @@ namespace cortado::graph {
 
 namespace {
 
-const char* const kOneOfThem = "a shared weight learns in one way: write it in one of the layers, or alike in all";
+const char* const kOneOfThem = "set it in only one of the layers, or to the same value in all";
 
 const caffe::ParamSpec& spec_of(const Graph& graph, const Weight& weight) {
   const Node& node = graph.node(weight.owner);
   return graph.source(node.sources[0]).config->param(weight.index);
 }
 
-/// Adds what forbids `user` to use `owner`'s memory; returns whether all is well.
+/// Adds an error where `user` cannot use `owner`'s memory; returns whether it can.
 bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mistakes& mistakes) {
   const caffe::ParamSpec& spec = spec_of(graph, user);
   const Node& node = graph.node(user.owner);
@@ -29,7 +29,7 @@ bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mis
   const bool by_count = spec.share_mode() == caffe::ParamSpec::PERMISSIVE;
   if (by_count ? owner.spec.shape.count() != user.spec.shape.count() : owner.spec.shape != user.spec.shape)
     return complain("name", "shares '" + user.share_name + "' but its own shape is " + user.spec.shape.str(),
-                    by_count ? "" : "share_mode: PERMISSIVE asks for equal counts only");
+                    by_count ? "" : "set share_mode: PERMISSIVE to require only equal counts");
   const caffe::ParamSpec& first = spec_of(graph, owner);
   if (spec.has_lr_mult() && first.has_lr_mult() && spec.lr_mult() != first.lr_mult())
     return complain("lr_mult", "shared weight '" + user.share_name + "' has two different lr_mult", kOneOfThem);

@@ -1,8 +1,7 @@
-// In a frozen net layers whose quantization_param has scales compute on 8-bit integers
-// (layers/common/weights/quantization.h). What lies between two of them is stored so: the maker writes with the scale
-// that the reader's scale_in names, and max pooling, Concat and a Dropout that drops nothing pass integers on. Values
-// that cannot be negative are unsigned. Any other reader, and whoever looks at a blob, gets floats; choose_layouts puts
-// the conversions in place.
+// In a frozen net, layers whose quantization_param has scales compute on 8-bit integers
+// (layers/common/weights/quantization.h). Values between two of them are stored as integers with the reader's scale_in.
+// Max pooling, Concat and Dropout pass integers on. Values that cannot be negative are unsigned. Other readers and kept
+// blobs get floats; choose_layouts inserts the conversions.
 
 #include <algorithm>
 
@@ -30,7 +29,7 @@ class Use8BitsChooser {
     return graph_.source(node.sources[0]).config->quantization_param();
   }
 
-  /// What the node may do: a follower only where every operand is made by one that runs on integers itself.
+  /// The rule of the node; kFollow only where producers of all operands run on integers.
   EightBitRule rule_of(const Node& node) {
     const auto suits = [&](ValueId id) { return graph_.value(id).shape_known && !graph_.value(id).dynamic_rows; };
     if (node.sources.empty() || node.y.size() != 1 || !suits(node.y[0])) return EightBitRule::kNone;
@@ -42,8 +41,8 @@ class Use8BitsChooser {
     return rule == EightBitRule::kFollow && !std::ranges::all_of(node.x, is_integers) ? EightBitRule::kNone : rule;
   }
 
-  /// The encoding in which the node's result is wanted, by readers that were asked before it. A follower that nobody
-  /// wants integers of stays with floats.
+  /// Chooses the encoding of the node's result by its readers, which were decided before. A follower without integer
+  /// readers keeps floats.
   void decide_result(size_t n) {
     Node& node = graph_.nodes[n];
     if (rules_[n] == EightBitRule::kNone) return;
@@ -68,7 +67,7 @@ class Use8BitsChooser {
     node.eight_bits = {{type_of_operand(node), scale_of_x(scales_of(node))}, wanted};
   }
 
-  /// Whoever reads integers reads them as they were written.
+  /// An operand written as integers is read in the encoding it was written in.
   void decide_operand(size_t n) {
     Node& node = graph_.nodes[n];
     if (!node.eight_bits || rules_[n] != EightBitRule::kComputes) return;
@@ -80,7 +79,7 @@ class Use8BitsChooser {
     return is_never_negative(graph_, graph_.node(graph_.value(id).producer)) ? DType::kU8 : DType::kS8;
   }
 
-  /// Of values that are made as floats the file tells whether there are negative ones.
+  /// For operands produced as floats, the file says whether they can be negative.
   DType type_of_operand(const Node& node) const {
     const caffe::QuantizationParameter& scales = scales_of(node);
     if (scales.force_u8_input()) return DType::kU8;
@@ -110,7 +109,7 @@ bool is_never_negative(const Graph& graph, const Node& node) {
          });
 }
 
-/// Scales of weights are those of folded ones.
+/// The scales of weights assume folded BatchNorms, so this pass needs fold_batch_norm.
 void use_8_bits(Graph& graph) {
   const BuildOptions& options = graph.options;
   if (!options.frozen || !options.eight_bits || !may_merge(graph)) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A graph in a few numbers, so that what a pass did can be told in a line.
+// Counts that summarise a graph, so that the effect of a pass fits in one line.
 
 #include <cstdint>
 #include <string>
@@ -15,7 +15,7 @@ class GraphStats {
  public:
   explicit GraphStats(const Graph& graph);
 
-  /// The numbers that are not what they were, "nodes 71 -> 53; layers taken over 0 -> 18"; "none" where all are.
+  /// The counts that changed, "nodes 71 -> 53; layers taken over 0 -> 18"; "none" if none did.
   std::string since(const GraphStats& before) const;
 
  private:

@@ -1,8 +1,7 @@
 #pragma once
 
-// What must be true of every graph and plan, checked without the help of the code that made them. Passes rewrite the
-// graph with few rules to hold them; here are the rules. BuildOptions::verify has each pass and the plan checked
-// (--verify-passes; tests do it always).
+// Invariants of every graph and plan, checked independently of the code that makes them. With BuildOptions::verify
+// (--verify-passes; always on in tests) they are checked after each pass and for the plan.
 
 #include <set>
 #include <string>
@@ -12,24 +11,24 @@
 
 namespace cortado::graph {
 
-/// What a pass establishes and every later pass keeps. What holds from build() on has no name: values are written once
-/// and before they are read, readers and producers agree with the nodes, every layer of the file runs in exactly one
-/// node.
+/// What a pass establishes and every later pass preserves. Invariants that hold from build() on have no name: values
+/// are written once and before they are read, readers and producers agree with the nodes, and every layer of the file
+/// runs in exactly one node.
 enum class Invariant {
-  kShapes,       ///< what has known inputs has known, sane extents
-  kBackward,     ///< which gradients are wanted is said for every operand, and consistently
-  kOneGradient,  ///< at most one reader sends a gradient to a value
-  kStorage,      ///< layouts and types are what each layer's rules accept
+  kShapes,       ///< values with known inputs have known, valid extents
+  kBackward,     ///< every operand has a flag for its gradient, and they are consistent
+  kOneGradient,  ///< at most one reader writes a gradient of a value
+  kStorage,      ///< layouts and types follow each layer's rules
 };
 
-/// Every rule that the graph breaks, in words; empty where it is sound.
+/// A description of every rule that the graph breaks; empty if it is valid.
 std::vector<std::string> find_faults(const Graph& graph, const std::set<Invariant>& established);
 
-/// The same of a plan: runs it twice without computing, with a label for what lies at each byte of the arena. A fault
-/// is a step that reads what is no longer, or not yet, there.
+/// The same for a plan: executes it twice symbolically, with a label for the content of each byte of the arena. A fault
+/// is a step that reads memory whose content was overwritten or not yet written.
 std::vector<std::string> find_faults(const Plan& plan);
 
-/// Throws an internal Error that names `stage` and the first faults, if there are any.
+/// Throws an internal Error that names `stage` and the first faults, if any.
 void throw_if_invalid(const std::vector<std::string>& faults, const std::string& stage);
 
 }  // namespace cortado::graph

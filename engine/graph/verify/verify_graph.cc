@@ -13,7 +13,7 @@ class GraphCheck {
   GraphCheck(const Graph& graph, const std::set<Invariant>& established) : graph_(graph), established_(established) {}
 
   std::vector<std::string> run() {
-    if (!check_ids()) return faults_;  // nothing else can be looked at
+    if (!check_ids()) return faults_;  // the other checks need valid IDs
     check_order();
     check_index();
     check_sources();
@@ -35,7 +35,7 @@ class GraphCheck {
     const auto check = [&](const Node& node, const std::vector<int>& ids, size_t size, const char* what) {
       for (const int id : ids)
         if (id < 0 || size_t(id) >= size)
-          fault(name_of(node) + " has " + what + " " + std::to_string(id) + ", which is none");
+          fault(name_of(node) + " has " + what + " " + std::to_string(id) + ", which does not exist");
     };
     for (const Node& node : graph_.nodes) {
       if (!node.layer) fault(name_of(node) + " has no layer");
@@ -45,11 +45,11 @@ class GraphCheck {
       check(node, node.sources, graph_.layers.size(), "source");
     }
     for (const auto& [blob, id] : graph_.names)
-      if (id < 0 || size_t(id) >= graph_.values.size()) fault("the name '" + blob + "' stands for no value");
+      if (id < 0 || size_t(id) >= graph_.values.size()) fault("the name '" + blob + "' refers to no value");
     return faults_.empty();
   }
 
-  /// Every value is written by one node, before it is read.
+  /// Every value is written by one node, before any node reads it.
   void check_order() {
     std::vector<bool> written(graph_.values.size(), false);
     for (const Node& node : graph_.nodes) {
@@ -62,8 +62,7 @@ class GraphCheck {
     }
   }
 
-  /// Each side that was agreed on has its other side, and they name the same further operand. Changes of storage may
-  /// have come between them.
+  /// Each fusion agreed on has its counterpart, with the same further operand. Reorders may have come between them.
   void check_fusions() {
     for (const Node& node : graph_.nodes)
       for (const Fusion& fusion : node.fusions)
@@ -104,7 +103,7 @@ class GraphCheck {
     }
     for (size_t v = 0; v < graph_.values.size(); ++v) {
       if (graph_.values[v].producer != producers[v])
-        fault(name_of(ValueId(v)) + " names another producer than the nodes do");
+        fault(name_of(ValueId(v)) + " has another producer than the nodes do");
       if (graph_.values[v].readers != readers[v]) fault(name_of(ValueId(v)) + " lists other readers than the nodes do");
     }
   }
@@ -129,16 +128,16 @@ class GraphCheck {
   void check_backward() {
     for (const Node& node : graph_.nodes) {
       if (node.wants_dx.size() != node.x.size() || node.wants_dw.size() != node.w.size()) {
-        fault(name_of(node) + " does not say of each operand whether its gradient is wanted");
+        fault(name_of(node) + " lacks flags for the gradients of its operands");
         continue;
       }
       const bool any = std::ranges::count(node.wants_dx, true) + std::ranges::count(node.wants_dw, true) > 0;
       if (node.runs_backward != any)
         fault(name_of(node) +
-              (any ? " is asked for gradients but runs no backward" : " runs a backward that is not asked for"));
+              (any ? " is asked for gradients but runs no backward" : " runs a backward that is not needed"));
       for (size_t i = 0; i < node.x.size(); ++i)
         if (node.wants_dx[i] && !value(node.x[i]).wants_gradient)
-          fault(name_of(node) + " makes a gradient of " + name_of(node.x[i]) + ", which wants none");
+          fault(name_of(node) + " makes a gradient of " + name_of(node.x[i]) + ", which needs none");
     }
   }
 
@@ -157,7 +156,7 @@ class GraphCheck {
 
   void check_storage() {
     for (const Node& node : graph_.nodes) {
-      if (node.type == type_names::kReorder) continue;  // the pass that places it says what both sides are
+      if (node.type == type_names::kReorder) continue;  // the pass that inserts it sets both sides
       if (node.eight_bits) {
         check_integers(node);
         continue;
@@ -171,13 +170,13 @@ class GraphCheck {
     const auto expect = [&](ValueId id, const Encoding& wanted) {
       const bool last = has_layout(id) && !wants_plain_integers(node);
       if (value(id).encoding() != wanted || value(id).layout != (last ? Layout::kChannelsLast : Layout::kPlain))
-        fault(name_of(node) + " has " + name_of(id) + " stored otherwise than as its integers");
+        fault(name_of(node) + " has " + name_of(id) + " not stored as its 8-bit integers");
     };
     expect(node.x[0], node.eight_bits->x);
     expect(node.y[0], node.eight_bits->y);
     for (size_t i = 1; i < node.x.size(); ++i)
       if (is_8_bit(value(node.x[i]).dtype) != is_8_bit(value(node.y[0]).dtype))
-        fault(name_of(node) + " has " + name_of(node.x[i]) + " of another size than its result");
+        fault(name_of(node) + " has " + name_of(node.x[i]) + " whose size differs from its result's");
   }
 
   void check_layouts(const Node& node) {
@@ -192,7 +191,7 @@ class GraphCheck {
       const Layout wanted = rule == LayoutRule::kPlain ? Layout::kPlain : value(alike[0]).layout;
       if (value(id).layout != wanted)
         fault(name_of(node) + " has " + name_of(id) + " stored " + cortado::name_of(value(id).layout) +
-              " where it wants " + cortado::name_of(wanted));
+              " where it needs " + cortado::name_of(wanted));
     }
   }
 
@@ -206,7 +205,7 @@ class GraphCheck {
     const auto expect = [&](ValueId id, DType wanted) {
       if (value(id).dtype != wanted)
         fault(name_of(node) + " has " + name_of(id) + " of type " + cortado::name_of(value(id).dtype) +
-              " where it wants " + cortado::name_of(wanted));
+              " where it needs " + cortado::name_of(wanted));
     };
     const DType common = rule == TypeRule::kHalf                        ? graph_.options.value_type
                          : rule == TypeRule::kFollow && !node.x.empty() ? value(node.x[0]).dtype
@@ -235,7 +234,7 @@ std::vector<std::string> find_faults(const Graph& graph, const std::set<Invarian
 void throw_if_invalid(const std::vector<std::string>& faults, const std::string& stage) {
   constexpr size_t kMaxShown = 5;
   if (faults.empty()) return;
-  std::string text = stage + " left a graph that is not sound: ";
+  std::string text = stage + " left an invalid graph: ";
   for (size_t i = 0; i < std::min(faults.size(), kMaxShown); ++i) text += (i ? "; " : "") + faults[i];
   if (faults.size() > kMaxShown) text += "; and " + std::to_string(faults.size() - kMaxShown) + " more";
   throw_internal(text);

@@ -1,6 +1,6 @@
-// A plan is checked by running it without computing: every byte of the arena bears a label that says what lies there,
-// every step looks whether its operands are still where the plan has them, and then labels what it writes. Lifetimes,
-// which the planner reasons with, are not used. Two iterations: what persists between them must outlive the first.
+// Checks a plan by symbolic execution: every byte of the arena has a label for its content. Every step checks that its
+// operands still have their labels, and then labels what it writes. The planner's lifetimes are not used. Two
+// iterations run, because what persists between them must survive the first.
 
 #include <algorithm>
 #include <map>
@@ -11,14 +11,14 @@ namespace cortado::graph {
 
 namespace {
 
-/// What lies in a piece of memory.
+/// The content of a piece of memory.
 struct Label {
   enum Kind { kNothing, kValue, kGradient, kSaved, kWeightGradient, kScratch } kind = kNothing;
   int id = 0, part = 0;  ///< of the value, weight or node; which of the node's saved pieces
   bool operator==(const Label&) const = default;
 };
 
-/// The arena's labels: disjoint pieces by where they begin.
+/// The arena's labels: disjoint pieces, by first byte.
 class Arena {
  public:
   void write(int64_t begin, int64_t bytes, Label label) {
@@ -49,7 +49,7 @@ class Arena {
     Label label;
   };
 
-  /// No piece reaches over `at`.
+  /// Splits the piece that spans `at`.
   void cut(int64_t at) {
     auto piece = pieces_.lower_bound(at);
     if (piece == pieces_.begin()) return;
@@ -82,7 +82,7 @@ class PlanCheck {
   }
 
  private:
-  /// An operand that a step reads: its place and what should be there.
+  /// An operand that a step reads: its place and expected content.
   struct Read {
     int64_t offset, bytes;
     Label label;
@@ -96,14 +96,14 @@ class PlanCheck {
   static bool says(const std::vector<bool>& list, size_t i) { return i < list.size() && list[i]; }
   void write(int64_t begin, int64_t bytes, Label label) { arena_.write(begin, bytes, label); }
 
-  /// Views are their x[0] under another name.
+  /// The content of a value; views have that of their x[0].
   Label content(ValueId id) const {
     while (value(id).producer >= 0 && needs(value(id).producer).aliasing.y_is_in_x(size_t(value(id).producer_output)))
       id = graph_.node(value(id).producer).x[0];
     return {Label::kValue, id, 0};
   }
 
-  /// The gradient of a value; where the layer that sends it hands its own on, that one.
+  /// The gradient of a value; where the sending layer passes its own dy on, that one.
   Label gradient(ValueId id) const {
     for (const Reader& reader : value(id).readers) {
       const Node& sender = graph_.node(reader.node);
@@ -125,7 +125,7 @@ class PlanCheck {
 
   void require(const Step& step, const std::vector<Read>& reads, const char* when) {
     for (const Read& read : reads)
-      if (!arena_.holds(read.offset, read.bytes, read.label)) fault(step, read.what + " is not there " + when);
+      if (!arena_.holds(read.offset, read.bytes, read.label)) fault(step, read.what + " is not in memory " + when);
   }
 
   void add_value(std::vector<Read>& reads, const Slot& slot, ValueId id, const char* operand) const {
@@ -136,7 +136,7 @@ class PlanCheck {
     const auto check = [&](const Step& step, const std::vector<Slot>& slots) {
       for (const Slot& slot : slots)
         if (slot.offset >= 0 && slot.offset + slot.spec.bytes() > plan_.arena_bytes)
-          fault(step, "an operand reaches out of the arena");
+          fault(step, "an operand exceeds the arena");
     };
     for (const auto* steps : {&plan_.forward, &plan_.backward})
       for (const Step& step : *steps) {
@@ -145,7 +145,7 @@ class PlanCheck {
       }
   }
 
-  /// What an observer may have written. Each has memory of its own, so that of those which layers send nothing is lost.
+  /// Gradients that an observer may write and no layer does. Each has its own memory, so that none is overwritten.
   void write_open_gradients() {
     for (size_t v = 0; v < graph_.values.size(); ++v)
       if (plan_.gradients[v].offset >= 0) write(plan_.gradients[v].offset, bytes_of(ValueId(v)), gradient(ValueId(v)));
@@ -162,11 +162,11 @@ class PlanCheck {
       const Slot& slot = plan_.values[v];
       if (graph_.values[v].kept && graph_.values[v].producer >= 0 &&
           !arena_.holds(slot.offset, slot.spec.bytes(), content(ValueId(v))))
-        faults_.push_back("'" + graph_.values[v].name + "', which is to be kept, is gone " + when);
+        faults_.push_back("'" + graph_.values[v].name + "', which must be kept, is overwritten " + when);
     }
   }
 
-  /// Forward, and making y again in backward, which reads what forward saved.
+  /// Forward, and the recompute of y in backward, which reads what forward saved.
   void run_forward(const Step& step) {
     const LayerNeeds& needs = this->needs(step.node);
     const bool again = step.call == Call::kRecompute;
@@ -224,10 +224,10 @@ class PlanCheck {
     for (const WeightId id : step.complete)
       if (!arena_.holds(plan_.dw_offsets[size_t(id)], plan_.w_formats[size_t(id)].bytes(),
                         {Label::kWeightGradient, id, 0}))
-        fault(step, "the gradient of a weight is not there when it is complete");
+        fault(step, "the gradient of a weight is not in memory when it is complete");
   }
 
-  /// dy, or first the copy of it that a step may spoil.
+  /// Reads dy, or first copies it where the step overwrites it.
   void add_gradients_read(std::vector<Read>& reads, const Step& step) {
     const Node& node = this->node(step);
     const auto read_dy = [&](const Slot& slot, ValueId id) {
@@ -251,7 +251,7 @@ class PlanCheck {
       const int64_t offset = plan_.dw_offsets[id], bytes = plan_.w_formats[id].bytes();
       const Label label{Label::kWeightGradient, node.w[k], 0};
       if (step.add_dw[k] && !arena_.holds(offset, bytes, label))
-        fault(step, "the gradient that it adds to is not there");
+        fault(step, "the gradient that it adds to is not in memory");
       write(offset, bytes, label);
     }
   }

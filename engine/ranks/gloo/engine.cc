@@ -1,8 +1,9 @@
-// Ranks that speak TCP by Gloo, for machines without an MPI. They find one another by files in a folder that all of
-// them see.
+// Ranks that communicate over TCP by Gloo, for machines without an MPI. They find each other through files in a folder
+// that all of them can access.
 //
-// Gloo has threads that move and calls that wait, but none that test: our test() waits, for as long as nothing may move
-// at most, and is done when it comes back. A wait that times out spoils the connections, so it is not used to look in.
+// Gloo has threads that move data and calls that wait, but none that poll. So test() waits, at most for stall_seconds,
+// and has completed the exchange when it returns. A wait that times out breaks the connections, so it cannot be used to
+// poll.
 
 #include <gloo/context.h>
 #include <gloo/rendezvous/context.h>
@@ -31,26 +32,26 @@ using Buffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
 std::shared_ptr<gloo::rendezvous::Context> context;
 CortadoEngine engine{};
-std::vector<Buffer> sends, receives;  ///< per rank; null: nothing
+std::vector<Buffer> sends, receives;  ///< per rank; null: none
 std::chrono::milliseconds stall_limit;
 uint64_t exchanges = 0;
 size_t moved_bytes = 0;
 
-/// Bytes from which on pieces are sent one after the other, to the next rank first, while those of all others may come:
-/// where pieces for several ranks share a line, and others theirs, some end late and lines stand idle meanwhile. By
-/// four ranks on lines of 400 Mbit/s 25 MiB are summed up in 1.1 times the ideal, all at once in 1.3 times.
+/// Pieces from this size on are sent one after the other, to the next rank first, while those of all others may arrive.
+/// Where pieces for several ranks share a link, some complete late and links idle meanwhile. Four ranks on links of 400
+/// Mbit/s sum 25 MiB in 1.1 times the ideal time; with all pieces at once it is 1.3 times.
 constexpr size_t kLongPiece = 1 << 20;
 
 void tell(CortadoEngineText why, const std::string& text) { why.take(why.user, text.data(), text.size()); }
 
-/// Runs `call`; what it throws becomes words.
+/// Runs `call`; converts exceptions to a message.
 template <typename Call>
 int outcome_of(CortadoEngineText why, Call call) {
   try {
     call();
     return kCortadoEngineDone;
   } catch (const std::exception& error) {
-    std::string text = error.what();  // "[file:line] words"
+    std::string text = error.what();  // "[file:line] message"
     if (text.starts_with('[')) text.erase(0, std::min(text.find(']') + 2, text.size()));
     std::replace(text.begin(), text.end(), '\n', ' ');
     tell(why, text);
@@ -63,7 +64,7 @@ std::string in_environment(const char* variable) {
   return text ? text : "";
 }
 
-/// The network's interfaces of this machine, those that are up, the way to itself last.
+/// This machine's network interfaces that are up, the loopback last.
 std::vector<std::string> interfaces() {
   std::vector<std::string> names, own;
   ifaddrs* all = nullptr;
@@ -76,7 +77,7 @@ std::vector<std::string> interfaces() {
   return names;
 }
 
-/// What others reach this machine by. Not its name, which often means the machine to itself alone.
+/// The address by which others reach this machine. Its host name often resolves to the loopback.
 gloo::transport::tcp::attr own_address() {
   const std::string said = in_environment(cortado::ranks::kAddressVariable);
   const std::vector<std::string> names = interfaces();
@@ -90,7 +91,7 @@ gloo::transport::tcp::attr own_address() {
   return attributes;
 }
 
-/// What tells one start from an earlier one in the same folder, as far as Slurm knows.
+/// Distinguishes one start from an earlier one in the same folder, if Slurm sets these variables.
 std::string start_name() {
   std::string name = "cortado";
   for (const char* variable : {"SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_RESTART_COUNT"})
@@ -109,7 +110,7 @@ void connect(const CortadoEngineStart& start) {
   context->connectFullMesh(store, device);
 }
 
-/// One buffer for each rank, of the exchange's own number. Long pieces are sent by test().
+/// One buffer per rank, tagged with the number of the exchange. test() sends long pieces.
 int start(const CortadoExchange* exchange, CortadoEngineText why) {
   ++exchanges;
   return outcome_of(why, [&] {
@@ -141,7 +142,7 @@ void wait_for_send(Buffer& buffer, std::chrono::milliseconds limit) {
   buffer.reset();
 }
 
-/// After a failure: what has come all the same, so that only those that are really waited for are named.
+/// After a failure: collects what arrived nevertheless, so that messages name only the ranks that are missing.
 void collect_what_is_done() {
   constexpr std::chrono::milliseconds kNoTime(1);
   const CortadoEngineText nobody{[](void*, const char*, size_t) {}, nullptr};
@@ -165,8 +166,8 @@ int test(unsigned char* awaited, size_t* moved, CortadoEngineText why) {
   return outcome;
 }
 
-/// Connections that are closed are noticed by the others; what is still under way refers to memory that may go, so
-/// nothing is taken apart after a failure: the process ends soon.
+/// Other ranks notice closed connections. After a failure nothing is destroyed, because pending operations refer to
+/// memory that may be freed; the process ends soon.
 int leave(int exit_code, CortadoEngineText why) {
   return outcome_of(why, [&] {
     if (exit_code == 0) context.reset();

@@ -1,8 +1,8 @@
-// The ranks of an MPI job, one file for every MPI: which one is a question of the headers that it is compiled with.
+// The ranks of an MPI job. The file is compiled for each MPI with its headers.
 //
-// Pieces go by MPI_Isend and MPI_Irecv, one for each other rank: what has come is known rank by rank, and neither MPI's
-// choice of an algorithm nor its collectives' progress matter. A piece of more than kMaxAtOnce goes in parts, whose
-// number fits the int that MPI counts with, and which show that something moves.
+// Pieces go by MPI_Isend and MPI_Irecv, one per other rank. So it is known which ranks have sent, and neither MPI's
+// choice of algorithm nor the progress of its collectives matters. A piece of more than kMaxAtOnce is split, so that
+// its size fits MPI's int, and to show progress.
 
 #include <mpi.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMaxAtOnce = 64 << 20;
 constexpr int kTag = 1;
 
-/// What goes under way: requests, and each one's rank and bytes beside it.
+/// Pending requests, and the rank and bytes of each.
 struct UnderWay {
   std::vector<MPI_Request> requests;
   std::vector<int> ranks, ended;
@@ -40,7 +40,7 @@ void (*end_process)(int exit_code) = nullptr;
 
 void tell(CortadoEngineText why, const std::string& text) { why.take(why.user, text.data(), text.size()); }
 
-/// Whether a call went well; else its words.
+/// Whether a call succeeded; otherwise reports its message.
 bool good(int outcome, CortadoEngineText why) {
   if (outcome == MPI_SUCCESS) return true;
   char words[MPI_MAX_ERROR_STRING] = "";
@@ -52,16 +52,15 @@ bool good(int outcome, CortadoEngineText why) {
   return false;
 }
 
-/// Whether the machine has a network that reads and writes the other side's memory by itself.
+/// Whether the machine has a network with remote direct memory access.
 bool has_rdma() {
   std::error_code none;
   return !std::filesystem::is_empty("/sys/class/infiniband", none) && !none;
 }
 
-/// What the libraries had better do, unless the user has said it. Open MPI: TCP in both directions at once; give up the
-/// CPU while it waits by itself; leave alone the signal by which a file that shrinks is noticed
-/// (core/files/mapped_file.h). UCX, by which MPICH speaks: over TCP, send at once; a long message that asks first
-/// leaves the line idle for a third of the time.
+/// Sets defaults of the libraries, unless the user has set them. Open MPI: TCP in both directions at once; yield the
+/// CPU while waiting; leave SIGBUS, by which truncated files are noticed (core/files/mapped_file.h), to us. UCX, which
+/// MPICH uses: over TCP, send eagerly; the rendezvous of a long message leaves the link idle for a third of the time.
 void advise() {
   if (!has_rdma()) ::setenv("UCX_RNDV_THRESH", "inf", 0);
   for (const auto& [name, value] : {std::pair{"OMPI_MCA_btl_tcp_flags", "1"},
@@ -70,7 +69,7 @@ void advise() {
     ::setenv(name, value, 0);
 }
 
-/// "Open MPI 4.1.4", "MPICH 4.0.2" of words like "Open MPI v4.1.4, package: ..." and "MPICH Version: 4.0.2 ...".
+/// "Open MPI 4.1.4", "MPICH 4.0.2" from "Open MPI v4.1.4, package: ..." and "MPICH Version: 4.0.2 ...".
 std::string short_name(const std::string& words) {
   const size_t digit = words.find_first_of("0123456789");
   const size_t end = words.find_first_not_of("0123456789.abrc", digit);
@@ -92,7 +91,7 @@ bool post(const CortadoPiece& piece, int rank, CortadoEngineText why, Post post_
   return true;
 }
 
-/// Begins with the next rank, as each does, so that not all send to the same one first.
+/// Starts with the next rank, so that not all ranks send to the same one first.
 int start(const CortadoExchange* exchange, CortadoEngineText why) {
   under_way.requests.clear();
   under_way.ranks.clear();
@@ -129,12 +128,12 @@ int test(unsigned char* awaited, size_t* moved, CortadoEngineText why) {
   return good(outcome, why) ? kCortadoEngineMoving : kCortadoEngineFailed;
 }
 
-/// MPI tells other ranks of a failure by MPI_Abort alone, which ends this process as well: only where the program has
-/// asked for that. It may do so by exit(), where it meets handlers that take this for a mishap: the first of them is
-/// the one set here.
+/// MPI notifies other ranks of a failure only by MPI_Abort, which also ends this process. So it is called only if the
+/// program allows that. MPI_Abort may call exit(), whose handlers would report a crash: the handler registered here
+/// runs first.
 int abort_all(int exit_code, CortadoEngineText why) {
   if (!end_process) {
-    tell(why, "the other ranks do not hear that this one has failed: MPI tells them by ending this process");
+    tell(why, "the other ranks are not notified of this failure: MPI can do that only by ending this process");
     return kCortadoEngineFailed;
   }
   static int code = 0;
@@ -146,10 +145,10 @@ int abort_all(int exit_code, CortadoEngineText why) {
   return kCortadoEngineDone;
 }
 
-/// Before MPICH's end, when all ranks have met: nobody calls MPI for a while. UCX, by which it speaks, closes one
-/// connection for both directions; a rank that hears of that within a call, before it closes its own side, connects
-/// again, and waits without an end for an answer of one that already waits at MPICH's last barrier, where UCX is not
-/// looked after. Seen with MPICH 4.0.2 and UCX 1.13 over TCP.
+/// Called before MPICH's end, when all ranks have met: a pause in which no rank calls MPI. UCX, which MPICH uses,
+/// closes one connection for both directions. A rank that notices that within a call, before it closes its own side,
+/// connects again. It then waits forever for a rank that already waits at MPICH's last barrier, which does not progress
+/// UCX. Seen with MPICH 4.0.2 and UCX 1.13 over TCP.
 void let_all_end_their_calls() {
   constexpr useconds_t kPause = 200'000;
   if (std::string_view(CORTADO_MPI) == "MPICH") ::usleep(kPause);
@@ -161,12 +160,12 @@ int leave(int exit_code, CortadoEngineText why) {
   return good(MPI_Finalize(), why) ? kCortadoEngineDone : kCortadoEngineFailed;
 }
 
-/// A communicator of our own: whatever else speaks MPI in this process is not met. Errors come back as outcomes.
+/// Uses its own communicator, apart from other users of MPI in this process. Errors are returned, not fatal.
 bool start_library(CortadoEngineText why) {
   int level = MPI_THREAD_SINGLE;
   if (!good(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level), why)) return false;
   if (level < MPI_THREAD_SERIALIZED) {
-    tell(why, "this library does not let threads call it");
+    tell(why, "this library does not support calls from several threads");
     return false;
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -1,8 +1,8 @@
-// The ranks' GPUs by NCCL. Pieces go by ncclSend and ncclRecv, grouped, one for each other rank: NCCL adds up nothing,
-// so its choice of algorithms changes no bits.
+// The ranks' GPUs by NCCL. Pieces go by ncclSend and ncclRecv, grouped, one per other rank: NCCL adds nothing, so its
+// choice of algorithm changes no bits.
 //
-// The communicator does not block: NCCL answers "in progress" instead of waiting for ranks that may never come, and is
-// asked until it has done.
+// The communicator is nonblocking: instead of waiting for ranks that may never come, NCCL returns "in progress" and is
+// polled.
 
 #include <nccl.h>
 #include <unistd.h>
@@ -34,12 +34,12 @@ bool good(ncclResult_t outcome, CortadoEngineText why) {
   return false;
 }
 
-/// Waits until what was begun is done, or fails.
+/// Waits until the operation completes or fails.
 bool settled(ncclResult_t outcome, CortadoEngineText why) {
   const auto begin = Clock::now();
   while (outcome == ncclInProgress) {
     if (std::chrono::duration<double>(Clock::now() - begin).count() > stall_seconds) {
-      tell(why, "another rank's GPU does not answer");
+      tell(why, "another rank's GPU does not respond");
       return false;
     }
     ::usleep(100);
@@ -68,7 +68,7 @@ int start(const CortadoDeviceEngineStart* start, CortadoEngineText why) {
   return outcome_of(settled(ncclCommInitRankConfig(&communicator, all_ranks, id, own_rank, &config), why));
 }
 
-/// Within a group, so "in progress" is well.
+/// Within a group, where "in progress" is not an error.
 bool post(const CortadoExchange* exchange, cudaStream_t stream, CortadoEngineText why) {
   const auto posted = [&](ncclResult_t outcome) { return outcome == ncclInProgress || good(outcome, why); };
   for (int i = 1; i < all_ranks; ++i) {

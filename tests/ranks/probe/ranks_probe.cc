@@ -1,6 +1,6 @@
-// A rank as tests want it: `ranks_probe ENGINE ACTION`, started by an engine's own launcher, or several of them by
-// `ranks_probe launch ENGINE N ACTION`. Ends with 1 where bytes are not what they should be. PROBE_STALL is the
-// engine's limit in seconds, PROBE_FOLDER where signals are noted. A fifth word is another engine for the launched.
+// A rank for tests: `ranks_probe ENGINE ACTION`, started by an engine's own launcher, or several by `ranks_probe launch
+// ENGINE N ACTION`. Exits with 1 if bytes are wrong. PROBE_STALL is the engine's limit in seconds, PROBE_FOLDER where
+// signals are recorded. A fifth argument is another engine for the launched ranks.
 
 #include <signal.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-/// A number that all ranks know, of what it is for.
+/// A pseudo-random number that all ranks can compute, for a message between two of them.
 uint64_t number(uint64_t round, int from, int to) {
   return mixed(mixed(mixed(round + 1) + uint64_t(from) + 1) + uint64_t(to) + 1);
 }
@@ -42,7 +42,7 @@ void check(const std::byte* values, size_t bytes, uint64_t key, const std::strin
     if (values[i] != byte_of(key, i)) throw_internal(what + ": byte " + std::to_string(i) + " is wrong");
 }
 
-/// Sizes of every kind: a third are empty, few are near `most`.
+/// Random sizes: a third are empty, few are near `most`.
 size_t size_of(uint64_t key, size_t most) {
   const uint64_t kind = key % 6, of = kind < 2 ? 0 : kind < 4 ? 100 : kind < 5 ? most / 10 : most;
   return of == 0 ? 0 : size_t(mixed(key) % of);
@@ -103,13 +103,13 @@ int exchange(Engine& engine) {
   return say_well(engine);
 }
 
-/// Pieces that go in several parts.
+/// Pieces that are split into several parts.
 int large(Engine& engine) {
   check_broadcast(engine, 0, 80 << 20, engine.ranks() - 1);
   return say_well(engine);
 }
 
-/// Exchanges without an end. Of the last rank something becomes after some.
+/// Exchanges forever. After some exchanges, the last rank acts.
 int until(Engine& engine, const std::function<void()>& fate) {
   for (uint64_t round = 0;; ++round) {
     if (round == 20 && engine.rank() == engine.ranks() - 1) fate();
@@ -133,7 +133,7 @@ int leave_alone(Engine& engine) {
   return until(engine, [] { ::_exit(3); });
 }
 
-/// Each rank notes the signals that it gets, until one tells it to end.
+/// Each rank records the signals that it gets, until one ends it.
 int signals(Engine& engine) {
   const std::string file = std::string(std::getenv("PROBE_FOLDER")) + "/" + std::to_string(engine.rank());
   sigset_t noted;
@@ -149,13 +149,13 @@ int signals(Engine& engine) {
   return 128 + SIGTERM;
 }
 
-/// The last rank fails; the others hear of nothing and take no hints.
+/// The last rank fails; the others notice nothing and ignore signals.
 int deaf(Engine& engine) {
   if (engine.rank() == engine.ranks() - 1) ::_exit(3);
   for (::signal(SIGTERM, SIG_IGN);;) ::pause();
 }
 
-/// The last rank has no handler yet; the others wait for what never comes, and take no hints.
+/// The last rank has no handler yet; the others wait forever and ignore signals.
 int half_ready(Engine& engine) {
   for (const int number : {SIGINT, SIGTERM, SIGHUP})
     ::signal(number, engine.rank() == engine.ranks() - 1 ? SIG_DFL : SIG_IGN);
@@ -195,7 +195,7 @@ int run_words(const std::vector<std::string>& words) {
 }  // namespace
 }  // namespace cortado::ranks
 
-/// As the program has it: what ends it otherwise than by its own code is a mishap.
+/// As in the program: any end but by its own exit code is a crash.
 static bool ended_here = false;
 
 static int run_program(int argc, char** argv) {
