@@ -73,12 +73,13 @@ class Dataset {
 }  // namespace
 
 void add_dataset(py::module_& module) {
-  py::class_<Dataset>(module, "Dataset", "An LMDB of Datums, as a sequence of (image, label).")
-      .def(py::init([](const py::object& path) { return std::make_unique<Dataset>(path_in(path)); }), "path"_a)
-      .def("__len__", &Dataset::size)
+  py::class_<Dataset>(module, "Dataset", "An LMDB of Datums as a sequence of (image, label).")
+      .def(py::init([](const py::object& path) { return std::make_unique<Dataset>(path_in(path)); }), "path"_a,
+           "Opens the folder of an LMDB.")
+      .def("__len__", &Dataset::size, "The number of records.")
       .def("__getitem__", &Dataset::get, "number"_a,
-           "channels x height x width, bytes or floats as they are stored; colour is blue, green, red.")
-      .def("key", &Dataset::key, "number"_a);
+           "Record `number`: image (channels x height x width, bytes or floats as stored; blue, green, red) and label.")
+      .def("key", &Dataset::key, "number"_a, "The key of a record.");
 }
 
 }  // namespace cortado::pymodule

@@ -19,9 +19,9 @@ void raise(const char* text, ExitCode code) {
 }  // namespace
 
 void add_errors(py::module_& module) {
-  error_class = PyErr_NewExceptionWithDoc(
-      "cortado.Error", "What is wrong, with its place and a hint; `code` is the program's exit code.",
-      PyExc_RuntimeError, nullptr);
+  error_class = PyErr_NewExceptionWithDoc("cortado.Error",
+                                          "An error with its place and a hint; `code` is the program's exit code.",
+                                          PyExc_RuntimeError, nullptr);
   module.add_object("Error", py::reinterpret_borrow<py::object>(error_class));
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {

@@ -51,11 +51,13 @@ py::array_t<uint8_t> load_image(const py::object& path, bool color) {
 }  // namespace
 
 void add_functions(py::module_& module) {
-  module.def("set_log_level", &set_level, "level"_a, "0: all lines go to standard error, 1: warnings, 2: errors.");
-  module.def("layer_types", &layer_types, "The types that nets may name.");
-  module.def("layer_options", &layer_options, "By type: the field of a layer that has its options, or ''.");
-  module.def("load_image", &load_image, "path"_a, "color"_a = true,
-             "The bytes of an image file, height x width x channels: blue, green, red, or one grey channel.");
+  module.def("set_log_level", &set_level, "level"_a,
+             "Lowest severity that is printed to standard error: 0 all, 1 warnings, 2 errors.");
+  module.def("layer_types", &layer_types, "The names of all layer types.");
+  module.def("layer_options", &layer_options, "For each layer type the name of its options field, or ''.");
+  module.def(
+      "load_image", &load_image, "path"_a, "color"_a = true,
+      "The pixels of an image file as bytes, height x width x channels (blue, green, red), or one grey channel.");
 }
 
 }  // namespace cortado::pymodule

@@ -278,85 +278,93 @@ void share(NetHandle& handle, NetHandle& other) {
 }  // namespace
 
 void add_net(py::module_& module) {
-  py::class_<LastingWeight>(module, "Weight", "The values of one weight of a net, at the place where they are now.")
-      .def("read", &LastingWeight::read)
-      .def("write", &LastingWeight::write, "values"_a)
-      .def_property_readonly("place", &LastingWeight::place, "The same number for all nets and layers that share it.");
+  py::class_<LastingWeight>(module, "Weight", "The current values of one weight of a net.")
+      .def("read", &LastingWeight::read, "Returns a copy of the values.")
+      .def("write", &LastingWeight::write, "values"_a, "Sets the values.")
+      .def_property_readonly("place", &LastingWeight::place,
+                             "A number that is equal for all nets and layers that share the weight.");
   using Class = py::class_<NetHandle, Handle>;
   constexpr BlobPart values = BlobPart::kValues, gradients = BlobPart::kGradients;
-  Class(module, "Net", "A net to look into: blobs, gradients and weights may be read and set between passes.")
-      .def(py::init(&open_net), "model"_a, "weights"_a = py::none(), py::kw_only(), "phase"_a = "TEST", "level"_a = 0,
-           "stages"_a = std::vector<std::string>(), "threads"_a = 0, "device"_a = "cpu", "seed"_a = 1,
-           "A prototxt; files of weights, copied in order by layer name. Without them fillers make the weights.")
-      .def_property_readonly("layers", &layers, "Of each layer its name, type, bottoms and tops.")
-      .def("python_object", &python_object, "layer"_a, "The object of a layer written in Python, None of others.")
-      .def_property_readonly("inputs", [](NetHandle& handle) { return handle.net().input_names(); })
-      .def_property_readonly("outputs", &outputs, "Blobs that no layer reads.")
-      .def_property_readonly("blobs", &blobs, "Names of blobs that may be read, in the order of the layers.")
-      .def_property_readonly("params", &params, "Per layer that has weights, a list of copies of them.")
-      .def_property_readonly("param_shapes", &param_shapes)
+  Class(module, "Net", "A net whose blobs, gradients and weights can be read and set between passes.")
+      .def(
+          py::init(&open_net), "model"_a, "weights"_a = py::none(), py::kw_only(), "phase"_a = "TEST", "level"_a = 0,
+          "stages"_a = std::vector<std::string>(), "threads"_a = 0, "device"_a = "cpu", "seed"_a = 1,
+          "Opens a prototxt and weights files, which are copied in order by layer name. Without files, fillers set the "
+          "weights. `threads`: 0 for all cores.")
+      .def_property_readonly("layers", &layers, "Name, type, bottoms and tops of each layer.")
+      .def("python_object", &python_object, "layer"_a, "The object of a layer in Python; None for other layers.")
+      .def_property_readonly(
+          "inputs", [](NetHandle& handle) { return handle.net().input_names(); }, "Names of the inputs.")
+      .def_property_readonly("outputs", &outputs, "Names of the blobs that no layer reads.")
+      .def_property_readonly("blobs", &blobs, "Names of the blobs that can be read, in the order of the layers.")
+      .def_property_readonly("params", &params, "Copies of all weights: a list for each layer with weights.")
+      .def_property_readonly("param_shapes", &param_shapes,
+                             "Shapes of all weights: a list for each layer with weights.")
       .def(
           "shape", [](NetHandle& handle, const std::string& blob) { return to_python(handle.net().blob_shape(blob)); },
-          "blob"_a)
+          "blob"_a, "The shape of a blob.")
       .def(
           "loss_weight", [](NetHandle& handle, const std::string& blob) { return loss_weight(handle.net(), blob); },
-          "blob"_a, "The factor of its values in the loss; 0 where they are not in it.")
+          "blob"_a, "The factor of the blob in the loss; 0 if it is not part of it.")
       .def(
           "blob", [](NetHandle& handle, const std::string& blob) { return part_of(handle, blob, values); }, "name"_a,
-          "A copy of the values that the latest pass left.")
+          "A copy of the values after the latest pass.")
       .def(
           "set_blob",
           [](NetHandle& handle, const std::string& blob, const Given& given) { set_part(handle, blob, given, values); },
-          "name"_a, "values"_a, "For the layers that run next.")
+          "name"_a, "values"_a, "Sets the values that the next layers read.")
       .def(
           "gradient", [](NetHandle& handle, const std::string& blob) { return part_of(handle, blob, gradients); },
-          "name"_a)
+          "name"_a, "A copy of the gradient after the latest backward pass.")
       .def(
           "set_gradient",
           [](NetHandle& handle, const std::string& blob, const Given& given) {
             set_part(handle, blob, given, gradients);
           },
-          "name"_a, "values"_a)
+          "name"_a, "values"_a, "Sets the gradient that backward() starts from.")
       .def(
           "param",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
             return weight_part(handle, layer, index, values);
           },
-          "layer"_a, "index"_a)
+          "layer"_a, "index"_a, "A copy of a weight of a layer, by its index.")
       .def(
           "set_param",
           [](NetHandle& handle, const std::string& layer, int64_t index, const Given& given) {
             set_weight_part(handle, layer, index, given, values);
           },
-          "layer"_a, "index"_a, "values"_a)
+          "layer"_a, "index"_a, "values"_a, "Sets a weight of a layer.")
       .def(
           "weight",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
             return LastingWeight(handle, layer, index);
           },
-          "layer"_a, "index"_a, "The same apart from this net, which may share others' later.")
+          "layer"_a, "index"_a, "The weight as an object that stays valid when this net shares other weights later.")
       .def(
           "param_gradient",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
             return weight_part(handle, layer, index, gradients);
           },
-          "layer"_a, "index"_a)
+          "layer"_a, "index"_a, "A copy of the gradient of a weight.")
       .def(
           "set_param_gradient",
           [](NetHandle& handle, const std::string& layer, int64_t index, const Given& given) {
             set_weight_part(handle, layer, index, given, gradients);
           },
-          "layer"_a, "index"_a, "values"_a)
+          "layer"_a, "index"_a, "values"_a, "Sets the gradient of a weight.")
       .def("forward", &forward, "start"_a = py::none(), "end"_a = py::none(),
-           "Runs the layers from `start` to `end`, both included; the loss.")
-      .def("backward", &backward, "start"_a = py::none(), "end"_a = py::none(),
-           "Runs their backward, from `start` down to `end`. Gradients of weights add up until they are cleared, or an "
-           "iteration of the solver begins.")
-      .def("clear_param_gradients", [](NetHandle& handle) { handle.open().clear_weight_gradients(); })
-      .def("reshape", &reshape, "Other shapes for some of the inputs, by name.")
+           "Runs the layers from `start` to `end`, both included, and returns the loss.")
+      .def(
+          "backward", &backward, "start"_a = py::none(), "end"_a = py::none(),
+          "Runs backward from `start` down to `end`. Gradients of weights accumulate until clear_param_gradients(), or "
+          "until an iteration of the solver begins.")
+      .def(
+          "clear_param_gradients", [](NetHandle& handle) { handle.open().clear_weight_gradients(); },
+          "Sets the gradients of all weights to 0.")
+      .def("reshape", &reshape, "Changes the shapes of inputs, given by name.")
       .def("load", &load, "weights"_a, "Copies weights by layer name.")
-      .def("save", &save, "path"_a, "A .caffemodel, or an .h5 file.")
-      .def("share", &share, "other"_a, "From now on this net has the other's weights, live.");
+      .def("save", &save, "path"_a, "Writes a .caffemodel, or an .h5 file.")
+      .def("share", &share, "other"_a, "Shares the weights of another net: changes in one are visible in both.");
 }
 
 }  // namespace cortado::pymodule

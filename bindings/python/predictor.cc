@@ -60,13 +60,15 @@ void add_predictor(py::module_& module) {
                         "A trained net as a function of named arrays. Any number of threads may call it at once.")
       .def(py::init(&open), "model"_a, "weights"_a = py::none(), py::kw_only(), "outputs"_a = py::none(),
            "threads"_a = 0, "batch"_a = 0, "device"_a = "cpu", "precision"_a = "fp32",
-           "A deploy prototxt; one file of weights or several, copied in order by layer name. `outputs`: the blobs "
-           "wanted, unless given those that no layer reads; `threads`: of one call, 0 for all cores; `batch`: images "
-           "in most calls.")
+           "Opens a deploy prototxt and one or several weights files, which are copied in order by layer name. "
+           "`outputs`: "
+           "names of blobs; the default are those that no layer reads; `threads`: of one call, 0 for all cores; "
+           "`batch`: "
+           "images in most calls.")
       .def("predict", &predict,
-           "The outputs, by name, for the inputs, given by name. Inputs may have any extents that the net allows.")
-      .def_property_readonly("inputs", &inputs_of, "Names of inputs, with the shapes that the file declares.")
-      .def_property_readonly("outputs", &outputs_of, "Names of outputs, with their shapes for a usual batch.");
+           "Returns the outputs by name for inputs by name. Inputs may have any shape that the net accepts.")
+      .def_property_readonly("inputs", &inputs_of, "Names of the inputs with the shapes that the file declares.")
+      .def_property_readonly("outputs", &outputs_of, "Names of the outputs with their shapes for `batch`.");
 }
 
 }  // namespace cortado::pymodule

@@ -35,41 +35,44 @@ std::vector<std::shared_ptr<NetHandle>> test_nets(const std::shared_ptr<Training
 void add_solver(py::module_& module) {
   module.def(
       "read_solver", [](const py::object& path) { return read_solver(path_in(path)).solver.Utf8DebugString(); },
-      "file"_a, "A solver's file as text of today's form.");
-  py::class_<Training, std::shared_ptr<Training>>(module, "Solver", "A training, as a solver's prototxt describes it.")
+      "file"_a, "The text of a solver file, with old fields converted to current ones.");
+  py::class_<Training, std::shared_ptr<Training>>(module, "Solver", "A training, described by a solver's prototxt.")
       .def(py::init(&open_solver), "file"_a, py::kw_only(), "snapshot"_a = "", "weights"_a = py::none(),
            "threads"_a = 0, "device"_a = "cpu", "observe"_a = false,
-           "`snapshot`: a .solverstate to go on from, bit for bit, or 'auto': the newest one, if there is any; "
-           "`weights`: files to start from; `observe`: every blob and gradient of its nets may be read and set.")
+           "`snapshot`: a .solverstate to resume from, or 'auto' for the newest one, if any; `weights`: files with "
+           "initial weights; `threads`: 0 for all cores; `observe`: makes every blob and gradient of its nets readable "
+           "and writable.")
       .def("step", &Training::step, "iterations"_a = 1,
-           "So many iterations, with the tests and snapshots that fall among them. False: early_stop or stop() ended "
-           "them. Ctrl-C ends them after the iteration under way.")
+           "Runs iterations, with the tests and snapshots that are due. Returns false if early_stop or stop() ended "
+           "them. Ctrl-C ends them after the current iteration.")
       .def("apply_update", &Training::apply_update,
-           "With observe=True: one iteration's update by the gradients that the net has, from passes that were run one "
-           "by one.")
-      .def("run", &Training::run, "Up to the solver's end, with a snapshot.")
-      .def("snapshot", &Training::snapshot)
-      .def("stop", &Training::stop, "From another thread: run() and step() end soon, run() with a snapshot.")
-      .def(
-          "close", &Training::close,
-          "Gives its memory back, and its snapshot_prefix, which one process at a time has from its first snapshot on. "
-          "Also at the end of a with.")
+           "With observe=True: applies one update, from the gradients of passes that the caller has run.")
+      .def("run", &Training::run, "Trains to the solver's end, and writes a snapshot.")
+      .def("snapshot", &Training::snapshot, "Writes a snapshot.")
+      .def("stop", &Training::stop,
+           "Call it from another thread: run() and step() end after the current iteration, run() with a snapshot.")
+      .def("close", &Training::close,
+           "Releases the memory and the snapshot_prefix, which one process owns from its first snapshot on. The end of "
+           "a "
+           "with statement does the same.")
       .def("__enter__", [](const std::shared_ptr<Training>& training) { return training; })
       .def("__exit__", [](Training& training, const py::args&) { training.close(); })
       .def("on_gradients", &Training::set_on_gradients, "call"_a,
-           "With observe=True, on the CPU: called before each update, when gradients are whole and may be changed.")
-      .def_property_readonly("iteration", [](Training& training) { return training.solver().iter(); })
+           "With observe=True, on the CPU: sets a function that is called before each update and may change gradients.")
       .def_property_readonly(
-          "loss", [](Training& training) { return training.solver().loss(); }, "Of the latest iteration.")
+          "iteration", [](Training& training) { return training.solver().iter(); }, "The number of iterations so far.")
       .def_property_readonly(
-          "rate", [](Training& training) { return training.solver().progress().rate; }, "Of the latest iteration.")
+          "loss", [](Training& training) { return training.solver().loss(); }, "The loss of the latest iteration.")
+      .def_property_readonly(
+          "rate", [](Training& training) { return training.solver().progress().rate; },
+          "The learning rate of the latest iteration.")
       .def_property_readonly(
           "net",
           [](const std::shared_ptr<Training>& training) -> std::shared_ptr<NetHandle> {
             return std::make_shared<SolverNet>(training, 0);
           },
-          "The net that learns.")
-      .def_property_readonly("test_nets", &test_nets);
+          "The training net.")
+      .def_property_readonly("test_nets", &test_nets, "The test nets.");
 }
 
 }  // namespace cortado::pymodule

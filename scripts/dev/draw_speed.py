@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Draws docs/pictures/speed.svg from the first table of training steps in docs/benchmarks.md.
+"""Draws docs/pictures/speed.svg from the training steps in the first table of results in docs/benchmarks.md.
 
     draw_speed.py            writes the picture
-    draw_speed.py --check    fails where the picture is not what the table gives
+    draw_speed.py --check    fails if the picture differs from the table
 """
 import pathlib
 import re
@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE, PICTURE = ROOT / 'docs/benchmarks.md', ROOT / 'docs/pictures/speed.svg'
-HEADING = '| training step, batch |'
+HEADING = '| mode | net, batch |'
 WIDTH, LEFT, TOP, ROW, BAR = 720, 150, 44, 26, 16
 UNIT = 130  # pixels for "as fast as PyTorch"
 STYLE = ('text{font:13px system-ui,sans-serif;fill:#24292f}.axis{stroke:#8c959f;stroke-dasharray:3 3}.bar{fill:#2f6f9f}'
@@ -18,14 +18,15 @@ STYLE = ('text{font:13px system-ui,sans-serif;fill:#24292f}.axis{stroke:#8c959f;
 
 
 def ratios():
-    """[(net and batch, how many times as fast)], the fastest first."""
+    """[(net and batch, speed relative to PyTorch)], the fastest first."""
     lines = PAGE.read_text(encoding='utf-8').split(HEADING, 1)[1].splitlines()[2:]
     rows = []
     for line in lines:
         if not line.startswith('|'):
             break
-        cells = [cell.strip() for cell in line.strip('|').split('|')]
-        rows.append((cells[0], float(re.match(r'[\d.]+', cells[3]).group())))
+        mode, name, _, _, ratio = [cell.strip() for cell in line.strip('|').split('|')][:5]
+        if mode == 'train':
+            rows.append((name, float(re.match(r'[\d.]+', ratio).group())))
     return sorted(rows, key=lambda row: -row[1])
 
 

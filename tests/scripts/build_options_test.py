@@ -1,9 +1,9 @@
-"""What is built follows from what is asked for now, not from what an earlier configuration found or left out."""
+"""The targets follow from the current options, not from what an earlier configuration found or left out."""
 import re, subprocess
 
 import pytest
 
-# What `scripts/install_deps.sh quickstart` leaves out and CMake looks for by packages.
+# CMake packages that `scripts/install_deps.sh quickstart` does not install.
 ABSENT = ['GTest', 'OpenCV', 'Boost', 'pybind11', 'prometheus-cpp']
 PROGRAMS = ['cortado', 'cortado-hdf5', 'cortado-onnx', 'cortado-serve', 'cortado-studio', 'cortado_library',
             'cortado_pymodule', 'cortado_layers_tests', 'cortado_server_tests']
@@ -32,8 +32,8 @@ def test_no_default_follows_another_option(source):
 
 @pytest.mark.parametrize('words, code, said', [
     (['--help'], 0, 'scripts/test.sh layers -k AbsVal'),
-    (['--lsit'], 2, 'there is no --lsit'),
-    (['layer'], 2, 'there is no tests/layer')])
-def test_wrong_words_are_refused_before_anything_is_installed(source, words, code, said):
+    (['--lsit'], 2, 'unknown flag --lsit'),
+    (['layer'], 2, 'tests/layer does not exist')])
+def test_wrong_arguments_are_refused_before_anything_is_installed(source, words, code, said):
     done = subprocess.run([source + '/scripts/test.sh', *words], capture_output=True, text=True, timeout=20)
     assert done.returncode == code and said in done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""scripts/dev/check_process.py sees what code below the programs may not do, and takes nothing else for it."""
+"""scripts/dev/check_process.py finds what library code may not do, and reports nothing else."""
 import pathlib, sys
 
 import pytest
@@ -10,7 +10,7 @@ MAY_NOT = [
     '  exit(3);', '  ::_exit(code);', '  std::abort();', '  std::quick_exit(0);', '  if (bad) std::terminate();',
     '  ::raise(SIGTERM);',
     '  const char* value = std::getenv("CORTADO_POOL");', '  ::setenv(name, value, 1);',
-    'int count;', 'std::atomic<int64_t> passed_over{0};', 'static bool chosen = false;', 'std::map<int, int> known;',
+    'int count;', 'std::atomic<int64_t> skipped{0};', 'static bool chosen = false;', 'std::map<int, int> known;',
     'thread_local std::string last;', 'inline std::mutex guard;', 'std::atomic<bool> logged{false}, always{false};',
     'void (*hook)(int code) = nullptr;', 'constinit int level = 0;',
     '  static int made = 0;', '  static std::set<std::string> taken;', '  inline static std::mutex guard;',
@@ -27,16 +27,16 @@ MAY = [
 
 
 @pytest.mark.parametrize('line', MAY_NOT)
-def test_what_may_not_be_is_seen(line):
+def test_violations_are_found(line):
     found = list(check_process.faults('net/some.cc', ['', line]))
     assert len(found) == 1 and found[0].startswith('net/some.cc:2: ')
 
 
 @pytest.mark.parametrize('line', MAY)
-def test_other_lines_are_not_minded(line):
+def test_other_lines_are_not_reported(line):
     assert list(check_process.faults('net/some.cc', [line])) == []
 
 
-def test_exceptions_are_of_their_file_and_rule():
+def test_exceptions_hold_for_their_file_and_rule_only():
     assert list(check_process.faults('engine/core/arena.cc', ['std::atomic<uint64_t> taken{0};'])) == []
     assert list(check_process.faults('engine/core/arena.cc', ['  ::_exit(1);'])) != []

@@ -1,4 +1,4 @@
-"""scripts/dev/check_words.py finds house words where they are, and nowhere else."""
+"""scripts/dev/check_words.py finds the house words that are present, and nothing else."""
 import pathlib
 import subprocess
 import sys
@@ -44,6 +44,6 @@ def test_leaves_names_and_code_alone(tmp_path):
     assert listed(tmp_path / 'clean.cc') == []
 
 
-def test_the_tree_has_no_more_than_it_is_allowed():
+def test_tree_has_no_more_than_is_allowed():
     done = subprocess.run([sys.executable, str(SCRIPT)], stdout=subprocess.PIPE, universal_newlines=True)
     assert done.returncode == 0, done.stdout

@@ -1,12 +1,12 @@
-# cmake -DCOMPILER=... -DFOLDER=... -P: what cmake/constants.cmake finds in this compiler, in one that mends itself with
-# the flags, and in one that nothing mends. The latter two are scripts that write "assembly".
+# cmake -DCOMPILER=... -DFOLDER=... -P: tests cmake/constants.cmake on this compiler, on one that the flags fix, and on
+# one that they do not fix. The latter two are scripts that write fake assembly.
 cmake_minimum_required(VERSION 3.24)
 include(${CMAKE_CURRENT_LIST_DIR}/../../cmake/constants.cmake)
 file(MAKE_DIRECTORY ${FOLDER})
 
-function(expect_equal what found wanted)
-  if(NOT found STREQUAL wanted)
-    message(FATAL_ERROR "${what}: found '${found}' instead of '${wanted}'")
+function(expect_equal what found expected)
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR "${what}: found '${found}' instead of '${expected}'")
   endif()
 endfunction()
 
@@ -16,14 +16,14 @@ function(write_compiler name script)
   file(CHMOD ${FOLDER}/${name} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
 endfunction()
 
-# Compilers whose flaw is known.
+# Compilers with a known defect.
 write_compiler(sound "echo $all >$2\n")
-write_compiler(mendable "case $all in *-mmove-max=128*) echo $all >$2;; *) echo >$2;; esac\n")
+write_compiler(fixable "case $all in *-mmove-max=128*) echo $all >$2;; *) echo >$2;; esac\n")
 write_compiler(blind "case $all in *CONSTANT=3*) echo >$2;; *) echo $all >$2;; esac\n")
 cortado_flags_for_constants(flags ${FOLDER} ${FOLDER}/sound -march=any)
 expect_equal("flags for a sound compiler" "${flags}" "")
-cortado_flags_for_constants(flags ${FOLDER} ${FOLDER}/mendable -march=any)
-expect_equal("flags for a compiler that they mend" "${flags}" "${CORTADO_CONSTANTS_FLAGS}")
+cortado_flags_for_constants(flags ${FOLDER} ${FOLDER}/fixable -march=any)
+expect_equal("flags for a compiler that they fix" "${flags}" "${CORTADO_CONSTANTS_FLAGS}")
 cortado_find_wrong_constants(wrong ${FOLDER} ${FOLDER}/blind -march=any)
 expect_equal("constants that are wrong" "${wrong}" "3")
 if(HOPELESS)
@@ -36,15 +36,15 @@ execute_process(COMMAND ${COMPILER} -dumpfullversion OUTPUT_VARIABLE version OUT
                 ERROR_QUIET)
 execute_process(COMMAND ${COMPILER} -dumpmachine OUTPUT_VARIABLE machine OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(NOT machine MATCHES "^x86_64")
-  message("compiles for '${machine}': no AVX-512 there")
+  message("compiles for '${machine}', which has no AVX-512")
   return()
 endif()
 cortado_find_wrong_constants(wrong ${FOLDER} ${COMPILER} -march=x86-64-v4)
 if(wrong STREQUAL "")
   if(version MATCHES "^12\\.[12]\\.")
-    message(FATAL_ERROR "${COMPILER} ${version} is known to be wrong with -march=x86-64-v4, and nothing was found")
+    message(FATAL_ERROR "${COMPILER} ${version} writes wrong constants with -march=x86-64-v4, but none was found")
   endif()
-  message("${COMPILER} ${version} has no such flaw: nothing to mend")
+  message("${COMPILER} ${version} has no such defect")
   return()
 endif()
 message("${COMPILER} ${version} with -march=x86-64-v4: wrong constants ${wrong}, as expected")

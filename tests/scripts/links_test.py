@@ -1,4 +1,4 @@
-"""Links in the project's pages lead to files and headings that exist."""
+"""Links in the project's pages point to files and headings that exist."""
 import pathlib, re, subprocess
 
 import pytest
@@ -8,7 +8,7 @@ PAGES = sorted(path for path in ROOT.rglob('*.md') if not re.match(r'build|\.', 
 
 
 def anchor(heading):
-    """As GitHub makes it: small letters, no punctuation, hyphens for spaces."""
+    """A heading's anchor on GitHub: lower case, no punctuation, hyphens for spaces."""
     text = re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading).replace('`', '').lower()
     return re.sub(r'[^\w\- ]', '', text).replace(' ', '-')
 
@@ -22,7 +22,7 @@ def test_there_are_pages():
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(page):
+def test_links_are_not_broken(page):
     broken = []
     for target in re.findall(r'\]\(([^)\s]+)\)', without_code(page.read_text())):
         if re.match(r'https?:|mailto:', target): continue

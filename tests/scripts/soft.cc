@@ -1,2 +1,2 @@
-// A program without any hardening, for the test of the script that looks for it.
+// A program without any hardening, for the test of check_hardening.py.
 int main() { return 0; }

@@ -1,4 +1,4 @@
-"""Cortado from Python: trained nets as functions of arrays, nets to look into, and trainings.
+"""Cortado from Python: inference, inspection of nets, and training.
 
     net = cortado.Predictor('deploy.prototxt', 'net.caffemodel')
     scores = net.predict(data=images)['prob']
@@ -7,8 +7,8 @@
     solver.step(100)
     print(solver.iteration, solver.loss)
 
-What is wrong with files or arguments is a cortado.Error: its text tells file, line, column and a hint, its `code` is
-the program's exit code.
+Errors in files or arguments raise cortado.Error. Its text has file, line, column and a hint; its `code` is the program's
+exit code.
 """
 from . import _levels
 

@@ -1,4 +1,4 @@
-"""The program `cortado` that belongs to this module, for what it does with files: pictures, checks, conversions."""
+"""The program `cortado` that belongs to this module: checks, summaries, conversions, pictures."""
 import json
 import os
 import shutil
@@ -7,7 +7,7 @@ import sys
 
 
 def path():
-    """Beside the module, where a build or an installation puts it, or in PATH."""
+    """Its path: next to the module, as a build or an installation places it, or in PATH."""
     here = os.path.dirname(os.path.abspath(__file__))
     for folder in ('', '../../bin', '../../../cortado'):
         found = os.path.join(here, folder, 'cortado')
@@ -15,7 +15,7 @@ def path():
             return os.path.normpath(found)
     found = shutil.which('cortado')
     if found is None:
-        raise _error('the program cortado is neither beside the module nor in PATH')
+        raise _error('cannot find the program cortado next to the module or in PATH')
     return found
 
 
@@ -25,7 +25,7 @@ def main():
 
 
 def check(*files, data=True):
-    """What the program's `check` finds in nets and solvers, as its --json says it; mistakes are no exception here."""
+    """The result of `cortado check --json` for nets and solvers. Errors in the files do not raise an exception."""
     done = _start('check', *(os.fspath(file) for file in files), '--json', *([] if data else ['--no-data']))
     if not done.stdout:
         raise _failure(done)
@@ -33,7 +33,7 @@ def check(*files, data=True):
 
 
 def summary(model, *flags):
-    """What the program's `summary` tells of a net: layers, shapes, parameters, FLOPs and memory."""
+    """The result of `cortado summary --json` for a net: layers, shapes, parameters, FLOPs and memory."""
     return json.loads(run('summary', '--model=' + os.fspath(model), '--json', *flags))
 
 
@@ -53,7 +53,7 @@ def _error(words):
 
 
 def run(*arguments):
-    """What it prints. Its failures are cortado.Error, with its words and its exit code."""
+    """Runs the program and returns its output. Raises cortado.Error with its message and exit code."""
     done = _start(*arguments)
     if done.returncode != 0:
         raise _failure(done)
