@@ -7,12 +7,12 @@
 #     bench/bench_ranks.sh [--mbit=1000] [--rounds=7] [--engine=NAME] [--program=build/bin/cortado] [RANKS...]  (2 4)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-mbit=1000 rounds=7 wanted= program=build/bin/cortado numbers=()
+mbit=1000 rounds=7 only= program=build/bin/cortado numbers=()
 for word in "$@"; do
   case $word in
     --mbit=*) mbit=${word#*=} ;;
     --rounds=*) rounds=${word#*=} ;;
-    --engine=*) wanted=${word#*=} ;;
+    --engine=*) only=${word#*=} ;;
     --program=*) program=${word#*=} ;;
     [1-9]*) numbers+=("$word") ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;

@@ -1,10 +1,10 @@
-# cmake -DCORTADO=PROGRAM -DPAGES=FOLDER -P pages.cmake: what the program tells of itself, as files for man and shells.
-function(tell to)
+# cmake -DCORTADO=PROGRAM -DPAGES=FOLDER -P pages.cmake: writes the program's manual pages and shell completion.
+function(write_help to)
   execute_process(COMMAND ${CORTADO} help ${ARGN} OUTPUT_FILE ${to} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
 function(compressed_page name)
-  tell(${PAGES}/man1/${name}.1 --man ${ARGN})
+  write_help(${PAGES}/man1/${name}.1 --man ${ARGN})
   execute_process(COMMAND gzip -9nf ${PAGES}/man1/${name}.1 COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
@@ -17,5 +17,5 @@ foreach(line ${lines})
   string(STRIP ${line} command)
   compressed_page(cortado-${command} ${command})
 endforeach()
-tell(${PAGES}/cortado.bash --completion=bash)
-tell(${PAGES}/_cortado --completion=zsh)
+write_help(${PAGES}/cortado.bash --completion=bash)
+write_help(${PAGES}/_cortado --completion=zsh)

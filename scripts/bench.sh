@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Measures Cortado beside its peers: the newest PyTorch, ONNX Runtime, OpenVINO and ncnn that PyPI gives, or Debian's
-# PyTorch where PyPI is out of reach. Arguments go to bench/bench.py (--help tells); with --python=FILE nothing
-# is installed.
+# Benchmarks Cortado against the newest PyTorch, ONNX Runtime, OpenVINO and ncnn on PyPI, or against Debian's PyTorch if
+# PyPI cannot be reached. Arguments are passed to bench/bench.py (see --help). With --python=FILE nothing is installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/bench-venv
@@ -22,7 +21,7 @@ make_venv() {
   rm -rf "$venv"
   /usr/bin/python3 -m venv "$venv"
   "$venv/bin/pip" install -q "${needed[@]}" || return
-  "$venv/bin/pip" install -q "${more[@]}" || echo "bench: PyPI has not all of ${more[*]} for this machine"
+  "$venv/bin/pip" install -q "${more[@]}" || echo "bench: PyPI does not have all of ${more[*]} for this machine"
   echo "${more[@]}" > "$venv/complete"
 }
 
@@ -32,9 +31,9 @@ choose_python() {
   done
   python=$venv/bin/python
   [ "$(cat "$venv/complete" 2>/dev/null)" = "${more[*]}" ] && return
-  echo "bench: making $venv with the newest peers (about 5 GB)"
+  echo "bench: installing the newest peers in $venv (about 5 GB)"
   make_venv && return
-  echo "bench: PyPI is out of reach: Debian's PyTorch is the only peer"
+  echo "bench: PyPI cannot be reached: comparing with Debian's PyTorch only"
   install python3-torch python3-numpy
   python=/usr/bin/python3
 }

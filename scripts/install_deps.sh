@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs Debian packages; those that are there are left alone.
-#   scripts/install_deps.sh quickstart [PACKAGE...]   what the program `cortado` and the quick start need
-#   scripts/install_deps.sh build [PACKAGE...]        and its helpers, engines, server, studio, library, Python module
-#   scripts/install_deps.sh test [PACKAGE...]         and the tests; the default
-# Works as root or through sudo, and does nothing, quickly, when nothing is missing.
+# Installs the Debian packages that are missing.
+#   scripts/install_deps.sh quickstart [PACKAGE...]   for the program `cortado` and the quick start
+#   scripts/install_deps.sh build [PACKAGE...]        also for helpers, engines, server, studio, library, Python module
+#   scripts/install_deps.sh test [PACKAGE...]         also for the tests (default)
+# Runs as root or through sudo. Returns at once if nothing is missing.
 set -euo pipefail
 
 level=test
@@ -16,7 +16,7 @@ packages=(
   libarchive-dev libpango1.0-dev fonts-dejavu-core
   python3 dataset-fashion-mnist
 )
-# Elsewhere oneDNN has no matrix products of its own (docs/cpu.md).
+# On other CPUs oneDNN has no matrix product of its own (docs/cpu.md).
 [ "$(dpkg --print-architecture)" = amd64 ] || packages+=(libopenblas0-pthread)
 if [ $level != quickstart ]; then
   packages+=(
@@ -40,7 +40,7 @@ done
 as_root=()
 if [ "$(id -u)" -ne 0 ]; then
   command -v sudo >/dev/null || {
-    echo "install_deps.sh: as root, or with sudo: apt-get install ${missing[*]}" >&2
+    echo "install_deps.sh: packages are missing, sudo is not installed; run as root: apt-get install ${missing[*]}" >&2
     exit 1
   }
   as_root=(sudo)

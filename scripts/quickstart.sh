@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # From a fresh clone to a trained net: installs, builds, converts Fashion-MNIST, trains LeNet, resumes it, classifies.
-# With --detect: draws a data set of objects in images, trains a small SSD from nothing, stops it once and resumes it,
-# draws the boxes that it finds. With --read: draws strips of digits, trains a small CRNN that reads them in the same
-# way. What is there already is not done again, so that a second run takes seconds; delete snapshots/ to train once
-# more. Builds the program alone, and what these data sets need: `cmake --build build` builds the rest.
+#   --detect   draws a dataset of objects in images, trains a small SSD, interrupts and resumes it, draws its boxes
+#   --read     draws strips of digits and trains a small CRNN that reads them, interrupted and resumed likewise
+# Steps whose results exist are skipped, so that a second run takes seconds. Delete snapshots/ to train again.
+# Builds only the targets that these datasets need; `cmake --build build` builds the rest.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -43,26 +43,26 @@ convert_all() {
   convert t10k test
 }
 
-train() { # two thirds first, then the rest from the snapshot; one that was interrupted goes on where it was
+train() { # two thirds of the iterations, then the rest from the snapshot; resumes an interrupted training
   mkdir -p snapshots
   sed 's/^max_iter: .*/max_iter: 4000/' "$solver" > snapshots/first.prototxt
   "$cortado" train --solver=snapshots/first.prototxt --snapshot=auto
   "$cortado" train --solver="$solver" --snapshot=auto
 }
 
-score() { # score FOLDER WEIGHTS OUTPUT LEAST OF FLAG...: tests a net; says OF what the output is, fails below LEAST
+score() { # score FOLDER WEIGHTS OUTPUT MINIMUM FORMAT FLAG...: tests, prints OUTPUT by FORMAT, fails below MINIMUM
   "$cortado" test --quiet --model="$1/train_val.prototxt" --weights="$2" "${@:6}" --json > snapshots/score.json
   /usr/bin/python3 - snapshots/score.json "$3" "$4" "$5" <<'END'
 import json, sys
 path, output, least, words = sys.argv[1:]
 value = json.load(open(path))['outputs'][output]
 print(words % ('%.4f' % value))
-sys.exit(value < float(least) and 'below %s: something is wrong' % least)
+sys.exit(value < float(least) and 'quickstart.sh: the value is below %s' % least)
 END
 }
 
 classify() {
-  # The first test image: 28 x 28 bytes behind a header of 16.
+  # The first test image: 28 x 28 bytes after a header of 16 bytes.
   {
     printf 'P5 28 28 255\n'
     head -c 800 <(zcat "$idx/t10k-images-idx3-ubyte.gz" 2>/dev/null) | tail -c 784
@@ -85,7 +85,7 @@ draw_objects() {
   done
 }
 
-train_in_two() { # train_in_two FOLDER: stopped once, as Ctrl-C does, after which it goes on from its snapshot
+train_in_two() { # train_in_two FOLDER: interrupts the training once by SIGINT, then resumes it from its snapshot
   mkdir -p snapshots
   timeout --signal=INT 60 "$cortado" train --solver="$1/solver.prototxt" --snapshot=auto || [ $? -eq 124 ]
   "$cortado" train --solver="$1/solver.prototxt" --snapshot=auto
@@ -94,7 +94,7 @@ train_in_two() { # train_in_two FOLDER: stopped once, as Ctrl-C does, after whic
 detect() {
   "$cortado" detect --quiet --model=$detector/deploy.prototxt --weights="$detector_weights" \
     --labels=data_sets/detection/labelmap.prototxt data_sets/detection/images/test_0000[0-4].png -o found --force
-  echo 'found/ has the pictures with their boxes'
+  echo 'the images with their boxes are in found/'
 }
 
 reader=models/crnn_digits
@@ -116,7 +116,7 @@ fi
 if [ "${1:-}" = --read ]; then
   step draw draw_digits
   [ -f "$reader_weights" ] || step train train_in_two $reader
-  step test score $reader "$reader_weights" accuracy 0.95 '%s of 1,000 strips read without a mistake' --iterations=20
+  step test score $reader "$reader_weights" accuracy 0.95 '%s of 1,000 strips read without an error' --iterations=20
   exit
 fi
 step convert convert_all

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds and tests.
-#   scripts/test.sh                        everything, in build/
-#   scripts/test.sh layers cli             the tests of these folders of tests/
-#   scripts/test.sh layers -k AbsVal       those of them whose name matches
-#   scripts/test.sh --dev layers           in build-dev/: for changing one file after another (docs/building.md)
-#   scripts/test.sh --list [...]           their names
-#   scripts/test.sh --slowest              the twenty that took longest in the last run
-#   scripts/test.sh --cuda                 with the CUDA code, which is else built where a GPU is seen
-#   scripts/test.sh --levels               programs for every CPU level, in build-levels/, each tested where it runs
+# Installs missing packages, builds, and runs the tests.
+#   scripts/test.sh                        all tests, in build/
+#   scripts/test.sh layers cli             the tests in these folders of tests/
+#   scripts/test.sh layers -k AbsVal       those whose name matches AbsVal
+#   scripts/test.sh --dev layers           in build-dev/, which recompiles fastest after a change (docs/building.md)
+#   scripts/test.sh --list [...]           print the tests' names only
+#   scripts/test.sh --slowest              print the twenty slowest tests of the last run
+#   scripts/test.sh --cuda                 with the CUDA code; default: if the machine has a GPU
+#   scripts/test.sh --levels               programs for all CPU levels, in build-levels/; tests those that this CPU runs
 #   scripts/test.sh --sanitize             under AddressSanitizer and UndefinedBehaviorSanitizer, in build-sanitize/
-#   scripts/test.sh --tsan                 what has threads, under ThreadSanitizer, in build-tsan/
+#   scripts/test.sh --tsan                 tests of multi-threaded code under ThreadSanitizer, in build-tsan/
 set -euo pipefail
 cd "$(dirname "$0")/.."
 usage() { sed -n '3,12s/^# //p' "$0"; }
@@ -25,8 +25,8 @@ while [ $# -gt 0 ]; do
     --sanitize) preset=sanitize; select=(--label-exclude whole-program) ;;
     --tsan) preset=tsan; select=(--label-exclude 'whole-program|one-thread') ;;
     --cuda) options=(-DCORTADO_CUDA=ON) ;;
-    -*) echo "test.sh: there is no $1" >&2; usage >&2; exit 2 ;;
-    *) [ -d "tests/$1" ] || { echo "test.sh: there is no tests/$1" >&2; exit 2; }; folders+=("$1") ;;
+    -*) echo "test.sh: unknown flag $1" >&2; usage >&2; exit 2 ;;
+    *) [ -d "tests/$1" ] || { echo "test.sh: tests/$1 does not exist" >&2; exit 2; }; folders+=("$1") ;;
   esac
   shift
 done
@@ -48,7 +48,7 @@ if [ $list = slowest ]; then
   exit
 fi
 
-# The programs of tests in C++; tests in Python use all programs.
+# C++ tests need their own program only; Python tests run all programs.
 targets=()
 for folder in "${folders[@]}"; do
   if compgen -G "tests/$folder/*_test.c[cu]" >/dev/null; then targets+=("cortado_${folder}_tests"); fi
@@ -70,7 +70,7 @@ compile() {
   cmake --build --preset "$preset" --parallel "$jobs" --target "${targets[@]}"
 }
 
-run_levels() { # of each level that this CPU has
+run_levels() { # tests each level that this CPU supports
   local level tests
   for level in v2 v3 v4 amx; do
     CORTADO_CPU_LEVEL=$level build-levels/bin/cortado devices >/dev/null 2>&1 || continue
@@ -86,7 +86,7 @@ run() {
   local as=()
   if [ $preset = levels ]; then run_levels; return; fi
   if [ $preset = tsan ] && setarch -R true 2>/dev/null; then
-    as=(setarch -R)  # the kernel's random addresses may lie where ThreadSanitizer's own memory has to
+    as=(setarch -R)  # ASLR may place mappings in ThreadSanitizer's shadow memory
   fi
   "${as[@]}" ctest --preset "$preset" --parallel "$jobs" "${select[@]}"
 }
@@ -96,5 +96,5 @@ stage configure configure
 stage build compile
 if [ $list = yes ]; then ctest --preset "$preset" -N "${select[@]}"; exit; fi
 [ $preset != ci ] || stage clang scripts/dev/check_clang.py
-scripts/dev/test_venv.sh "$build" || echo "test.sh: PyPI is out of reach: tests that need it are skipped"
+scripts/dev/test_venv.sh "$build" || echo "test.sh: PyPI cannot be reached: tests that need its packages are skipped"
 stage test run

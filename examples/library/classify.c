@@ -1,9 +1,9 @@
-/* Runs a trained net on an array of bytes, an image for instance, with Cortado's C interface.
+/* Runs a trained net on an array of bytes, for example an image, with Cortado's C interface.
  *
  *     classify DEPLOY.prototxt NET.caffemodel FILE
  *
- * FILE has one byte for each value of the net's input, in its order (channels, rows, columns). The largest score of the
- * first output and its place are printed. */
+ * FILE has one byte for each value of the net's input, in the order channels, rows, columns. Prints the index and the
+ * value of the largest score of the first output. */
 #include <cortado.h>
 #include <stdio.h>
 #include <stdlib.h>

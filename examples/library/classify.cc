@@ -1,4 +1,4 @@
-// The same as classify.c, with Cortado's C++ face.
+// The same as classify.c, with Cortado's C++ interface.
 #include <cortado/predictor.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Trains for some iterations and looks at the loss in between, with Cortado's C++ face. Goes on from the newest
-// snapshot, if there is one.
+// Trains for some iterations and prints the loss every ten, with Cortado's C++ interface. Resumes from the newest
+// snapshot if there is one.
 //
 //     train SOLVER.prototxt ITERATIONS [BLOB]
 #include <cortado/solver.h>

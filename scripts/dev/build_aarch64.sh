@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Builds for aarch64 (64-bit ARM) on a Debian machine of another kind, and tests that under qemu's emulation: the tests
-# of kernels/ and layers/, and parity.
+# Cross-compiles for aarch64 on a Debian machine, and runs the tests of kernels/ and layers/ and parity under qemu.
 #   scripts/dev/build_aarch64.sh            builds in build-aarch64/ and runs these tests
-#   scripts/dev/build_aarch64.sh --build    builds alone
-# The compiler comes from Debian's packages for crossing, libraries from arm64's, unpacked in build-aarch64/sysroot; the
-# system itself gets none of the latter. Programs for the build (protoc, Python) are this machine's.
+#   scripts/dev/build_aarch64.sh --build    builds only
+# Uses Debian's cross compiler. The arm64 libraries are unpacked in build-aarch64/sysroot, not installed. The build's
+# own programs (protoc, Python) are this machine's.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 case "${1-}" in
@@ -25,14 +24,14 @@ if [ ! -e "$sysroot/complete" ]; then
   touch "$sysroot/complete"
 fi
 
-# armv8-a is what every such CPU has.
+# armv8-a is the baseline that every aarch64 CPU has.
 cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCORTADO_SYSROOT="$sysroot" \
   -DCMAKE_BUILD_TYPE=Release -DCORTADO_MARCH=armv8-a -DCORTADO_CUDA=OFF >"$build/configure.log"
 cmake --build "$build" --parallel "$(nproc)"
 [ "${1-}" != --build ] || exit 0
 
-# OpenBLAS lies where Debian's alternatives, which nobody has set up in the sysroot, would point to. Started again, as
-# it does to limit spinning, a program would leave the emulator.
+# The sysroot has no alternatives links, so that OpenBLAS needs a library path. GOMP_SPINCOUNT is set here because the
+# program would otherwise set it and exec itself outside the emulator.
 for program in cortado cortado_kernels_tests cortado_layers_tests; do
   cat >"$build/$program" <<EOF
 #!/bin/sh
@@ -41,7 +40,7 @@ exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" -E LD_LIBRARY_PATH=/usr/
 EOF
   chmod +x "$build/$program"
 done
-# Without those of oneDNN's own kernels and formats, of which it has none for ARM.
+# oneDNN has no kernels and formats of its own for ARM: their tests are excluded.
 "$build/cortado_kernels_tests" --gtest_brief=1 \
   --gtest_filter='-ConvOneDnn*:Conv.WorksInGivenWeightFormats:Conv.DepthwiseWorksInBlocksOfLibraries'
 "$build/cortado_layers_tests" --gtest_brief=1

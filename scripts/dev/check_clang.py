@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Parses everything but the tests with clang, warnings as errors; prints what it says and exits 1. Uses build-clang/.
+"""Parses all sources but the tests with clang, in build-clang/. Prints its warnings, and exits 1 if there are any.
 
-GCC compiles Cortado. clang sees other mistakes: a function that nothing calls, an operator that binds otherwise than it
-looks. http/ and what includes it are left out: clang 14 has no coroutines that Boost.Asio could use.
+Cortado is compiled by GCC. clang warns about other errors: unused functions, operator precedence. http/ and the folders
+that include it are skipped, because Boost.Asio cannot use the coroutines of clang 14.
 """
 import concurrent.futures, json, os, pathlib, re, shlex, shutil, subprocess, sys
 
@@ -24,7 +24,7 @@ def configure():
 
 
 def parsing(command):
-    """The command that compiles, made one that parses, without its output and precompiled header."""
+    """The compile command, changed to parse only, without its output and precompiled header."""
     words, kept = shlex.split(command), []
     words = words[next(i for i, word in enumerate(words) if word.endswith('clang++')):]
     while words:
@@ -36,16 +36,17 @@ def parsing(command):
 
 
 def main():
-    if not shutil.which('clang++'): sys.exit('check_clang.py: there is no clang++: scripts/install_deps.sh test clang')
+    if not shutil.which('clang++'):
+        sys.exit('check_clang.py: clang++ is not installed; run scripts/install_deps.sh test clang')
     configure()
     entries = json.load(open(BUILD / 'compile_commands.json'))
     entries = [entry for entry in entries if not LEFT_OUT.search(entry['file'])]
     commands = [parsing(entry['command']) for entry in entries if 'precompiled' not in entry['file']]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         done = list(pool.map(lambda words: subprocess.run(words, cwd=BUILD, capture_output=True, text=True), commands))
-    said = [each.stderr for each in done if each.returncode]
-    print(''.join(said) + '%d sources, %d with warnings' % (len(commands), len(said)))
-    sys.exit(bool(said) or not commands)
+    warnings = [each.stderr for each in done if each.returncode]
+    print(''.join(warnings) + '%d sources, %d with warnings' % (len(commands), len(warnings)))
+    sys.exit(bool(warnings) or not commands)
 
 
 main()

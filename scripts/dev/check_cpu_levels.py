@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Checks that the CPU's kernels compile for every x86-64 level: a build is for one, and hides what the others lack.
+"""Checks that the CPU kernels compile for every x86-64 level. A build compiles them for one level only.
 
     check_cpu_levels.py BUILD [LEVEL...]     levels: x86-64-v2, x86-64-v3, x86-64-v4 (default: the first two)
 
-Reads the compile commands of a Ninja build, and has the compiler check each file's syntax and types, without making
-code, for each level in place of the build's own. Prints the errors and exits 1 if there are any.
+Runs the compile commands of a Ninja build with -fsyntax-only, for each level in place of the build's own. Prints the
+errors, and exits 1 if there are any.
 """
 import json
 import os
@@ -17,11 +17,11 @@ from concurrent.futures import ThreadPoolExecutor
 FOLDERS = '/engine/kernels/cpu/', '/engine/core/loops/'
 LEVELS = ['x86-64-v2', 'x86-64-v3']
 WITH_ARGUMENT = '-o', '-MT', '-MF'
-NOT_WANTED = '-c', '-MD'
+DROPPED = '-c', '-MD'
 
 
 def commands(build):
-    """{file: (folder, the compiler's words)} of the C++ files in FOLDERS."""
+    """{file: (working folder, command line)} of the C++ files in FOLDERS."""
     database = json.loads(subprocess.run(['ninja', '-C', build, '-t', 'compdb'], check=True, stdout=subprocess.PIPE,
                                          universal_newlines=True).stdout)
     return {entry['file']: (entry['directory'], shlex.split(entry['command'])) for entry in database
@@ -29,11 +29,11 @@ def commands(build):
 
 
 def for_level(words, level):
-    """The same command for `level`, checking alone."""
+    """The command for `level`, which checks without generating code."""
     compiler = next(i for i, word in enumerate(words) if os.path.basename(word).startswith(('c++', 'g++', 'clang++')))
     kept, previous = [], ''
     for word in words[compiler:]:
-        if word not in WITH_ARGUMENT + NOT_WANTED and previous not in WITH_ARGUMENT:
+        if word not in WITH_ARGUMENT + DROPPED and previous not in WITH_ARGUMENT:
             kept.append('-march=' + level if word.startswith('-march=') else word)
         previous = word
     return kept + ['-O0', '-U_FORTIFY_SOURCE', '-fsyntax-only']

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Pairs of places that share six lines or more; prints them and exits 1 where there are more than MOST_PAIRS.
+"""Prints pairs of places in the sources that share six lines or more. Exits 1 if there are more than MOST_PAIRS.
 
-What is known of a thing stands in one place. Lines are compared without their spaces; #include, namespace, braces alone
-and empty lines do not count, and end no run. Tests may repeat themselves: each is read alone.
+Lines are compared without their white space. Empty lines and lines with only an #include, a namespace or braces are
+ignored. tests/ is skipped: a test may repeat code, so that it can be read alone.
 """
 import collections
 import pathlib
@@ -24,7 +24,7 @@ def counted_lines(path):
 
 
 def longest_runs(files):
-    """(lines, file, first, other file, other first) of runs that no longer one holds; `first` counts from 0."""
+    """(lines, file, first, other file, other first) of runs that no longer run contains; `first` counts from 0."""
     places = collections.defaultdict(list)
     for file, lines in files.items():
         for i in range(len(lines) - LEAST_LINES + 1):

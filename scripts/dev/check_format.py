@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What formatting has to be like; prints what is not and exits 1, or 77 where clang-format is not installed.
+"""Checks the formatting of the sources. Prints the faults and exits 1; exits 77 if clang-format is not installed.
 
 1. clang-format (.clang-format) would change no C++ or CUDA file.
 2. No line of a source file has more than 120 characters.
@@ -35,8 +35,8 @@ def unformatted(paths, clang_format):
     places = {}
     for first in range(0, len(paths), FILES_AT_ONCE):
         command = [clang_format, '--style=file', '--dry-run', '--ferror-limit=0', *paths[first:first + FILES_AT_ONCE]]
-        told = subprocess.run(command, capture_output=True, text=True).stderr
-        for path, line in re.findall(r'^(\S+?):(\d+):\d+: (?:warning|error):', told, re.MULTILINE):
+        warnings = subprocess.run(command, capture_output=True, text=True).stderr
+        for path, line in re.findall(r'^(\S+?):(\d+):\d+: (?:warning|error):', warnings, re.MULTILINE):
             places.setdefault(path, line)
     return ['%s:%s: clang-format would change it' % (pathlib.Path(path).relative_to(ROOT), line)
             for path, line in places.items()]

@@ -1,14 +1,13 @@
 #!/usr/bin/python3
-"""The rules of the house that a compiler does not see; prints what breaks them and exits 1.
+"""Checks the rules for #include that the compiler does not check. Prints the violations and exits 1.
 
-1. An #include "folder/..." names its own folder or one that docs/architecture.md lists for it; every folder and every
-   include that the page lists is there, and no chain of them ends where it began. Folders within some (INNER_RANKS)
-   include only those of lower rank; files that lie directly in such a folder are its contracts, of which headers
-   include nothing from the folders within.
-2. Only core/ and kernels/ tell builds apart: no #if, #ifdef or #ifndef elsewhere.
-3. A library's headers appear only in the folders that wrap it.
-4. No .cc file reaches core/loops/for_each.h, however many headers lie between: a build with CUDA refuses it, one
-   without would not notice.
+1. An #include "folder/..." names the file's own folder or one that docs/architecture.md lists for it. Every folder and
+   every dependency on that page exists, and the dependencies have no cycle. In the folders of INNER_RANKS, a subfolder
+   includes only subfolders of lower rank. Headers directly in such a folder include nothing from its subfolders.
+2. Only core/ and kernels/ have conditional compilation (#if, #ifdef, #ifndef, #elif).
+3. A library's headers are included only in the folders that wrap it.
+4. No .cc file includes core/loops/for_each.h, directly or not. A build with CUDA refuses it; a build without CUDA would
+   compile it.
 """
 import collections
 import functools
@@ -31,8 +30,8 @@ INNER_RANKS = {
     'kernels/cpu': {'winograd': 1, 'amx': 2, 'onednn': 1, 'as_floats': 1},
 }
 CONDITIONAL = {'core', 'kernels'}
-IN_C = {'bindings/c/include/cortado.h'}  # for two languages
-WRAPPED = {  # what an #include <...> begins with: the folders that may say it
+IN_C = {'bindings/c/include/cortado.h'}  # C and C++
+WRAPPED = {  # prefix of an #include <...>: the folders that may include it
     r'(oneapi/)?dnnl': ['kernels/cpu'],
     r'(openblas/)?cblas': ['kernels/cpu'],
     r'(cuda|cudnn|cublas|curand|cooperative_groups|mma|thrust|cub/)': ['kernels/cuda', 'core'],
@@ -67,7 +66,7 @@ FUNCTORS = 'engine/core/loops/for_each.h'
 
 
 def as_included(path):
-    """How an #include names the file at `path`: without engine/, serving/, and formats/ before a folder."""
+    """The name of the file in an #include: without engine/, serving/, and formats/ before a folder."""
     parts = path.relative_to(ROOT).parts
     left_out = parts[0] in ('engine', 'serving') or parts[0] == 'formats' and len(parts) > 2
     return '/'.join(parts[1:] if left_out else parts)
@@ -80,14 +79,14 @@ def folder_of(included):
 
 
 def drawn_arrows():
-    """{folder: the folders that it may include}, of the page's table."""
+    """{folder: the folders that it may include}, from the page's table."""
     rows = re.findall(r'^\| `([\w/]+)/` \|.*\|([^|]*)\|$', PAGE.read_text(), re.M)
     return {folder_of(as_included(ROOT / row / 'x')): set(re.findall(r'`([\w/]+)`', arrows)) for row, arrows in rows}
 
 
 @functools.cache
 def file_of(included):
-    """The file that an #include of ours names; None for generated ones."""
+    """The source file that an #include names; None for a generated file."""
     for home in ('', 'engine', 'formats', 'serving'):
         if (ROOT / home / included).is_file(): return ROOT / home / included
     return None
@@ -95,7 +94,7 @@ def file_of(included):
 
 @functools.cache
 def reaches_functors(included):
-    """Whether the header of this name is core/loops/for_each.h or includes it, directly or not."""
+    """Whether this header is core/loops/for_each.h or includes it, directly or not."""
     path = file_of(included)
     if included == FUNCTORS or not path:
         return included == FUNCTORS
@@ -103,7 +102,7 @@ def reaches_functors(included):
 
 
 def inner_fault(file, included):
-    """What is wrong with file's including a file of the same top-level folder, or None."""
+    """The violation in an #include between subfolders of one folder, or None."""
     for folder, ranks in INNER_RANKS.items():
         if not (str(file).startswith(folder + '/') and included.startswith(folder + '/')):
             continue
@@ -138,7 +137,7 @@ def faults(path, arrows, used):
             if file.suffix == '.cc' and reaches_functors(included[1]):
                 yield '%s:%d: %s is for .cu files, since it reaches %s' % (file, number, included[1], FUNCTORS)
         if folder not in CONDITIONAL and str(file) not in IN_C and re.match(r'\s*#\s*(if|ifdef|ifndef|elif)\b', line):
-            yield '%s:%d: only core/ and kernels/ may compile one thing or another' % (file, number)
+            yield '%s:%d: only core/ and kernels/ may have conditional compilation' % (file, number)
         theirs = re.match(r'\s*#\s*include\s+[<"]([^>"]+)', line)
         for begins, homes in WRAPPED.items():
             if theirs and re.match(begins, theirs[1]) and not any(str(name).startswith(home + '/') for home in homes):
@@ -146,12 +145,12 @@ def faults(path, arrows, used):
 
 
 def page_faults(arrows, used):
-    """What the page lists and the sources do not have, and circles."""
+    """Dependencies that the page lists and the sources do not have, and cycles."""
     for folder, others in arrows.items():
         for other in sorted(others - used[folder]):
             yield '%s: no file of %s/ includes %s/' % (PAGE.name, folder, other)
     try: graphlib.TopologicalSorter(arrows).prepare()
-    except graphlib.CycleError as error: yield '%s: a circle: %s' % (PAGE.name, ' -> '.join(error.args[1]))
+    except graphlib.CycleError as error: yield '%s: a cycle: %s' % (PAGE.name, ' -> '.join(error.args[1]))
 
 
 def main():

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Names in anonymous namespaces that two files of a folder share; prints them and exits 1.
+"""Prints names in anonymous namespaces that two files of a folder share, and exits 1.
 
-Files of a folder are compiled together (CORTADO_UNITY, docs/building.md). Then their anonymous namespaces are one: of
-two functions of one name the compiler may take the other file's, without a word, where its parameters fit better.
+The files of a folder are compiled as one unit (CORTADO_UNITY, docs/building.md), so that their anonymous namespaces are
+one. If two functions have one name, overload resolution may silently choose the other file's.
 """
 import collections
 import pathlib
@@ -17,21 +17,21 @@ VARIABLE = re.compile(r'(?:inline |static |constexpr |const |constinit )+.*?\b(\
 
 
 def anonymous_names(text):
-    """(namespace, name) of what begins a line within `namespace {`; not of members, which their classes keep apart."""
+    """(namespace, name) of the declarations that begin a line within `namespace {`; not of class members."""
     inside, outer = False, ''
     for line in text.split('\n'):
         if line == 'namespace {': inside = True
         elif re.match(r'namespace [\w:]+ {', line): outer = line.split()[1]
         elif line.startswith('}  // namespace'): inside = False
         elif inside and re.match(r'[\w\[]', line):
-            if re.match(r'template\b', line): continue  # what it is of follows on a line of its own
+            if re.match(r'template\b', line): continue  # the declaration follows on the next line
             if re.search(r'\w::~?\w+\(', line.split(' {')[0]) and not re.match(r'const', line): continue
             found = TYPE.match(line) or FUNCTION.match(line.split(' = ')[0]) or VARIABLE.match(line)
             if found: yield outer, found[1]
 
 
 def target_of(file):
-    """The folder whose files are compiled together with this one."""
+    """The folder whose files are compiled together with this file."""
     houses = ('engine', 'serving', 'formats', 'bindings')
     return file.parts[:2] if file.parts[0] in houses or file.parts[:2] == ('tools', 'runs') else file.parts[:1]
 

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Holds what is read and written as ONNX to ONNX Runtime: every layer type that can be written, the nets of models/, and
-# public architectures that PyTorch exports. Wants the environment that scripts/bench.sh makes, and adds torchvision.
-#   scripts/dev/check_onnx_peers.sh [--env=FOLDER] [NAME...]   NAME: architectures of torchvision, in place of all
+# Checks ONNX import and export against ONNX Runtime: every layer type that can be exported, the nets of models/, and
+# architectures of torchvision as PyTorch exports them. Needs the environment of scripts/bench.sh, and adds torchvision.
+#   scripts/dev/check_onnx_peers.sh [--env=FOLDER] [NAME...]   NAME: architectures of torchvision; default: all
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 venv=build/bench-venv
 if [[ ${1-} == --env=* ]]; then venv=${1#--env=}; shift; fi
-[ -x "$venv/bin/python" ] || { echo "check_onnx_peers.sh: $venv is missing; scripts/bench.sh makes it" >&2; exit 1; }
+[ -x "$venv/bin/python" ] || { echo "check_onnx_peers.sh: $venv does not exist; run scripts/bench.sh" >&2; exit 1; }
 "$venv/bin/python" -c 'import torchvision, onnxscript' 2>/dev/null ||
   "$venv/bin/python" -m pip install -q --no-deps torchvision onnxscript onnx_ir pillow
 

@@ -1,12 +1,11 @@
 #!/usr/bin/python3
-"""What the folders below the programs may not do, for they run in other people's processes; prints what breaks it and
-exits 1.
+"""Checks the code of the libraries, which also run in other people's processes. Prints the violations and exits 1.
 
-1. End the process: that is decided by programs, which get an Error or an exit code.
-2. Ask the environment, or change it: programs do, and pass on what they found as options.
-3. Keep what may change outside of objects: two nets in one process would share it. Options are arguments.
+1. Do not end the process. Throw an Error or return an exit code; the program decides.
+2. Do not read or change the environment. Programs read it, and pass the values as options.
+3. Do not keep mutable state outside of objects, since all nets of a process would share it.
 
-Exceptions stand below, each with its reason.
+The exceptions are listed below, each with its reason.
 """
 import pathlib
 import re
@@ -15,45 +14,45 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDERS = ['engine', 'proto', 'formats', 'data', 'layers', 'solvers', 'tools/runs', 'serving/http', 'bindings']
 
-ONE_A_PROCESS = 'a library that a process has once, behind a C interface'
-REGISTRY = 'filled before main(), read afterwards'
-REGISTER = 'what this process has open: a fact about it'
+ONE_A_PROCESS = 'a library that a process loads once, with a C interface'
+REGISTRY = 'filled before main(), then read only'
+REGISTER = 'files that this process has open'
 SCRATCH = "a thread's own scratch memory"
-LAUNCHER = 'what started this process tells it so'
+LAUNCHER = 'the launcher passes ranks by environment variables'
 
 ENDS = {
-    'engine/core/cpu/lesser_cpu.cc': 'runs before main(), in programs alone: nothing can be thrown or returned',
-    'engine/ranks/child_process.cc': 'between fork and exec, where the process is a copy',
-    'engine/ranks/launch.cc': 'stops, and goes on, with the ranks that it started: the work of a program that launches',
-    'engine/ranks/mpi/engine.cc': 'MPI_Abort is how MPI tells other ranks, and is asked for: end_process',
+    'engine/core/cpu/lesser_cpu.cc': 'runs before main(), in programs only: it can neither throw nor return',
+    'engine/ranks/child_process.cc': 'the child process between fork and exec',
+    'engine/ranks/launch.cc': 'a launcher, which stops and continues together with its ranks',
+    'engine/ranks/mpi/engine.cc': 'MPI_Abort ends the other ranks; the caller requests it by end_process',
 }
 ENVIRONMENT = {
-    'engine/core/log.cc': "GLOG_minloglevel, as glog reads it, where the process's log is not a program's",
-    'engine/core/cpu/restart.cc': 'called by programs alone, first thing in main()',
+    'engine/core/log.cc': 'GLOG_minloglevel, as in glog, where a library sets up the log',
+    'engine/core/cpu/restart.cc': 'called by programs only, at the begin of main()',
     'data/archive/archive.cc': 'TMPDIR, the folder of temporary files',
-    'data/image/image_module.cc': 'OpenCV reads its limits when it is loaded, there alone',
-    'engine/kernels/cpu/gemm_openblas.cc': 'OpenBLAS makes its threads when it is loaded, by its environment alone',
+    'data/image/image_module.cc': 'OpenCV reads its limits from the environment when it is loaded',
+    'engine/kernels/cpu/gemm_openblas.cc': 'OpenBLAS reads its thread count from the environment when it is loaded',
     'engine/ranks/gloo/engine.cc': LAUNCHER,
-    'engine/ranks/mpi/engine.cc': 'MPI and UCX are set up by it alone',
+    'engine/ranks/mpi/engine.cc': 'MPI and UCX are configured by environment variables only',
     'engine/ranks/open_engine.cc': LAUNCHER,
     'engine/ranks/place.cc': LAUNCHER,
     'formats/hdf5/main.cc': 'a program',
 }
 STATE = {
-    'engine/core/arena.cc': 'counts the bytes taken, for tests',
-    'engine/core/device/cuda_runtime.cc': 'streams that no context has',
-    'engine/core/files/made_folders.cc': 'folders that were listed: a cache',
+    'engine/core/arena.cc': 'counts allocated bytes, for tests',
+    'engine/core/device/cuda_runtime.cc': 'streams that no context uses',
+    'engine/core/files/made_folders.cc': 'a cache of folder listings',
     'engine/core/log.cc': "the process's log (docs/architecture.md)",
-    'engine/core/files/mapped_file.cc': "SIGBUS's handler and the maps that it knows (docs/architecture.md)",
-    'engine/core/device/simulated_device.cc': 'the blocks of a device',
+    'engine/core/files/mapped_file.cc': "SIGBUS's handler and the mappings that it knows (docs/architecture.md)",
+    'engine/core/device/simulated_device.cc': "the simulated device's memory blocks",
     'engine/core/threads/thread_pool.cc': "the process's compute threads (docs/architecture.md)",
-    'engine/core/threads/threads.cc': "a thread's own scratch memory and how it is held up",
+    'engine/core/threads/threads.cc': "a thread's own scratch memory and its delays",
     'data/augment/read_moved_rows.cc': SCRATCH,
     'data/augment/read_rows.cc': SCRATCH,
     'data/augment/transform.cc': SCRATCH,
     'data/augment/transform_rows.cc': SCRATCH,
     'data/lmdb/lmdb.cc': REGISTER,
-    'formats/hdf5_file.cc': REGISTER + ', and numbers for names of temporary files',
+    'formats/hdf5_file.cc': REGISTER + ', and a counter for names of temporary files',
     'solvers/snapshot_lock.cc': REGISTER,
     'layers/fusion.cc': REGISTRY,
     'layers/registry.cc': REGISTRY,
@@ -62,9 +61,9 @@ STATE = {
     'engine/ranks/mpi/engine.cc': ONE_A_PROCESS,
     'engine/ranks/nccl/engine.cc': ONE_A_PROCESS,
     'formats/leveldb/main.cc': 'a program',
-    'bindings/python_layers/module.cc': 'the interpreter, which a process has once',
-    'bindings/c/status.cc': "a thread's last error, as the C interface promises, and that the log was made quiet once",
-    'bindings/python/errors.cc': "the module's class of errors",
+    'bindings/python_layers/module.cc': "the process's Python interpreter",
+    'bindings/c/status.cc': "a thread's last error (C interface), and whether the log was silenced",
+    'bindings/python/errors.cc': "the module's exception class",
 }
 
 TYPE = r'[\w:]+(?:<[^()]*>|<void \(\*\)\(\)>)?[*&]* '
@@ -79,9 +78,9 @@ OUTSIDE = (r'^(?:(?:static|inline|constinit|thread_local) )*'
 RULES = [
     (ENDS, 'may end the process', re.compile(
         r'(?<![\w.>])(?:::|std::)?(?:_?exit|_Exit|abort|quick_exit|terminate|MPI_Abort)\(|::raise\(')),
-    (ENVIRONMENT, 'may ask or change the environment', re.compile(
+    (ENVIRONMENT, 'may read or change the environment', re.compile(
         r'\b(?:secure_)?(?:getenv|setenv|unsetenv|putenv)\(')),
-    (STATE, 'may keep what changes outside of objects', re.compile(IN_FUNCTION + '|' + OUTSIDE)),
+    (STATE, 'may keep mutable state outside of objects', re.compile(IN_FUNCTION + '|' + OUTSIDE)),
 ]
 
 
@@ -101,12 +100,12 @@ def lines_of(path):
 
 
 def needless():
-    """Exceptions that nothing needs any more."""
+    """Exceptions that are no longer needed."""
     for allowed, what, pattern in RULES:
         for file in allowed:
             path = ROOT / file
             if not path.is_file() or not any(pattern.search(code_of(line)) for line in lines_of(path)):
-                yield 'scripts/dev/check_process.py: %s needs no leave: nothing there %s' % (file, what)
+                yield 'scripts/dev/check_process.py: the exception for %s is unused: no code there %s' % (file, what)
 
 
 def main():

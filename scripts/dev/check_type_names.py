@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Finds names of layer types as strings in code that should ask the type's record (layers/registry.h) what a layer is.
+"""Finds names of layer types as strings in code that should query the type's record (layers/registry.h).
 
-A layer's own file may name its type, and layers/type_names.h the types that other code makes layers of. Translators and
-writers of nets name types because that is their subject: formats/onnx/, proto/ and tools/starter/.
+A layer's own file may name its type. layers/type_names.h names the types of layers that other code creates.
+formats/onnx/, proto/ and tools/starter/ are exempt: they translate and write nets.
 """
 import pathlib, re, subprocess, sys
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests with a build that counts, in build-coverage/, and says how much of proto, data, graph and solvers ran:
-#   scripts/dev/coverage.sh [ctest's own options]
-# Lines and branches for each folder; every file, and each line that never ran, in build-coverage/pages/index.html.
-# Edges that exceptions alone take do not count as branches.
+# Measures the tests' coverage of proto, data, graph and solvers, in build-coverage/.
+#   scripts/dev/coverage.sh [OPTION OF CTEST...]
+# Prints line and branch coverage of each folder; build-coverage/pages/index.html shows each file and line. Branches
+# that only exceptions take are not counted.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 scripts/install_deps.sh gcovr
@@ -12,7 +12,7 @@ find build-coverage -name '*.gcda' -delete
 ctest --preset coverage --parallel "$(nproc)" "$@" || echo "coverage.sh: some tests failed"
 
 mkdir -p build-coverage/pages
-count() { # the files whose path is like $1; more of gcovr's options
+count() { # count REGEX [OPTION OF GCOVR...]: the files whose path matches
   local filter=$1
   shift
   gcovr --root . --object-directory build-coverage --filter "$filter" --exclude '.*pb\.(cc|h)' \

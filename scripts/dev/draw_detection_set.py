@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Draws a data set for detection: Fashion-MNIST's pictures at random sizes and places on canvases with clutter.
+"""Draws a dataset for detection: Fashion-MNIST's images at random sizes and places on canvases with clutter.
 
     draw_detection_set.py FOLDER [--train=4000] [--test=1000] [--seed=1]
 
-makes FOLDER/images/*.png, FOLDER/annotations/*.xml (PASCAL VOC's form), the lists FOLDER/train.txt and FOLDER/test.txt
-that 'cortado convert annoset' takes, and FOLDER/labelmap.prototxt. Training pictures come from Fashion-MNIST's training
-set, test pictures from its test set. The same seed draws the same set.
+Writes FOLDER/images/*.png, FOLDER/annotations/*.xml (PASCAL VOC's format), FOLDER/labelmap.prototxt, and the lists
+FOLDER/train.txt and FOLDER/test.txt for 'cortado convert annoset'. Training images come from Fashion-MNIST's training
+set, test images from its test set. The same seed draws the same dataset.
 """
 import argparse
 import gzip
@@ -30,7 +30,7 @@ def read_pictures(part):
 
 
 def trimmed(picture):
-    """The part that is not black."""
+    """The picture cropped to its pixels above 20."""
     rows, columns = numpy.where((picture > 20).any(1))[0], numpy.where((picture > 20).any(0))[0]
     if not len(rows):
         return picture
@@ -38,7 +38,7 @@ def trimmed(picture):
 
 
 def resized(picture, height, width):
-    """Bilinear."""
+    """Bilinear interpolation."""
     def places(old, new):
         at = numpy.clip((numpy.arange(new) + 0.5) * old / new - 0.5, 0, old - 1)
         low = numpy.floor(at).astype(int)
@@ -73,14 +73,14 @@ class Artist:
         self.images, self.labels = read_pictures(part)
 
     def background(self, height, width):
-        """A slope of grey with noise."""
+        """A grey gradient with noise."""
         r = self.random
         down, across = numpy.mgrid[0:height, 0:width]
         slope = r.uniform(-30, 30) * down / height + r.uniform(-30, 30) * across / width
         return r.uniform(20, 70) + slope + r.normal(0, r.uniform(0, 8), (height, width))
 
     def add_clutter(self, canvas):
-        """Bars, and scraps of pictures too small to be objects."""
+        """Draws bars, and parts of pictures that are too small to be objects."""
         r = self.random
         height, width = canvas.shape
         for _ in range(r.integers(0, 6)):

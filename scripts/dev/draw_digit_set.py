@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Draws a data set for reading: strips of three to seven digits, 32 x 160 grey pixels, with clutter.
+"""Draws a dataset for reading: strips of three to seven digits, 32 x 160 grey pixels, with clutter.
 
     draw_digit_set.py FOLDER [--train=12000] [--test=1000] [--seed=1]
 
-makes FOLDER/train.h5 and FOLDER/test.h5 for HDF5Data (`data`, N x 1 x 32 x 160 bytes; `label`, N x 7: the digits, then
-BLANK), FOLDER/train.txt and FOLDER/test.txt that name them, and FOLDER/sheet.png: the first test strips. The digits are
-OpenCV's eight pen-stroke fonts, each digit of a strip stretched, slanted and turned by itself. The same seed draws the
-same set with the same OpenCV; train and test strips come from different seeds.
+Writes FOLDER/train.h5 and FOLDER/test.h5 for HDF5Data (`data`, N x 1 x 32 x 160 bytes; `label`, N x 7: the digits, then
+BLANK), FOLDER/train.txt and FOLDER/test.txt, which name them, and FOLDER/sheet.png with the first test strips. The
+fonts are OpenCV's eight Hershey fonts. Each digit of a strip is stretched, slanted and rotated independently. The same
+seed and the same OpenCV draw the same dataset. Training and test strips have different seeds.
 """
 import argparse
 import pathlib
@@ -17,14 +17,14 @@ import numpy
 
 HEIGHT, WIDTH = 32, 160
 FEWEST, MOST = 3, 7
-BLANK = 10  # the class behind the digits
+BLANK = 10  # the class after the digits
 FONTS = [getattr(cv2, 'FONT_HERSHEY_' + name) for name in
          ('SIMPLEX', 'PLAIN', 'DUPLEX', 'COMPLEX', 'TRIPLEX', 'COMPLEX_SMALL', 'SCRIPT_SIMPLEX', 'SCRIPT_COMPLEX')]
 PEN = 96  # a digit is first drawn on a square of this side
 
 
 def pen_drawing(digit, font, thickness):
-    """The digit at some 48 pixels, cut to its ink: values 0 to 1."""
+    """The digit, about 48 pixels high, cropped to its ink: values 0 to 1."""
     scale = 48 / cv2.getTextSize('0', font, 1, 1)[0][1]
     square = numpy.zeros((PEN, PEN), numpy.uint8)
     cv2.putText(square, str(digit), (16, 72), font, scale, 255, thickness, cv2.LINE_AA)
@@ -37,7 +37,7 @@ class Artist:
         self.random = numpy.random.default_rng(seed)
 
     def digit(self, digit, font, height):
-        """A digit of about `height` pixels, cut to its ink: values 0 to 1."""
+        """A digit, about `height` pixels high, cropped to its ink: values 0 to 1."""
         r = self.random
         drawn = pen_drawing(digit, font, int(r.integers(2, 8)))
         tall = height * r.uniform(0.9, 1.1) / drawn.shape[0]
@@ -52,7 +52,7 @@ class Artist:
         return small[y:y + h, x:x + w]
 
     def row(self):
-        """The digits, and their ink side by side on a HEIGHT x WIDTH of 0 to 1."""
+        """The digits, and their ink side by side: HEIGHT x WIDTH values 0 to 1."""
         r = self.random
         digits = r.integers(0, 10, r.integers(FEWEST, MOST + 1))
         font, height = FONTS[r.integers(len(FONTS))], r.uniform(15, 25)
@@ -72,7 +72,7 @@ class Artist:
         return digits, ink
 
     def background(self):
-        """A slope of grey with lines and dots in it."""
+        """A grey gradient with lines and dots."""
         r = self.random
         down, across = numpy.mgrid[0:HEIGHT, 0:WIDTH]
         ground = (r.uniform(60, 190) + r.uniform(-25, 25) * down / HEIGHT + r.uniform(-40, 40) * across / WIDTH)
@@ -86,7 +86,7 @@ class Artist:
         return ground
 
     def strip(self):
-        """Bytes of HEIGHT x WIDTH, and MOST labels."""
+        """HEIGHT x WIDTH bytes, and MOST labels."""
         r = self.random
         digits, ink = self.row()
         ground = self.background()

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
-"""Draws docs/schedules.svg: what `cortado train` says the rate is, for one solver of each kind of schedule.
+"""Draws docs/schedules.svg: the learning rate that `cortado train` logs, for one solver of each kind of schedule.
 
     draw_schedules.py CORTADO [OUT.svg]
 
-The curves are read from the log of real trainings of a net whose loss stays as it is, so the picture shows what the
-program does.
+Each curve is read from the log of a training whose loss is constant.
 """
 import os, re, subprocess, sys, tempfile
 
@@ -33,7 +32,7 @@ WIDE, HIGH, GAP, COLUMNS = 220, 90, 34, 4
 
 
 def rates(cortado, options, folder):
-    """The rate of each iteration, from the log."""
+    """The learning rate of each iteration, from the log."""
     with open(os.path.join(folder, 'solver.prototxt'), 'w') as file:
         file.write(SOLVER + options)
     done = subprocess.run([cortado, 'train', '--solver=solver.prototxt'], cwd=folder, capture_output=True, text=True,

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Formats the C++ files that are named, or that differ from the last commit; --check only tells which would change.
+# Formats the given C++ files; default: those that differ from the last commit. --check only lists what would change.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-command -v clang-format >/dev/null || { echo "format.sh: needs Debian's package clang-format" >&2; exit 1; }
+command -v clang-format >/dev/null || { echo "format.sh: clang-format is not installed" >&2; exit 1; }
 mode=(-i)
 if [ "${1-}" = --check ]; then mode=(--dry-run --Werror); shift; fi
 if [ $# -eq 0 ]; then

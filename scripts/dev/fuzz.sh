@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds the fuzzers (tests/fuzz) with clang in build-fuzz/, and runs them one after the other:
 #   scripts/dev/fuzz.sh [--seconds=60] [--keep] [TARGET...]
-# Each begins with files of ours and with what earlier runs found (tests/fuzz/corpus). What ends a fuzzer is left in
-# build-fuzz/findings; --keep adds what reached new code to tests/fuzz/corpus, minimised. build-fuzz/executions counts
-# those of all runs together.
+# Each starts with the seeds of tests/fuzz/seeds.py and the corpus of earlier runs (tests/fuzz/corpus). Inputs that
+# crash a fuzzer are written to build-fuzz/findings. --keep adds inputs that reach new code to tests/fuzz/corpus,
+# minimised. build-fuzz/executions has the executions of all runs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 seconds=60 keep=no targets=()
@@ -29,7 +29,7 @@ for target in "${targets[@]}"; do
   mkdir -p "$found" "$kept" "build-fuzz/seeds/$target"
   words=() longest=65536
   case $target in *_text | net_run | augment) words=(-dict=build-fuzz/seeds/words.dict) ;; esac
-  case $target in *_text | net_run | runs) longest=3000 ;; esac  # long texts take long and tell no more
+  case $target in *_text | net_run | runs) longest=3000 ;; esac  # longer texts are slower and reach no more code
   build-fuzz/fuzz/fuzz_"$target" "${words[@]}" -max_total_time="$seconds" -entropic=0 -timeout=10 -rss_limit_mb=2048 \
     -max_len=$longest -print_final_stats=1 -artifact_prefix=build-fuzz/findings/"$target"- "$found" "$kept" \
     "build-fuzz/seeds/$target" > "$log" 2>&1 || failed+=("$target")
@@ -40,7 +40,7 @@ for target in "${targets[@]}"; do
     build-fuzz/fuzz/fuzz_"$target" -merge=1 -max_len=4096 "$kept" "$found" >> "$log" 2>&1 || true
   fi
 done
-awk '{n += $2} END {printf "%d executions in all runs so far\n", n}' build-fuzz/executions
+awk '{n += $2} END {printf "%d executions in all runs\n", n}' build-fuzz/executions
 if [ ${#failed[@]} -gt 0 ]; then
   echo "findings: ${failed[*]}; inputs are in build-fuzz/findings"
   exit 1

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Writes models/*/train_val.prototxt and deploy.prototxt, and fashion_mnist.prototxt of the nets that are compared on
-small images; solvers are written by hand beside them.
+"""Writes models/*/train_val.prototxt and deploy.prototxt, and fashion_mnist.prototxt for the nets that are compared on
+small images. The solvers are written by hand.
 
-    make_models.py           write the files
-    make_models.py --check   exit 1 if a file differs from what would be written
+    make_models.py           writes the files
+    make_models.py --check   exits 1 if a file differs from what would be written
 
-A net is a function that adds layers to a Net. Layer names are those of the published weights, which load by name.
+A function for each net adds layers to a Net. Layer names are those of the published weights, which load by name.
 """
 import pathlib
 import sys
@@ -42,7 +42,7 @@ def cifar10(n):
 
 
 def cifar10_quick(n):
-    """CIFAR-10 in ten minutes (after Krizhevsky's cuda-convnet): 145,578 parameters."""
+    """CIFAR-10, quick training (after Krizhevsky's cuda-convnet): 145,578 parameters."""
     cifar10(n)
     n.conv('conv1', 32, 5, gaussian(0.0001), pad=2, bias_decay=1)
     n.pool('pool1', MAX, 3, 2)
@@ -76,7 +76,7 @@ def cifar10_full(n):
 
 
 def krizhevsky(n, stem, bias, deep_bias):
-    """Five convolutions and three inner products; `stem(i)` adds what follows the ReLU of convolutions 1 and 2."""
+    """Five convolutions and three inner products; `stem(i)` adds the layers after the ReLU of convolutions 1 and 2."""
     n.imagenet(227, (256, 50), mean_value=IMAGENET_MEAN)
     n.conv('conv1', 96, 11, gaussian(0.01), stride=4)
     n.relu('relu1')
@@ -102,7 +102,7 @@ RESPONSE_NORM = {'local_size': 5, 'alpha': 0.0001, 'beta': 0.75}
 
 
 def alexnet(n):
-    """AlexNet (Krizhevsky et al., 2012) as BVLC trained it, on one tower: 60,965,224 parameters."""
+    """AlexNet (Krizhevsky et al., 2012) as BVLC trained it, on one GPU: 60,965,224 parameters."""
     def stem(i):
         n.lrn('norm%d' % i, **RESPONSE_NORM)
         n.pool('pool%d' % i, MAX, 3, 2)
@@ -110,7 +110,7 @@ def alexnet(n):
 
 
 def caffenet(n):
-    """CaffeNet: AlexNet with pooling before normalisation, hence less to normalise: 60,965,224 parameters."""
+    """CaffeNet: AlexNet with pooling before normalisation, which is faster: 60,965,224 parameters."""
     def stem(i):
         n.pool('pool%d' % i, MAX, 3, 2)
         n.lrn('norm%d' % i, **RESPONSE_NORM)
@@ -118,7 +118,7 @@ def caffenet(n):
 
 
 def inception(n, name, ones, reduce3, threes, reduce5, fives, projected):
-    """Four branches side by side: 1x1, 3x3, 5x5, and a pooled copy; their channels are put together."""
+    """Four parallel branches: 1x1, 3x3, 5x5, and pooling; their channels are concatenated."""
     bottom, prefix = n.top, 'inception_%s/' % name
     tops = []
 
@@ -134,7 +134,7 @@ def inception(n, name, ones, reduce3, threes, reduce5, fives, projected):
 
 
 def auxiliary(n, name):
-    """A classifier half-way up that keeps gradients alive below it; its loss weighs 0.3; not deployed."""
+    """An auxiliary classifier, which keeps the gradients below it from vanishing; loss weight 0.3; training only."""
     if not n.training:
         return
     trunk = n.top
@@ -200,9 +200,9 @@ def vgg16(n):
 
 
 def normalised(n, conv, bn, scale, outputs, kernel, bottom=None, **shape):
-    """Convolution without bias, BatchNorm, and Scale, which learns what BatchNorm took away."""
+    """Convolution without bias, BatchNorm, and Scale with a learned scale and bias."""
     n.conv(conv, outputs, kernel, MSRA, None, bottom, **shape)
-    # Over a short training, Caffe's average of a thousand iterations would lag behind the weights.
+    # In a short training, Caffe's default, an average over about a thousand iterations, would be out of date.
     n.inplace('BatchNorm', bn, **({'batch_norm_param': {'moving_average_fraction': 0.95}} if n.small else {}))
     return n.inplace('Scale', scale, scale_param={'bias_term': True})
 
@@ -248,7 +248,7 @@ def resnet18(n):
 
 
 def bottlenecks(n, strides):
-    """ResNet-50; strides(stride) is those of the first 1x1 and of the 3x3 of a bottleneck that has this one."""
+    """ResNet-50; strides(stride) returns the strides of the first 1x1 and the 3x3 of a bottleneck with this stride."""
     def block(width, stride, first, stage):
         shortcut = ('1', 4 * width, 1, stride) if first else None
         narrow, middle = strides(stride)
@@ -267,7 +267,7 @@ def resnet50_v1_5(n):
 
 
 def mobilenet_v1(n):
-    """MobileNet v1, width 1 (Howard et al., 2017), a group per channel where depthwise: 4,231,976 parameters."""
+    """MobileNet v1, width 1 (Howard et al., 2017), depthwise filters by groups: 4,231,976 parameters."""
     n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
 
     def step(name, outputs, kernel, **shape):
@@ -289,8 +289,7 @@ def mobilenet_v1(n):
 
 
 def mobilenet_v2(n):
-    """MobileNet v2, width 1 (Sandler et al., 2018), narrow residuals around wide depthwise filters: 3,504,872
-    parameters."""
+    """MobileNet v2, width 1 (Sandler et al., 2018), inverted residuals, linear bottlenecks: 3,504,872 parameters."""
     n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
 
     def step(name, outputs, kernel, **shape):
@@ -301,7 +300,7 @@ def mobilenet_v2(n):
         return n.inplace('ReLU6', name + '/relu')
 
     def block(name, width, outputs, wider, stride):
-        """1x1 to `wider` times the width, 3x3 on each channel, 1x1 back with nothing behind it."""
+        """1x1 to `wider` times the width, 3x3 on each channel, then a linear 1x1 to `outputs` channels."""
         source, wide = n.top, width * wider
         if wider > 1:
             active(name + '/expand', wide, 1)
@@ -328,8 +327,7 @@ def mobilenet_v2(n):
 
 
 def shufflenet_v2(n):
-    """ShuffleNet v2, width 1 (Ma et al., 2018), half of the channels pass, then both halves mix: 2,278,604
-    parameters."""
+    """ShuffleNet v2, width 1 (Ma et al., 2018), channel split and channel shuffle: 2,278,604 parameters."""
     n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
 
     def step(name, outputs, kernel, bottom=None, relu=True, **shape):
@@ -374,11 +372,11 @@ def shufflenet_v2(n):
 
 
 def squeezenet(n):
-    """SqueezeNet v1.1 (Iandola et al., 2016), AlexNet's accuracy at a fiftieth of its size: 1,235,496 parameters."""
+    """SqueezeNet v1.1 (Iandola et al., 2016), AlexNet's accuracy with 1/50 of its parameters: 1,235,496 parameters."""
     n.imagenet(227, (32, 25), mean_value=IMAGENET_MEAN)
 
     def fire(i, squeezed, expanded):
-        """1x1 convolutions that narrow, then 1x1 and 3x3 ones side by side that widen."""
+        """1x1 convolutions to fewer channels, then parallel 1x1 and 3x3 convolutions to more channels."""
         prefix = 'fire%d/' % i
 
         def convolve(kind, outputs, kernel, source, **more):
@@ -429,7 +427,7 @@ def main():
             path.parent.mkdir(exist_ok=True)
             path.write_text(str(net))
     for path in stale:
-        print('%s: not what scripts/dev/make_models.py writes' % path.relative_to(MODELS.parent))
+        print('%s: differs from what scripts/dev/make_models.py writes' % path.relative_to(MODELS.parent))
     sys.exit(bool(stale))
 
 

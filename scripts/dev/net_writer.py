@@ -1,8 +1,8 @@
-"""Nets written as compact prototxt text, for make_models.py.
+"""Writes nets as compact prototxt text, for make_models.py.
 
-A Net collects layers; each reads what the one before it wrote unless it is told another bottom. The same calls give
-the training net (Data layers, fillers, multipliers, losses), the deployed one (Input, Softmax), and the training net
-for small images: 28 x 28 grey ones of ten classes, for which a net of photographs begins with a stride of 1.
+A Net collects layers; the default bottom of each is the top of the one before it. The same calls write the training net
+(Data layers, fillers, multipliers, losses), the deployed net (Input, Softmax), and the training net for small images:
+28 x 28 grey images of ten classes, for which a net for photographs begins with a stride of 1.
 """
 import re
 
@@ -10,7 +10,7 @@ WIDTH = 110
 
 
 class Word(str):
-    """A constant of an enumeration, which is written without quotes."""
+    """An enum value, which is written without quotes."""
 
 
 MAX, AVE, TRAIN, TEST, LMDB, WITHIN_CHANNEL = map(Word, ('MAX', 'AVE', 'TRAIN', 'TEST', 'LMDB', 'WITHIN_CHANNEL'))
@@ -18,7 +18,7 @@ XAVIER, MSRA = {'type': 'xavier'}, {'type': 'msra'}
 
 
 def text(value):
-    """One prototxt value."""
+    """A value in prototxt syntax."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
@@ -47,7 +47,7 @@ def wrapped(parts, indent):
 
 
 def layer_text(message):
-    """One line where it fits; else the names on the first line and each option message on its own."""
+    """One line if it fits; else the scalar fields on the first line and each message on a line of its own."""
     parts = list(pieces(message))
     line = 'layer { %s }' % ' '.join(parts)
     if len(line) <= WIDTH:
@@ -69,13 +69,13 @@ def split_message(part):
 
 
 class Net:
-    """Layers in order; `top` is the blob that the next layer reads unless it is told another."""
+    """Layers in order; `top` is the default bottom of the next layer."""
 
     def __init__(self, name, about, training, small=False):
         self.name, self.about, self.training, self.small = name, about, training, small
         self.classes, self.first_stride = (10, 1) if small else (1000, 2)
         self.layers, self.top = [], 'data'
-        self.gives = 'probabilities'  # a deployed net
+        self.output = 'probabilities'  # of the deployed net
 
     def add(self, kind, name, bottom=None, top=None, **rest):
         bottom = self.top if bottom is None else bottom
@@ -93,7 +93,7 @@ class Net:
         return self.add(kind, name, top=self.top, **rest)
 
     def learned(self, weight, bias=None, decay=1, bias_decay=0):
-        """Multipliers and fillers, wanted for training alone: (layer fields, fields of its options)."""
+        """Multipliers and fillers, for training only: (fields of the layer, fields of its parameter message)."""
         if not self.training:
             return {}, {}
 
@@ -126,7 +126,7 @@ class Net:
         return self.add('Pooling', name, bottom, pooling_param=options)
 
     def average(self, name):
-        """Each channel's mean over the whole image."""
+        """Global average pooling."""
         return self.add('Pooling', name, pooling_param={'pool': AVE, 'global_pooling': True})
 
     def lrn(self, name, **options):
@@ -146,9 +146,9 @@ class Net:
                      data_param={'source': source, 'batch_size': batch, 'backend': LMDB})
 
     def imagenet(self, crop, batches, **transform):
-        """Random mirrored crops of BGR images of 256 x 256 to train on, the central crop to test on."""
+        """BGR images of 256 x 256: random mirrored crops for training, the central crop for testing."""
         if self.small:
-            tests = {'scale': 0.0111, 'mean_value': 73}  # one over the deviation of Fashion-MNIST's values, their mean
+            tests = {'scale': 0.0111, 'mean_value': 73}  # 1 / standard deviation, and mean, of Fashion-MNIST's pixels
             return self.data('fashion_mnist', (1, 28, 28), (64, 100), {'mirror': True, **tests}, tests)
         train = {'mirror': True, 'crop_size': crop, **transform}
         self.data('ilsvrc12', (3, crop, crop), batches, train, {'crop_size': crop, **transform})
@@ -160,7 +160,7 @@ class Net:
         self.top = scores
 
     def finish(self, top5=False, loss='loss', names=('accuracy', 'accuracy_top5')):
-        """Loss and accuracies on what was added last, or the probabilities of a deployed net."""
+        """Adds the loss and accuracies of the last top, or the probabilities of a deployed net."""
         if not self.training:
             self.add('Softmax', 'prob')
             return
@@ -170,7 +170,8 @@ class Net:
         self.add('SoftmaxWithLoss', loss, [self.top, 'label'], loss)
 
     def __str__(self):
-        use = 'For training and testing.' if self.training else 'Deployed: one image in, %s out.' % self.gives
-        use = 'The same for 28 x 28 grey images of ten classes.' if self.small else use
+        deployed = 'Deployed: the input is one image, the output %s.' % self.output
+        use = 'For training and testing.' if self.training else deployed
+        use = 'The same net for 28 x 28 grey images of ten classes.' if self.small else use
         head = '# %s\n# %s Written by scripts/dev/make_models.py.\n' % (self.about, use)
         return head + 'name: "%s"\n' % self.name + '\n'.join(map(layer_text, self.layers)) + '\n'

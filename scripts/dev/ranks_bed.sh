@@ -1,19 +1,19 @@
-# Machines for ranks within this one, to be sourced by scripts that stand in the tree's root: a network namespace for
-# each, with a name as of another machine, joined by a bridge over lines that are limited in both directions. Wants
-# root, iproute2 and a kernel with veth and tbf. The script has set
+# Virtual machines for ranks, to be sourced by a script that runs in the tree's root. Each is a network namespace with a
+# host name of its own; a bridge connects them over links of limited bandwidth. Needs root, iproute2 and a kernel with
+# veth and tbf. The sourcing script sets:
 #
-#     mbit      a line's bandwidth, Mbit/s, each way
-#     program   the program cortado, with its engines beside it
-#     wanted    the engine to look at; empty: all that are here
+#     mbit      a link's bandwidth in each direction, Mbit/s
+#     program   the program cortado, with its engines in the same folder
+#     only      the engine to test; empty: all that are installed
 
-bed=ct$$  # begins the names of all that is made
+bed=ct$$  # prefix of all namespaces and devices
 work=$(mktemp -d)
 
-# A rank's machine
+# A rank's machine.
 
 name() { echo "$bed-$1"; }
 
-# As ssh is called, by what starts ranks elsewhere: flags, a name, a command's words.
+# In place of ssh for the MPI launchers: flags, a host name, a command.
 cat > "$work/agent" <<'END'
 #!/bin/bash
 while [[ $1 == -* ]]; do shift; done
@@ -50,7 +50,7 @@ make_bed() {
   for ((i = 0; i < $1; ++i)); do add_machine "$i"; done
 }
 
-# Until none is left: what is dying may still write.
+# Waits until no process is left, since a dying process may still write.
 end_all() {
   local left
   while left=$(ip netns pids "$1") && [ -n "$left" ]; do
@@ -59,7 +59,7 @@ end_all() {
   done
 }
 
-# A namespace that is deleted lets go of its end of a line only later.
+# The link is deleted first: a deleted namespace releases its end of it later.
 drop_bed() {
   local host
   for host in $(ip netns list | grep -o "^$bed-[0-9]*"); do
@@ -75,7 +75,7 @@ trap 'drop_bed; rm -rf "$work"' EXIT
 
 # Starting ranks: launch ENGINE RANKS COMMAND...
 
-# The machines' names, each with $2 behind it, with commas between them.
+# The names of $1 machines, each followed by $2, separated by commas.
 listed() { for ((i = 0; i < $1; ++i)); do echo "$(name "$i")$2"; done | paste -sd,; }
 
 by_openmpi() {
@@ -83,7 +83,7 @@ by_openmpi() {
     --bind-to none --host "$(listed "$1" :1)" -n "$1" "${@:2}"
 }
 
-# UCX, by which MPICH speaks, sees through to the one machine that all are on.
+# MPICH's UCX would detect that all ranks share one machine, and use shared memory.
 by_mpich() {
   on 0 UCX_TLS=tcp,self mpirun.mpich -launcher ssh -launcher-exec "$work/agent" -hosts "$(listed "$1" "")" -n "$1" \
     "${@:2}"
@@ -102,14 +102,14 @@ launch() { "by_$1" "${@:2}"; }
 
 engines() {
   local engine
-  for engine in ${wanted:-openmpi mpich gloo}; do
+  for engine in ${only:-openmpi mpich gloo}; do
     [ -e "$(dirname "$program")/libcortado_$engine.so" ] || continue
     [ $engine = gloo ] || command -v mpirun.$engine >/dev/null || continue
     echo $engine
   done
 }
 
-# A net to train, 50 MB of weights, as net.prototxt.
+# Writes net.prototxt, a net with 50 MB of weights.
 write_net() {
   cat > "$work/net.prototxt" <<END
 layer { name: "data" type: "DummyData" top: "data"

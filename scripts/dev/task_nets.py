@@ -1,9 +1,9 @@
-"""Nets that do more than classify, for make_models.py: ssd_fashion finds objects, crnn_digits reads."""
+"""Nets for other tasks than classification, for make_models.py: ssd_fashion detects, crnn_digits reads."""
 from net_writer import LMDB, MAX, MSRA, TEST, TRAIN, XAVIER, Word
 
 
 def active(n, name, outputs, **shape):
-    """3x3 convolution, normalised by averages of some 20 iterations, and ReLU."""
+    """3x3 convolution, BatchNorm with averages over about 20 iterations, Scale and ReLU."""
     n.conv(name, outputs, 3, MSRA, None, pad=1, **shape)
     n.inplace('BatchNorm', name + '/bn', batch_norm_param={'moving_average_fraction': 0.95})
     n.inplace('Scale', name + '/scale', scale_param={'bias_term': True})
@@ -11,7 +11,7 @@ def active(n, name, outputs, **shape):
 
 
 def ssd_head(n, source, size, largest, classes):
-    """Four boxes at each place of `source`: offsets, scores and priors."""
+    """Four boxes at each position of `source`: offsets, scores and priors."""
     for kind, outputs in ('loc', 16), ('conf', 4 * classes):
         name = '%s_mbox_%s' % (source, kind)
         n.conv(name, outputs, 3, XAVIER, bottom=source, pad=1)
@@ -23,7 +23,7 @@ def ssd_head(n, source, size, largest, classes):
 
 
 def ssd_data(n, side):
-    """Images with objects, brought to side x side; parts of them to train on."""
+    """Images with objects, resized to side x side; random crops for training."""
     resize = {'resize_param': {'prob': 1, 'resize_mode': Word('WARP'), 'height': side, 'width': side}}
     look = {'scale': 0.015, 'mean_value': 60}
     sampler = {'max_sample': 1, 'max_trials': 50,
@@ -40,8 +40,8 @@ def ssd_data(n, side):
 
 
 def ssd_fashion(n):
-    """SSD (Liu et al., 2016) on a small net of its own, for objects of ten classes in grey images of 160 x 160."""
-    n.gives = 'detections'
+    """SSD (Liu et al., 2016) with a small backbone, for objects of ten classes in grey images of 160 x 160."""
+    n.output = 'detections'
     classes, side = 11, 160
     if n.training:
         ssd_data(n, side)
@@ -76,7 +76,7 @@ def ssd_fashion(n):
 
 
 def digit_strips(n):
-    """Strips of digits and their labels, of which class 10 is none; values from -2 to 2."""
+    """Strips of digits, scaled to -2..2, and their labels; class 10 is the blank."""
     if n.training:
         for phase, batch in (TRAIN, 32), (TEST, 50):
             n.add('HDF5Data', 'data', [], ['data', 'label'], include={'phase': phase},
@@ -88,14 +88,14 @@ def digit_strips(n):
 
 
 def lstm(n, name, outputs, bottom):
-    """Steps x sequences x inputs to steps x sequences x outputs, from the first step on."""
+    """Steps x sequences x inputs to steps x sequences x outputs, forward in time."""
     _, fillers = n.learned(XAVIER)
     return n.add('Lstm', name, bottom, lstm_param={'num_output': outputs, **fillers})
 
 
 def crnn_digits(n):
-    """CRNN (Shi et al., 2015), small: reads up to seven digits in a grey strip of 32 x 160, by columns of 4 pixels."""
-    n.gives = 'digits'
+    """A small CRNN (Shi et al., 2015): reads up to seven digits in a grey strip of 32 x 160, one step for 4 columns."""
+    n.output = 'digits'
     blank, classes = 10, 11
     digit_strips(n)
     for name, outputs, width in ('conv1', 16, 2), ('conv2', 32, 2), ('conv3', 64, 1), ('conv4', 96, 1):

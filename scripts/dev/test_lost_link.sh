@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# Takes one rank's line down in the middle of a training, by each engine that is here, on machines of ranks_bed.sh: all
-# ranks have to end by themselves within the stall limit and 15 s, with exit code 5, and name whom they waited for.
-# Tells when each ended and how. Wants root, as ranks_bed.sh does.
+# Takes one rank's link down during a training, for each installed engine, on machines of ranks_bed.sh. All ranks must
+# end within the stall limit and 15 s, with exit code 5, and name the rank that they waited for. Prints when and how
+# each rank ended. Needs root, as ranks_bed.sh does.
 #
 #     scripts/dev/test_lost_link.sh [--limit=5] [--engine=NAME] [--program=build/bin/cortado] [RANKS...]  (2 3)
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-mbit=1000 limit=5 wanted= program=build/bin/cortado numbers=()
+mbit=1000 limit=5 only= program=build/bin/cortado numbers=()
 for word in "$@"; do
   case $word in
     --limit=*) limit=${word#*=} ;;
-    --engine=*) wanted=${word#*=} ;;
+    --engine=*) only=${word#*=} ;;
     --program=*) program=${word#*=} ;;
     [1-9]*) numbers+=("$word") ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
@@ -20,7 +20,7 @@ done
 program=$(realpath "$program")
 . scripts/dev/ranks_bed.sh
 
-# A rank's process: what it says and how it ends is noted. It gets the signals that this gets, and dies with it.
+# Runs a rank's process, and writes its output and exit code to files. Forwards SIGTERM; the process dies with it.
 cat > "$work/noted" <<'END'
 #!/bin/bash
 cd "$BED_FOLDER"
@@ -45,29 +45,29 @@ wait_for_training() {
     ! said_by 0 | grep -q 'Iteration 3 ' || return 0
     sleep 0.1
   done
-  echo "the training does not begin:"
+  echo "test_lost_link.sh: the training did not reach iteration 3:"
   said_by 0
   exit 1
 }
 
-# Whether rank $1 has a process still.
+# Succeeds if rank $1 still has a process.
 runs() { ip netns pids "$(name "$1")" | sed 's/.*/\/proc\/&\/exe/' | xargs -r readlink | grep -qx "$program"; }
 
 seconds_since() { awk "BEGIN { printf \"%.1f\", $(date +%s.%N) - $1 }"; }
 
-# The exit code of $1, a machine's name or "launcher".
+# Prints the exit code of $1, a machine's name or "launcher".
 code_of() { cat "$work/code.$1" 2>/dev/null || echo none; }
 
-# What rank $1 has said of its end.
+# Prints the last error of rank $1.
 last_words() { said_by "$1" | grep -o 'nothing has moved.*\|error: .*waited for.*' | tail -n 1 || true; }
 
 says_whom() { last_words "$1" | grep -q "waited for rank"; }
 
 mark() { [ "$1" = ok ] || wrong=$((wrong + 1)); }
 
-# How rank $1 has ended, $2 s after the line went. An MPI's launcher kills ranks when one has told it of its end; then
-# it is enough that one within its reach, which is all but the last, has said whom it waited for.
-tell() {
+# Prints how rank $1 ended, $2 s after the link went down. An MPI launcher kills the other ranks when one ends. Then it
+# is enough that one rank that the launcher reaches (all but the last) has named the rank that it waited for.
+report_rank() {
   local code rank good=WRONG
   code=$(code_of "$(name "$1")")
   ! { [ "$code" = 5 ] && says_whom "$1"; } || good=ok
@@ -78,14 +78,14 @@ tell() {
   mark $good
 }
 
-# Tells of each rank as it ends; what has not ended in time is left to drop_bed.
+# Reports each rank as it ends. drop_bed kills ranks that do not end in time.
 watch_ranks() {
   local begin=$1 rank left
   left=$(seq 0 $((ranks - 1)))
   while [ -n "$left" ] && [ "$(seconds_since "$begin" | cut -d. -f1)" -lt $((limit + 15)) ]; do
     for rank in $left; do
       runs "$rank" && continue
-      tell "$rank" "$(seconds_since "$begin")"
+      report_rank "$rank" "$(seconds_since "$begin")"
       left=$(echo "$left" | grep -vx "$rank" || true)
     done
     sleep 0.1
@@ -96,8 +96,8 @@ watch_ranks() {
   done
 }
 
-# Open MPI's waits for its daemon on the machine that is lost: that is told, and left to drop_bed.
-tell_launcher() {
+# Open MPI's launcher waits for its daemon on the lost machine. That is reported; drop_bed kills it.
+report_launcher() {
   local code good=ok
   for ((i = 0; i < 50; ++i)); do
     code=$(code_of launcher)
@@ -117,13 +117,13 @@ start_ranks() {
 }
 
 lose_link() {
-  echo "$engine, $ranks ranks, the line of rank $((ranks - 1)) goes:"
+  echo "$engine, $ranks ranks, the link of rank $((ranks - 1)) goes down:"
   rm -f "$work"/said.* "$work"/code.*
   start_ranks &
   wait_for_training
   ip link set "$bed.$((ranks - 1))" down
   watch_ranks "$(date +%s.%N)"
-  [ "$engine" = gloo ] || tell_launcher
+  [ "$engine" = gloo ] || report_launcher
 }
 
 wrong=0

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# A training that Slurm starts, on machines of ranks_bed.sh: a controller and three nodes. In its middle one node is
-# lost, line, daemon and ranks at once, and later one rank is killed: each time the job has to be put into the queue
-# again, go on from its last snapshot on the nodes that are left, and in the end the weights have to be those that one
-# process alone comes to. By Open MPI through PMIx, and by Gloo.
-# Wants root, as ranks_bed.sh does, and Debian's packages slurm-wlm and munge; it speaks to no Slurm but its own.
+# Tests a training that Slurm starts, with Open MPI through PMIx and with Gloo, on machines of ranks_bed.sh: a
+# controller and three nodes. During the training one node is lost, with its link, daemon and ranks; later one rank is
+# killed. Each time the job must be requeued and resume from its last snapshot on the remaining nodes. The final weights
+# must equal those of a single process. Needs root, as ranks_bed.sh does, and Debian's packages slurm-wlm and munge.
+# Uses only the Slurm that it starts.
 #
 #     scripts/dev/test_slurm.sh [--engine=NAME] [--program=build/bin/cortado]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-mbit=1000 wanted= program=build/bin/cortado
+mbit=1000 only= program=build/bin/cortado
 for word in "$@"; do
   case $word in
-    --engine=*) wanted=${word#*=} ;;
+    --engine=*) only=${word#*=} ;;
     --program=*) program=${word#*=} ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
   esac
@@ -23,9 +23,9 @@ iterations=400 between_snapshots=40
 
 # Slurm: machine 0 has the controller, 1, 2 and 3 are nodes.
 
-# A node says that it has 2 CPUs whatever this machine has, so that two nodes have room for three ranks. One that does
-# not answer is lost after 10 s; what is queued again waits for as long as credentials live. Slurm wants to know of a
-# kind of cgroups, though it is to use none.
+# Nodes declare 2 CPUs each, whatever this machine has, so that two nodes have room for three ranks. A node that does
+# not answer is down after 10 s. A requeued job waits until its credential expires, also 10 s. Slurm needs a cgroup
+# plugin configured even though it uses none.
 write_slurm() {
   echo "CgroupPlugin=cgroup/v1" > "$work/cgroup.conf"
   echo "PMIxCliTmpDirBase=$work/tmp" > "$work/mpi.conf"
@@ -74,13 +74,13 @@ start_slurm() {
   wait_for 60 "the nodes" nodes_idle 3
 }
 
-# Each node has a folder of its own for PMIx, which gives it the same name on all.
+# PMIx uses the same path on all nodes: each node mounts a folder of its own there.
 start_node() {
   mkdir -p "$work/spool.$(name "$1")" "$work/tmp.$1"
   on "$1" mount --bind "$work/tmp.$1" "$work/tmp" "&&" slurmd -D -N "$(name "$1")" > "$work/slurmd.out.$1" 2>&1 &
 }
 
-# Killed with the line down, so that no other machine hears a word of it, as when the power goes.
+# The link goes down before the processes are killed, as in a power loss: they cannot send anything.
 lose_node() {
   ip link set "$bed.$1" down
   end_all "$(name "$1")"
@@ -94,7 +94,7 @@ restarted() { on 0 scontrol show job "$job" | grep -q "Restarts=$1 "; }
 snapshots() { ls "$work"/snap_iter_*.solverstate 2>/dev/null | wc -l; }
 has_snapshots() { [ "$(snapshots)" -ge "$1" ]; }
 
-# Until the command $3... succeeds, for $1 s; $2 says what it is.
+# wait_for SECONDS WHAT COMMAND...: waits until COMMAND succeeds.
 wait_for() {
   local begin=$SECONDS
   until "${@:3}"; do
@@ -103,7 +103,7 @@ wait_for() {
   done
 }
 
-# What there is to be read of a failure.
+# Prints the state and the logs after a failure.
 show() {
   on 0 sinfo || true
   on 0 scontrol show job || true
@@ -114,7 +114,7 @@ show() {
 
 write_training() {
   cat > "$work/net.prototxt" <<END
-layer { name: "data" type: "DummyData" top: "data" top: "wanted"
+layer { name: "data" type: "DummyData" top: "data" top: "target"
         dummy_data_param { shape { dim: 16 dim: 512 } shape { dim: 16 dim: 512 }
                            data_filler { type: "gaussian" } data_filler { type: "constant" value: 0.5 } } }
 $(bottom=data
@@ -123,7 +123,7 @@ $(bottom=data
     echo "        inner_product_param { num_output: 512 weight_filler { type: 'xavier' } } }"
     bottom=$top
   done)
-layer { name: "loss" type: "EuclideanLoss" bottom: "f" bottom: "wanted" top: "loss" }
+layer { name: "loss" type: "EuclideanLoss" bottom: "f" bottom: "target" top: "loss" }
 END
   cat > "$work/solver.prototxt" <<END
 net: "net.prototxt" base_lr: 0.0001 momentum: 0.9 lr_policy: "fixed" random_seed: 7 shards: 3 solver_mode: CPU
@@ -131,7 +131,7 @@ max_iter: $iterations display: $between_snapshots snapshot: $between_snapshots s
 END
 }
 
-# The recipe of docs/scaling.md, and what each engine wants besides.
+# The job script of docs/scaling.md, with the options of each engine.
 write_job() {
   local mpi=pmix
   [ "$1" != gloo ] || mpi=none
@@ -149,7 +149,7 @@ END
 
 nodes_of_job() { on 0 squeue -h -j "$job" -t all -o %N; }
 
-# The ranks of node $1.
+# Prints the process ids of the ranks on node $1.
 ranks_at() {
   local process
   for process in $(ip netns pids "$(name "$1")"); do
@@ -159,16 +159,16 @@ ranks_at() {
 
 kill_rank() { ranks_at "$1" | head -n 1 | xargs kill -KILL; }
 
-# Does $2... to the job, which then has to start for time $1 + 1 and to write a snapshot more.
+# Runs $2... on the job, which must then restart (restart number $1) and write another snapshot.
 sees_through() {
   local begin=$SECONDS before
   before=$(snapshots)
   echo "  $(nodes_of_job): ${*:2}"
   "${@:2}"
   wait_for 120 "the queue" restarted "$1"
-  echo "  in the queue again after $((SECONDS - begin)) s"
-  wait_for 120 "the job to go on" job_is RUNNING
-  echo "  goes on after $((SECONDS - begin)) s on $(nodes_of_job)"
+  echo "  requeued after $((SECONDS - begin)) s"
+  wait_for 120 "the job to run" job_is RUNNING
+  echo "  running after $((SECONDS - begin)) s on $(nodes_of_job)"
   wait_for 120 "another snapshot" has_snapshots $((before + 1))
 }
 
@@ -185,7 +185,7 @@ train_by_slurm() {
   grep -ho 'Restoring.*\|Each iteration.*\|srun: exit.*' "$work/log" | sed 's/^/  /'
 }
 
-# Fails where nothing is learnt: weights would be alike whatever happened.
+# Fails if the weights do not change during the training: the comparison would prove nothing.
 train_alone() {
   rm -f "$work"/snap_*
   (cd "$work" && "$program" train --solver=solver.prototxt --threads=1 --deterministic > alone.log 2>&1)
@@ -198,7 +198,7 @@ try_engine() {
   start_slurm
   train_by_slurm "$1"
   cmp "$work/alone.caffemodel" "$work/snap_iter_$iterations.caffemodel"
-  echo "  the weights are those of one process"
+  echo "  the weights equal those of a single process"
   drop_bed
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes build/test-venv, a Python with what tests need from PyPI and Debian does not have. Those tests report themselves
-# skipped without it. Does nothing, quickly, when it is there.
+# Creates build/test-venv, a Python environment with the packages that tests need and Debian does not have. Tests that
+# need it are skipped without it. Returns at once if it exists.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 venv=${1:-build}/test-venv

@@ -1,29 +1,29 @@
 #!/usr/bin/python3
-"""Runs on a GPU (or, as far as there is a sense in it, on the simulated device) what only a device can show.
+"""Runs the checks and measurements that need a GPU. Most of them also run on the simulated device.
 
-Three stages, the most telling first; each has its limit, and so has each step in it:
-  1  at most 5 minutes: is it right at all, and how fast
-     devices    what is here, and the libraries that were found; without the GPU nothing else is run
+There are three stages, the most important first. Each stage and each step has a time limit.
+  1  correctness and speed, at most 5 minutes
+     devices    the GPU and the CUDA libraries; without a GPU the check ends here
      tests      one kernel, a few layers, training steps against the CPU's references
-     copy       what the memory gives: the bound of all that follows
-     graph      two trainings as CUDA graphs and launched one by one give the same bytes
-     step       ResNet-50's training step in fp16, batch 256: our side alone, as graphs and --eager
-     time       the same by layers
-  2  at most 6 minutes: which engines
-     tune       every kernel that could run is measured
-     step       again, with what was chosen
-     decode     a dataset of JPEGs, decoded by nvJPEG beside the CPU: batches read, a training
-     ncu        the share of the memory's throughput that BatchNorm's kernels reach
-  3  the rest
-     tests      all, in several processes; augmentation among them
-     graph      three more
-     parity     recorded trainings of the reference implementation: twelve in fp32 and fp16, then all in each precision
-     resume     trainings that are killed and go on give the same bytes
+     copy       memory bandwidth, the upper bound of the other measurements
+     graph      trainings with CUDA graphs and with single launches write the same bytes
+     step       ResNet-50's training step in fp16, batch 256, with CUDA graphs and with --eager
+     time       the same step by layer
+  2  choice of kernels, at most 6 minutes
+     tune       measures every candidate kernel
+     step       the training step again, with the chosen kernels
+     decode     a dataset of JPEGs, decoded by nvJPEG and by the CPU: reading batches, and a training
+     ncu        memory throughput of BatchNorm's kernels
+  3  all other checks
+     tests      all tests, in several processes
+     graph      three more trainings
+     parity     recorded trainings of BVLC Caffe: twelve in fp32 and fp16, then all in each precision
+     resume     trainings that are killed and resumed write the same bytes
      sanitizer  tests of kernels and layers under compute-sanitizer (memcheck)
-     bench      training steps beside PyTorch's, channels last, mixed precision: eager, then compiled
+     bench      training steps against PyTorch's, channels last, mixed precision: eager, then compiled
 
-What fails does not stop the others, and what does not end in time is ended. The table is written after each line of
-it, which names what to do next. Exit code 1 if any failed. --part=tests runs what is so called in any stage.
+A failed step does not stop the others. A step that exceeds its limit is killed. The table is rewritten after each row;
+a row's last column says what to do next. Exits 1 if a step failed. --part=tests runs the tests of each stage.
 """
 import argparse
 import os
@@ -35,18 +35,18 @@ import parts
 from runs import Check
 
 STAGES = {1: 300, 2: 360, 3: 570}  # seconds
-SIMULATED = 4  # times all limits: a CPU does a GPU's work there
-AFTER = {1: 'gpu_check.sh --stage=2', 2: 'kernels with a small share of the memory\'s throughput; --stage=3',
-         3: 'the table to docs/gpu-log.md'}
+SIMULATED = 4  # factor of all limits on the simulated device, whose work the CPU does
+AFTER = {1: 'run gpu_check.sh --stage=2', 2: 'see kernels with a low memory throughput; then run --stage=3',
+         3: 'add the table to docs/gpu-log.md'}
 FEW_LAYERS = 'ReLU.*:Eltwise.*:Convolution.*:InnerProduct.*'
 SANITIZED = ['Reorder.*:Pool.*:Lrn.*:BatchNorm.*', 'Pooling.*:Eltwise.*:Concat.*:SoftmaxWithLoss.*:Scale.*:Mix.*',
              'Convolution.*:InnerProduct.*:Lstm.*:DeviceTraining.LearnsWhatTheCpuLearns']
-BENCHES = [  # (net, batch, precision): what the goals speak of
+BENCHES = [  # (net, batch, precision)
     ('resnet50', 256, 'fp16'), ('resnet50', 256, 'bf16'), ('lenet', 64, 'fp32'), ('cifar10_quick', 100, 'fp32')]
 
 
 def steps(options):
-    """(stage, part, seconds, function, its arguments) in the order of running; after `devices`."""
+    """Yields (stage, part, seconds, function, arguments...) in the order of running, after `devices`."""
     yield 1, 'tests', 40, parts.tests, 'one kernel', 'Reorder.*'
     yield 1, 'copy', 30, parts.copy
     yield 1, 'tests', 60, parts.tests, 'a few layers', FEW_LAYERS
@@ -77,16 +77,17 @@ def steps(options):
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('--gpu', default='0', help="its number, or 'simulated' (default: %(default)s)")
-    parser.add_argument('--stage', default='1,2,3', help='one or several, separated by commas (default: %(default)s)')
-    parser.add_argument('--part', help='one or several of those above, separated by commas, of these stages')
-    parser.add_argument('--nets', help='of the bench: %s' % ', '.join(sorted({net for net, _, _ in BENCHES})))
-    parser.add_argument('--limit', type=float, help='seconds for all of it (default: the stages\' together)')
+    parser.add_argument('--gpu', default='0', help="the GPU's number, or 'simulated' (default: %(default)s)")
+    parser.add_argument('--stage', default='1,2,3', help='stages, separated by commas (default: %(default)s)')
+    parser.add_argument('--part', help='parts of these stages, separated by commas (default: all)')
+    parser.add_argument('--nets', help='nets of the part bench, separated by commas, of %s (default: all)' % ', '.join(
+        sorted({net for net, _, _ in BENCHES})))
+    parser.add_argument('--limit', type=float, help='total limit in seconds (default: the sum of the stages\' limits)')
     parser.add_argument('--jobs', type=int, default=min(16, len(os.sched_getaffinity(0))),
-                        help='processes side by side, of tests and parity (default: %(default)s)')
-    parser.add_argument('--bin', default=str(parts.ROOT / 'build/bin'), help='where the programs are')
-    parser.add_argument('--python', default=sys.executable, help='a Python that has PyTorch, for bench')
-    parser.add_argument('--cache', help='where choices of kernels are kept (default: a folder that goes at the end)')
+                        help='parallel processes of tests and parity (default: %(default)s)')
+    parser.add_argument('--bin', default=str(parts.ROOT / 'build/bin'), help='the folder of the programs')
+    parser.add_argument('--python', default=sys.executable, help='a Python with PyTorch, for the part bench')
+    parser.add_argument('--cache', help='the folder of the kernel choices (default: a temporary folder)')
     parser.add_argument('--log', help='append all output to this file')
     parser.add_argument('--out', help='write the table, as Markdown, to this file')
     options = parser.parse_args()
@@ -96,9 +97,9 @@ def parse_options():
     options.parts = options.part.split(',') if options.part else known
     for part in options.parts:
         if part not in known:
-            parser.error('no part %s; there are %s' % (part, ', '.join(known)))
+            parser.error('--part %s is unknown; the parts are %s' % (part, ', '.join(known)))
     if not set(options.stage.split(',')) <= {str(stage) for stage in STAGES}:
-        parser.error('no stage %s; there are 1, 2 and 3' % options.stage)
+        parser.error('--stage %s is unknown; the stages are 1, 2 and 3' % options.stage)
     options.stages = sorted({int(stage) for stage in options.stage.split(',')})
     options.patience = SIMULATED if parts.simulated(options) else 1
     options.limit = options.limit or options.patience * sum(STAGES[stage] for stage in options.stages)
@@ -112,11 +113,11 @@ def run_stage(check, options, stage):
         check.begin_step(options.patience * seconds)
         try:
             function(check, options, *arguments)
-        except Exception as fault:  # of this script's own: the other parts are wanted all the same
-            check.add(part, '', 'FAILED', repr(fault), time.monotonic(), 'this is a mistake of scripts/gpu')
+        except Exception as fault:  # an error in this script: continue with the other parts
+            check.add(part, '', 'FAILED', repr(fault), time.monotonic(), 'fix this error in scripts/gpu')
     if chosen and not options.part:
         failed = [row for row in check.failed() if row[0] == str(stage)]
-        check.add('stage', 'all of it', '%d failed' % len(failed) if failed else 'ok', '', begin,
+        check.add('stage', 'all parts', '%d failed' % len(failed) if failed else 'ok', '', begin,
                   failed[0][6] if failed else AFTER[stage])
 
 

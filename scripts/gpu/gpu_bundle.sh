@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Packs what gpu_check.sh needs on a machine that has a GPU, CUDA, cuDNN and Python, but neither our sources'
-# packages nor a compiler: the program, one executable of all tests that devices run, the benchmark's worker, the
-# libraries that such a machine lacks, the parity cases, the nets and the scripts. Programs are for x86-64-v3.
-#   scripts/gpu/gpu_bundle.sh [FILE]     default: build/gpu-bundle.tar.xz; CUDAARCHS tells for which GPUs (default 90)
-# There: tar xf gpu-bundle.tar.xz && gpu-bundle/scripts/gpu/gpu_check.sh
+# Packs the files that gpu_check.sh needs on a machine with a GPU, CUDA, cuDNN and Python, but without a compiler and
+# the packages of install_deps.sh: the program, an executable of all device tests, the benchmark's worker, the libraries
+# that such a machine lacks, the parity cases, the nets and the scripts. Programs are for x86-64-v3.
+#   scripts/gpu/gpu_bundle.sh [FILE]     default: build/gpu-bundle.tar.xz; CUDAARCHS: compute capabilities, default 90
+# On that machine: tar xf gpu-bundle.tar.xz && gpu-bundle/scripts/gpu/gpu_check.sh
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 archive=$(realpath -m "${1:-build/gpu-bundle.tar.xz}")
@@ -13,15 +13,14 @@ most_mebibytes=40
 programs='cortado cortado_bench_train cortado_bench_copy cortado_device_tests'
 
 scripts/install_deps.sh
-# The programs find their libraries beside themselves, and before others: LD_LIBRARY_PATH would hand ours to Python,
-# too.
+# The programs find the bundle's libraries by RPATH. LD_LIBRARY_PATH would make Python load them, too.
 cmake -S . -B $build -G Ninja -DCMAKE_BUILD_TYPE=Release -DCORTADO_CUDA=ON -DCORTADO_MARCH=x86-64-v3 \
   -DCMAKE_CUDA_ARCHITECTURES="${CUDAARCHS:-90}" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
   '-DCMAKE_INSTALL_RPATH=$ORIGIN/../lib' -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >/dev/null
 cmake --build $build --parallel "$(nproc)" --target $programs cortado_simulated_nvjpeg
-stand_in=tests/nvjpeg/libcortado_simulated_nvjpeg.so
+simulated_nvjpeg=tests/nvjpeg/libcortado_simulated_nvjpeg.so
 
-# What the C library brings is there; so is what every Linux has.
+# Prints the libraries that these programs load, except the C library's, which every Linux has.
 here_only() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
     grep -v -E '/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|resolv))\.so'
@@ -32,11 +31,11 @@ mkdir -p $bundle/bin $bundle/lib $bundle/tests/nvjpeg "$(dirname "$archive")"
 for program in $programs; do
   strip -o $bundle/bin/$program $build/bin/$program
 done
-strip -o $bundle/$stand_in $build/$stand_in
-cp -L $(here_only $(printf "$build/bin/%s " $programs) $build/$stand_in) $bundle/lib/
+strip -o $bundle/$simulated_nvjpeg $build/$simulated_nvjpeg
+cp -L $(here_only $(printf "$build/bin/%s " $programs) $build/$simulated_nvjpeg) $bundle/lib/
 cp -r tests/parity tests/cli $bundle/tests/
 cp -r models scripts bench $bundle/
 tar -C $build -cf - gpu-bundle | xz -9 -T0 >"$archive"
 size=$(($(stat -c %s "$archive") >> 20))
 echo "$archive: $size MiB"
-[ $size -lt $most_mebibytes ] || { echo "gpu_bundle: more than $most_mebibytes MiB" >&2; exit 1; }
+[ $size -lt $most_mebibytes ] || { echo "gpu_bundle.sh: the archive exceeds $most_mebibytes MiB" >&2; exit 1; }

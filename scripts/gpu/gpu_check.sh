@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks everything that runs on a GPU, in three stages that each have their limit, and writes a table: see
-# scripts/gpu/check.py --help and "The plan of that day" in docs/gpu.md.
-# In a clone it builds first; in an unpacked bundle (scripts/gpu/gpu_bundle.sh) it takes what is there.
+# Checks and measures Cortado on a GPU, in three stages with time limits, and writes a table: see scripts/gpu/check.py
+# --help and docs/gpu.md. In a clone it builds first; in an unpacked bundle (scripts/gpu/gpu_bundle.sh) it uses the
+# bundle's programs.
 #   scripts/gpu/gpu_check.sh [--gpu=0|simulated] [--stage=1,2,3] [--part=NAME,...] [--python=FILE] [--out=F] [--log=F]
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
@@ -22,7 +22,7 @@ if [ ! -x "$bin/cortado" ]; then
   bin=$root/build/bin
 fi
 
-# cuDNN, cuBLAS and what they load in turn may lie in the folders of PyTorch's packages, which the loader does not know.
+# cuDNN, cuBLAS and their dependencies may be in the folders of PyTorch's packages, which the loader does not search.
 python_libraries() {
   "$python" - <<'PYTHON'
 import glob, sys
@@ -36,5 +36,5 @@ for folder in /usr/local/cuda/lib64 /usr/local/cuda/extras/CUPTI/lib64 /usr/loca
 done
 export LD_LIBRARY_PATH
 missing=$(ldd "$bin/cortado" "$bin/cortado_device_tests" | awk '/not found/ { print $1 }' | sort -u)
-[ -z "$missing" ] || echo "gpu_check: the loader finds no" $missing "(a folder in LD_LIBRARY_PATH helps)" >&2
+[ -z "$missing" ] || echo "gpu_check.sh: the loader does not find" $missing "(hint: set LD_LIBRARY_PATH)" >&2
 exec python3 "$root/scripts/gpu/check.py" --bin="$bin" "$@"

@@ -1,4 +1,4 @@
-"""The parts of a check: each function makes rows of the table by commands of its own."""
+"""The parts of a check: each function runs commands and adds rows to the table."""
 import json
 import os
 import pathlib
@@ -13,26 +13,24 @@ from runs import last_line, state_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'bench'))
-MOST_ALONE = 12  # tests that failed are run again, each by itself: one that breaks the device takes others with it
+MOST_ALONE = 12  # failed tests that are rerun, each in its own process: a test that breaks the device fails the others
 ALONE_SECONDS = 30
 TWELVE = ['resblock', 'batchnorm_scale', 'conv_pad_stride_group', 'conv_1x1_stack', 'deconv', 'lstm', 'lrn_across',
           'pool_max_pad', 'solver_adam', 'solver_iter_size', 'split_three_ways', 'transform_mean_value']
-HINTS = {  # by part: where to look where it failed
-    'devices': '"no kernel image": build with CUDAARCHS of this GPU; "insufficient driver": CUDA 13 wants 580 or later',
-    'tests': 'a test that fails alone, too, is the cause: --log has its words; then compute-sanitizer on it',
-    'copy': 'the driver; nothing else is worth running',
-    'graph': '"could not be made": --log names the call that may not be recorded '
-             '(engine/core/device/captured_work.cc); DIFFERENT: something is an argument that should lie in device '
-             'memory',
-    'step': 'cortado train --gpu=0 --eager with a smaller --batch; then the layer that --log names',
-    'time': 'the layer that --log names',
-    'decode': '--log: engine/kernels/nvjpeg/jpeg_decoder.cc names the call that failed; --decode=cpu goes without it',
-    'tune': '"... is not taken" in --log: engine/kernels/conv_benchmark.cu passed over an engine that does not run',
-    'parity': 'the first case that fails by itself: tests/parity/run_parity.py PROGRAM CASE --gpu=0',
-    'resume': 'engines with another order of sums each time (engine/kernels/cuda/conv_cudnn.cc), or a wait that is '
-              'missing',
-    'sanitizer': 'the first report in --log',
-    'bench': 'is there a PyTorch in --python?'}
+HINTS = {  # by part: what to do if it failed
+    'devices': '"no kernel image": build with CUDAARCHS of this GPU; "insufficient driver": CUDA 13 needs 580 or later',
+    'tests': 'see --log for a test that also fails alone; run it under compute-sanitizer',
+    'copy': 'check the driver before all else',
+    'graph': '"could not be made": see --log for the call that cannot be captured '
+             '(engine/core/device/captured_work.cc); DIFFERENT: find the kernel argument that must be in device memory',
+    'step': 'run cortado train --gpu=0 --eager with a smaller --batch; then see the layer that --log names',
+    'time': 'see the layer that --log names',
+    'decode': 'see --log for the call that failed (engine/kernels/nvjpeg/jpeg_decoder.cc); --decode=cpu avoids it',
+    'tune': '"... is not taken" in --log: engine/kernels/conv_benchmark.cu skipped an engine that does not run',
+    'parity': 'run the first failed case alone: tests/parity/run_parity.py PROGRAM CASE --gpu=0',
+    'resume': 'find an engine that sums in no fixed order (engine/kernels/cuda/conv_cudnn.cc) or a missing wait',
+    'sanitizer': 'see the first report in --log',
+    'bench': 'install PyTorch in --python'}
 
 
 def gpu_flag(options):
@@ -52,22 +50,22 @@ def test_env(options):
 
 
 def devices(check, options):
-    """False where there is nothing to check."""
+    """Returns false if the device does not exist."""
     begin = time.monotonic()
     code, text = check.output(cortado(options, 'devices', '--json'))
     check.log('devices', '', text)
     here = json.loads(text) if code == 0 else {'gpus': [], 'cuda': []}
     names = [gpu['name'] for gpu in here['gpus'] if str(gpu['index']) == options.gpu]
-    check.name = names[0] if names else 'simulated device' if simulated(options) else 'no such GPU'
+    check.name = names[0] if names else 'simulated device' if simulated(options) else 'GPU not found'
     found = bool(names) or simulated(options) and code == 0
-    told = ', '.join(here['cuda']) if found else last_line(text) if code else check.output(
+    details = ', '.join(here['cuda']) if found else last_line(text) if code else check.output(
         cortado(options, 'devices'))[1].split('gpu ')[-1].strip()
-    check.add('devices', check.name, 'ok' if found else 'FAILED', told, begin)
+    check.add('devices', check.name, 'ok' if found else 'FAILED', details, begin)
     return found
 
 
 def copy(check, options):
-    """Bytes a second of the device's own copy, of a kernel of ours, and of the way there."""
+    """Bandwidth of the device's copy, of Cortado's copy kernel, and between host and device."""
     mebibytes = '64' if simulated(options) else '1024'
     check.run('copy', mebibytes + ' MiB', [options.bin + '/cortado_bench_copy', options.gpu, mebibytes],
               lambda text: ', '.join(text.split('\n')[:3]))
@@ -84,14 +82,14 @@ def first_fault(text):
 
 
 def unfinished(text):
-    """The test that a process was in when it ended, or ''."""
+    """The test that was running when the process ended, or ''."""
     begun = re.findall(r'\[ RUN      \] (\S+)', text)
     return begun[-1] if begun and not re.search(r'\[(?:       OK |  FAILED  |  SKIPPED )\] %s\b' % re.escape(
         begun[-1]), text) else ''
 
 
 def tests(check, options, what, chosen, jobs=1):
-    """GoogleTests, dealt to `jobs` processes; those that fail run again, each by itself."""
+    """GoogleTests, split among `jobs` processes; failed tests are rerun, each in its own process."""
     begin = time.monotonic()
     program = options.bin + '/cortado_device_tests'
     env = dict(test_env(options), OMP_WAIT_POLICY='passive')
@@ -109,7 +107,7 @@ def tests(check, options, what, chosen, jobs=1):
 
 
 def trained(check, options, case, flags):
-    """The weights after twenty iterations of a case, and the log."""
+    """The weights after twenty iterations of a case, or None, and the log."""
     with tempfile.TemporaryDirectory() as folder:
         cases = ROOT / 'tests/parity/cases'
         shutil.copytree(cases / 'data', folder + '/data')
@@ -124,20 +122,20 @@ def trained(check, options, case, flags):
 
 
 def graph(check, options, *cases):
-    """Trainings as CUDA graphs and launched one by one give the same bytes."""
+    """Checks that trainings with CUDA graphs and with single launches write the same bytes."""
     for case in cases:
         begin = time.monotonic()
         (ours, log), (eager, _) = [trained(check, options, case, flags) for flags in ([], ['--eager'])]
         if check.left() <= 0:
             check.add('graph', case, 'not run', 'no time left', begin)
             continue
-        told = 'a training failed' if ours is None or eager is None else 'DIFFERENT' if ours != eager else (
+        details = 'a training failed' if ours is None or eager is None else 'DIFFERENT' if ours != eager else (
             'no graph was made' if 'graph could not be made' in log else 'equal')
-        check.add('graph', case, 'ok' if told == 'equal' else 'FAILED', told, begin)
+        check.add('graph', case, 'ok' if details == 'equal' else 'FAILED', details, begin)
 
 
 def net_of(options):
-    """What a device is timed by: (net, batch)."""
+    """The benchmark's net and batch."""
     return ('lenet', 4) if simulated(options) else ('resnet50', 256)
 
 
@@ -146,7 +144,7 @@ def choices_of(options):
 
 
 def step(check, options, what, *flags):
-    """Training steps of our side alone."""
+    """Measures Cortado's training step."""
     net, batch = net_of(options)
     check.run('step', '%s %d fp16 %s' % (net, batch, what),
               [sys.executable, ROOT / 'scripts/gpu/step.py', '--bin=' + options.bin, '--gpu=' + options.gpu,
@@ -161,7 +159,7 @@ def tuned_step(check, options):
 
 
 def drawn_net(options, folder):
-    """A file with the net that is timed, its data drawn once."""
+    """Writes the benchmark's net, with DummyData. Returns the file."""
     import nets
     net, batch = net_of(options)
     return nets.write(folder + '/net.prototxt', nets.training(net, batch, source='DummyData'))
@@ -177,11 +175,11 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
 '''
 DECODED_SOLVER = ('net: "net.prototxt" base_lr: 0.001 lr_policy: "fixed" max_iter: 10 display: 5 random_seed: 3 '
                   'snapshot_prefix: "%s"')
-MOST_APART = 0.02  # of the losses: decoders differ in the last bits of pixels
+MOST_APART = 0.02  # relative difference of losses: decoders differ in the last bits of pixels
 
 
 def photographs(folder, count, width, height):
-    """PPMs of smooth noise in folders of four classes, which differ in their mean."""
+    """Writes PPMs of smooth noise, in a folder for each of four classes, which differ in their mean."""
     draw = random.Random(1)
     for i in range(count):
         values, value = [], 128.0
@@ -196,9 +194,9 @@ def photographs(folder, count, width, height):
 
 
 def decoded(check, options, folder, way, env):
-    """Reads the set's batches and trains on them, decoded this way: the row of the first, the losses of the second, or
-    None where the machine has no such decoder."""
-    def told(text):
+    """Measures reading the dataset with --decode=`way`, and trains on it. Returns the training's losses, or None if the
+    machine does not have that decoder."""
+    def details(text):
         r = json.loads(text[text.index('{\n'):])
         return '%.0f img/s, %.3f ms of CPU an image, %d decoded on the device, by %s' % (
             r['images_per_second'], r['cpu_ms_per_image'], r['decoded_on_device'], r['jpegs_by'])
@@ -206,7 +204,7 @@ def decoded(check, options, folder, way, env):
     words = gpu_flag(options), '--decode=' + way
     code, text = check.run('decode', 'bench, by the ' + way, cortado(
         options, 'data', 'bench', 'net.prototxt', '--json', '--quiet', '--seconds=%g' % (
-            1 if simulated(options) else 4), *words), told,
+            1 if simulated(options) else 4), *words), details,
         lambda text: last_line(text) if 'cannot be used' in text else '', cwd=folder, **env)
     if code != 0 and 'cannot be used' in text:
         return None
@@ -217,13 +215,13 @@ def decoded(check, options, folder, way, env):
 
 
 def decode(check, options):
-    """JPEGs from a dataset, decoded by the device beside the CPU."""
+    """Compares JPEGs that the device decodes with JPEGs that the CPU decodes."""
     begin, env = time.monotonic(), {}
     if simulated(options):
-        stand_in = pathlib.Path(options.bin).parent / 'tests/nvjpeg'  # what the tests have in nvJPEG's place
-        if not (stand_in / 'libcortado_simulated_nvjpeg.so').exists():
-            return check.add('decode', 'JPEGs', 'not run', 'no %s' % stand_in, begin)
-        env = {'LD_LIBRARY_PATH': '%s:%s' % (stand_in, os.environ.get('LD_LIBRARY_PATH', ''))}
+        nvjpeg = pathlib.Path(options.bin).parent / 'tests/nvjpeg'  # the simulated nvJPEG of the tests
+        if not (nvjpeg / 'libcortado_simulated_nvjpeg.so').exists():
+            return check.add('decode', 'JPEGs', 'not run', '%s does not exist' % nvjpeg, begin)
+        env = {'LD_LIBRARY_PATH': '%s:%s' % (nvjpeg, os.environ.get('LD_LIBRARY_PATH', ''))}
     with tempfile.TemporaryDirectory() as folder:
         size, batch = ((24, 60, 48), 8) if simulated(options) else ((256, 500, 375), 64)
         photographs(folder, *size)
@@ -244,14 +242,14 @@ def decode(check, options):
 
 
 def slowest(text):
-    """The layers that take most of a step, of the JSON that `cortado time` wrote."""
+    """The layer types that take most of a step, from the JSON of `cortado time`."""
     report = json.loads(text[text.index('{\n'):])
     times = {}
     for layer in report['layers']:
         ms = sum(layer[way].get('median_ms', 0) for way in ('forward', 'backward'))
         times[layer['type']] = times.get(layer['type'], 0) + ms
     worst = sorted(times.items(), key=lambda item: -item[1])[:4]
-    return '%.2f ms by layers launched apart; most: %s' % (
+    return '%.2f ms, layers launched one by one; slowest: %s' % (
         report['both']['median_ms'], ', '.join('%s %.2f' % item for item in worst))
 
 
@@ -263,14 +261,14 @@ def layer_times(check, options):
 
 
 def tune(check, options):
-    """Measures every kernel that could run; the choices go to --cache."""
-    def told(text):
+    """Measures every candidate kernel, and writes the choices to --cache."""
+    def details(text):
         by = re.findall(r'(?m)^(?:forward|backward) .*\[(\w+)', text)
         return '%d steps: %s' % (len(by), ', '.join('%d %s' % (by.count(name), name) for name in sorted(set(by))))
 
     with tempfile.TemporaryDirectory() as folder:
         check.run('tune', 'plan --tune', cortado(options, 'plan', '--tune', gpu_flag(options), '--precision=fp16',
-                                                 '--model=' + drawn_net(options, folder)), told,
+                                                 '--model=' + drawn_net(options, folder)), details,
                   XDG_CACHE_HOME=options.cache)
 
 
@@ -278,10 +276,10 @@ NCU_METRICS = 'gpu__time_duration.sum', 'dram__throughput.avg.pct_of_peak_sustai
 
 
 def ncu(check, options):
-    """What the kernels of BatchNorm take of the memory's bandwidth."""
+    """Measures the memory throughput of BatchNorm's kernels."""
     tool = shutil.which('ncu') or '/usr/local/cuda/bin/ncu'
     if simulated(options) or not os.path.exists(tool):
-        return check.add('ncu', 'BatchNorm', 'not run', 'there is no ncu' if not simulated(options) else 'no GPU',
+        return check.add('ncu', 'BatchNorm', 'not run', 'no GPU' if simulated(options) else 'ncu is not installed',
                          time.monotonic())
     with tempfile.TemporaryDirectory() as folder:
         check.run('ncu', 'BatchNorm', [
@@ -289,13 +287,13 @@ def ncu(check, options):
             '24', '--metrics', ','.join(NCU_METRICS), *cortado(
                 options, 'time', '--quiet', gpu_flag(options), '--precision=fp16', '--iterations=1', '--eager',
                 '--model=' + drawn_net(options, folder))], ncu_line,
-            lambda text: 'this machine does not let us' if re.search('ERR_NVGPUCTRPERM|not supported', text) else '',
+            lambda text: 'ncu is not permitted' if re.search('ERR_NVGPUCTRPERM|not supported', text) else '',
             XDG_CACHE_HOME=options.cache)
 
 
 def ncu_line(text):
     shares = [float(share) for share in re.findall(r'"dram__throughput[^"]*","%","([\d.]+)"', text)]
-    return 'no figures' if not shares else '%d kernels, %.0f to %.0f %% of the memory\'s throughput' % (
+    return 'no figures' if not shares else '%d kernels, %.0f to %.0f %% of the peak memory throughput' % (
         len(shares), min(shares), max(shares))
 
 
@@ -315,16 +313,16 @@ def sanitizer(check, options, chosen):
     tool = shutil.which('compute-sanitizer') or '/usr/local/cuda/bin/compute-sanitizer'
     if simulated(options) or not os.path.exists(tool):
         return check.add('sanitizer', chosen[:24], 'not run',
-                         'no GPU' if simulated(options) else 'there is no compute-sanitizer', time.monotonic())
+                         'no GPU' if simulated(options) else 'compute-sanitizer is not installed', time.monotonic())
     check.run('sanitizer', chosen[:24], [tool, '--tool=memcheck', '--error-exitcode=9',
                                          options.bin + '/cortado_device_tests', '--gtest_brief=1',
                                          '--gtest_filter=' + chosen],
               lambda text: (re.findall(r'ERROR SUMMARY: .*', text) or [last_line(text)])[-1],
-              lambda text: 'not on this machine' if 'Device not supported' in text else '', **test_env(options))
+              lambda text: 'the device is not supported' if 'Device not supported' in text else '', **test_env(options))
 
 
 def bench(check, options, net, batch, precision, *flags):
-    """Training steps beside PyTorch's."""
+    """Measures training steps of Cortado and PyTorch."""
     if simulated(options) or options.nets and net not in options.nets.split(','):
         return
     name = '%s %d %s' % (net, batch, precision)

@@ -1,4 +1,4 @@
-"""What the parts of a check run: commands under limits of time, and the table that their results are rows of."""
+"""Runs the commands of a check under time limits, and keeps the table of their results."""
 import os
 import pathlib
 import signal
@@ -6,11 +6,11 @@ import subprocess
 import tempfile
 import time
 
-HEAD = '| stage | part | what | result | told | time | next |\n|---|---|---|---|---|---|---|'
+HEAD = '| stage | part | what | result | details | time | next |\n|---|---|---|---|---|---|---|'
 
 
 class Check:
-    """Rows of the table, each written as soon as it is known, and the whole output in a log."""
+    """The table, which is written after each row, and the log of all output."""
 
     def __init__(self, options):
         self.options, self.rows, self.name = options, [], ''
@@ -27,8 +27,8 @@ class Check:
         return self.step_end - time.monotonic()
 
     def outputs(self, commands, **env):
-        """[(exit code, 'timeout' or 'no time left', output)] of commands that run side by side, [(words, more
-        variables)]; all that they started ends with the step."""
+        """Runs `commands`, [(words, environment variables)], in parallel, until the step's end at most. Returns
+        [(status, output)]; the status is an exit code, 'timeout' or 'no time left'."""
         if self.left() <= 0:
             return [('no time left', '')] * len(commands)
         started = [Process(words, dict(os.environ, **env, **more)) for words, more in commands]
@@ -39,20 +39,21 @@ class Check:
             return 'no time left', ''
         return Process(words, dict(os.environ, **env), cwd).end(self.left())
 
-    def run(self, part, name, words, told=lambda text: '', excused=lambda text: '', cwd=None, **env):
-        """A command as a row. `excused` tells why a failure is none of ours, or ''."""
+    def run(self, part, name, words, details=lambda text: '', excused=lambda text: '', cwd=None, **env):
+        """Runs a command and adds its row. `details` extracts the row's text from the output. `excused` returns why a
+        failure is not Cortado's, or ''."""
         begin = time.monotonic()
         code, text = self.output(words, cwd, **env)
         self.log(part, name, text)
         excuse = excused(text) if code not in (0, 'timeout', 'no time left') else ''
-        says = code if code == 'no time left' else excuse or (told(text) if code == 0 else fault_of(text, told))
-        self.add(part, name, 'not run' if excuse else state_of(code), says, begin)
+        shown = code if code == 'no time left' else excuse or (details(text) if code == 0 else fault_of(text, details))
+        self.add(part, name, 'not run' if excuse else state_of(code), shown, begin)
         return code, text
 
-    def add(self, part, name, state, told, begin, hint=''):
+    def add(self, part, name, state, details, begin, hint=''):
         if state.startswith('FAILED'):
             hint = hint or self.options.hints.get(part, '')
-        row = [str(self.stage), part, name, state, told, '%.0f s' % (time.monotonic() - begin), hint]
+        row = [str(self.stage), part, name, state, details, '%.0f s' % (time.monotonic() - begin), hint]
         self.rows.append([cell.replace('|', '/').replace('\n', ' ') for cell in row])
         print('%s %-9s %-24s %-16s %s (%s)%s' % (*row[:6], '; next: ' + hint if hint else ''), flush=True)
         if self.options.out:
@@ -78,7 +79,7 @@ class Process:
                                         stdin=subprocess.DEVNULL, start_new_session=True, cwd=cwd, env=env)
 
     def end(self, seconds):
-        """(exit code or 'timeout', output); what is left of its session is killed."""
+        """(exit code or 'timeout', output). Kills all processes of its session."""
         try:
             code = self.process.wait(max(0, seconds))
         except subprocess.TimeoutExpired:
@@ -99,10 +100,10 @@ def state_of(code):
     return 'not run' if code == 'no time left' else 'ok' if code == 0 else 'FAILED (%s)' % code
 
 
-def fault_of(text, told):
-    """What a command said that failed: as otherwise where it came so far."""
+def fault_of(text, details):
+    """The details of a failed command, or the last line of its output if it has none."""
     try:
-        return told(text)
+        return details(text)
     except Exception:
         return last_line(text)
 

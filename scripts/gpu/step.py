@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Times training steps of our side alone, data in memory: one line of figures.
+"""Measures Cortado's training step with its data in memory, and prints one line.
 
     step.py --bin=FOLDER --gpu=0 --net=resnet50 --batch=256 --precision=fp16 [--eager] [--choices=FILE] [--seconds=6]
 """
@@ -17,12 +17,12 @@ sys.path.insert(0, ROOT + '/bench')
 import nets
 from worker import Worker
 
-WARM_UP = 5  # two ordinary iterations, one that is recorded, two of the graph
+WARM_UP = 5  # two iterations without a graph, one that is captured, two of the graph
 BLOCKS = 5
 
 
 def write_floats(path, count, value):
-    """`count` floats: some thousands that value() gives, over and over."""
+    """Writes `count` floats: up to 65521 results of value(), repeated."""
     some = array.array('f', [value() for _ in range(min(count, 65521))])
     with open(path, 'wb') as file:
         while count > 0:
@@ -54,9 +54,9 @@ def main():
     parser.add_argument('--batch', type=int, default=256)
     parser.add_argument('--precision', default='fp16')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument('--seconds', type=float, default=6, help='of measuring (default: %(default)s)')
+    parser.add_argument('--seconds', type=float, default=6, help='measuring time (default: %(default)s)')
     parser.add_argument('--eager', action='store_true')
-    parser.add_argument('--choices', help='a cache of kernels that `cortado plan --tune` wrote')
+    parser.add_argument('--choices', help='the kernel choices that `cortado plan --tune` wrote')
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         begin = time.monotonic()

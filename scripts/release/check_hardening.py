@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""Looks into programs and libraries for what makes a defect harder to exploit (cmake/hardening.cmake):
+"""Checks that programs and libraries are hardened against exploits (cmake/hardening.cmake).
 
     check_hardening.py FILE...
 
-A program is position-independent, its tables are read-only once they are filled (RELRO, bound at the start), no segment
-is both written to and run, the stack least of all, arrays on it have canaries behind them, calls of the C library are
-checked, and (x86-64) functions begin with endbr64. Of libraries canaries and checked calls are not asked. Needs
-readelf. Ends with 1 where something is missing.
+A program must be position-independent, have full RELRO (bound at the start), no segment that is writable and
+executable, no executable stack, stack canaries, checked calls of the C library (_FORTIFY_SOURCE), and on x86-64 endbr64
+at the begin of its functions. Canaries and checked calls are not required of libraries. Needs readelf. Exits 1 if a
+feature is missing.
 """
 import re, subprocess, sys
 
@@ -16,7 +16,7 @@ ENDBR64 = b'\xf3\x0f\x1e\xfa'
 def readelf(path, *flags):
     done = subprocess.run(['readelf', '--wide', *flags, path], capture_output=True, text=True)
     if done.returncode != 0 or 'ELF' not in done.stdout + readelf_head(path):
-        sys.exit('%s: no program' % path)
+        sys.exit('%s: not an ELF file' % path)
     return done.stdout
 
 
@@ -34,7 +34,7 @@ def text_section(path, sections):
 
 
 def missing_in(path):
-    """What `path` lacks, a line each."""
+    """Yields a phrase for each feature that `path` lacks."""
     header, segments = readelf(path, '-h'), readelf(path, '-l')
     dynamic, symbols = readelf(path, '-d'), readelf(path, '--dyn-syms')
     kinds = re.findall(r'^\s+(LOAD|GNU_STACK|GNU_RELRO)\s+(?:0x\w+\s+){5}([RWE ]{3})', segments, re.M)
@@ -45,7 +45,7 @@ def missing_in(path):
     if any(kind == 'LOAD' and 'W' in rights and 'E' in rights for kind, rights in kinds):
         yield 'has a segment that is written to and run'
     if 'TEXTREL' in dynamic: yield 'changes its own code when it is loaded (TEXTREL)'
-    is_program = 'INTERP' in segments  # a small library may have neither an array on its stack nor such a call
+    is_program = 'INTERP' in segments  # a small library may have no array on its stack and no checked call
     if is_program and '__stack_chk_fail' not in symbols: yield 'has no canaries: -fstack-protector-strong'
     if is_program and not re.search(r'__\w+_chk@', symbols.replace('__stack_chk', '')):
         yield 'has no checked calls: -D_FORTIFY_SOURCE'

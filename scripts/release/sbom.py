@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Writes what programs consist of, as CycloneDX 1.5 in JSON: the Debian packages of every library that they load, with
-versions, sources, licences and the libraries' SHA-256, and which program needs which itself.
+"""Writes a software bill of materials of programs, as CycloneDX 1.5 in JSON: the Debian packages of all libraries that
+they load, with versions, sources, licences and SHA-256, and the direct dependencies of each program.
 
     sbom.py [--check PAGE] [--output FILE] PROGRAM...
 
-With --check instead: ends with 1, and names them, where a package that a program needs itself is not on the page.
+With --check, prints direct dependencies that PAGE does not list, and exits 1 if there are any.
 """
 import argparse, hashlib, json, os, re, subprocess, sys, uuid
 
@@ -21,7 +21,7 @@ def version():
 
 
 def libraries_of(program):
-    """Path of every library that the program loads, by the name that it is asked for."""
+    """{soname: path} of all libraries that the program loads."""
     found = re.findall(r'^\s*(\S+) => (/\S+)', output_of('ldd', program), re.M)
     return {name: os.path.realpath(path) for name, path in found}
 
@@ -31,11 +31,11 @@ def needed_by(program):
 
 
 def packages_of(paths):
-    """The Debian package of each of these files; those of ours have none."""
-    # Where /lib is a link to /usr/lib, packages know their files by either name.
+    """{path: Debian package} of these files; Cortado's own libraries are left out."""
+    # If /lib is a link to /usr/lib, a package may list a file by either path.
     names = {name: path for path in paths for name in (path, path.removeprefix('/usr'))}
-    told = subprocess.run(['dpkg', '-S', *names], capture_output=True, text=True).stdout
-    found = (line.rsplit(': ', 1) for line in told.splitlines() if not line.startswith('diversion'))
+    listed = subprocess.run(['dpkg', '-S', *names], capture_output=True, text=True).stdout
+    found = (line.rsplit(': ', 1) for line in listed.splitlines() if not line.startswith('diversion'))
     return {names[name]: packages.split(',')[0] for packages, name in found if name in names}
 
 
@@ -50,8 +50,8 @@ def licences_of(package):
 
 def component(package, files):
     fields = '${Package}\n${Version}\n${Architecture}\n${source:Package}\n${source:Version}\n${Homepage}'
-    told = output_of('dpkg-query', '-W', '-f', fields, package)
-    name, number, machine, source, source_number, page = told.split('\n')
+    values = output_of('dpkg-query', '-W', '-f', fields, package)
+    name, number, machine, source, source_number, page = values.split('\n')
     purl = 'pkg:deb/debian/%s@%s?arch=%s&distro=debian-12' % (name, number.replace('+', '%2B'), machine)
     made = {'type': 'library', 'bom-ref': purl, 'name': name, 'version': number, 'purl': purl,
             'licenses': [{'license': {'name': licence}} for licence in licences_of(package)],
@@ -97,13 +97,13 @@ def main():
     needs, made = bill(options.programs)
     if options.check:
         if not any(needs.values()):  # not a Debian system
-            print('dpkg knows none of the libraries')
+            print('sbom.py: dpkg lists none of the libraries')
             sys.exit(77)
         with open(options.check) as file: page = file.read()
         missing = sorted('%s: %s' % (os.path.basename(program), package.split(':')[0])
                          for program, packages in needs.items() for package in packages
                          if '`%s`' % package.split(':')[0] not in page)
-        print('\n'.join(missing) if missing else 'all on the page')
+        print('\n'.join(missing) if missing else 'all packages are on the page')
         sys.exit(bool(missing))
     text = json.dumps(made, indent=1) + '\n'
     if not options.output: return print(text, end='')

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the packages of package.sh, and the wheel of wheel.sh where there is one, in clean Debian 12
-# roots, and uses them there: trains, converts, compiles programs against the library. As root, with Debian's archive in
-# reach; a few minutes.
+# Installs the packages of package.sh, and the wheel of wheel.sh if it exists, in clean Debian 12 roots, and tests them
+# there: trains, checks nets, compiles programs against the library. Needs root and Debian's archive; takes a few
+# minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -9,7 +9,7 @@ packages=build-package/packages
 roots=build-package/roots
 scripts/install_deps.sh debootstrap lintian
 
-clean_root() {  # NAME: a root where nothing was installed, at $roots/NAME
+clean_root() {  # clean_root NAME: makes a minimal root at $roots/NAME
   mkdir -p $roots
   [ -f $roots/clean.tar ] || {
     debootstrap --variant=minbase bookworm $roots/clean >/dev/null
@@ -22,14 +22,14 @@ clean_root() {  # NAME: a root where nothing was installed, at $roots/NAME
   cp tests/packages/train_on_arrays.py "$roots/$1/root"
 }
 
-inside() {  # NAME COMMAND: runs it there
+inside() {  # inside NAME COMMAND: runs COMMAND in that root
   echo "+ $2"
   chroot "$roots/$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive \
     bash -euc "cd /root; $2"
 }
 
-# No package may have an error of lintian's. Its words about a maintainer and a distribution that are not Debian's own
-# do not count.
+# Fails on lintian's errors, except those about the maintainer and the distribution, which are for Debian's own
+# packages.
 lintian --fail-on error --suppress-tags bogus-mail-host,initial-upload-closes-no-bugs $packages/*.deb
 
 clean_root debian
@@ -60,4 +60,4 @@ for wheel in build-wheel/cortado-*.whl; do
   inside wheel 'python3 -m venv new && new/bin/pip install --quiet ./*.whl'
   inside wheel 'new/bin/python train_on_arrays.py && new/bin/cortado --version'
 done
-echo 'the packages install and run'
+echo 'test_packages.sh: all packages install and run'

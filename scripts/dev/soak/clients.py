@@ -1,4 +1,4 @@
-"""Clients of a server: most requests are good, and are answered alike; one in a hundred is hostile."""
+"""Clients of a server: good requests, which must all have the same response, and one hostile request in a hundred."""
 import http.client
 import json
 import random
@@ -6,7 +6,7 @@ import socket
 import threading
 import time
 
-CLIENTS, PER_SECOND, HOSTILE = 8, 200, 100  # clients, good requests of all of them, one in so many is bad
+CLIENTS, PER_SECOND, HOSTILE = 8, 200, 100  # threads; good requests/s of all threads; one request in so many is hostile
 PATH = '/v2/models/soaked/infer'
 
 
@@ -19,7 +19,7 @@ def body_of(shape):
 
 
 def hostile_request(draw, body):
-    """Bytes that no server should get."""
+    """Malformed, truncated or oversized requests."""
     head = 'POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n'
     good = (head % (PATH, len(body)) + body).encode()
     cut = good[:draw.randrange(1, len(good))]
@@ -31,19 +31,19 @@ def hostile_request(draw, body):
     return draw.choice(kinds)
 
 
-def alike(outputs, wanted):
-    """But for the last bits, which depend on how many requests are computed together."""
-    pairs = zip(outputs, wanted)
+def alike(outputs, expected):
+    """Equal within 1e-5: the last bits depend on the number of requests in a batch."""
+    pairs = zip(outputs, expected)
     return all(abs(a - b) < 1e-5 for one, other in pairs for a, b in zip(one['data'], other['data']))
 
 
 class Clients:
-    """Threads that ask until they are told to stop."""
+    """Threads that send requests until stop()."""
 
     def __init__(self, port, shape):
         self.port, self.body = port, body_of(shape)
         self.good, self.hostile, self.wrong = 0, 0, []
-        self.wanted, self.over = None, threading.Event()
+        self.expected, self.over = None, threading.Event()
         self.lock = threading.Lock()
         self.threads = [threading.Thread(target=self._ask, args=(i,)) for i in range(CLIENTS)]
         for thread in self.threads:
@@ -75,8 +75,8 @@ class Clients:
         outputs = json.loads(content)['outputs'] if status == 200 else None
         with self.lock:
             self.good += 1
-            self.wanted = self.wanted or outputs
-            if outputs is None or not alike(outputs, self.wanted):
+            self.expected = self.expected or outputs
+            if outputs is None or not alike(outputs, self.expected):
                 self.wrong.append((status, content[:200]))
 
     def _attack(self, draw):
@@ -86,7 +86,7 @@ class Clients:
             with socket.create_connection(('127.0.0.1', self.port), timeout=5) as connection:
                 connection.sendall(hostile_request(draw, self.body))
                 connection.settimeout(draw.choice([0.01, 0.5, 2]))
-                connection.recv(4096)  # and away
+                connection.recv(4096)  # then closes, perhaps before the response
         except OSError:
             pass
         time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""The slope of samples over time, and how far it may be off."""
+"""The slope of samples over time, and its uncertainty."""
 import statistics
 
 BLOCKS = 12
@@ -15,8 +15,10 @@ def least_squares(points):
 
 
 def slope_and_floor(points):
-    """The slope over all points, and what it cannot tell from nothing: twice the standard error of the slope over means
-    of blocks. Samples that follow each other are alike, so that the error over the samples themselves is too small."""
+    """The slope over all points, and its noise floor: twice the standard error of the slope over the means of blocks.
+
+    Consecutive samples are correlated, so that the standard error over the samples would be too small.
+    """
     slope, _ = least_squares(points)
     size = max(1, len(points) // BLOCKS)
     blocks = [points[i:i + size] for i in range(0, len(points) - size + 1, size)]

@@ -1,7 +1,7 @@
-"""See scripts/dev/soak.sh. Samples resident memory, descriptors and threads of three programs from /proc. At the end,
-for each: the slope of its memory behind the warm-up, by least squares, with what the run is too short to tell, and
-descriptors and threads behind the warm-up and at the end. Exits with 1 where memory grows by more than 1 MiB an hour,
-descriptors or threads grow, a program has ended, or an answer was wrong."""
+"""See scripts/dev/soak.sh. Samples resident memory, descriptors and threads of three programs from /proc. Prints for
+each program the slope of its memory after the warm-up, by least squares, with its noise floor, and its descriptors and
+threads after the warm-up and at the end. Exits with 1 if memory grows by more than 1 MiB an hour, descriptors or
+threads grow, a program ends early, or a response is wrong."""
 import argparse
 import atexit
 import os
@@ -34,7 +34,7 @@ class Watched:
         self.log = open(place.path(name.replace(' ', '_') + '.log'), 'w+')
         self.process = subprocess.Popen([place.exe, *command], cwd=place.name, stdout=self.log, stderr=self.log)
         self.begun = time.monotonic()
-        atexit.register(self.process.kill)  # where something else fails
+        atexit.register(self.process.kill)  # if this script fails
 
     def sample(self):
         folder = '/proc/%d/' % self.process.pid
@@ -43,14 +43,14 @@ class Watched:
                              len(os.listdir(folder + 'fd')), int(status['Threads'])))
 
     def stop(self):
-        """What is wrong with how it ends; nothing may have ended it before."""
+        """Ends the program by SIGTERM. Returns what is wrong: an early end or another exit code."""
         early = self.process.poll()
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(120) if early is None else early
         return [] if early is None and code in (0, 143, -signal.SIGTERM) else ['ended with %d' % code]
 
     def verdict(self):
-        """A line, and what is wrong."""
+        """A line to print, and a list of faults."""
         if len(self.samples) < 3: return self.name + ': no samples', []
         warm = max(0.1 * self.samples[-1][0], min(300, self.samples[-1][0] / 3))
         points = [sample for sample in self.samples if sample[0] >= warm]
@@ -61,7 +61,7 @@ class Watched:
             if last[column] > first[column] + MOST_MORE: wrong.append(kind + ' grow')
         line = '%s: %.1f MiB, %+.2f MiB/h (noise floor %.2f), descriptors %d to %d, threads %d to %d' % (
             self.name, last[1], slope, floor, first[2], last[2], first[3], last[3])
-        if floor > MOST_MIB_AN_HOUR: line += '; too short to tell %.1f MiB/h' % MOST_MIB_AN_HOUR
+        if floor > MOST_MIB_AN_HOUR: line += '; too short to measure %.1f MiB/h' % MOST_MIB_AN_HOUR
         return line, wrong
 
     def port(self):
@@ -69,11 +69,11 @@ class Watched:
             found = re.search(r'HTTP on http://\S*:(\d+)$', open(self.log.name).read(), re.M)
             if found: return int(found[1])
             time.sleep(0.1)
-        raise SystemExit('no port: ' + open(self.log.name).read())
+        raise SystemExit('soak.py: the server printed no port: ' + open(self.log.name).read())
 
 
 def prepare(place):
-    """A trained net to serve, a net that reads a dataset with bad records, and a solver that goes on and on."""
+    """Writes a trained net to serve, a net that reads a dataset with bad records, and a solver without an end."""
     place.solver(iters=50)
     subprocess.run([place.exe, 'train', '--solver=solver.prototxt'], cwd=place.name, check=True, capture_output=True)
     place.write('deploy.prototxt', DEPLOYED)
