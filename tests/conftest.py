@@ -3,7 +3,7 @@
     python3 -m pytest tests/cli/signals_test.py                      one file, with build/bin/cortado
     python3 -m pytest tests/cli --cortado=build-dev/bin/cortado      another program
 
-Tests that draw at random take --rounds and --seed, and print the seed.
+Randomised tests take --rounds and --seed, and print the seed.
 """
 import os, pathlib, random, re, subprocess
 
@@ -14,11 +14,11 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 
 def pytest_addoption(parser):
     parser.addoption('--cortado', default=str(SOURCE / 'build/bin/cortado'), help='the program under test')
-    parser.addoption('--build', help='its build folder; default: two folders above it')
-    parser.addoption('--rounds', type=int, help='how many random cases; each test has its own default')
-    parser.addoption('--seed', type=int, default=1, help='of random cases; 0 draws one')
+    parser.addoption('--build', help="the program's build folder; default: two folders above it")
+    parser.addoption('--rounds', type=int, help='number of random cases; each test has its own default')
+    parser.addoption('--seed', type=int, default=1, help='seed of random cases; 0: random')
     parser.addoption('--first', type=int, default=0, help='the number of the first random case')
-    parser.addoption('--all', action='store_true', help='every case instead of a sample')
+    parser.addoption('--all', action='store_true', help='run all cases instead of a sample')
 
 
 def pytest_configure(config):
@@ -32,7 +32,7 @@ def pytest_configure(config):
 def cortado():
     """The program's path."""
     path = os.environ['CORTADO']
-    assert os.access(path, os.X_OK), 'no program %s: build it, or give --cortado' % path
+    assert os.access(path, os.X_OK), '%s is not an executable: build it, or set --cortado' % path
     return path
 
 
@@ -50,7 +50,7 @@ def source():
 
 @pytest.fixture(scope='session')
 def seed(request):
-    """--seed; printed, so that a failure can be repeated."""
+    """--seed, which is printed so that a failure can be reproduced."""
     given = request.config.getoption('--seed') or random.randrange(1, 1 << 30)
     print('seed', given)
     return given
@@ -58,15 +58,15 @@ def seed(request):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """An empty folder, which is the current one."""
+    """An empty folder, the current one."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture(scope='session')
 def run(cortado):
-    """run('check', 'net.prototxt', code=3) runs the program, and fails where it returns another code or prints escape
-    codes. Returns subprocess.CompletedProcess with texts."""
+    """run('check', 'net.prototxt', code=3) runs the program. It fails if the program returns another exit code or
+    prints escape codes. Returns subprocess.CompletedProcess with texts."""
     def run(*arguments, code=0, timeout=120, program=None, **options):
         words = [program or cortado, *map(str, arguments)]
         done = subprocess.run(words, capture_output=True, text=True, timeout=timeout, **options)
@@ -78,7 +78,7 @@ def run(cortado):
 
 @pytest.fixture(scope='session')
 def helper(cortado):
-    """helper('cortado-hdf5') is that program's path; the test is skipped where it was not built."""
+    """helper('cortado-hdf5') returns that program's path; skips the test if it was not built."""
     def helper(name):
         path = os.path.join(os.path.dirname(cortado), name)
         if not os.path.exists(path): pytest.skip('built without %s' % name)

@@ -65,7 +65,7 @@ def test_best_level_of_the_cpu_starts_by_itself(levels):
     out = call(program, 'devices')[1]
     if machine > own: assert out == LEVELS[machine] + ': devices  all'
     else: assert 'level ' + LEVELS[own] in out
-    for level in LEVELS[machine + 1:]: refused(program, level, 6, 'beyond this CPU')
+    for level in LEVELS[machine + 1:]: refused(program, level, 6, 'above the level of this CPU')
 
 
 def test_same_program_in_all_folders_starts_once(levels):

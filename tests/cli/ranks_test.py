@@ -142,7 +142,7 @@ def test_weights_and_scores_are_equal(place, alone, need, engine, ranks):
 
 
 def test_simulated_devices_give_equal_weights(place):
-    """Their bytes go by way of the hosts."""
+    """Their bytes go through host memory."""
     train(place, 1, '--gpu=simulated')
     wanted = weights(place)
     for ranks in 2, 4:

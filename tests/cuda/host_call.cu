@@ -1,4 +1,4 @@
-// A functor that calls what only the host has: with CALLS_HOST it must not compile, without it must.
+// A functor that, with CALLS_HOST, calls a function of the host: it must not compile then, and must compile without.
 
 #include <string>
 

@@ -8,7 +8,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// A member's header as POSIX describes it, written without the code under test.
+/// A member with its POSIX header, written without the code under test.
 std::string header(const std::string& name, size_t size, char type = '0') {
   std::string header(512, '\0');
   const auto put = [&](size_t at, const std::string& text) { header.replace(at, text.size(), text); };
@@ -41,12 +41,12 @@ std::string pax(const std::string& key, const std::string& value) {
   return member("PaxHeaders/x", std::to_string(length) + rest, 'x');
 }
 
-/// Packed as zstd has it, in blocks that hold bytes as they are or one byte many times.
+/// A zstd frame of raw blocks and run-length blocks.
 class ZstdFrame {
  public:
   ZstdFrame& raw(const std::string& bytes) { return block(0, bytes.size(), bytes); }
   ZstdFrame& repeated(char byte, size_t times) { return block(1, times, std::string(1, byte)); }
-  std::string str() const { return text_ + std::string("\x01\0\0", 3); }  // an empty block is the last
+  std::string str() const { return text_ + std::string("\x01\0\0", 3); }  // an empty last block
 
  private:
   ZstdFrame& block(unsigned kind, size_t size, const std::string& bytes) {
@@ -69,7 +69,7 @@ class ArchivesTest : public ::testing::Test {
   void expect_damage(const std::string& words, const std::string& bytes) {
     expect_error(ExitCode::kData, words, [&] { list(bytes); });
   }
-  /// Whatever bytes are wrong, there is an answer or an Error.
+  /// Damaged bytes lead to a result or to an Error.
   void expect_answers(const std::string& good) {
     RandomStream random(3);
     for (int round = 0; round < 400; ++round) {
@@ -94,7 +94,7 @@ const std::string kShard = member("dir/", "", '5') + member("dir/a.jpg", "first"
                            member("cut", std::string(600, 'z')) + member("link.jpg", "", '2') +
                            member("other.jpg", "", '1') + kEnd;
 
-TEST_F(ArchivesTest, TellsOfFilesAlone) {
+TEST_F(ArchivesTest, ListsOnlyFiles) {
   for (const bool packed : {false, true}) {
     const std::vector<ArchiveMember> members = list(packed ? ZstdFrame().raw(kShard).str() : kShard);
     ASSERT_EQ(members.size(), 3U);
@@ -108,7 +108,7 @@ TEST_F(ArchivesTest, TellsOfFilesAlone) {
   }
 }
 
-TEST_F(ArchivesTest, PackedArchivesShareWhatIsUnpacked) {
+TEST_F(ArchivesTest, CompressedArchivesShareTheirUnpackedFile) {
   const ArchiveMember first = list(ZstdFrame().raw(member("a", "first") + kEnd).str())[0];
   const ArchiveMember second = list(ZstdFrame().raw(member("b", "second") + kEnd).str())[0];
   EXPECT_EQ(read(first), "first");
@@ -122,7 +122,7 @@ TEST_F(ArchivesTest, DamageIsAnError) {
   expect_damage("not a tar archive", "\x1F\x8B" + std::string(2000, 'x'));
   expect_damage("not a tar archive", std::string(2000, 'x'));
   std::string wrong = good;
-  wrong[512 + 1024 + 3] = 'X';  // in the second header: its checksum does not fit
+  wrong[512 + 1024 + 3] = 'X';  // in the second header: a wrong checksum
   expect_damage("damaged", wrong);
   expect_damage("the archive is empty", kEnd);
   expect_damage("empty", "");
@@ -141,7 +141,7 @@ TEST_F(ArchivesTest, NamesStayInTheFolder) {
 
 TEST_F(ArchivesTest, BombsAreNotUnpacked) {
   constexpr size_t kBlock = 100'000;
-  for (const size_t files : {1, 10}) {  // 100 MB that 4 KB stand for
+  for (const size_t files : {1, 10}) {  // 4 KB that unpack to 100 MB
     ZstdFrame frame;
     for (size_t file = 0; file < files; ++file) {
       frame.raw(header(std::to_string(file) + ".jpg", 1000 * kBlock / files));

@@ -1,4 +1,4 @@
-// Colours, noise and erasing against formulas written in doubles, and policies against the tables they come from.
+// Colours, noise and erasing against formulas in double precision, and policies against their published tables.
 #include <cmath>
 #include <set>
 
@@ -16,7 +16,7 @@ struct Color {
 
 double gray(const Color& x) { return 0.114 * x.b + 0.587 * x.g + 0.299 * x.r; }
 
-/// One operation of a list on one colour.
+/// Applies one operation of a list to one colour.
 Color after(const Color& x, const std::function<void(ColorList&)>& add) {
   AugmentParams params;
   ColorList list(params);
@@ -34,7 +34,7 @@ void expect_color(const Color& got, const Color& expected, double tolerance = 1e
 
 const Color kColors[] = {{0, 0, 0}, {255, 255, 255}, {10, 200, 90}, {240, 3, 77}, {128, 128, 128}, {64, 65, 250}};
 
-TEST(Colors, AreWhatTheirFormulasSay) {
+TEST(Colors, AgreeWithTheirFormulas) {
   for (const Color& x : kColors) {
     const double l = gray(x);
     expect_color(after(x, [](ColorList& list) { list.add(brightened(1.3)); }), {1.3 * x.b, 1.3 * x.g, 1.3 * x.r});
@@ -53,7 +53,7 @@ TEST(Colors, AreWhatTheirFormulasSay) {
   }
 }
 
-TEST(Colors, HueKeepsGreysAndLuminanceAndComesRound) {
+TEST(Colors, HueKeepsGreysAndLuminanceAndIsPeriodic) {
   for (const Color& x : {Color{100, 130, 110}, Color{128, 128, 128}, Color{120, 100, 140}}) {
     for (const double turn : {0.3, 1.0, 2.5, -0.7}) {
       const Color y = after(x, [&](ColorList& list) { list.add(hue_turned(turn)); });
@@ -99,7 +99,7 @@ TEST(Colors, JitterKeepsItsRanges) {
   EXPECT_NEAR(most, 1.4, 0.01);
 }
 
-TEST(Colors, GreyComesAsOftenAsAskedAndIsGrey) {
+TEST(Colors, GreyHasItsProbabilityAndIsGrey) {
   const Picture picture(3, 6, 6);
   const TransformPlan plan = plan_of("augment { grayscale: 0.3 }");
   int count = 0;
@@ -114,7 +114,7 @@ TEST(Colors, GreyComesAsOftenAsAskedAndIsGrey) {
   EXPECT_NEAR(count, 300, 60);
 }
 
-/// Counts of each grey level of a channel.
+/// The histogram of a channel.
 std::vector<int> levels(const std::vector<float>& y, size_t area) {
   std::vector<int> counts(256);
   for (size_t i = 0; i < area; ++i) ++counts[size_t(y[i] + 0.5f)];
@@ -154,7 +154,7 @@ TEST(Colors, NoiseHasItsDeviation) {
   }
 }
 
-TEST(Colors, SaltReplacesItsShare) {
+TEST(Colors, SaltReplacesItsFraction) {
   Picture picture(3, 100, 100);
   for (uint8_t& byte : picture.bytes) byte = 128;
   const auto counted = [&](const std::string& values, float value) {
@@ -169,7 +169,7 @@ TEST(Colors, SaltReplacesItsShare) {
   EXPECT_NEAR(double(counted("value: 7 value: 8 value: 9", 8)), 1000, 150);
 }
 
-TEST(Colors, ErasedRectanglesHaveTheAreaAskedFor) {
+TEST(Colors, ErasedRectanglesHaveTheRequestedArea) {
   const Picture picture(3, 60, 80);
   const TransformPlan plan = plan_of("mean_value: 300 augment { erase { prob: 0.6 min_area: 0.1 max_area: 0.2 } }");
   int erased = 0;
@@ -242,7 +242,7 @@ TEST(Policies, StrengthsAreThoseOfTheMagnitude) {
   EXPECT_EQ(levels, (std::set<int>{16}));
 }
 
-TEST(Policies, AutoAugmentEqualizesAsOftenAsItsTableSays) {
+TEST(Policies, AutoAugmentEqualizesAsOftenAsInItsTable) {
   const Picture picture(3, 32, 32);
   const TransformPlan plan = plan_of("augment { auto_augment: IMAGENET }");
   int equalized = 0;
@@ -251,9 +251,9 @@ TEST(Policies, AutoAugmentEqualizesAsOftenAsItsTableSays) {
     const AugmentParams params = draw_of(plan, picture.sample, index);
     for (int i = 0; i < params.color_ops; ++i) equalized += params.color[i].kind == ColorKind::kEqualize;
   }
-  // Of 25 rows: twice (0.8 or 0.6) = 0.92, 0.4 three times, 1 four times (ShearX's, Posterize's, two Invert's), 0.6
-  // four times (Solarize's, the first of Posterize's, Rotate's, Color's), (0 or 0.8) once, and 0.4 for the row that
-  // repeats.
+  // The probabilities in 25 rows: two of (0.8 or 0.6) = 0.92, three of 0.4, four of 1 (with ShearX, Posterize, Invert
+  // twice), four of 0.6 (with Solarize, the first Posterize, Rotate, Color), one of (0 or 0.8), and 0.4 for the
+  // repeated row.
   const double expected = (2 * 0.92 + 3 * 0.4 + 4 * 1.0 + 4 * 0.6 + 0.8) / 25;
   EXPECT_NEAR(equalized / double(kDraws), expected, 0.02);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Plans written as in nets, made-up samples, and one result at a time.
+// Plans from prototxt, synthetic samples, and single results.
 
 #include <google/protobuf/text_format.h>
 
@@ -13,7 +13,8 @@ namespace cortado::data::testing {
 
 inline caffe::TransformationParameter param_of(const std::string& text) {
   caffe::TransformationParameter param;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &param)) throw std::runtime_error("not a message: " + text);
+  if (!google::protobuf::TextFormat::ParseFromString(text, &param))
+    throw std::runtime_error("cannot parse the message: " + text);
   return param;
 }
 
@@ -21,7 +22,7 @@ inline TransformPlan plan_of(const std::string& text, caffe::Phase phase = caffe
   return make_transform_plan(param_of(text), phase);
 }
 
-/// A sample with its memory. Smooth ones have no detail finer than a few pixels.
+/// A sample that owns its memory. Smooth samples have no detail finer than a few pixels.
 struct Picture {
   Picture(int channels, int height, int width, bool interleaved = false, bool of_floats = false, bool smooth = false) {
     RandomStream random(uint64_t(channels * 1000 + height * 10 + width));

@@ -1,4 +1,4 @@
-// Every spelling of every dialect, by what it does to a draw; and every refusal, by the field that it names.
+// The fields of every dialect, by their effect on a draw; and the errors, by the field that they name.
 #include <cmath>
 #include <set>
 
@@ -12,7 +12,7 @@ namespace {
 double step_x(const AugmentParams& params) { return double(params.map[0]) / double(kOnePixel); }
 double step_y(const AugmentParams& params) { return double(params.map[4]) / double(kOnePixel); }
 
-/// The least and greatest of something over many draws for a source of this size.
+/// The minimum and maximum of a value over many draws for a source of this size.
 template <typename Function>
 Range range_of(const TransformPlan& plan, int height, int width, const Function& function) {
   Range range{1e9f, -1e9f};
@@ -36,7 +36,7 @@ TEST(Nvidia, ShorterSideIsDrawnBetweenTheTwo) {
   EXPECT_NEAR(512 / step_y(tested), 192, 1e-3);
 }
 
-TEST(Nvidia, EnlargesOnlyWhereAllowed) {
+TEST(Nvidia, EnlargesOnlyIfAllowed) {
   const std::string text = "crop_size: 50 img_rand_resize_lower: 128 img_rand_resize_upper: 256 ";
   expect_range(range_of(plan_of(text), 100, 100, step_x), 1, 1, 0);
   expect_range(range_of(plan_of(text + "allow_upscale: true"), 100, 100, step_x), 100.0 / 256, 100.0 / 128, 0.02);
@@ -54,7 +54,7 @@ TEST(Nvidia, RatiosAndStretchesMultiply) {
   expect_range(range_of(other, 100, 100, [](const AugmentParams& d) { return 1 / step_y(d); }), 0.8, 1.6, 0.03);
 }
 
-TEST(Nvidia, FiltersGoByDirection) {
+TEST(Nvidia, FiltersDependOnTheDirection) {
   const std::string text =
       "crop_size: 50 img_rand_resize_lower: 100 img_rand_resize_upper: 100 allow_upscale: true "
       "interpolation_algo_down: "
@@ -65,7 +65,7 @@ TEST(Nvidia, FiltersGoByDirection) {
   EXPECT_FALSE(plan.augment.smooth);
 }
 
-TEST(Nvidia, RandomSeedIsTheDraws) {
+TEST(Nvidia, RandomSeedSeedsTheDraws) {
   const TransformPlan a = plan_of("crop_size: 5 random_seed: 3"), b = plan_of("crop_size: 5 random_seed: 4");
   const auto at = [](const TransformPlan& plan, uint64_t seed) {
     return draw_params(plan, 3, 400, 400, seed, 0, 0).map[2];
@@ -75,7 +75,7 @@ TEST(Nvidia, RandomSeedIsTheDraws) {
   EXPECT_NE(at(a, 1), at(b, 1));
 }
 
-TEST(Nvidia, WhereItRunsIsAccepted) {
+TEST(Nvidia, RuntimeOptionsAreAccepted) {
   EXPECT_FALSE(plan_of("use_gpu_transform: true display: true forward_packing: NHWC").augment.moves);
 }
 
@@ -86,7 +86,7 @@ TEST(Intel, RandomSizeOfTheShorterSide) {
   EXPECT_EQ(draw_params(plan, 3, 300, 200, 1, 0, 0).filter, Filter::kCubic);
 }
 
-TEST(Intel, RandomPartIsBroughtToItsSize) {
+TEST(Intel, RandomPartIsResizedToItsSize) {
   const TransformPlan plan = plan_of(
       "random_aspect_ratio_param { min_area_ratio: 0.25 max_area_ratio: 0.5 aspect_ratio_change: 1.5 max_attempt: 5 "
       "resize_param { height: 30 width: 40 } }");
@@ -126,7 +126,7 @@ TEST(Ssd, ResizesByWarpingCoveringOrPadding) {
   EXPECT_DOUBLE_EQ(step_y(pad), 4);
 }
 
-TEST(Ssd, OfSeveralSizesTheFirstIsUsed) {
+TEST(Ssd, UsesTheFirstOfSeveralSizes) {
   const TransformPlan plan =
       plan_of("resize_param { prob: 0.1 height: 60 width: 100 } resize_param { prob: 0.9 height: 30 width: 50 }");
   for (uint64_t index = 0; index < 20; ++index) {
@@ -136,7 +136,7 @@ TEST(Ssd, OfSeveralSizesTheFirstIsUsed) {
   }
 }
 
-TEST(Ssd, OneProbabilityMayBeThatOfEachChangeThatIsOn) {
+TEST(Ssd, OneProbabilityAppliesToEachEnabledChange) {
   const TransformPlan plan = plan_of(
       "distort_param { prob: 0.25 brightness: true brightness_delta: 32 hue: true hue_delta: 18 contrast_lower: 0.5 "
       "contrast_upper: 1.5 all_effects: false }");
@@ -147,7 +147,7 @@ TEST(Ssd, OneProbabilityMayBeThatOfEachChangeThatIsOn) {
   EXPECT_EQ(plan_of("distort_param { prob: 0.25 all_effects: true }").augment.distort.contrast_prob, 0.25f);
 }
 
-TEST(Ssd, PadsAsTheModeSays) {
+TEST(Ssd, PadsByItsMode) {
   Picture picture(1, 10, 20);
   for (size_t i = 0; i < picture.bytes.size(); ++i) picture.bytes[i] = uint8_t(10 + i / 20);
   const auto top = [&](const std::string& mode) {
@@ -235,13 +235,13 @@ TEST(Dialects, TestingDrawsNothing) {
 void expect_field(const std::string& field, const std::string& text, caffe::Phase phase = caffe::TRAIN) {
   try {
     plan_of(text, phase);
-    ADD_FAILURE() << "nothing was thrown about " << text;
+    ADD_FAILURE() << "no error for " << text;
   } catch (const FieldError& error) {
     EXPECT_EQ(error.field(), "transform_param." + field) << text << ": " << error.what();
   }
 }
 
-TEST(Dialects, RefusalsNameTheField) {
+TEST(Dialects, ErrorsNameTheField) {
   expect_field("img_rand_resize_upper", "crop_size: 5 img_rand_resize_lower: 256");
   expect_field("img_rand_resize_upper", "crop_size: 5 img_rand_resize_lower: 256 img_rand_resize_upper: 100");
   expect_field("rand_resize_ratio_lower", "crop_size: 5 rand_resize_ratio_upper: 2");
@@ -280,7 +280,7 @@ TEST(Dialects, RefusalsNameTheField) {
                "noise_param { saltpepper: true saltpepper_param { fraction: 2 } }");
 }
 
-TEST(AugmentOptions, RefusalsNameTheField) {
+TEST(AugmentOptions, ErrorsNameTheField) {
   const auto expect = [](const std::string& field, const std::string& text) {
     for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST})
       expect_field("augment." + field, "crop_size: 8 augment { " + text + " }", phase);
@@ -324,7 +324,7 @@ TEST(AugmentOptions, RefusalsNameTheField) {
   expect_field("mean_file", "mean_file: 'm' crop_size: 8 augment { rotate: 10 }");
 }
 
-TEST(AugmentOptions, SamplesThatDoNotFitSaySo) {
+TEST(AugmentOptions, SamplesThatDoNotFitAreErrors) {
   expect_sample_error("changes colours", [] { draw_params(plan_of("augment { hue: 0.1 }"), 4, 8, 8, 1, 0, 0); });
   expect_sample_error("once resized",
                       [] { draw_params(plan_of("crop_size: 20 augment { short_side: 10 }"), 3, 30, 30, 1, 0, 0); });

@@ -1,4 +1,5 @@
-// Geometry against an independent reference in doubles: place by the draw's map, kernels by their formulas.
+// Geometry against an independent reference in double precision: positions by the draw's affine map, kernels by their
+// formulas.
 #include "data/augment/augment.h"
 
 #include <cmath>
@@ -35,7 +36,7 @@ double cubic_reference(double t) {
   return t < 2 ? a * t * t * t - 5 * a * t * t + 8 * a * t - 4 * a : 0;
 }
 
-/// The weight at distance d for a step of the result; what the options mean, not how the code has it.
+/// The weight at distance d for a step of the result, by definition, not by the implementation.
 double weight(const AugmentParams& params, double step, double d) {
   const double most = params.map[1] != 0 || params.map[3] != 0 ? 2 : 1;
   const double stretch = params.smooth && step > most ? step : 1.0;
@@ -127,7 +128,7 @@ TEST(Augment, RotatesShearsAndZoomsAboutTheMiddle) {
       expect_reference(picture, plan_of(std::string("augment { border: EDGE ") + options + " }"), 0.06, index);
 }
 
-/// A turn by so many degrees, found from the draw's map.
+/// The draw's rotation in degrees, computed from its map.
 double turn_of(const AugmentParams& params) {
   return std::atan2(double(params.map[3]), double(params.map[0])) * 180 / std::numbers::pi;
 }
@@ -148,7 +149,7 @@ TEST(Augment, RotationKeepsItsRangeAndTheMiddle) {
   EXPECT_NEAR(most, 15, 0.5);
 }
 
-TEST(Augment, RandomPartsHaveTheAreasAndAspectsAskedFor) {
+TEST(Augment, RandomPartsHaveTheRequestedAreasAndAspects) {
   const TransformPlan plan = plan_of("crop_size: 32 augment { resized_crop { min_area: 0.2 max_area: 0.6 } }");
   std::set<int> lefts;
   for (uint64_t index = 0; index < 300; ++index) {
@@ -168,7 +169,7 @@ TEST(Augment, RandomPartsHaveTheAreasAndAspectsAskedFor) {
   EXPECT_GT(lefts.size(), 50u);
 }
 
-TEST(Augment, APartThatCannotBeIsTheLargestThatCan) {
+TEST(Augment, AnImpossiblePartIsTheLargestPossible) {
   const TransformPlan plan =
       plan_of("crop_size: 8 augment { resized_crop { min_area: 0.9 min_aspect: 1 max_aspect: 1 } }");
   const AugmentParams params = draw_params(plan, 1, 10, 100, 1, 0, 0);
@@ -188,7 +189,7 @@ TEST(Augment, TestingTakesTheCentreOfTheResizedImage) {
   EXPECT_EQ(draw_params(alone, 3, 512, 1024, 1, 0, 0).map[0], int64_t(2) << 32);
 }
 
-TEST(Augment, PaddingIsFilledWithTheMeanOrAsAsked) {
+TEST(Augment, PaddingIsTheMeanOrTheRequestedValue) {
   const Picture picture(3, 8, 8);
   const auto corner = [&](const std::string& options) {
     const TransformPlan plan = plan_of("pad: 4 " + options);
@@ -204,7 +205,7 @@ TEST(Augment, PaddingIsFilledWithTheMeanOrAsAsked) {
   EXPECT_EQ(corner("augment { border: REFLECT }"), float(picture.at(0, 3, 3)));
 }
 
-TEST(Augment, FlipsAsOftenAsAsked) {
+TEST(Augment, FlipsWithItsProbability) {
   const Picture picture(1, 5, 7);
   const TransformPlan plan = plan_of("augment { flip_h: 0.25 flip_v: 0.75 }");
   int across = 0, down = 0;
@@ -219,7 +220,7 @@ TEST(Augment, FlipsAsOftenAsAsked) {
   EXPECT_NEAR(down, 1500, 80);
 }
 
-TEST(Augment, OptionsDrawApart) {
+TEST(Augment, OptionsDrawIndependently) {
   const std::string base = "crop_size: 9 mirror: true ";
   const Picture picture(3, 20, 20);
   const TransformPlan plain = plan_of(base), more = plan_of(base + "augment { brightness: 0.4 erase {} noise: 3 }");
@@ -229,7 +230,7 @@ TEST(Augment, OptionsDrawApart) {
   }
 }
 
-TEST(Augment, AReducedSampleGivesTheSamePicture) {
+TEST(Augment, AReducedSampleHasTheSameResult) {
   const Picture whole(3, 96, 128, true, false, true);
   Picture half(3, 48, 64, true);
   for (int y = 0; y < 48; ++y)
@@ -247,7 +248,7 @@ TEST(Augment, AReducedSampleGivesTheSamePicture) {
   }
 }
 
-TEST(Augment, APartOfTheSourceGivesTheSamePixels) {
+TEST(Augment, APartOfTheSourceHasTheSamePixels) {
   const Picture whole(3, 60, 70, true);
   for (const char* options : {"crop_size: 20 mirror: true", "crop_size: 20 augment { resized_crop {} }",
                               "crop_size: 20 augment { resized_crop {} filter: CUBIC rotate: 30 }"}) {

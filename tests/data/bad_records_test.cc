@@ -1,4 +1,4 @@
-// Records that cannot be used, and others in their place: the same ones by any number of threads, from any position.
+// Bad records and their replacements, which do not depend on the number of threads and the first position.
 
 #include "data/pipeline/bad_records.h"
 
@@ -14,13 +14,13 @@ constexpr int kRecords = 40, kBatch = 8;
 
 std::string key_of(int i) { return std::to_string(10000 + i); }
 
-/// Grey images of one size whose label is their number.
+/// Grey images of one size; the label is the record's number.
 std::string good(int i) {
   RandomStream random{uint64_t(i)};
   return make_datum(1, 4, 5, random_bytes(random, 20), i);
 }
 
-/// Three kinds of damage: a Datum that is none, one that is too short, one of another size.
+/// Three kinds of damage: bytes that do not parse, a truncated Datum, a Datum of another size.
 Records records_with_bad(const std::vector<int>& bad) {
   Records records;
   for (int i = 0; i < kRecords; ++i) records[key_of(i)] = good(i);
@@ -48,7 +48,7 @@ std::vector<float> read_labels(DataPipeline& pipeline, std::vector<float>* data 
   return labels;
 }
 
-TEST(BadRecords, TheNextGoodOneStandsIn) {
+TEST(BadRecords, TheNextGoodOneReplacesThem) {
   const Folder folder;
   write_with_library(folder / "db", records_with_bad({3, 12, 13, 39}));
   DataPipeline pipeline(options_for(folder / "db", 4));
@@ -86,7 +86,7 @@ TEST(BadRecords, ThreadsOrderCacheAndPositionDoNotMatter) {
   }
 }
 
-TEST(BadRecords, OneTooManyIsNamedAndNamedAgain) {
+TEST(BadRecords, OneBeyondTheLimitIsReportedEachTime) {
   const Folder folder;
   write_with_library(folder / "db", records_with_bad({9, 17, 25}));
   for (const int threads : {1, 4}) {
@@ -99,7 +99,7 @@ TEST(BadRecords, OneTooManyIsNamedAndNamedAgain) {
   }
 }
 
-TEST(BadRecords, OneIsCountedOnceHoweverOftenItComes) {
+TEST(BadRecords, AreCountedOnceInAllEpochs) {
   const Folder folder;
   write_with_library(folder / "db", records_with_bad({9}));
   DataPipeline pipeline(options_for(folder / "db", 1));
@@ -108,7 +108,7 @@ TEST(BadRecords, OneIsCountedOnceHoweverOftenItComes) {
   for (int batch = 0; batch < 5; ++batch) read_labels(pipeline);
 }
 
-TEST(BadRecords, WithoutLeaveTheFirstOneEnds) {
+TEST(BadRecords, AreErrorsByDefault) {
   const Folder folder;
   write_with_library(folder / "db", records_with_bad({9}));
   DataPipeline pipeline(options_for(folder / "db", 0));
@@ -116,7 +116,7 @@ TEST(BadRecords, WithoutLeaveTheFirstOneEnds) {
   expect_error(ExitCode::kData, "record '10009'", [&] { read_labels(pipeline); });
 }
 
-TEST(BadRecords, OneThatDoesNotMatchItsChecksumIsOne) {
+TEST(BadRecords, IncludeThoseWithAWrongChecksum) {
   const Folder folder;
   {
     LmdbWriter writer(folder / "db");
@@ -143,7 +143,7 @@ TEST(BadRecords, OneThatDoesNotMatchItsChecksumIsOne) {
   expect_error(ExitCode::kData, "record '10013': it does not match its checksum", [&] { read_labels(strict); });
 }
 
-TEST(BadRecords, ADatasetOfNothingElseEnds) {
+TEST(BadRecords, OnlyBadRecordsAreAnError) {
   const Folder folder;
   Records records;
   for (int i = 0; i < kRecords; ++i) records[key_of(i)] = "no datum";

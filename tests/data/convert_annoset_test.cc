@@ -1,4 +1,4 @@
-// Images with objects: annotations in three forms become records of AnnotatedData.
+// Images with objects: conversion of annotations in three formats to records of AnnotatedData.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -29,7 +29,7 @@ std::string object(const std::string& name, const std::string& box, const std::s
 const std::string kBox = "<xmin>4</xmin><ymin>5</ymin><xmax>20</xmax><ymax>15</ymax>";
 
 ImageExtent not_looked_at() {
-  ADD_FAILURE() << "the annotation says the size";
+  ADD_FAILURE() << "the annotation has the size";
   return {};
 }
 
@@ -39,7 +39,7 @@ std::string reason_of(const std::function<void()>& call) {
   } catch (const SampleError& error) {
     return error.what();
   }
-  return "nothing was wrong";
+  return "no error";
 }
 
 TEST(Annotations, OfPascalVoc) {
@@ -54,7 +54,7 @@ TEST(Annotations, OfPascalVoc) {
   EXPECT_TRUE(parse_voc(voc(""), not_looked_at).objects.empty());
 }
 
-TEST(Annotations, OfPascalVocSayWhatIsWrong) {
+TEST(Annotations, OfPascalVocReportErrors) {
   const auto wrong = [](const std::string& xml) { return reason_of([&] { parse_voc(xml, not_looked_at); }); };
   EXPECT_NE(wrong("not xml").find("not XML"), std::string::npos);
   EXPECT_NE(wrong("<a/>").find("<annotation> is missing"), std::string::npos);
@@ -68,7 +68,7 @@ TEST(Annotations, OfPascalVocSayWhatIsWrong) {
   EXPECT_NE(wrong(voc(object("cat", turned))).find("ends before it begins"), std::string::npos);
 }
 
-TEST(Annotations, OfPascalVocWithoutASizeTakeTheImages) {
+TEST(Annotations, OfPascalVocWithoutASizeUseTheImages) {
   const std::string xml = "<annotation>" + object("cat", kBox) + "</annotation>";
   const Annotation read = parse_voc(xml, [] { return ImageExtent{20, 40}; });
   EXPECT_EQ(read.objects.at(0).box, (Box{0.1f, 0.25f, 0.5f, 0.75f}));
@@ -82,7 +82,7 @@ TEST(Annotations, InLines) {
   EXPECT_NE(reason_of([] { parse_box_lines("cat 1 2 3\n", {20, 40}); }).find("is not LABEL"), std::string::npos);
 }
 
-TEST(Annotations, OfBoxesBeyondAllImagesSayWhere) {
+TEST(Annotations, OfBoxesBeyondAllImagesNameTheLine) {
   const auto told = [](const std::string& reason, const std::string& place) {
     EXPECT_NE(reason.find(place), std::string::npos) << reason;
     EXPECT_NE(reason.find("beyond the maximum image size"), std::string::npos) << reason;
@@ -139,7 +139,7 @@ TEST(Annotations, OfCoco) {
             std::string::npos);
 }
 
-/// Pictures a.pgm and b.pgm, 40 x 20, with a cat and a dog in the first and a cat in the second.
+/// Images a.pgm and b.pgm, 40 x 20; the first with a cat and a dog, the second with a cat.
 class ConvertAnnoset : public ::testing::Test {
  protected:
   ConvertAnnoset()
@@ -242,7 +242,7 @@ TEST_F(ConvertAnnoset, ReadsCocosInstances) {
   EXPECT_EQ(objects(), (std::vector<std::vector<Object>>{{{1, 0, {0.1f, 0.25f, 0.5f, 0.75f}, false}}}));
 }
 
-TEST(AnnotatedDatum, NothingInARecordHurts) {
+TEST(AnnotatedDatum, DamagedRecordsAreHarmless) {
   const std::string good = make_annotated_datum("\x08\x01", {{1, 2, {0, 0, 1, 1}, true}});
   std::vector<Object> objects;
   EXPECT_EQ(parse_annotated_datum(good, objects), "\x08\x01");

@@ -139,7 +139,7 @@ TEST(ConvertImageset, WritesPlanarBlueGreenRed) {
   EXPECT_EQ(parsed(records.at("00000001_sub dir/b.jpg")).channels(), 3);  // colour is forced, as Caffe does
 }
 
-TEST(ConvertImageset, ResizesAndTurnsGray) {
+TEST(ConvertImageset, ResizesAndConvertsToGray) {
   const ImageFolder folder;
   ImagesetOptions options = folder.options("a.jpg 0\n");
   options.gray = true;
@@ -153,7 +153,7 @@ TEST(ConvertImageset, ResizesAndTurnsGray) {
   expect_error(ExitCode::kUsage, "must both be set", [&] { convert_imageset(options); });
 }
 
-TEST(ConvertImageset, KeepsEncodedFilesAsTheyAre) {
+TEST(ConvertImageset, KeepsEncodedFilesUnchanged) {
   const ImageFolder folder;
   ImagesetOptions options = folder.options("a.jpg 4\n");
   options.encoded = true;
@@ -170,7 +170,7 @@ TEST(ConvertImageset, KeepsEncodedFilesAsTheyAre) {
   EXPECT_EQ(image.sample().shape_str(), "3x8x8");
 }
 
-TEST(ConvertImageset, BringsTheShorterSideToALength) {
+TEST(ConvertImageset, ResizesTheShorterSide) {
   const ImageFolder folder;
   write_file(folder / "root/high.jpg", encode_image(picture(3, 21, 14), "jpg"));
   ImagesetOptions options = folder.options("a.jpg 0\nhigh.jpg 1\n");  // 10x12 and 21x14
@@ -210,17 +210,17 @@ TEST(ConvertImageset, BadLinesAndImagesAreReported) {
   EXPECT_FALSE(report.kept);
   EXPECT_FALSE(file_exists(folder / "db"));
   EXPECT_EQ(report.rejected, 6);
-  const auto told = [&](int64_t line, const std::string& part) {
+  const auto reported = [&](int64_t line, const std::string& part) {
     for (const Rejected& rejected : report.rejects)
       if (rejected.line == line && rejected.reason.find(part) != std::string::npos) return true;
     return false;
   };
-  EXPECT_TRUE(told(2, "no label"));
-  EXPECT_TRUE(told(3, "'x1'"));
-  EXPECT_TRUE(told(4, "'99999999999'"));
-  EXPECT_TRUE(told(5, "broken.jpg: the JPEG cannot be decoded"));
-  EXPECT_TRUE(told(6, "absent.jpg: cannot read"));
-  EXPECT_TRUE(told(7, "'1.5'"));
+  EXPECT_TRUE(reported(2, "no label"));
+  EXPECT_TRUE(reported(3, "'x1'"));
+  EXPECT_TRUE(reported(4, "'99999999999'"));
+  EXPECT_TRUE(reported(5, "broken.jpg: the JPEG cannot be decoded"));
+  EXPECT_TRUE(reported(6, "absent.jpg: cannot read"));
+  EXPECT_TRUE(reported(7, "'1.5'"));
   options.skip_bad = true;
   report = convert_imageset(options);
   EXPECT_TRUE(report.kept);
@@ -248,7 +248,7 @@ TEST(ConvertImageset, ShufflesBySeed) {
   EXPECT_NE(labels(true, 2), one);
 }
 
-TEST(ConvertImageset, ChecksSizesWhenTold) {
+TEST(ConvertImageset, ChecksSizesOnRequest) {
   const ImageFolder folder;
   write_file(folder / "root/c.jpg", encode_image(picture(3, 5, 5), "jpg"));
   ImagesetOptions options = folder.options("a.jpg 1\nc.jpg 2\n");
@@ -259,7 +259,7 @@ TEST(ConvertImageset, ChecksSizesWhenTold) {
   EXPECT_NE(report.rejects[0].reason.find("3x5x5"), std::string::npos);
 }
 
-TEST(ConvertFolder, MakesAClassOfEachFolder) {
+TEST(ConvertFolder, MakesEachFolderAClass) {
   const Folder folder;
   for (const char* name : {"zebra", "ant", ".hidden"}) {
     std::filesystem::create_directories(folder / (std::string("root/") + name));
@@ -281,13 +281,13 @@ TEST(ConvertFolder, MakesAClassOfEachFolder) {
     changes += label != last;
     last = label;
   }
-  EXPECT_GT(changes, 1) << "a database sorted by class does not train";
+  EXPECT_GT(changes, 1) << "a net cannot be trained on records sorted by class";
   options.folder = folder / "root/ant";
   options.force = true;
   expect_error(ExitCode::kData, "no folders", [&] { convert_folder(options); });
 }
 
-/// Folders of images under root/, as many as told.
+/// Writes folders of images below root/, with the given numbers of images.
 void make_classes(const Folder& folder, const std::map<std::string, int>& sizes) {
   for (const auto& [name, n] : sizes) {
     std::filesystem::create_directories(folder / ("root/" + name));
@@ -297,14 +297,14 @@ void make_classes(const Folder& folder, const std::map<std::string, int>& sizes)
   }
 }
 
-/// What the library finds in one of the two sets: names of files by label.
+/// The file names in one of the two datasets, by label, as liblmdb reads them.
 std::map<int, std::set<std::string>> names_in(const std::string& database) {
   std::map<int, std::set<std::string>> names;
   for (const auto& [key, value] : read_with_library(database)) names[parsed(value).label()].insert(key.substr(9));
   return names;
 }
 
-TEST(ConvertInTwo, TakesTheShareOfEachClass) {
+TEST(ConvertInTwo, SplitsEachClass) {
   const Folder folder;
   const std::map<std::string, int> sizes = {{"a", 1}, {"b", 2}, {"c", 3}, {"d", 10}, {"e", 25}};
   make_classes(folder, sizes);
@@ -324,7 +324,7 @@ TEST(ConvertInTwo, TakesTheShareOfEachClass) {
       EXPECT_EQ(tests[label].size(), counts[size_t(label)]) << name << " " << share;
       EXPECT_EQ(train[label].size() + tests[label].size(), size_t(n)) << name << " " << share;
       train[label].insert(tests[label].begin(), tests[label].end());
-      EXPECT_EQ(train[label].size(), size_t(n)) << "an image is in both sets";
+      EXPECT_EQ(train[label].size(), size_t(n)) << "an image is in both datasets";
       ++label;
     }
     EXPECT_EQ(report.written + report.test.written, 41);
@@ -333,7 +333,7 @@ TEST(ConvertInTwo, TakesTheShareOfEachClass) {
   }
 }
 
-TEST(ConvertInTwo, ChoosesByTheSeedAlone) {
+TEST(ConvertInTwo, DependsOnlyOnTheSeed) {
   const Folder folder;
   make_classes(folder, {{"a", 30}, {"b", 30}});
   const auto tests_with = [&](const std::string& output, uint64_t seed, bool keep_order) {
@@ -383,7 +383,7 @@ TEST(ConvertInTwo, IsAllOrNothing) {
   EXPECT_EQ(entries, 2);
 }
 
-TEST(ConvertImageset, TellsErrorsOfOneKindTwentyTimes) {
+TEST(ConvertImageset, LogsErrorsOfOneKindTwentyTimes) {
   const ImageFolder folder;
   std::string list;
   for (int i = 0; i < 300; ++i) list += "gone" + std::to_string(i) + ".jpg 1\n";
@@ -395,7 +395,7 @@ TEST(ConvertImageset, TellsErrorsOfOneKindTwentyTimes) {
   EXPECT_EQ(report.untold.begin()->second, 280);
 }
 
-TEST(ConvertFolder, PassesOverWhatIsNoSample) {
+TEST(ConvertFolder, SkipsOtherFiles) {
   const Folder folder;
   make_classes(folder, {{"a", 2}, {"b", 2}, {".trash", 2}, {"__MACOSX", 1}});
   for (const char* name : {".DS_Store", "a/Thumbs.db", "a/thumbs.db", "b/Desktop.ini", "b/._0.jpg"})

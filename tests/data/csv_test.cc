@@ -9,7 +9,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-TEST(Csv, TakesCellsApart) {
+TEST(Csv, SplitsCells) {
   std::string wrong;
   EXPECT_EQ(csv_cells("a,b c,,\"d,\"\"e\"\"\"\r", ',', wrong), (Cells{"a", "b c", "", "d,\"e\""}));
   EXPECT_EQ(wrong, "");
@@ -24,7 +24,7 @@ TEST(Csv, FindsItsSeparator) {
   EXPECT_EQ(csv_separator("path\tlabel"), '\t');
 }
 
-TEST(ClassNumbers, AreKeptOrMadeOfNames) {
+TEST(ClassNumbers, AreKeptOrAssignedToNames) {
   Cells names;
   EXPECT_EQ(class_numbers({"3", "0", "7"}, names), (std::vector<int32_t>{3, 0, 7}));
   EXPECT_TRUE(names.empty());

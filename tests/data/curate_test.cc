@@ -1,4 +1,4 @@
-// Datasets made of datasets, where there is very much of something.
+// Exporting and merging datasets with very many records or classes.
 #include "data/curate/curate.h"
 
 #include "data/formats/datum.h"
@@ -10,11 +10,11 @@ namespace cortado::data::testing {
 
 namespace {
 
-TEST(Export, KeysThatAFilesNameCannotTellApartAreFilesAllTheSame) {
+TEST(Export, KeysWithTheSameFileNameGetFilesOfTheirOwn) {
   const Folder folder;
   constexpr int kRecords = 3000;
   LmdbWriter writer(folder / "set");
-  for (int i = 0; i < kRecords; ++i)  // what stands behind the point is taken for the ending of a file
+  for (int i = 0; i < kRecords; ++i)  // the part after the dot is the file's extension
     writer.put("a." + std::to_string(10000 + i), make_datum(1, 1, 1, std::string(1, char(i)), 0));
   writer.commit();
   const Exported exported = export_dataset(folder / "set", {.output = folder / "files"});
@@ -25,7 +25,7 @@ TEST(Export, KeysThatAFilesNameCannotTellApartAreFilesAllTheSame) {
   EXPECT_TRUE(file_exists(folder / "files/0/a_2999.png"));
 }
 
-TEST(Merge, MoreClassesThanALabelMapMayNameAreRefused) {
+TEST(Merge, MoreClassesThanALabelMapAllowsAreAnError) {
   const Folder folder;
   for (const std::string set : {"one", "other"}) {
     LmdbWriter writer(folder / set);

@@ -64,7 +64,7 @@ TEST(Datum, HoldsAnEncodedImage) {
   EXPECT_TRUE(datum.encoded());
 }
 
-TEST(Datum, SizesThatLieAreErrors) {
+TEST(Datum, WrongSizesAreErrors) {
   std::vector<float> floats;
   expect_sample_error("contains 11", [&] { parse_datum(make_datum(1, 3, 4, std::string(11, 'x'), 0), floats); });
   expect_sample_error("contains 13", [&] { parse_datum(make_datum(1, 3, 4, std::string(13, 'x'), 0), floats); });
@@ -89,7 +89,7 @@ TEST(Datum, AgreesWithProtobufOnDamage) {
     try {
       const DatumView view = parse_datum(message, floats);
       caffe::Datum datum;
-      ASSERT_TRUE(datum.ParseFromString(message));  // we accept nothing that protobuf refuses
+      ASSERT_TRUE(datum.ParseFromString(message));  // accepts nothing that protobuf refuses
       EXPECT_EQ(view.label, datum.label());
       EXPECT_TRUE(view.raw.bytes == nullptr || int64_t(datum.data().size()) == view.raw.count());
       ++accepted;

@@ -1,5 +1,5 @@
-// JPEGs that the simulated device decodes, by a library of ours in nvJPEG's place (tests/nvjpeg), against those that
-// the pipeline's threads decode.
+// JPEGs that the simulated device decodes, by a simulated nvJPEG (tests/nvjpeg), against JPEGs that the pipeline's
+// threads decode.
 #include "core/device/device_memory.h"
 #include "data/formats/datum.h"
 #include "data/image/png.h"
@@ -17,11 +17,11 @@ constexpr const char* kCrop = "crop_size: 24 mirror: true mean_value: 104 scale:
 
 std::string key_of(int i) { return std::to_string(10000 + i); }
 
-/// Which of kKinds are plain, and which of these the stand-in takes: all but 4:4:0.
+/// Which of kKinds are plain, and which of these the simulated nvJPEG decodes: all but 4:4:0.
 bool is_plain(const Kind& kind) { return kind.components == 3 && !kind.progressive && kind.h <= 2; }
 bool is_taken(const Kind& kind) { return is_plain(kind) && !(kind.h == 1 && kind.v == 2); }
 
-/// One of each kind of three components in turn; or of the first kind alone.
+/// Records of each kind with three components in turn, or of the first kind only.
 std::vector<Kind> kinds_of_records(bool mixed) {
   std::vector<Kind> kinds;
   for (int i = 0; int(kinds.size()) < kRecords; ++i) {
@@ -49,7 +49,7 @@ PipelineOptions options_for(const std::string& source, const std::string& transf
   return options;
 }
 
-/// What came of reading one epoch.
+/// The result of reading one epoch.
 struct Epoch {
   std::vector<float> values;
   int64_t on_device = 0;
@@ -75,7 +75,7 @@ Epoch epoch_of(const PipelineOptions& options, DecodeOn where, int batches = kRe
   return epoch;
 }
 
-TEST(PlainJpeg, IsBaselineInOneScanAndWhole) {
+TEST(PlainJpeg, IsBaselineInOneScanAndComplete) {
   RandomStream random{5};
   for (const Kind& kind : kKinds) {
     const std::string file = encode(textured(random, kind.components, 40, 50), kind);
@@ -84,7 +84,7 @@ TEST(PlainJpeg, IsBaselineInOneScanAndWhole) {
   }
 }
 
-TEST(PlainJpeg, HasSurelyTheColoursThatAreMeant) {
+TEST(PlainJpeg, HasAKnownColourSpace) {
   RandomStream random{6};
   std::string file = encode(textured(random, 3, 40, 50), kKinds[0]);
   ASSERT_TRUE(is_plain_jpeg(file));
@@ -103,19 +103,19 @@ TEST(PlainJpeg, HasSurelyTheColoursThatAreMeant) {
   }
 }
 
-TEST(PlainJpeg, ReadsNothingBeyondWhatItIsGiven) {
+TEST(PlainJpeg, ReadsNothingBeyondItsInput) {
   RandomStream random{7};
   const std::string file = encode(textured(random, 3, 20, 20), kKinds[0]), end = "\xFF\xD9";
   const size_t scan = file.find("\xFF\xDA");
   for (size_t n = 0; n < scan + 4; ++n) {
     const std::string cut = file.substr(0, n) + end;
-    const std::vector<char> exact(cut.begin(), cut.end());  // a sanitizer sees what is read behind it
+    const std::vector<char> exact(cut.begin(), cut.end());  // a sanitizer detects reads after its end
     EXPECT_FALSE(is_plain_jpeg({exact.data(), exact.size()})) << n;
   }
   for (int i = 0; i < 2000; ++i) {
     std::string damaged = file;
     damaged[random.below(scan)] = char(random.below(256));
-    is_plain_jpeg(damaged);  // says either
+    is_plain_jpeg(damaged);  // either result is allowed
   }
 }
 
@@ -128,7 +128,7 @@ class DeviceJpegs : public ::testing::Test {
   Folder folder_;
 };
 
-TEST_F(DeviceJpegs, GiveTheBatchesOfTheCpu) {
+TEST_F(DeviceJpegs, HaveTheBatchesOfTheCpu) {
   const std::string source = set(true);
   int64_t taken = 0;
   for (const Kind& kind : kinds_of_records(true)) taken += is_taken(kind);
@@ -145,7 +145,7 @@ TEST_F(DeviceJpegs, GiveTheBatchesOfTheCpu) {
     }
 }
 
-/// Scaled windows are read from the image in full size, as those of a dataset that is kept decoded.
+/// Scaled windows are read from the image in full size, as with a dataset that is cached decoded.
 TEST_F(DeviceJpegs, AreDecodedInFullSize) {
   PipelineOptions options = options_for(set(false), "crop_size: 16 augment { resized_crop { } flip_h: 0.5 }");
   const Epoch there = epoch_of(options, DecodeOn::kAuto);
@@ -157,7 +157,7 @@ TEST_F(DeviceJpegs, AreDecodedInFullSize) {
   EXPECT_EQ(kept.by, "libjpeg-turbo");
 }
 
-TEST_F(DeviceJpegs, AreNotThoseWhoseColoursAreMeasured) {
+TEST_F(DeviceJpegs, AreDecodedByTheCpuIfColoursAreMeasured) {
   const PipelineOptions options = options_for(set(false), "crop_size: 24 augment { rand_augment { } }");
   const Epoch here = epoch_of(options, DecodeOn::kCpu), there = epoch_of(options, DecodeOn::kGpu);
   EXPECT_GT(there.on_device, 0);
@@ -171,7 +171,7 @@ TEST_F(DeviceJpegs, AreNotGrey) {
   EXPECT_EQ(there.on_device, 0);
 }
 
-TEST_F(DeviceJpegs, ThatAreDamagedAreToldOfAsTheCpuDoes) {
+TEST_F(DeviceJpegs, ReportDamageAsTheCpuDoes) {
   Records records = records_of(kinds_of_records(false));
   std::string file = encode(picture(3, 90, 120), kKinds[0]);
   for (size_t i = file.find("\xFF\xDA") + 40; i < file.size() - 2; ++i) file[i] = '\xFE';
@@ -182,7 +182,7 @@ TEST_F(DeviceJpegs, ThatAreDamagedAreToldOfAsTheCpuDoes) {
   std::string said;
   for (const DecodeOn where : {DecodeOn::kCpu, DecodeOn::kGpu}) try {
       epoch_of(options, where);
-      ADD_FAILURE() << "nothing was thrown";
+      ADD_FAILURE() << "no error";
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ExitCode::kData);
       EXPECT_NE(std::string(error.what()).find("record '10010'"), std::string::npos) << error.what();
@@ -193,7 +193,7 @@ TEST_F(DeviceJpegs, ThatAreDamagedAreToldOfAsTheCpuDoes) {
     }
 }
 
-/// The error comes again, and after seek() what was not reached.
+/// The error is thrown again; after seek() the later batches are read.
 TEST_F(DeviceJpegs, FailAgainWhenTheyAreReadAgain) {
   Records records = records_of(kinds_of_records(false));
   std::string file = encode(picture(3, 90, 120), kKinds[0]);

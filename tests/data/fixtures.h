@@ -1,6 +1,6 @@
 #pragma once
 
-// Folders that vanish, databases written by the LMDB library itself (not by the code under test), and made-up images.
+// Temporary folders, datasets written by liblmdb (not by the code under test), and synthetic images.
 
 #include <gtest/gtest.h>
 #include <lmdb.h>
@@ -20,12 +20,12 @@
 
 namespace cortado::data::testing {
 
-/// A folder of this test's own, removed at its end.
+/// A temporary folder, removed at the end of the test.
 class Folder {
  public:
   Folder() {
     std::string name = (std::filesystem::temp_directory_path() / "cortado_data_XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot create a temporary folder");
     path_ = name;
   }
   ~Folder() {
@@ -44,7 +44,7 @@ inline void write_file(const std::string& path, std::string_view content) {
 
 using Records = std::map<std::string, std::string>;
 
-/// Runs `body(transaction, table)` in one transaction of the library, on a database that is made if it is not there.
+/// Runs `body(transaction, table)` in one transaction of liblmdb, on a database that is created if it does not exist.
 inline void with_library(const std::string& path, const std::function<void(MDB_txn*, MDB_dbi)>& body) {
   std::filesystem::create_directories(path);
   const auto check = [](int status) {
@@ -95,7 +95,7 @@ inline std::string random_bytes(RandomStream& random, size_t n) {
   return bytes;
 }
 
-/// A smooth coloured picture, so that JPEG keeps it nearly as it is.
+/// A smooth coloured image, which JPEG changes little.
 inline Image picture(int channels, int height, int width, int variant = 0) {
   Image image;
   image.resize(channels, height, width);
@@ -107,22 +107,22 @@ inline Image picture(int channels, int height, int width, int variant = 0) {
   return image;
 }
 
-/// Runs `body`, which must throw Error with this code and a text that holds `part`.
+/// Runs `body`, which must throw an Error with this code, whose text contains `part`.
 inline void expect_error(ExitCode code, const std::string& part, const std::function<void()>& body) {
   try {
     body();
-    ADD_FAILURE() << "nothing was thrown; expected: " << part;
+    ADD_FAILURE() << "no error; expected: " << part;
   } catch (const Error& error) {
     EXPECT_EQ(int(error.code()), int(code)) << error.what();
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }
 
-/// Runs `body`, which must throw SampleError with a text that holds `part`.
+/// Runs `body`, which must throw a SampleError whose text contains `part`.
 inline void expect_sample_error(const std::string& part, const std::function<void()>& body) {
   try {
     body();
-    ADD_FAILURE() << "nothing was thrown; expected: " << part;
+    ADD_FAILURE() << "no error; expected: " << part;
   } catch (const SampleError& error) {
     EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }

@@ -26,7 +26,7 @@ class Hdf5RowsTest : public ::testing::Test {
 
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
 
-  /// Rows first, first + 1, ...: x is row and -row, y the row.
+  /// Writes rows first, first + 1, ...: x is (row, -row), y is the row.
   void write(const std::string& name, int64_t rows, float first) const {
     Hdf5Writer writer(path(name), {{"x", "F32", {rows, 2}}, {"y", "F32", {rows}}});
     std::vector<float> x, y;
@@ -39,7 +39,7 @@ class Hdf5RowsTest : public ::testing::Test {
     writer.commit();
   }
 
-  /// Three files of 5, 0, 1 and 4 rows, in all 0 to 9.
+  /// Writes files of 5, 0, 1 and 4 rows, together rows 0 to 9.
   Hdf5RowsOptions options(bool shuffle = false) const {
     write("a", 5, 0), write("b", 0, 0), write("c", 1, 5), write("d", 4, 6);
     std::string list;
@@ -75,7 +75,7 @@ std::string error_of(const std::function<void()>& action, ExitCode code = ExitCo
   return "no error";
 }
 
-TEST_F(Hdf5RowsTest, ComeInOrderAgainAndAgain) {
+TEST_F(Hdf5RowsTest, AreReadInOrderInEachEpoch) {
   Hdf5Rows rows(options());
   EXPECT_EQ(rows.row_shape(0), Shape({2}));
   EXPECT_EQ(rows.row_shape(1), Shape());
@@ -97,10 +97,10 @@ TEST_F(Hdf5RowsTest, ShuffledEpochsHoldEachRowOnceAndDiffer) {
     EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
   }
   EXPECT_GT(orders.size(), 25u);
-  EXPECT_EQ(firsts.size(), 3u) << "each file begins an epoch now and then";
+  EXPECT_EQ(firsts.size(), 3u) << "each file begins some epoch";
 }
 
-TEST_F(Hdf5RowsTest, GoOnFromEveryPosition) {
+TEST_F(Hdf5RowsTest, ContinueFromEveryPosition) {
   for (const bool shuffle : {false, true}) {
     Hdf5Rows all(options(shuffle));
     const std::vector<int> expected = take(all, 40);
@@ -113,7 +113,7 @@ TEST_F(Hdf5RowsTest, GoOnFromEveryPosition) {
   }
 }
 
-TEST_F(Hdf5RowsTest, TheSeedDecides) {
+TEST_F(Hdf5RowsTest, TheOrderDependsOnTheSeed) {
   Hdf5RowsOptions one = options(true), other = one;
   other.seed = 4;
   Hdf5Rows a(one), b(one), c(other);
@@ -155,7 +155,7 @@ TEST_F(Hdf5RowsTest, FilesThatDoNotFitAreRefused) {
   EXPECT_NE(error_of(open, ExitCode::kIo).find("gone"), std::string::npos);
 }
 
-TEST_F(Hdf5RowsTest, ListsAreReadAsCaffeReadsThem) {
+TEST_F(Hdf5RowsTest, ListsAreReadAsInCaffe) {
   write_file_atomically(path("with blank"), "");
   write_file_atomically(path("list"), "a\r\n\n  b  \nc d\n" + path("with blank") + "\ne");
   EXPECT_EQ(read_path_list(path("list")), (std::vector<std::string>{"a", "b", "c", "d", path("with blank"), "e"}));

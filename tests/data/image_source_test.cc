@@ -1,4 +1,4 @@
-// ImageData: lists, sizes, orders and mistakes; what happens to images afterwards is the pipeline's, tested there.
+// ImageData: lists, sizes, orders and errors. pipeline_test.cc tests what follows.
 #include "data/sources/image_source.h"
 
 #include <sys/stat.h>
@@ -11,7 +11,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// Twelve images, every second a JPEG, in a folder whose name has a space.
+/// Twelve images, every second one a JPEG, in a folder whose name contains a space.
 class ImageSource : public ::testing::Test {
  protected:
   ImageSource() {
@@ -31,7 +31,7 @@ class ImageSource : public ::testing::Test {
            "' root_folder: '" + (folder_ / "") + "' batch_size: " + std::to_string(batch) + " " + more + " } " + rest;
   }
 
-  /// What image `i` decodes to.
+  /// Image `i`, decoded.
   Image decoded(int i, ColorMode mode = ColorMode::kColor) const {
     Image image;
     ImageDecoder().decode(i % 2 ? encode_image(images_[size_t(i)], "jpg") : pnm(images_[size_t(i)]), mode, image);
@@ -51,7 +51,7 @@ std::vector<float> planar(const Image& image) {
   return values;
 }
 
-TEST_F(ImageSource, GivesTheListInItsOrder) {
+TEST_F(ImageSource, ReadsTheListInItsOrder) {
   const std::vector<LayerBatch> batches = layer_batches(layer(""), 4);
   EXPECT_EQ(batches[0].shape, (Shape{4, 3, 20, 26}));
   for (int i = 0; i < 16; ++i) {
@@ -116,7 +116,7 @@ TEST_F(ImageSource, ResizesBeforeAnythingElse) {
       }
 }
 
-TEST_F(ImageSource, BringsTheShorterSideToALengthAndEnlargesWhatIsTooSmall) {
+TEST_F(ImageSource, ResizesTheShorterSideAndEnlargesSmallImages) {
   const auto shape = [&](const std::string& more) { return layer_batches(layer(more, "", 1), 1)[0].shape; };
   EXPECT_EQ(shape("short_side: 10"), (Shape{1, 3, 10, 13}));
   EXPECT_EQ(shape("short_side: 40"), (Shape{1, 3, 40, 52}));
@@ -126,7 +126,7 @@ TEST_F(ImageSource, BringsTheShorterSideToALengthAndEnlargesWhatIsTooSmall) {
   EXPECT_EQ(shape("min_height: 100 new_height: 6 new_width: 7"), (Shape{1, 3, 6, 7}));
 }
 
-TEST_F(ImageSource, GrayIsAskedForByEitherName) {
+TEST_F(ImageSource, GrayHasTwoNames) {
   const std::vector<float> gray = planar(decoded(0, ColorMode::kGray));
   EXPECT_EQ(layer_batches(layer("is_color: false", "", 1), 1)[0].data, gray);
   EXPECT_EQ(layer_batches(layer("", "transform_param { force_gray: true }", 1), 1)[0].data, gray);
@@ -147,7 +147,7 @@ TEST_F(ImageSource, ImagesOfManySizesNeedACrop) {
                [&] { layer_batches(layer(""), 1); });
 }
 
-TEST_F(ImageSource, AMissingOrBrokenImageIsToldByItsLine) {
+TEST_F(ImageSource, AMissingOrBrokenImageIsReportedWithItsLine) {
   std::filesystem::remove(folder_ / "some images/an image 4.ppm");
   for (const int threads : {1, 8})
     expect_error(ExitCode::kData, "list.txt:5:1: error: some images/an image 4.ppm: cannot read the file: No such file",
@@ -176,7 +176,7 @@ TEST_F(ImageSource, NamesTheWrongField) {
   expect_field("data_param.prefetch", layer("", "data_param { prefetch: 10000 }"));
 }
 
-TEST(ImageSourceOptions, ThreadsAreTheLayersUnlessTheProgramSaysOtherwise) {
+TEST(ImageSourceOptions, ThreadsOfTheProgramOverrideTheLayers) {
   const caffe::LayerParameter given =
       layer_of("type: 'ImageData' image_data_param { source: 'l' threads: 3 } data_param { prefetch: 2 seed: 9 }");
   EXPECT_EQ(make_image_options(given, {}, true).threads, 3);
@@ -191,7 +191,7 @@ TEST(ImageList, ReadsLabelsOfSeveralNumbers) {
   write_file(folder / "list", "a b.jpg 1 -2.5\nc.jpg 3e2 0\n");
   const ImageList list(folder / "list", 2);
   EXPECT_EQ(list[0].name, "a b.jpg");
-  EXPECT_EQ(list[1].label, 1) << "which line it is";
+  EXPECT_EQ(list[1].label, 1) << "the line's number";
   EXPECT_EQ(list.label_rows(), (std::vector<float>{1, -2.5, 300, 0}));
   write_file(folder / "list", "a.jpg 1 2\nb.jpg 3\nc.jpg 1 x\nd.jpg 1 nan\n");
   try {
@@ -204,7 +204,7 @@ TEST(ImageList, ReadsLabelsOfSeveralNumbers) {
   }
 }
 
-TEST(ImageList, TellsEveryWrongLine) {
+TEST(ImageList, ReportsEveryWrongLine) {
   const Folder folder;
   write_file(folder / "list", "a.jpg 1\n\nb.jpg\nc d.jpg one\ne.jpg 99999999999\n 3\nf.jpg -1 \n");
   try {

@@ -31,10 +31,10 @@ Image gray_of(const Image& image) {
   return gray;
 }
 
-TEST(Jpeg, ComesBackInBlueGreenRed) {
+TEST(Jpeg, IsDecodedToBlueGreenRed) {
   const Image image = picture(3, 40, 56);
   EXPECT_LT(mean_difference(decoded(encode_image(image, "jpg")), image), 6);
-  Image red;  // one colour: nothing is lost but rounding
+  Image red;  // one colour: the only loss is rounding
   red.resize(3, 16, 16);
   for (size_t i = 0; i < red.pixels.size(); i += 3) red.pixels[i + 2] = 255;
   EXPECT_LT(mean_difference(decoded(encode_image(red, "jpg")), red), 2);
@@ -52,14 +52,14 @@ TEST(Jpeg, KeepsOrForcesColour) {
   for (size_t i = 0; i < forced.pixels.size(); i += 3) ASSERT_EQ(forced.pixels[i], forced.pixels[i + 2]);
 }
 
-TEST(Jpeg, CutOffIsAnErrorAtEveryLength) {
+TEST(Jpeg, TruncationIsAnErrorAtEveryLength) {
   const std::string file = encode_image(picture(3, 32, 32), "jpg");
   ImageDecoder decoder;
   Image image;
   for (size_t keep = 0; keep + 2 < file.size(); ++keep)  // the last two bytes are the end marker
     EXPECT_THROW(decoder.decode(std::string_view(file).substr(0, keep), ColorMode::kAsStored, image), SampleError)
         << keep;
-  decoder.decode(file, ColorMode::kAsStored, image);  // errors leave the decoder fit for use
+  decoder.decode(file, ColorMode::kAsStored, image);  // the decoder is usable after an error
   EXPECT_EQ(image.height, 32);
 }
 
@@ -82,7 +82,7 @@ TEST(Jpeg, FlippedBitsNeverCrash) {
   EXPECT_GT(errors, 300);
 }
 
-TEST(Jpeg, HugeSizesAreRefusedBeforeMemoryIsTaken) {
+TEST(Jpeg, HugeSizesAreRefusedBeforeAllocation) {
   std::string file = encode_image(picture(3, 16, 16), "jpg");
   const size_t frame = file.find("\xFF\xC0");
   ASSERT_NE(frame, std::string::npos);
@@ -102,11 +102,11 @@ TEST(Image, ReadsPnm) {
   expect_sample_error("PNM is", [] { decoded("P5 0 7 255\n"); });
   Image claimed;
   expect_sample_error("truncated", [&] { ImageDecoder().decode("P6 9000 9000 255\n", ColorMode::kColor, claimed); });
-  EXPECT_TRUE(claimed.pixels.empty()) << "memory was taken for what the file does not hold";
+  EXPECT_TRUE(claimed.pixels.empty()) << "memory was allocated for pixels that the file does not have";
   expect_sample_error("PNM is", [] { decoded("P5 9999999 9999999 255\n"); });
 }
 
-TEST(Image, OtherFormatsComeFromTheModule) {
+TEST(Image, OpenCvDecodesOtherFormats) {
   if (!file_exists(std::filesystem::read_symlink("/proc/self/exe").parent_path() / "libcortado_opencv.so"))
     GTEST_SKIP() << "built without OpenCV";
   const Image color = picture(3, 20, 30), gray = picture(1, 20, 30);
@@ -121,7 +121,7 @@ TEST(Image, OtherFormatsComeFromTheModule) {
   EXPECT_THROW(decoded(huge), SampleError);
 }
 
-/// The definition, one pixel at a time and in double.
+/// The definition, pixel by pixel in double precision.
 double reference_at(const Image& image, double y, double x, int c) {
   y = std::min(std::max(y, 0.0), double(image.height - 1));
   x = std::min(std::max(x, 0.0), double(image.width - 1));

@@ -12,7 +12,7 @@ Sample view_of(const std::string& pixels, int channels, int height, int width) {
   return {channels, height, width, reinterpret_cast<const uint8_t*>(pixels.data()), nullptr, false};
 }
 
-TEST(PixelDigest, TellsImagesApart) {
+TEST(PixelDigest, DistinguishesImages) {
   std::string pixels(3 * 5 * 7, 'a');
   const uint64_t digest = pixel_digest(view_of(pixels, 3, 5, 7));
   EXPECT_EQ(pixel_digest(view_of(pixels, 3, 5, 7)), digest);
@@ -24,7 +24,7 @@ TEST(PixelDigest, TellsImagesApart) {
   }
 }
 
-TEST(NearBlack, LetsAFewPixelsShine) {
+TEST(NearBlack, AllowsAFewBrightPixels) {
   std::string pixels(1 * 50 * 50, char(3));
   EXPECT_TRUE(is_near_black(view_of(pixels, 1, 50, 50)));
   pixels[0] = pixels[1] = char(255);
@@ -33,7 +33,7 @@ TEST(NearBlack, LetsAFewPixelsShine) {
   EXPECT_FALSE(is_near_black(view_of(pixels, 1, 50, 50)));
 }
 
-TEST(DatasetStats, CountsWhatASetHolds) {
+TEST(DatasetStats, CountsRecords) {
   const Folder folder;
   const std::string path = folder / "set";
   LmdbWriter writer(path);
@@ -42,7 +42,7 @@ TEST(DatasetStats, CountsWhatASetHolds) {
   };
   put("a", 100, 4, 0);
   put("b", 102, 4, 2);
-  put("c", 100, 4, 1);  // a's double, under another label
+  put("c", 100, 4, 1);  // a duplicate of a with another label
   put("d", 0, 4, 0);    // black
   put("e", 90, 8, 0);
   writer.put("f", "no datum");
@@ -62,7 +62,7 @@ TEST(DatasetStats, CountsWhatASetHolds) {
   EXPECT_EQ(stats.odd.contradictions, 1);
   EXPECT_EQ(stats.odd.told_doubles[0].first, "a");
   EXPECT_EQ(stats.odd.told_dark, std::vector<std::string>{"d"});
-  // Images of 100, 102, 100, 0 and 90; that the last is larger does not matter.
+  // Images of 100, 102, 100, 0 and 90; the last one's larger size does not matter.
   const double mean = (100 + 102 + 100 + 0 + 90) / 5.0;
   const double squares = (100.0 * 100 + 102 * 102 + 100 * 100 + 90 * 90) / 5;
   ASSERT_EQ(stats.mean.size(), 1U);
@@ -70,7 +70,7 @@ TEST(DatasetStats, CountsWhatASetHolds) {
   EXPECT_NEAR(stats.deviation[0], std::sqrt(squares - mean * mean), 1e-9);
 }
 
-TEST(DatasetStats, OneOddImageDecidesNothing) {
+TEST(DatasetStats, OneUnusualImageHasLittleInfluence) {
   const Folder folder;
   LmdbWriter writer(folder / "set");
   for (int i = 0; i < 20; ++i)
@@ -84,7 +84,7 @@ TEST(DatasetStats, OneOddImageDecidesNothing) {
   EXPECT_NEAR(stats.mean[0], (21 * 100 + 10) / 22.0, 1e-9);
 }
 
-TEST(DatasetStats, LargeImagesCountAsNetsSeeThem) {
+TEST(DatasetStats, LargeImagesAreReducedFirst) {
   const Folder folder;
   LmdbWriter writer(folder / "set");
   std::string checks(1024 * 1024, char(0));

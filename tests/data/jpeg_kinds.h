@@ -1,6 +1,6 @@
 #pragma once
 
-// JPEGs of every subsampling that cameras write.
+// JPEGs of every chroma subsampling that cameras write.
 
 #include <cstdio>
 #include <cstdlib>
@@ -13,7 +13,7 @@
 
 namespace cortado::data::testing {
 
-/// How a file is written.
+/// The options of a file.
 struct Kind {
   const char* name;
   int components, h, v;  ///< of luma; chroma has 1 x 1
@@ -53,7 +53,7 @@ inline std::string encode(const Image& image, const Kind& kind) {
   return file;
 }
 
-/// Colours that change at every pixel, so that a neighbour taken for another shows.
+/// Colours that change at every pixel, so that a shift by one pixel is detected.
 inline Image textured(RandomStream& random, int channels, int height, int width) {
   Image image;
   image.resize(channels, height, width);

@@ -1,11 +1,11 @@
-// Windows of JPEGs against the same rectangles of the whole image, for every subsampling that cameras write.
+// Windows of JPEGs against the same rectangles of the whole image, for every chroma subsampling that cameras write.
 #include "tests/data/jpeg_kinds.h"
 
 namespace cortado::data::testing {
 
 namespace {
 
-/// What the decoder gives of a window, in memory of its own.
+/// The decoded window, in memory of its own.
 struct Got {
   SamplePart part;
   std::vector<uint8_t> pixels;
@@ -26,7 +26,7 @@ bool covers(const SourcePart& part, const SourceWindow& window) {
          part.left + part.width >= window.left + window.width;
 }
 
-/// Whether the window's pixels are the whole image's.
+/// Whether the window's pixels equal the whole image's.
 bool equal_inside(const Got& got, const Image& whole, const SourceWindow& window) {
   const SamplePart& part = got.part;
   for (int y = window.top; y < window.top + window.height; ++y) {
@@ -51,7 +51,7 @@ SourceWindow random_window(RandomStream& random, int height, int width) {
   return window;
 }
 
-TEST(JpegPart, IsBitForBitWhatTheWholeImageHolds) {
+TEST(JpegPart, EqualsTheWholeImage) {
   RandomStream random{3};
   ImageDecoder decoder;
   for (const Kind& kind : kKinds)
@@ -72,7 +72,7 @@ TEST(JpegPart, IsBitForBitWhatTheWholeImageHolds) {
     }
 }
 
-TEST(JpegPart, OfColoursThatAreAskedFor) {
+TEST(JpegPart, HasTheRequestedColours) {
   RandomStream random{4};
   ImageDecoder decoder;
   for (const int components : {1, 3})
@@ -88,8 +88,8 @@ TEST(JpegPart, OfColoursThatAreAskedFor) {
     }
 }
 
-/// Averages of `whole` x `whole` pixels of the source are what a reduced scale shows, nearly.
-TEST(JpegPart, IsReducedWhereLessIsWanted) {
+/// A reduced scale has nearly the averages of `whole` x `whole` pixels of the source.
+TEST(JpegPart, IsReducedOnRequest) {
   Image smooth;
   smooth.resize(3, 400, 640);
   for (int y = 0; y < 400; ++y)
@@ -112,7 +112,7 @@ TEST(JpegPart, IsReducedWhereLessIsWanted) {
   }
 }
 
-TEST(JpegPart, OfACutOffFileIsAnErrorWhereverTheWindowLies) {
+TEST(JpegPart, OfATruncatedFileIsAnErrorForEveryWindow) {
   RandomStream random{5};
   const std::string file = encode(textured(random, 3, 200, 200), kKinds[0]);
   ImageDecoder decoder;

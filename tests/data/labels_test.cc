@@ -16,7 +16,7 @@ TEST(Labels, AreLines) {
   expect_error(ExitCode::kData, "not a text", [&] { read_labels(folder / "labels"); });
 }
 
-TEST(Labels, BeginBehindAByteOrderMark) {
+TEST(Labels, BeginAfterAByteOrderMark) {
   const Folder folder;
   write_file(folder / "labels",
              "\xEF\xBB\xBF"
@@ -24,7 +24,7 @@ TEST(Labels, BeginBehindAByteOrderMark) {
   EXPECT_EQ(read_labels(folder / "labels"), (std::vector<std::string>{"ant", "bee"}));
 }
 
-TEST(Labels, ThatNoLineHoldsAreRefused) {
+TEST(Labels, ThatCannotBeALineAreRefused) {
   EXPECT_EQ(labels_text({"T-shirt/top", "a b"}), "T-shirt/top\na b\n");
   for (const std::string& name : {std::string("a\nb"), std::string("a\r"), std::string(), std::string("a\0b", 3)})
     expect_error(ExitCode::kData, "cannot be a line of a file", [&] { labels_text({"ant", name, "bee"}); });

@@ -1,6 +1,6 @@
 #pragma once
 
-// Batches of a data layer that is given as text, by the pipeline that its options make.
+// Reads batches of a data layer in text form, by the pipeline of its options.
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,8 @@ struct ReadOptions {
 
 inline caffe::LayerParameter layer_of(const std::string& text) {
   caffe::LayerParameter layer;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &layer)) throw std::runtime_error("not a layer: " + text);
+  if (!google::protobuf::TextFormat::ParseFromString(text, &layer))
+    throw std::runtime_error("cannot parse the layer: " + text);
   return layer;
 }
 
@@ -56,21 +57,21 @@ inline std::vector<LayerBatch> layer_batches(const std::string& text, int n, con
   return batches;
 }
 
-/// The options of the layer are refused, and the field is named.
+/// Expects an error for the layer's options that names the field.
 inline void expect_field(const std::string& field, const std::string& text) {
   try {
     pipeline_of(text);
-    ADD_FAILURE() << "nothing was thrown about " << field;
+    ADD_FAILURE() << "no error for " << field;
   } catch (const FieldError& error) {
     EXPECT_EQ(error.field(), field) << error.message();
   }
 }
 
-/// A PPM (or, of one channel, PGM) file of an image.
+/// An image as a PPM file, or as a PGM file if it has one channel.
 inline std::string pnm(const Image& image) {
   std::string file = std::string(image.channels == 1 ? "P5" : "P6") + "\n" + std::to_string(image.width) + " " +
                      std::to_string(image.height) + "\n255\n";
-  for (size_t i = 0; i < image.pixels.size(); ++i)  // red and blue change places
+  for (size_t i = 0; i < image.pixels.size(); ++i)  // swaps red and blue
     file += char(image.pixels[image.channels == 1 ? i : i + 2 - 2 * (i % 3)]);
   return file;
 }

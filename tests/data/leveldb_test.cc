@@ -1,6 +1,6 @@
-// tests/data/leveldb was written by the LevelDB library 1.23: 60 Datums of 1 x 8 x 8, record i (key "%08d_x") with the
-// label i % 7 and pixels (3 i + row) % 256. It has two tables, packed by Snappy, and a log: every fifth record was
-// first written with another label, every ninth was removed at last.
+// LevelDB 1.23 wrote tests/data/leveldb: 60 Datums of 1 x 8 x 8; record i has the key "%08d_x", the label i % 7 and
+// pixels (3 i + row) % 256. It has two tables, compressed by Snappy, and a log: every fifth record was first written
+// with another label, every ninth was deleted in the end.
 #include "data/convert/leveldb.h"
 
 #include "core/process/program_path.h"
@@ -49,7 +49,7 @@ class LeveldbInSources : public ::testing::Test {
 
 TEST_F(LeveldbInSources, ReadsWhatTheLibraryWrote) { EXPECT_EQ(read_all(kFolder), expected_records()); }
 
-TEST_F(LeveldbInSources, ConvertsRecordsAsTheyAre) {
+TEST_F(LeveldbInSources, ConvertsRecordsUnchanged) {
   const Folder folder;
   LeveldbOptions options;
   options.output = folder / "lmdb";
@@ -61,7 +61,7 @@ TEST_F(LeveldbInSources, ConvertsRecordsAsTheyAre) {
   EXPECT_EQ(read_with_library(folder / "lmdb"), expected_records());
 }
 
-/// A copy of the database whose file `name` holds `content`.
+/// A copy of the database with `content` in the file `name`.
 class Damaged {
  public:
   Damaged() {
@@ -69,7 +69,7 @@ class Damaged {
   }
   const Folder& folder() const { return folder_; }
 
-  /// Reads it: nothing but records or an Error may come of it. Returns the error's text, or "".
+  /// Reads the copy, which must end in records or an Error. Returns the error's text, or "".
   std::string read_with(const std::string& name, const std::string& content) const {
     std::filesystem::remove(folder_ / name);  // an old file would be flushed
     write_file(folder_ / name, content);
@@ -88,23 +88,23 @@ class Damaged {
   const Folder folder_;
 };
 
-TEST_F(LeveldbInSources, NoByteThatIsWrongDoesHarm) {
+TEST_F(LeveldbInSources, WrongBytesAreHarmless) {
   const Damaged damaged;
   for (const std::string name : kFiles) {
     const std::string whole = read_file(kFolder + "/" + name);
     int found = 0, tried = 0;
-    const size_t step = whole.size() < 200 ? 1 : 7;  // each is a process
+    const size_t step = whole.size() < 200 ? 1 : 7;  // each starts a process
     for (size_t at = 0; at < whole.size(); at += step, ++tried) {
       std::string content = whole;
       content[at] = char(content[at] ^ (1 << at % 8));
       found += !damaged.read_with(name, content).empty();
     }
-    // What fills a table's footer is not read.
+    // The padding of a table's footer is not read.
     EXPECT_GT(found, tried * 9 / 10) << name;
   }
 }
 
-TEST_F(LeveldbInSources, NoFileThatIsCutOffDoesHarm) {
+TEST_F(LeveldbInSources, TruncatedFilesAreHarmless) {
   const Damaged damaged;
   for (const std::string name : kFiles) {
     const std::string whole = read_file(kFolder + "/" + name);
@@ -116,7 +116,7 @@ TEST_F(LeveldbInSources, NoFileThatIsCutOffDoesHarm) {
   }
 }
 
-TEST_F(LeveldbInSources, SaysWhichFileIsMissing) {
+TEST_F(LeveldbInSources, NamesAMissingFile) {
   const Damaged damaged;
   std::filesystem::remove(damaged.folder() / "000005.ldb");
   expect_error(ExitCode::kData, "000005.", [&] { read_all(damaged.folder() / ""); });

@@ -1,6 +1,6 @@
-// Our reader of LMDB beside liblmdb's, over files of many shapes that liblmdb wrote, sound and damaged. LMDB has no
-// checksums: damage within a key or a value is a record like any other, to both. liblmdb may crash on a damaged file,
-// so it runs in a child process.
+// Compares Cortado's LMDB reader with liblmdb, on valid and damaged files of many shapes that liblmdb wrote. LMDB has
+// no checksums, so that neither reader detects damage within a key or a value. liblmdb may crash on a damaged file: it
+// runs in a child process.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -15,7 +15,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// All records in the order they come in, as one text.
+/// All records in order, as one text.
 class RecordsRead {
  public:
   void add(std::string_view key, std::string_view value) {
@@ -55,11 +55,11 @@ std::string read_by_library(const std::string& folder) {
   return records.str();
 }
 
-/// In the child: writes what the library read to `out` and ends well; ends otherwise where it read nothing.
+/// The child process: writes the records that liblmdb read to `out` and exits 0; exits otherwise after an error.
 [[noreturn]] void be_library(const std::string& folder, int out) {
-  ::signal(SIGBUS, SIG_DFL);  // not our handler for lost pages
+  ::signal(SIGBUS, SIG_DFL);  // not Cortado's handler for lost pages
   ::alarm(3);
-  ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);  // its failed assertions
+  ::dup2(::open("/dev/null", O_WRONLY), STDERR_FILENO);  // hides liblmdb's failed assertions
   try {
     const std::string text = read_by_library(folder);
     ::_exit(::write(out, text.data(), text.size()) == ssize_t(text.size()) ? 0 : 1);
@@ -69,7 +69,7 @@ std::string read_by_library(const std::string& folder) {
 }
 
 struct LibraryReading {
-  std::optional<std::string> records;  ///< where it read to the end
+  std::optional<std::string> records;  ///< if it read to the end
   bool crashed = false, hung = false;
 };
 
@@ -80,7 +80,7 @@ LibraryReading read_in_child(const std::string& folder) {
   if (child == 0) be_library(folder, ends[1]);
   ::close(ends[1]);
   char text[256];
-  const ssize_t n = ::read(ends[0], text, sizeof text);  // less than a pipe holds: it comes at once
+  const ssize_t n = ::read(ends[0], text, sizeof text);  // less than a pipe's buffer: one read suffices
   ::close(ends[0]);
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -91,7 +91,7 @@ LibraryReading read_in_child(const std::string& folder) {
   return reading;
 }
 
-/// By our reader; nothing: it reported damage.
+/// The records by Cortado's reader; nullopt if it reported damage.
 std::optional<std::string> read_by_us(const std::string& folder) {
   try {
     const std::shared_ptr<const Lmdb> database = Lmdb::open(folder);
@@ -113,7 +113,7 @@ struct Shape {
   const char* name;
   int records;
   size_t most_key, most_value;
-  int rounds;  ///< of later transactions, each of which removes a third and writes a third anew
+  int rounds;  ///< later transactions, each of which deletes a third of the records and rewrites a third
 };
 
 const Shape kShapes[] = {{"one", 1, 5, 20, 0},         {"small", 3000, 20, 30, 0},
@@ -122,7 +122,7 @@ const Shape kShapes[] = {{"one", 1, 5, 20, 0},         {"small", 3000, 20, 30, 0
 
 std::string shape_name(const ::testing::TestParamInfo<Shape>& info) { return info.param.name; }
 
-class LmdbBesideLibrary : public ::testing::TestWithParam<Shape> {
+class LmdbDifferential : public ::testing::TestWithParam<Shape> {
  protected:
   void SetUp() override {
     const Shape& shape = GetParam();
@@ -160,13 +160,13 @@ class LmdbBesideLibrary : public ::testing::TestWithParam<Shape> {
   std::string sound_;
 };
 
-TEST_P(LmdbBesideLibrary, ReadsTheSameRecordsInTheSameOrder) {
+TEST_P(LmdbDifferential, ReadsTheSameRecordsInTheSameOrder) {
   EXPECT_EQ(read_in_child(path_).records, sound_);
   EXPECT_EQ(read_by_us(path_), sound_);
 }
 
-/// Flips bits, or cuts the end off. What a page's head and table of entries say is where damage hurts: it is aimed at
-/// three times out of four.
+/// Flips bits, or truncates the file. Three of four flips are in the header or the table of entries of a page, where
+/// damage has the most effect.
 std::string damaged(std::string content, RandomStream& random) {
   constexpr size_t kPage = 4096;
   if (random.below(8) == 0) return content.substr(0, random.below(content.size()));
@@ -178,7 +178,7 @@ std::string damaged(std::string content, RandomStream& random) {
   return content;
 }
 
-TEST_P(LmdbBesideLibrary, ReadsDamagedFilesAsItDoesOrReportsThem) {
+TEST_P(LmdbDifferential, ReadsDamagedFilesAsItDoesOrReportsThem) {
   const std::string file = path_ + "/data.mdb", whole = read_file(file);
   RandomStream random(32);
   std::map<std::string, int> counts;
@@ -200,7 +200,7 @@ TEST_P(LmdbBesideLibrary, ReadsDamagedFilesAsItDoesOrReportsThem) {
   for (const auto& [name, count] : counts) RecordProperty(name, count);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, LmdbBesideLibrary, ::testing::ValuesIn(kShapes), shape_name);
+INSTANTIATE_TEST_SUITE_P(Shapes, LmdbDifferential, ::testing::ValuesIn(kShapes), shape_name);
 
 }  // namespace
 

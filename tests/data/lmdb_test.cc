@@ -20,7 +20,7 @@ Records read_all(const std::string& path) {
   return records;
 }
 
-/// Small, large and huge values; keys of many lengths.
+/// Small, large and overflow-page values; keys of many lengths.
 Records random_records(int n, size_t most_bytes, uint64_t seed) {
   RandomStream random(seed);
   Records records;
@@ -97,7 +97,7 @@ TEST(Lmdb, OneFileIsOpenedOnce) {
   EXPECT_EQ(database, Lmdb::open(folder / "db/data.mdb"));
 }
 
-TEST(Lmdb, LeavesTheFolderAlone) {
+TEST(Lmdb, WritesNothingToTheFolder) {
   const Folder folder;
   write_with_library(folder / "db", {{"a", "1"}});
   ::chmod((folder / "db").c_str(), 0555);
@@ -106,7 +106,7 @@ TEST(Lmdb, LeavesTheFolderAlone) {
   ::chmod((folder / "db").c_str(), 0755);
 }
 
-TEST(Lmdb, SaysWhatIsNotADataset) {
+TEST(Lmdb, ReportsWhatIsNotADataset) {
   const Folder folder;
   expect_error(ExitCode::kIo, "No such file", [&] { Lmdb::open(folder / "nowhere"); });
   std::filesystem::create_directory(folder / "leveldb");
@@ -139,7 +139,7 @@ TEST(Lmdb, RefusesNamedDatabases) {
   expect_error(ExitCode::kData, "named databases", [&] { read_all(folder / "db"); });
 }
 
-TEST(Lmdb, CutOffAnywhereIsAnError) {
+TEST(Lmdb, TruncationIsAnError) {
   const Folder folder;
   write_with_library(folder / "db", random_records(400, 6000, 4));
   const std::string file = folder / "db/data.mdb", whole = read_file(file);
@@ -152,7 +152,7 @@ TEST(Lmdb, CutOffAnywhereIsAnError) {
   }
 }
 
-/// Reads everything there is; a damaged file may throw Error(kData) and do nothing else.
+/// Reads all records of a damaged file, which may throw only Error(kData).
 bool survives(const std::string& path) {
   try {
     const std::shared_ptr<const Lmdb> database = Lmdb::open(path);
@@ -178,7 +178,7 @@ TEST(Lmdb, FlippedBitsNeverCrash) {
   for (int i = 0; i < 1500; ++i) {
     std::string damaged = whole;
     for (uint64_t flips = 1 + random.below(8); flips > 0; --flips) {
-      // Page heads, node tables and the header are where damage hurts; aim there three times out of four.
+      // Three of four flips are in page headers, node tables and the file's header, where damage has the most effect.
       const size_t at =
           random.below(4) ? random.below(whole.size() / 4096) * 4096 + random.below(200) : random.below(whole.size());
       damaged[at] = char(damaged[at] ^ (1 << random.below(8)));

@@ -7,7 +7,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// Names in a folder.
+/// The file names in a folder.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.push_back(entry.path().filename());
@@ -20,7 +20,7 @@ TEST(LmdbWriter, TheLibraryReadsWhatItWrote) {
   Records records;
   LmdbWriter writer(folder / "db");
   for (int i = 0; i < 5000; ++i) {
-    const std::string key = random_bytes(random, 1 + random.below(30)) + std::to_string(i);  // in no order
+    const std::string key = random_bytes(random, 1 + random.below(30)) + std::to_string(i);  // in random order
     writer.put(key, records[key] = random_bytes(random, random.below(5000)));
   }
   writer.commit();
@@ -36,7 +36,7 @@ TEST(LmdbWriter, GrowsItsMap) {
   EXPECT_EQ(read_with_library(folder / "db").size(), 80u);
 }
 
-TEST(LmdbWriter, IsThereOnlyOnceItIsWhole) {
+TEST(LmdbWriter, DatasetAppearsWhenItIsComplete) {
   const Folder folder;
   {
     LmdbWriter writer(folder / "db");
@@ -51,7 +51,7 @@ TEST(LmdbWriter, IsThereOnlyOnceItIsWhole) {
   EXPECT_EQ(names_in(folder / "db"), (std::vector<std::string>{"checksums", "data.mdb"}));
 }
 
-TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyWhenTold) {
+TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyOnRequest) {
   const Folder folder;
   write_with_library(folder / "db", {{"old", "1"}});
   expect_error(ExitCode::kIo, "exists already", [&] { LmdbWriter writer(folder / "db"); });
@@ -69,7 +69,7 @@ TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyWhenTold) {
   EXPECT_EQ(read_file(folder / "file"), "keep me");
 }
 
-/// The folder's names, and those that its link beside it leads to.
+/// The class names in the folder, and those of the file that the link next to it points to.
 void expect_names(const std::string& path, const std::string& labels) {
   EXPECT_EQ(read_names(path).labels, labels);
   EXPECT_EQ(std::filesystem::exists(path + "/labels.txt"), !labels.empty());
@@ -86,7 +86,7 @@ TEST(LmdbWriter, ReplacesNamesWithTheRecords) {
   write({"ant\nbee\n", ""}, false);
   expect_names(folder / "db", "ant\nbee\n");
   {
-    LmdbWriter writer(folder / "db", true, {"cow\n", ""});  // as a death leaves it
+    LmdbWriter writer(folder / "db", true, {"cow\n", ""});  // as if the process had died
     writer.put("key", "other");
   }
   expect_names(folder / "db", "ant\nbee\n");
@@ -108,7 +108,7 @@ TEST(LmdbWriter, ReplacesNamesWithTheRecords) {
   expect_names(folder / "db", "ant\n");
 }
 
-TEST(LmdbWriter, BringsBackWhatADeathMovedAway) {
+TEST(LmdbWriter, RestoresADatasetAfterACrash) {
   const Folder folder;
   write_with_library(folder / "db.tmp.old", {{"old", "1"}});
   expect_error(ExitCode::kIo, "mv " + (folder / "db.tmp.old") + " " + (folder / "db"),
@@ -133,7 +133,7 @@ TEST(LmdbWriter, RefusesBadKeys) {
   expect_error(ExitCode::kData, "'a' occurs twice", [&] { writer.commit(); });
 }
 
-TEST(LmdbWriter, SaysWhyItCannotWrite) {
+TEST(LmdbWriter, ReportsWhyItCannotWrite) {
   expect_error(ExitCode::kIo, "cannot find the folder /nowhere/at/all",
                [&] { LmdbWriter writer("/nowhere/at/all/db"); });
 }

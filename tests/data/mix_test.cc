@@ -27,7 +27,7 @@ std::vector<float> some_values(size_t n) {
   return values;
 }
 
-/// What a pair's draw means, written plainly.
+/// A reference for a pair's mix.
 std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::vector<MixParams>& pairs) {
   std::vector<float> y = x;
   for (int i = 0; i < n; ++i) {
@@ -51,7 +51,7 @@ std::vector<float> expected_mix(const std::vector<float>& x, int n, const std::v
   return y;
 }
 
-TEST(Mix, PairsExchangeTheirShares) {
+TEST(Mix, PairsAreMixedInBothDirections) {
   for (const int n : {1, 4, 5})
     for (const MixPlan& plan : {plan_of(0.4f, 0), plan_of(0, 1), plan_of(0.2f, 1)}) {
       const std::vector<float> x = some_values(size_t(n * kChannels * kHeight * kWidth));
@@ -86,7 +86,7 @@ TEST(Mix, IsTheSameOnADeviceInItsOwnLayoutAndType) {
   const std::vector<float> x = some_values(n * kChannels * kHeight * kWidth);
   const std::vector<float> expected = expected_mix(x, n, params), labels = {0, 1, 2, 3};
   std::vector<Half> sent(x.size());
-  const auto last = [](size_t i) {  // the place in channels-last storage
+  const auto last = [](size_t i) {  // the index in channels-last layout
     const size_t area = kHeight * kWidth, sample = i / (kChannels * area), c = i / area % kChannels, pixel = i % area;
     return (sample * area + pixel) * kChannels + c;
   };
@@ -121,7 +121,7 @@ TEST(Mix, SharesFollowTheBetaDistribution) {
   }
 }
 
-TEST(Mix, ShareIsThatOfTheAreaThatStays) {
+TEST(Mix, RatioIsThatOfTheRemainingArea) {
   for (uint64_t i = 0; i < 200; ++i) {
     const MixParams params = draw_mix(plan_of(0, 1), 20, 30, 5, i);
     EXPECT_NEAR(params.share, 1 - params.height * params.width / 600.0, 1e-6);
@@ -130,7 +130,7 @@ TEST(Mix, ShareIsThatOfTheAreaThatStays) {
   }
 }
 
-TEST(Mix, HappensAsOftenAsAsked) {
+TEST(Mix, HasItsProbability) {
   MixPlan plan = plan_of(1, 1);
   plan.prob = 0.5f;
   plan.cutmix_share = 0.25f;

@@ -43,7 +43,7 @@ TEST(RecordOrder, EachShuffledEpochHoldsEveryRecordOnce) {
   EXPECT_EQ(epochs.size(), 4u) << "two epochs had the same order";
 }
 
-TEST(RecordOrder, AllPermutationsOfThreeComeUpEquallyOften) {
+TEST(RecordOrder, AllPermutationsOfThreeAreEquallyFrequent) {
   const Folder folder;
   RecordOrder order(numbered(folder, 3), {Shuffle::kExact, 3});
   std::map<std::vector<std::string>, int> counts;
@@ -52,7 +52,7 @@ TEST(RecordOrder, AllPermutationsOfThreeComeUpEquallyOften) {
   for (const auto& [keys, count] : counts) EXPECT_NEAR(count, 1000, 150);  // five standard deviations
 }
 
-TEST(RecordOrder, AnyPlaceCanBeAskedForAtAnyTime) {
+TEST(RecordOrder, PositionsHaveRandomAccess) {
   const Folder folder;
   const auto database = numbered(folder, 97);
   for (const Shuffle shuffle : {Shuffle::kNone, Shuffle::kExact, Shuffle::kBlocks}) {
@@ -61,7 +61,7 @@ TEST(RecordOrder, AnyPlaceCanBeAskedForAtAnyTime) {
     for (const int from : {0, 1, 96, 97, 98, 200, 300, 5})
       EXPECT_EQ(take(jumping, uint64_t(from), 60),
                 std::vector<std::string>(keys.begin() + from, keys.begin() + from + 60));
-    EXPECT_EQ(take(other, 0, 400) == keys, shuffle == Shuffle::kNone) << "the seed decides";
+    EXPECT_EQ(take(other, 0, 400) == keys, shuffle == Shuffle::kNone) << "a shuffled order depends on the seed";
   }
 }
 
@@ -86,7 +86,7 @@ TEST(ShuffledOrder, EveryEpochOfBlocksHoldsEveryRecordOnce) {
   EXPECT_EQ(epochs.size(), 4u);
 }
 
-TEST(ShuffledOrder, AnyIndexCanBeAskedForAtAnyTime) {
+TEST(ShuffledOrder, IndexesHaveRandomAccess) {
   ShuffledOrder straight(503, 16, 3, 7), jumping(503, 16, 3, 7);
   std::vector<uint64_t> records;
   for (uint64_t i = 0; i < 1006; ++i) records.push_back(straight.at(i / 503, i % 503));
@@ -96,7 +96,7 @@ TEST(ShuffledOrder, AnyIndexCanBeAskedForAtAnyTime) {
   }
 }
 
-/// A pool of p blocks holds its records and no others; each was announced before, so it can be read ahead.
+/// A pool of p blocks has exactly its records. Each block is announced first, so that it can be prefetched.
 TEST(ShuffledOrder, ReadsNoMoreThanAPoolAtATime) {
   std::set<uint64_t> announced;
   ShuffledOrder order(640, 16, 4, 7, [&](uint64_t first, uint64_t count) {
@@ -110,12 +110,12 @@ TEST(ShuffledOrder, ReadsNoMoreThanAPoolAtATime) {
       blocks.insert(record / 16);
     }
     EXPECT_EQ(blocks.size(), 4u);
-    EXPECT_LE(announced.size(), std::min<uint64_t>(640, (pool + 2) * 64)) << "only one pool ahead";
+    EXPECT_LE(announced.size(), std::min<uint64_t>(640, (pool + 2) * 64)) << "announced more than one pool ahead";
   }
 }
 
-/// Classes that lie one after another in the file have to come mixed: a batch's share of the first half of the records.
-TEST(ShuffledOrder, BlocksMixWhatLiesApart) {
+/// Records that are sorted by class must be mixed: counts records of the first half in each batch.
+TEST(ShuffledOrder, BlocksMixDistantRecords) {
   ShuffledOrder order(100000, 500, 8, 3);
   int batches_all_of_a_half = 0;
   for (uint64_t batch = 0; batch < 390; ++batch) {

@@ -1,4 +1,4 @@
-// Every decoder and every door to it, in all eight orientations of EXIF, against the image as it is shown.
+// Every decoder, and every way to call it, in all eight EXIF orientations, against the image as displayed.
 #include "data/image/orientation.h"
 
 #include <zlib.h>
@@ -14,14 +14,14 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// `value` in `n` bytes.
+/// `value` as `n` bytes.
 std::string number_of(uint32_t value, int n, bool high_first) {
   std::string bytes;
   for (int i = 0; i < n; ++i) bytes += char(value >> (high_first ? 8 * (n - 1 - i) : 8 * i));
   return bytes;
 }
 
-/// A TIFF block that notes a resolution unit and an orientation.
+/// A TIFF block with a resolution unit and an orientation.
 std::string exif_block(int orientation, bool high_first) {
   const auto number = [&](uint32_t value, int n) { return number_of(value, n, high_first); };
   const auto entry = [&](uint32_t tag, uint32_t value) {
@@ -44,7 +44,7 @@ std::string png_with(const std::string& file, const std::string& block) {
          number_of(uint32_t(sum), 4, true) + file.substr(kHeadBytes);
 }
 
-/// The extended form: a VP8X chunk that announces EXIF, the image, EXIF.
+/// The extended WebP format: a VP8X chunk with the EXIF flag, the image, EXIF.
 std::string webp_with(const std::string& file, const std::string& block, int height, int width) {
   const auto chunk = [](const std::string& type, const std::string& content) {
     return type + number_of(uint32_t(content.size()), 4, false) + content + std::string(content.size() % 2, '\0');
@@ -71,7 +71,7 @@ std::string tiff_of(const Image& image, int orientation) {
          number(8, 2) + number(8, 2) + pixels;
 }
 
-/// Where a stored pixel is shown, by where EXIF says that the first row and the first column are.
+/// The displayed position of a stored pixel; the comments have EXIF's positions of the first row and column.
 struct PixelAt {
   int y, x;
 };
@@ -96,7 +96,7 @@ PixelAt shown_at(int row, int column, int height, int width, int orientation) {
   }
 }
 
-/// The stored image as it is shown, pixel by pixel.
+/// The stored image as displayed, pixel by pixel.
 Image shown(const Image& stored, int orientation) {
   Image image;
   const bool lies = orientation >= 5;
@@ -116,7 +116,7 @@ struct EncodedFile {
   std::string name, file;
 };
 
-/// The stored image in each format, with its orientation noted.
+/// The stored image with its orientation, in each format.
 std::vector<EncodedFile> files_of(const Image& stored, int orientation) {
   const std::string little = exif_block(orientation, false), big = exif_block(orientation, true);
   const std::string jpeg = encode_image(stored, "jpg"), png = encode_image(stored, "png");
@@ -139,7 +139,7 @@ void expect_equal(const Image& image, const Image& reference, const std::string&
   EXPECT_EQ(image.pixels, reference.pixels) << what;
 }
 
-/// The upper right quarter, read as a part.
+/// The upper right quarter, decoded as a part.
 void expect_part(const std::string& file, const Image& reference, const std::string& what) {
   ImageDecoder decoder;
   const Sample opened = decoder.open(file, ColorMode::kColor);
@@ -160,7 +160,7 @@ void expect_part(const std::string& file, const Image& reference, const std::str
       }
 }
 
-TEST(Orientation, OfEveryDecoderIsThatOfTheImageAsItIsShown) {
+TEST(Orientation, IsAppliedByEveryDecoder) {
   const Image stored = picture(3, 18, 26);
   for (int orientation = 1; orientation <= 8; ++orientation)
     for (const auto& [name, file] : files_of(stored, orientation)) {
@@ -173,12 +173,12 @@ TEST(Orientation, OfEveryDecoderIsThatOfTheImageAsItIsShown) {
       EXPECT_EQ(decoded_file(file, ColorMode::kGray).height, reference.height) << what;
       expect_part(file, reference, what);
       if (jpeg) {
-        EXPECT_EQ(is_plain_jpeg(file), orientation == 1) << what;  // what a GPU may decode
+        EXPECT_EQ(is_plain_jpeg(file), orientation == 1) << what;  // a GPU may decode it
       }
     }
 }
 
-TEST(Orientation, IsFollowedByConversionsAndByRecordsOfFiles) {
+TEST(Orientation, IsAppliedByConversionsAndInRecordsOfFiles) {
   const Image stored = picture(3, 18, 26);
   for (int orientation = 1; orientation <= 8; ++orientation) {
     const Folder folder;
@@ -208,7 +208,7 @@ TEST(Orientation, IsFollowedByConversionsAndByRecordsOfFiles) {
   }
 }
 
-TEST(Orientation, OfADamagedBlockIsThatOfNone) {
+TEST(Orientation, OfADamagedBlockIsIgnored) {
   const Image stored = picture(3, 18, 26);
   const std::string jpeg = encode_image(stored, "jpg"), png = encode_image(stored, "png");
   const std::string webp = encode_image(stored, "webp"), block = exif_block(6, false);

@@ -10,7 +10,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// One record with pages of its own among small ones.
+/// Small records, and one with overflow pages.
 void write_dataset(const std::string& path) {
   LmdbWriter writer(path);
   for (int i = 0; i < 40; ++i)
@@ -29,13 +29,13 @@ Records read_all(const std::string& path) {
   return records;
 }
 
-/// Changes a byte of `text`, which the file holds once.
+/// Changes a byte of `text`, which is in the file once.
 void damage(const std::string& file, const std::string& text) {
   std::string bytes = read_file(file);
   const size_t at = bytes.find(text);
   ASSERT_NE(at, std::string::npos);
   bytes[at + text.size() / 2] ^= 4;
-  std::filesystem::remove(file);  // another inode: an open database is shared
+  std::filesystem::remove(file);  // a new inode, because an open database is shared by inode
   write_file(file, bytes);
 }
 
@@ -45,7 +45,7 @@ std::string warnings_of(const std::function<void()>& act) {
   return ::testing::internal::GetCapturedStderr();
 }
 
-TEST(PageChecksums, TellADamagedRecordByItsKey) {
+TEST(PageChecksums, ReportADamagedRecordByItsKey) {
   const Folder folder;
   write_dataset(folder / "db");
   damage(folder / "db/data.mdb", std::string(5000, 'k'));
@@ -55,7 +55,7 @@ TEST(PageChecksums, TellADamagedRecordByItsKey) {
   EXPECT_EQ(stats.told_broken.at(10).reason, "it does not match its checksum");
 }
 
-TEST(PageChecksums, TellADamagedPageOfSmallRecords) {
+TEST(PageChecksums, ReportADamagedPageOfSmallRecords) {
   const Folder folder;
   write_dataset(folder / "db");
   damage(folder / "db/data.mdb", std::string(200, 'c'));
@@ -65,11 +65,11 @@ TEST(PageChecksums, TellADamagedPageOfSmallRecords) {
   const auto& told = stats.told_broken;
   const auto found = std::find_if(told.begin(), told.end(), at_fault);
   ASSERT_NE(found, told.end());
-  EXPECT_LE(found->key, "102") << "those that share its page go with it, no others";
+  EXPECT_LE(found->key, "102") << "only records of the damaged page are lost";
   EXPECT_LT(std::count_if(told.begin(), told.end(), at_fault), 20);
 }
 
-TEST(PageChecksums, ADatabaseWithoutThemIsTakenAsItIs) {
+TEST(PageChecksums, ADatabaseWithoutThemIsReadUnchecked) {
   const Folder folder;
   write_dataset(folder / "db");
   std::filesystem::remove(folder / "db/checksums");
@@ -77,7 +77,7 @@ TEST(PageChecksums, ADatabaseWithoutThemIsTakenAsItIs) {
   EXPECT_EQ(warnings_of([&] { EXPECT_EQ(read_all(folder / "db").size(), 40u); }), "");
 }
 
-TEST(PageChecksums, AccuseNobodyWhoWroteToTheDatabase) {
+TEST(PageChecksums, AreIgnoredAfterAnotherProgramWrote) {
   for (const int commits : {1, 2, 3}) {
     const Folder folder;
     write_dataset(folder / "db");
@@ -93,7 +93,7 @@ TEST(PageChecksums, AccuseNobodyWhoWroteToTheDatabase) {
   }
 }
 
-TEST(PageChecksums, OfAnotherDatabaseAreLeftAside) {
+TEST(PageChecksums, OfAnotherDatabaseAreIgnored) {
   const Folder folder;
   write_dataset(folder / "db");
   std::filesystem::remove(folder / "db/data.mdb");
@@ -104,7 +104,7 @@ TEST(PageChecksums, OfAnotherDatabaseAreLeftAside) {
   EXPECT_NE(warnings.find("is not used"), std::string::npos) << warnings;
 }
 
-TEST(PageChecksums, DamagedThemselvesAccuseNobody) {
+TEST(PageChecksums, ThatAreDamagedReportNoRecords) {
   const Folder folder;
   write_dataset(folder / "db");
   const Records wanted = read_all(folder / "db");
@@ -113,10 +113,10 @@ TEST(PageChecksums, DamagedThemselvesAccuseNobody) {
     std::string bytes = whole;
     bytes[at] ^= 16;
     write_file(file, bytes);
-    std::filesystem::copy_file(folder / "db/data.mdb", folder / "db/lock.mdb");  // another inode
+    std::filesystem::copy_file(folder / "db/data.mdb", folder / "db/lock.mdb");  // a new inode
     std::filesystem::rename(folder / "db/lock.mdb", folder / "db/data.mdb");
     const std::string warnings = warnings_of([&] { EXPECT_EQ(read_all(folder / "db"), wanted) << at; });
-    if (at < 72) {  // the head's; a page's number may be of one that is never read
+    if (at < 72) {  // in the header; a page number may be that of a page that is never read
       EXPECT_NE(warnings, "") << at;
     }
   }

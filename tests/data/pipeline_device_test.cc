@@ -1,5 +1,5 @@
-// The pipeline's other ways against its plainest one (the CPU, nothing cached): a device that the CPU plays, whose
-// memory the host cannot touch, other storage, and datasets kept decoded.
+// Compares variants of the pipeline with the simplest one (the CPU, no cache): the simulated device, whose memory the
+// host cannot access, other layouts and types, and decoded datasets in memory.
 #include <cstring>
 
 #include "core/device/device_memory.h"
@@ -14,7 +14,7 @@ namespace {
 
 std::string key_of(int i) { return std::to_string(10000 + i); }
 
-/// Records of several sizes: bytes, floats, or JPEGs.
+/// Records of several sizes: bytes, floats or JPEGs.
 Records records_of(const std::string& kind, int n) {
   Records records;
   RandomStream random{9};
@@ -42,7 +42,7 @@ struct Batch {
   bool operator==(const Batch&) const = default;
 };
 
-/// The first `n` batches, made on a device of this kind in this storage and brought to plain floats.
+/// The first `n` batches, from a device of this kind in this layout and type, converted to plain floats.
 template <typename T>
 std::vector<Batch> batches_of(const PipelineOptions& options, int n, DeviceKind kind, DType dtype, Layout layout,
                               uint64_t from = 0) {
@@ -110,7 +110,7 @@ class PipelineDevice : public ::testing::TestWithParam<const char*> {
   Folder folder_;
 };
 
-TEST_P(PipelineDevice, GivesTheBatchesOfTheCpu) {
+TEST_P(PipelineDevice, HasTheBatchesOfTheCpu) {
   for (const char* transform : kTransforms)
     for (const int prefetch : {1, 2, 4}) {
       PipelineOptions given = options(transform);
@@ -142,7 +142,7 @@ TEST_P(PipelineDevice, SeeksAsTheCpuDoes) {
   for (size_t b = 0; b < 4; ++b) EXPECT_EQ(sought[b], straight[b + 5]);
 }
 
-TEST_P(PipelineDevice, WritesOtherStorage) {
+TEST_P(PipelineDevice, WritesOtherLayoutsAndTypes) {
   const PipelineOptions given = options(kTransforms[0]);
   const auto expected = plain_batches(given, 3);
   for (const DeviceKind kind : {DeviceKind::kCpu, DeviceKind::kSimulated}) {
@@ -160,12 +160,12 @@ TEST_P(PipelineDevice, CachesChangeNothing) {
       for (const CacheOn cache : {CacheOn::kHost, CacheOn::kDevice}) {
         given.cache = cache;
         const float tolerance = GetParam() == std::string("jpeg") && transform != kTransforms[0] ? 30 : 0;
-        expect_close(plain_batches(given, 15, kind), expected, tolerance, transform);  // JPEGs: perhaps at half scale
+        expect_close(plain_batches(given, 15, kind), expected, tolerance, transform);  // JPEGs may be at half scale
       }
     }
 }
 
-TEST_P(PipelineDevice, MixesPairsAlike) {
+TEST_P(PipelineDevice, MixesPairsLikeTheCpu) {
   PipelineOptions given = options("crop_size: 20 augment { mix { classes: 10 mixup_alpha: 0.4 cutmix_alpha: 1 } }");
   const auto expected = plain_batches(given, 9);
   EXPECT_EQ(expected[0].labels.size(), 70u);

@@ -15,7 +15,7 @@ namespace {
 
 std::string key_of(int i) { return std::to_string(10000 + i); }
 
-/// Raw bytes of 3 x 9 x 11 where pixel values and label tell the record.
+/// Raw bytes of 3 x 9 x 11, whose pixel values and label identify the record.
 std::string raw_datum(int i, int height = 9) {
   RandomStream random{uint64_t(i)};
   return make_datum(3, height, 11, random_bytes(random, size_t(3 * height * 11)), i);
@@ -69,7 +69,7 @@ void augment(PipelineOptions& options) {
   options.transform.scale = 0.5f;
 }
 
-TEST(Pipeline, GivesRecordsInOrderAndWrapsWithinABatch) {
+TEST(Pipeline, ReadsRecordsInOrderAndWrapsWithinABatch) {
   const Folder folder;
   const Records records = raw_records(10);
   write_with_library(folder / "db", records);
@@ -126,8 +126,8 @@ TEST(Pipeline, KnowsTheRecordOfEachSample) {
     }
 }
 
-/// Of every seven batches one process takes the first two, one the next three, one the last two.
-TEST(Pipeline, SharesOfTheBatchesMakeTheWholeOrderAndContinueAnywhere) {
+/// Three processes read two, three and two of every seven batches.
+TEST(Pipeline, SharesOfTheBatchesCoverTheOrderAndContinueAnywhere) {
   const Folder folder;
   write_with_library(folder / "db", raw_records(50));
   PipelineOptions options = options_for(folder / "db", 8);
@@ -151,7 +151,7 @@ TEST(Pipeline, SharesOfTheBatchesMakeTheWholeOrderAndContinueAnywhere) {
   }
 }
 
-TEST(LmdbSource, VisitsLabelsOfAllOrOfSomeThatLieEvenly) {
+TEST(LmdbSource, VisitsLabelsOfAllOrOfEvenlySpacedRecords) {
   const Folder folder;
   constexpr int kRecords = 30000;  // a tree of three levels
   write_with_library(folder / "db", [] {
@@ -188,7 +188,7 @@ TEST(Pipeline, SeekingEqualsReadingOn) {
   }
 }
 
-TEST(Pipeline, RandSkipStartsSomewhereElseAndResumesAllTheSame) {
+TEST(Pipeline, RandSkipChangesTheStartAndResumes) {
   const Folder folder;
   write_with_library(folder / "db", raw_records(50));
   PipelineOptions options = options_for(folder / "db", 5);
@@ -214,7 +214,7 @@ TEST(Pipeline, CropsImagesOfDifferentSizes) {
   EXPECT_EQ(read_batch(pipeline).labels[3], 3.0f);
 }
 
-/// The text of the error that reading ends in, after `good` batches; the same for every number of threads.
+/// The text of the error after `good` batches, which must not depend on the number of threads.
 std::string error_after(PipelineOptions options, int good) {
   std::string text;
   for (const int threads : {1, 8}) {
@@ -249,7 +249,7 @@ TEST(Pipeline, MixedSizesNameTheRecordAndBothShapes) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
 }
 
-TEST(Pipeline, UndecodableAndLyingRecordsAreNamed) {
+TEST(Pipeline, UndecodableAndInconsistentRecordsAreNamed) {
   const Folder folder;
   Records records = jpeg_records(12);
   std::string& jpeg = records[key_of(9)];
@@ -267,7 +267,7 @@ TEST(Pipeline, UndecodableAndLyingRecordsAreNamed) {
   expect_error(ExitCode::kData, "record '10000'", [&] { DataPipeline pipeline(options_for(folder / "first", 4)); });
 }
 
-TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
+TEST(Pipeline, ADatasetThatChangesWhileReadingIsAnError) {
   guard_mapped_files();
   const Folder folder;
   write_with_library(folder / "db", raw_records(5000));
@@ -286,7 +286,7 @@ TEST(Pipeline, ADatabaseThatBreaksWhileReadingIsAnError) {
   }
 }
 
-TEST(Pipeline, EndsAtOnceWhateverItsThreadsDo) {
+TEST(Pipeline, EndsAtOnceWithBusyThreads) {
   const Folder folder;
   write_with_library(folder / "db", jpeg_records(30));
   const auto begin = std::chrono::steady_clock::now();
@@ -338,7 +338,7 @@ TEST(PipelineOptions, NameTheWrongField) {
     set(layer);
     try {
       make_database_options(layer, {}, true);
-      ADD_FAILURE() << "nothing was thrown about " << field;
+      ADD_FAILURE() << "no error for " << field;
     } catch (const FieldError& error) {
       EXPECT_EQ(error.field(), field);
     }

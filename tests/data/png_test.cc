@@ -73,7 +73,7 @@ std::string packed(const std::string& bytes) {
   return out;
 }
 
-/// A form that PNGs have, and chunks between its header and its pixels.
+/// A PNG format, and chunks between the header and the pixels.
 struct PngForm {
   int type, bits, interlaced;
   std::string more;
@@ -81,7 +81,7 @@ struct PngForm {
 
 constexpr uint32_t kHigh = 11, kWide = 13;
 
-/// Rows of arbitrary elements; of each of the seven passes where it is interlaced.
+/// Rows of random elements; of each of the seven passes if the PNG is interlaced.
 std::string png_of(const PngForm& form) {
   struct Pass {
     uint32_t x, y, dx, dy;
@@ -108,7 +108,7 @@ std::string png_of(const PngForm& form) {
          chunk("IEND", "");
 }
 
-/// A colour profile that libpng warns of.
+/// A colour profile that libpng warns about.
 std::string wrong_profile() {
   return chunk("iCCP", std::string("name\0\0", 6) + packed(big_endian(128) + std::string(124, '\0')));
 }
@@ -130,7 +130,7 @@ std::vector<PngForm> all_forms() {
   return forms;
 }
 
-/// What a decoder makes of it: "3x11x13 ..." and the pixels, or "refused".
+/// A decoder's result: "3x11x13 ..." and the pixels, or "refused".
 template <typename Decode>
 std::string result_of(const Decode& decode) {
   Image image;
@@ -142,7 +142,7 @@ std::string result_of(const Decode& decode) {
   return image.sample().shape_str() + " " + std::string(image.pixels.begin(), image.pixels.end());
 }
 
-TEST(Png, IsReadAsOpenCVReadsIt) {
+TEST(Png, IsReadAsByOpenCv) {
   try {
     Image image;
     decode_with_module(png_of({2, 8, 0, ""}), ColorMode::kColor, image);
@@ -165,7 +165,7 @@ TEST(Png, IsReadAsOpenCVReadsIt) {
   EXPECT_GT(compared, 300);
 }
 
-TEST(Png, NothingIsSaidOfAWrongColourProfile) {
+TEST(Png, AWrongColourProfileIsIgnored) {
   ::testing::internal::CaptureStderr();
   Image image;
   ImageDecoder().decode(png_of({2, 8, 0, wrong_profile()}), ColorMode::kColor, image);

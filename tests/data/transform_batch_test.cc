@@ -1,5 +1,5 @@
-// The device's kernel against the CPU's rows: geometry to the bit, colours to 1e-5 of their range (the build without
-// CUDA gives equal bits there, too).
+// The device's kernel against the CPU's rows: geometry has equal bits, colours agree to 1e-5 of their range (with equal
+// bits in a build without CUDA).
 #include "data/augment/transform_batch.h"
 
 #include "core/device/device_memory.h"
@@ -10,7 +10,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// A batch of samples of any kind, and what the CPU makes of each.
+/// A batch of samples of any kind, and the CPU's result for each.
 struct Batch {
   Batch(const std::string& options, bool of_floats, int channels) : plan(plan_of(options)) {
     for (int i = 0; i < 6; ++i) {
@@ -43,7 +43,7 @@ DeviceMemory sent(Context& context, const std::vector<T>& values) {
   return memory;
 }
 
-/// The batch by a device, in row-major order.
+/// The device's result for the batch, in row-major order.
 template <typename T>
 std::vector<float> on_device(const Batch& given, DeviceKind kind, DType dtype, Layout layout, int threads = 1) {
   Context context({.threads = threads, .device = {kind, 0}});
@@ -132,7 +132,7 @@ TEST(TransformBatch, RoundsTo16Bits) {
   }
 }
 
-/// Options at random, near and at the ends of their ranges.
+/// Random options, many near or at the limits of their ranges.
 std::string random_options(RandomStream& random) {
   std::string text = "mirror: true mean_value: 10 pad: " + std::to_string(random.below(6)) +
                      " crop_size: " + std::to_string(1 + random.below(30)) + " augment { ";
@@ -159,7 +159,7 @@ std::string random_options(RandomStream& random) {
   return text + "}";
 }
 
-TEST(TransformBatch, AgreesWithTheCpuWhateverTheOptions) {
+TEST(TransformBatch, AgreesWithTheCpuForRandomOptions) {
   RandomStream random(77);
   for (int i = 0; i < 150; ++i) {
     const std::string options = random_options(random);

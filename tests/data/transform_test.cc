@@ -9,7 +9,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// Which part of the image a plan took, found by comparing with every possibility, written as plainly as can be.
+/// The part of the image that a plan used, found by comparison with every possible part.
 struct Found {
   int top, left;
   bool mirrored;
@@ -41,7 +41,7 @@ bool matches(const Sample& sample, const TransformPlan& plan, const Found& found
   return true;
 }
 
-/// Fails unless the result is exactly one of the possible ones.
+/// Fails if the result is not exactly one of the possible crops.
 Found find(const Sample& sample, const TransformPlan& plan, uint64_t index) {
   const auto [h, w] = output_size(plan, sample);
   std::vector<float> out(size_t(sample.channels * h * w), -1e9f);
@@ -50,7 +50,7 @@ Found find(const Sample& sample, const TransformPlan& plan, uint64_t index) {
     for (int left = 0; left <= sample.width - w; ++left)
       for (const bool mirrored : {false, true})
         if (matches(sample, plan, {top, left, mirrored}, h, w, out)) return {top, left, mirrored};
-  ADD_FAILURE() << "the result is no crop of the image";
+  ADD_FAILURE() << "the result is not a crop of the image";
   return {-1, -1, false};
 }
 
@@ -76,7 +76,7 @@ std::shared_ptr<const MeanImage> some_mean(int channels, int height, int width) 
   return mean;
 }
 
-TEST(Transform, AgreesWithPlainLoops) {
+TEST(Transform, AgreesWithSimpleLoops) {
   for (const int channels : {1, 2, 3}) {
     const Samples samples(channels, 12, 19);
     for (const Sample& sample : {samples.planar, samples.interleaved, samples.of_floats})
@@ -106,7 +106,7 @@ TEST(Transform, TestingTakesTheCentre) {
   EXPECT_FALSE(found.mirrored);
 }
 
-TEST(Transform, DrawsReachEverywhereAndDependOnTheSample) {
+TEST(Transform, DrawsCoverAllPositionsAndDependOnTheSample) {
   const Samples samples(1, 8, 9);
   TransformPlan plan;
   plan.crop_h = plan.crop_w = 6;
@@ -138,7 +138,7 @@ TEST(Transform, IsAFunctionOfSeedEpochAndIndex) {
   EXPECT_NE(run(1, 2, 3), run(1, 2, 4));
 }
 
-TEST(Transform, SaysWhatDoesNotFit) {
+TEST(Transform, ReportsWhatDoesNotFit) {
   const Samples samples(3, 12, 19);
   TransformPlan plan;
   plan.crop_h = plan.crop_w = 13;
@@ -156,7 +156,7 @@ void expect_field(const std::string& field, const std::function<void(caffe::Tran
   set(param);
   try {
     make_transform_plan(param, caffe::TRAIN);
-    ADD_FAILURE() << "nothing was thrown about " << field;
+    ADD_FAILURE() << "no error for " << field;
   } catch (const FieldError& error) {
     EXPECT_EQ(error.field(), field) << error.what();
   }

@@ -1,4 +1,4 @@
-// WindowData: the file, the draws, and the warp against a reference that works pixel by pixel in doubles.
+// WindowData: the file, the draws, and the warp against a reference, pixel by pixel in double precision.
 #include "data/sources/window_source.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace cortado::data::testing {
 
 namespace {
 
-/// Every channel is a plane, so that interpolating is exact but for rounding.
+/// Every channel is a linear function of the position, so that interpolation is exact except for rounding.
 Image slope(int height, int width, int variant) {
   Image image;
   image.resize(3, height, width);
@@ -55,14 +55,14 @@ TEST_F(WindowSource, ReadsTheFile) {
   ASSERT_EQ(file.foreground.size(), 3u);
   EXPECT_EQ(file.foreground[2].label, 7);
   EXPECT_EQ(file.foreground[2].y2, 17);
-  ASSERT_EQ(file.background.size(), 2u) << "0.3 lies between the thresholds";
+  ASSERT_EQ(file.background.size(), 2u) << "0.3 is between the thresholds";
   EXPECT_EQ(file.background[0].label, 0);
   EXPECT_EQ(file.background[0].x1, 20);
   write_file(folder_ / "flat", "# 0 a.ppm 3 30 40 1 1 0.9 5 5 14 20");
   EXPECT_EQ(read_window_file(folder_ / "flat", 0.5f, 0.5f).images[0].path, "a.ppm");
 }
 
-TEST_F(WindowSource, MistakesOfTheFileHaveAPlace) {
+TEST_F(WindowSource, ErrorsInTheFileHaveALineAndColumn) {
   const std::pair<const char*, const char*> mistakes[] = {
       {"0\n", "1:1: error: '0' where '#'"},
       {"# x\n", "1:3: error: 'x' where the image's index"},
@@ -109,9 +109,9 @@ TEST_F(WindowSource, ThreadsPositionsAndDevicesDoNotChangeBatches) {
             expected);
 }
 
-TEST(WindowPlace, WidensByTheContextAndPadsWhatLiesOutside) {
-  // Half of 6 is 3, the middle is at (3, 6), and 10 / (10 - 4) of 3 is 5: columns -2 to 8, rows 1 to 11. Of 11 columns
-  // 9 are there: 8.18 of 10 pixels, after 1.82 of padding.
+TEST(WindowPlace, WidensByTheContextAndPadsOutsideOfTheImage) {
+  // Half of 6 is 3, the middle is (3, 6), and 3 * 10 / (10 - 4) is 5: columns -2 to 8, rows 1 to 11. Of 11 columns 9
+  // are inside the image: 8.18 of 10 pixels, after 1.82 of padding.
   const Window window{0, 1, 0, 3, 5, 8};
   const WarpPlace place = place_window(window, {10, 2, false}, false, 20, 30);
   EXPECT_EQ(std::vector<int>({place.part.left, place.part.width, place.part.top, place.part.height}),
@@ -127,7 +127,7 @@ TEST(WindowPlace, WidensByTheContextAndPadsWhatLiesOutside) {
   });
 }
 
-/// Bilinear in doubles, edges of the part clamped.
+/// Bilinear interpolation in double precision, clamped to the part.
 double bilinear(const Image& image, const SourcePart& part, double y, double x, int c) {
   const auto clamped = [](double at, int size) { return std::clamp(at, 0.0, double(size - 1)); };
   y = clamped(y, part.height), x = clamped(x, part.width);
@@ -154,7 +154,7 @@ TEST_F(WindowSource, WarpsLikeTheReference) {
                                        "crop_size: 12 mirror: true scale: 0.5 " + values, 1);
         std::set<bool> coins;
         for (const LayerBatch& batch : layer_batches(text, 12)) {
-          int fits = 0;  // with one of the two the pixels agree
+          int fits = 0;  // the pixels must agree with one of the two
           for (const bool mirror : {false, true}) {
             const WarpPlace place = place_window({0, 1, 1, 5, 9, 25}, {12, pad, mode == "square"}, mirror, 30, 40);
             double worst = 0;
@@ -172,17 +172,17 @@ TEST_F(WindowSource, WarpsLikeTheReference) {
                   }
                   worst = std::max(worst, std::abs(wanted - double(batch.data[size_t((c * 12 + y) * 12 + x)])));
                 }
-            if (worst > 0.26) continue;  // half a grey level, halved
+            if (worst > 0.26) continue;  // half a grey level times 0.5
             ++fits;
             coins.insert(mirror);
           }
           EXPECT_EQ(fits, 1) << mode << ", padding " << pad;
         }
-        EXPECT_EQ(coins.size(), 2u) << "both sides come up";
+        EXPECT_EQ(coins.size(), 2u) << "both mirrorings must occur";
       }
 }
 
-TEST_F(WindowSource, WindowsOfAKindThatThereAreNoneOfAreAMistake) {
+TEST_F(WindowSource, MissingKindsOfWindowsAreAnError) {
   write_file(folder_ / "windows", "# 0\na.ppm\n3\n30\n40\n1\n1 0.9 1 5 9 25\n");
   expect_error(ExitCode::kData, "no background windows", [&] { layer_batches(layer(""), 1); });
   EXPECT_EQ(layer_batches(layer("fg_fraction: 1"), 1)[0].labels[0], 1);
@@ -190,7 +190,7 @@ TEST_F(WindowSource, WindowsOfAKindThatThereAreNoneOfAreAMistake) {
   EXPECT_EQ(layer_batches(layer("fg_fraction: 0 fg_threshold: 0.95 bg_threshold: 0.95"), 1)[0].labels[0], 0);
 }
 
-TEST_F(WindowSource, AMissingImageIsToldByItsLine) {
+TEST_F(WindowSource, AMissingImageIsReportedWithItsLine) {
   write_file(folder_ / "windows", "# 0\nnone.ppm\n3\n30\n40\n1\n1 0.9 1 5 9 25\n");
   expect_error(ExitCode::kData, "windows:2:1: error: none.ppm: cannot read the file",
                [&] { layer_batches(layer("fg_fraction: 1"), 1); });

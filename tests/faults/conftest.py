@@ -1,4 +1,4 @@
-"""Programs, and faults that strike them."""
+"""Fixtures: programs under test, and the injection of faults."""
 import concurrent.futures, os, tempfile
 
 import pytest
@@ -12,7 +12,7 @@ def library(helper): shim.LIBRARY = helper('libfault_calls.so')
 
 @pytest.fixture(scope='session')
 def every(request):
-    """Whether every case is wanted, not a sample."""
+    """Whether to run all cases, not a sample."""
     return request.config.getoption('--all')
 
 
@@ -22,34 +22,34 @@ def rounds(request): return request.config.getoption('--rounds')
 
 @pytest.fixture(scope='module')
 def place():
-    """A folder, which lies in memory where /dev/shm is one."""
+    """A folder, in memory if /dev/shm is writable."""
     with tempfile.TemporaryDirectory(dir='/dev/shm' if os.access('/dev/shm', os.W_OK) else None) as place: yield place
 
 
 @pytest.fixture(scope='module')
 def program(request, cortado, place, every, helper):
-    """Of the class that is the parameter. One whose child is struck takes --all."""
-    if request.param.struck:
-        if not every: pytest.skip('it takes --all')
-        helper(request.param.struck)
+    """An instance of the parameter, a class of programs.py. Faults in a child process are injected with --all only."""
+    if request.param.child:
+        if not every: pytest.skip('runs with --all only')
+        helper(request.param.child)
     return request.param(cortado, '%s/%s' % (place, request.param.name))
 
 
 @pytest.fixture
-def strike_all(every, place):
-    """strike_all(strike, faults) calls strike(folder, *fault) for each, with a new folder: two at a time; with --all as
-    many as there are cores. Fails with all that they assert in vain."""
-    def attempt(strike, fault):
+def inject_all(every, place):
+    """inject_all(inject, faults) calls inject(folder, *fault) for each fault, with a new folder, in two threads; with
+    --all in one thread per core. Fails with the messages of all failed assertions."""
+    def attempt(inject, fault):
         with tempfile.TemporaryDirectory(dir=place) as folder:
-            try: strike(folder, *fault)
+            try: inject(folder, *fault)
             except AssertionError as error: return '%s: %s' % (fault, error)
 
-    def strike_all(strike, faults):
+    def inject_all(inject, faults):
         found = []
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count() if every else 2) as pool:
-            for number, wrong in enumerate(pool.map(lambda fault: attempt(strike, fault), faults), 1):
+            for number, wrong in enumerate(pool.map(lambda fault: attempt(inject, fault), faults), 1):
                 if wrong: found.append(wrong)
                 if wrong or number % 200 == 0: print('%d of %d' % (number, len(faults)), wrong or '', flush=True)
         print('%d faults, %d violations' % (len(faults), len(found)))
         assert not found, '\n'.join(found)
-    return strike_all
+    return inject_all

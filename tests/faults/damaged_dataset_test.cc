@@ -1,4 +1,4 @@
-// A bit of a dataset flips, or it is cut off: that is told, or changes no sample.
+// A flipped bit in a dataset, or a truncated dataset, is reported or changes no record.
 #include <vector>
 
 #include "core/log.h"
@@ -24,7 +24,7 @@ Samples read_all(const std::string& path) {
   return samples;
 }
 
-/// Records that share a page, and records that take several.
+/// Small records that share a page, and large ones that occupy several.
 void write_dataset(const std::string& path) {
   LmdbWriter writer(path);
   RandomStream random(5);
@@ -36,15 +36,15 @@ void write_dataset(const std::string& path) {
   writer.commit();
 }
 
-TEST(DamagedDataset, GivesNoOtherSample) {
+TEST(DamagedDataset, ReturnsNoOtherRecord) {
   set_log_level(Severity::kError);
   const testing::Folder folder;
   const std::string path = folder / "db";
   write_dataset(path);
   const Samples whole = read_all(path);
   Tally tally{"LMDBs"};
-  const int flips = flips_wanted() / 10 * 9;
-  for (const auto& [name, count] : {std::pair("data.mdb", flips), std::pair("checksums", flips_wanted() - flips)}) {
+  const int flips = number_of_flips() / 10 * 9;
+  for (const auto& [name, count] : {std::pair("data.mdb", flips), std::pair("checksums", number_of_flips() - flips)}) {
     const std::string file = path + "/" + name, bytes = read_file(file);
     damage(bytes, count, 3, [&](const std::string& damaged) {
       put_file(file, damaged);

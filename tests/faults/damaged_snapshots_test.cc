@@ -1,4 +1,4 @@
-// A bit of a snapshot flips, or it is cut off: that is told, or changes nothing. Never another model.
+// A flipped bit in a snapshot, or a truncated snapshot, is reported or changes nothing.
 #include "core/log.h"
 #include "proto/weights/solver_state_file.h"
 #include "solvers/snapshot.h"
@@ -25,7 +25,7 @@ class DamagedSnapshots : public testing::Test {
   DamagedSnapshots() { set_log_level(Severity::kError); }
   ~DamagedSnapshots() override { set_log_level(Severity::kInfo); }
 
-  /// Damages each file of the pair in turn.
+  /// Damages the weights and the solver state in turn.
   void damage_pair(const std::string& format, const std::string& end, const char* what, int flips) {
     train(tiny_solver(folder_, "momentum: 0.9 snapshot_format: " + format));
     const std::string weights = folder_ / "tiny_iter_12.caffemodel" + end,
@@ -51,23 +51,23 @@ class DamagedSnapshots : public testing::Test {
   Folder folder_;
 };
 
-TEST_F(DamagedSnapshots, AreNotResumedFrom) { damage_pair("BINARYPROTO", "", "snapshots", flips_wanted()); }
+TEST_F(DamagedSnapshots, AreNotResumedFrom) { damage_pair("BINARYPROTO", "", "snapshots", number_of_flips()); }
 
 TEST_F(DamagedSnapshots, AreNotResumedFromAsHdf5) {
   SKIP_WITHOUT_HDF5();
-  damage_pair("HDF5", ".h5", "snapshots in HDF5", flips_wanted() / 50);
+  damage_pair("HDF5", ".h5", "snapshots in HDF5", number_of_flips() / 50);
 }
 
-TEST_F(DamagedSnapshots, AreNoModel) {
+TEST_F(DamagedSnapshots, DoNotLoadAsWeights) {
   train(tiny_solver(folder_));
   const std::string bytes = read_file(folder_ / "tiny_iter_12.caffemodel");
   const std::vector<LayerWeights> whole = weights_from_bytes(bytes, "whole");
   Tally tally{"weights alone"};
-  damage(bytes, flips_wanted(), 2, [&](const std::string& damaged) {
+  damage(bytes, number_of_flips(), 2, [&](const std::string& damaged) {
     tally.count([&] { return same(weights_from_bytes(damaged, "damaged"), whole); });
   });
   EXPECT_EQ(tally.silent, 0);
-  EXPECT_GT(tally.detected, flips_wanted() / 2);
+  EXPECT_GT(tally.detected, number_of_flips() / 2);
 }
 
 }  // namespace

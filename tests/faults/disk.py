@@ -1,15 +1,14 @@
-"""A disk as power loss leaves it: what a recorded program did is done again, each operation all, in part or not at all,
-within what the program had a right to rely on.
+"""Builds the states of a disk after a power loss: replays recorded operations completely, in part or not at all.
 
-The model, of POSIX and no kinder: what was written to a file is surely there after a sync of that file, a name after a
-sync of its folder. Until then bytes may be missing (zeros), torn at 512 or 4096, a file may be shorter, and names may
-be as they were before, each for itself. Renaming is one step, as every journal has it: never both names gone.
+The model is POSIX without further guarantees. Data is durable after a sync of its file, a name after a sync of its
+folder. Before that, data may be missing (zeros) or torn at 512 or 4096 bytes, a file may be shorter, and each change of
+a name may be lost independently. A rename is atomic, as in every journal.
 """
 import json, os
 
 
 def read_record(path):
-    """Operations as dictionaries; those that have bytes have them as 'data'."""
+    """The recorded operations, as dictionaries; 'data' has the bytes of a write."""
     operations = []
     with open(path, 'rb') as f:
         while line := f.readline():
@@ -20,7 +19,7 @@ def read_record(path):
 
 
 class File:
-    """`durable`: what a sync has put down. `steps`: what came since, (at, data) or a new size."""
+    """`durable`: the content at the last sync. `steps`: later changes, (offset, data) or a new size."""
 
     def __init__(self, content=b''):
         self.durable, self.steps = content, []
@@ -43,10 +42,10 @@ def apply(data, step):
 
 
 class Disk:
-    """Names are paths below `root`, folders map to None. `pending`: changes of names that no folder's sync covers."""
+    """Names are paths below `root`; folders map to None. `pending`: changes of names before a sync of their folder."""
 
     def __init__(self, root, begin):
-        self.root, self.inodes, self.pending, self.said = root, {}, [], b''
+        self.root, self.inodes, self.pending, self.printed = root, {}, [], b''
         self.now, self.durable = {}, {}
         for folder, folders, files in os.walk(begin):
             there = os.path.normpath(os.path.join(root, os.path.relpath(folder, begin)))
@@ -67,7 +66,7 @@ class Disk:
 
     def do(self, operation):
         op = operation['op']
-        if op == 'say': self.said += operation['data']
+        if op == 'say': self.printed += operation['data']
         elif op == 'create':
             made = self.by_inode[operation['inode']] = File()
             self.names('put', operation['path'], made)
@@ -99,8 +98,8 @@ class Disk:
         elif self.file(operation): self.file(operation).sync()
 
     def after_loss(self, choose=None):
-        """{path: bytes, or None for a folder}. Without `choose` everything up to now is there, as after a kill; else a
-        random.Random says what is."""
+        """{path: bytes, or None for a folder}. Without `choose`, a random.Random, all operations are complete, as after
+        a kill; else it chooses those that survive."""
         if choose is None: return {path: f if f is None else f.content() for path, f in self.now.items()}
         names = dict(self.durable)
         for change in self.pending:
@@ -118,7 +117,7 @@ class Disk:
 
 
 def perform(names, change):
-    """put PATH THING, remove PATH, rename A B THING, exchange A B THING_A THING_B. Folders move with what they hold."""
+    """put PATH FILE, remove PATH, rename A B FILE, exchange A B FILE_A FILE_B. Folders move with their content."""
     op, path = change[:2]
     if op == 'put': names[path] = change[2]
     elif op == 'remove': names.pop(path, None)
@@ -147,7 +146,7 @@ def parents_exist(path, names, root):
     return True
 
 def survived(file, choose):
-    """What the disk has of a file: the steps since its last sync, in any selection, some in part."""
+    """A file's content after the loss: its last synced content, with some of the later steps, some of them in part."""
     steps = []
     for step in file.steps:
         fate = choose.random()
@@ -163,7 +162,7 @@ def survived(file, choose):
     return file.content(steps)
 
 def build(tree, root, folder):
-    """Writes a tree, whose names lie below `root`, to a new folder."""
+    """Writes a tree, whose names are below `root`, to a new folder."""
     os.makedirs(folder)
     for path in sorted(tree):
         there = folder + path[len(root):]

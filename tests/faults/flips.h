@@ -1,6 +1,6 @@
 #pragma once
 
-// Damage at random: bits that flip, files that end early. How much of it: CORTADO_FLIPS, 2,000 unless it says.
+// Random damage: bit flips and truncated files. CORTADO_FLIPS sets the number of flips, 2,000 by default.
 
 #include <cstdio>
 #include <cstdlib>
@@ -14,12 +14,12 @@
 
 namespace cortado {
 
-inline int flips_wanted() {
+inline int number_of_flips() {
   const char* text = std::getenv("CORTADO_FLIPS");
   return text ? std::atoi(text) : 2000;
 }
 
-/// What became of damage.
+/// Counts what damage led to.
 struct Tally {
   const char* what;
   int detected = 0, harmless = 0, silent = 0;
@@ -29,7 +29,7 @@ struct Tally {
                 detected + harmless + silent, detected, harmless, silent);
   }
 
-  /// `is_same` looks at the damaged thing as a reader would, and says whether it found what was written.
+  /// `is_same` reads the damaged files, and returns whether the content is unchanged.
   bool count(const std::function<bool()>& is_same) {
     bool same = false;
     try {
@@ -53,7 +53,7 @@ inline std::string cut(const std::string& bytes, RandomStream& random) {
   return bytes.substr(0, random.below(bytes.size()));
 }
 
-/// `flips` of them, and a tenth as many files that are cut.
+/// Calls look() with `flips` files with a flipped bit, and a tenth as many truncated files.
 inline void damage(const std::string& bytes, int flips, uint64_t seed,
                    const std::function<void(const std::string& damaged)>& look) {
   RandomStream random(seed);
@@ -61,7 +61,7 @@ inline void damage(const std::string& bytes, int flips, uint64_t seed,
   for (int i = 0; i < flips / 10; ++i) look(cut(bytes, random));
 }
 
-/// Not atomic, which would sync: this is damage.
+/// Writes the file in place: an atomic write would sync.
 inline void put_file(const std::string& path, const std::string& bytes) {
   std::filesystem::remove(path);
   std::FILE* file = std::fopen(path.c_str(), "wb");

@@ -1,8 +1,8 @@
-"""Allocations that fail: the k-th alone, and the k-th and all after it, through check, load and setup of LeNet. What
-main() finds already there does not count: the first is the one after the first file was opened. A program ends then
-with words and a code, not by a signal, and not never.
+"""Failed allocations: the k-th only, or the k-th and all later ones, during check and setup of LeNet. The count begins
+when the first file is opened, so that allocations before main() are excluded. The program must print an error and
+return an exit code; it may neither hang nor end by a signal.
 
-12 allocations of each command fail, or --rounds of them; with --all 1000, and the first 100."""
+12 allocations of each command fail, or --rounds; with --all 1000, and the first 100."""
 import os, shutil
 
 import pytest
@@ -31,7 +31,7 @@ def begin(place, source, run):
 
 @pytest.mark.parametrize('words', [('check', 'net.prototxt'), (
     'train', '--solver=solver.prototxt', '--threads=1', '--data-threads=1')], ids=['check', 'setup'])
-def test_no_memory_ends_with_words(cortado, begin, every, rounds, strike_all, tmp_path, words):
+def test_out_of_memory_is_reported(cortado, begin, every, rounds, inject_all, tmp_path, words):
     log = str(tmp_path / 'count')
     done = shim.run([cortado, *words], begin, under=begin, log=log)
     assert done and done.returncode == 0, programs.tail(done)
@@ -39,9 +39,9 @@ def test_no_memory_ends_with_words(cortado, begin, every, rounds, strike_all, tm
     chosen = {*range(1, total + 1, max(1, total // (rounds or (1000 if every else 12))))}
     if every: chosen |= {*range(1, min(total, 100) + 1)}
     print('%d allocations, %d of them fail' % (total, len(chosen)))
-    def strike(_, k, action):
+    def inject(_, k, action):
         done = shim.run([cortado, *words], begin, under=begin, rules=['malloc:%d:%s:12' % (k, action)], limit=60)
-        assert done is not None, 'it does not end'
+        assert done is not None, 'the program hangs'
         assert done.returncode in CODES, programs.tail(done)
-        assert done.returncode == 0 or done.stderr.strip(), programs.tail(done, 'no words')
-    strike_all(strike, [(k, action) for k in sorted(chosen) for action in ('fail', 'failon')])
+        assert done.returncode == 0 or done.stderr.strip(), programs.tail(done, 'no error message')
+    inject_all(inject, [(k, action) for k in sorted(chosen) for action in ('fail', 'failon')])

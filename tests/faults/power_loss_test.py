@@ -1,6 +1,6 @@
-"""Power is lost while a program writes: what it did is recorded, and disk.py makes of every prefix of it what a disk
-may hold then: all of it, only what was synced, and at random (--rounds) what lies between. On 25 of these, or on --all,
-the program is run again. A disk on which something is wrong is kept in the test's tmp_path."""
+"""Power loss while a program writes. The program's operations are recorded. For every prefix of them disk.py builds the
+states that a disk may have: all operations complete, only synced ones, and random ones in between (--rounds). The
+program is run again on 25 of these states, or on all with --all. A state that fails is kept in the test's tmp_path."""
 import collections, hashlib, random, re, shutil
 
 import pytest
@@ -9,7 +9,7 @@ from tests.faults import disk, programs, shim
 
 
 def record(program, place):
-    """What the program did below its folder; the folder's name in the record."""
+    """The program's operations below its folder, and the folder's name in the record."""
     folder, path = place + '/recorded', place + '/record'
     shutil.copytree(program.begin, folder)
     done = shim.run(program.command(), folder, under=folder, record=path)
@@ -18,7 +18,7 @@ def record(program, place):
     return disk.read_record(path), folder
 
 
-def said_snapshots(operations):
+def announced_snapshots(operations):
     """(number of operations, iteration) of each snapshot that the metrics announce."""
     for i, operation in enumerate(operations):
         if operation['op'] != 'write': continue
@@ -27,7 +27,7 @@ def said_snapshots(operations):
 
 
 def trees(operations, program, root, choose, rounds):
-    """(number of operations done, tree): each tree once, where the most had been promised."""
+    """[(number of operations, tree)]: each distinct tree once, after the largest number of operations."""
     draws = collections.Counter(choose.choices(range(1, len(operations) + 1), k=rounds))
     seen, state = {}, disk.Disk(root, program.begin)
     for i, operation in enumerate(operations, 1):
@@ -45,18 +45,18 @@ def digest(tree):
 
 
 def moved(tree, root, folder):
-    """A run's record says where it was begun; there is nothing any more."""
+    """Changes the folder in a run's record, which has the folder where the run began."""
     return {path: f.replace(root.encode(), folder.encode()) if path.endswith('/run.json') and f else f
             for path, f in tree.items()}
 
 
 @pytest.mark.parametrize('program', [programs.Training, programs.Resume, programs.Conversion],
                          ids=lambda kind: kind.name, indirect=True)
-def test_what_was_promised_is_there(program, every, rounds, seed, strike_all, tmp_path):
+def test_durable_data_survives(program, every, rounds, seed, inject_all, tmp_path):
     operations, root = record(program, str(tmp_path))
-    said = list(said_snapshots(operations))
+    snapshots = list(announced_snapshots(operations))
     states = trees(operations, program, root, random.Random(seed), rounds or 200)
-    if not every:  # the last ones, of which most was promised, and some
+    if not every:  # some, and the last states, in which most must be durable
         states = random.Random(seed).sample(states[:-3], min(25, len(states) - 3)) + states[-3:]
     print('%d operations' % len(operations))
     def lose(place, number):
@@ -69,9 +69,9 @@ def test_what_was_promised_is_there(program, every, rounds, seed, strike_all, tm
             raise
     def check(folder, done):
         if program.name == 'conversion': return program.check_rest(folder, done == len(operations))
-        announced = max((iteration for at, iteration in said if at <= done), default=None)
+        announced = max((iteration for at, iteration in snapshots if at <= done), default=None)
         if announced:
             whole = program.whole_snapshots(folder)
-            assert max(whole, default=-1) >= announced, 'announced was iteration %d, whole are %s' % (announced, whole)
+            assert max(whole, default=-1) >= announced, 'iteration %d was announced, valid are %s' % (announced, whole)
         program.resume(folder)
-    strike_all(lose, [(number,) for number in range(len(states))])
+    inject_all(lose, [(number,) for number in range(len(states))])

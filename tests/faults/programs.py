@@ -1,5 +1,4 @@
-"""The programs that faults are tried on. Each has a folder to begin with, made once, what it runs, and what must hold
-afterwards."""
+"""The programs under test. Each has an initial folder, a command, and a check of the state after a fault."""
 import glob, json, os, re, shutil, subprocess
 
 from tests.cli import fixtures
@@ -17,7 +16,7 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip2" bottom: "label" top: 
 SOLVER = '''net: "net.prototxt" base_lr: 0.01 momentum: 0.9 lr_policy: "fixed" max_iter: 12 display: 4 snapshot: 3
 snapshot_prefix: "%s" keep_last: 2 random_seed: 3 solver_mode: CPU
 '''
-HONEST = (0, 2, 4, 5, 8)  # what a call that fails may end in
+HONEST = (0, 2, 4, 5, 8)  # exit codes that are allowed after a failed call
 
 
 def tail(done, what=''): return '%s: exit %s: %s' % (what, done.returncode, (done.stdout + done.stderr)[-1200:])
@@ -28,10 +27,10 @@ def read(path):
 
 
 class Program:
-    """`begin`: a folder that stands for the state of the disk before; `exe` the program under test."""
+    """`begin`: the initial folder; `exe`: the program under test."""
     words, name = (), ''
     takes_short_writes = True
-    struck = ''  # the program in which faults happen, where that is a child
+    child = ''  # the child process that faults are injected into; '': into the program itself
 
     def __init__(self, exe, begin):
         self.exe, self.begin = exe, begin
@@ -44,10 +43,10 @@ class Program:
     def command(self): return [self.exe, *self.words]
 
     def sound(self, folder, *words, codes=(0,)):
-        """Runs without faults, and ends well."""
+        """Runs the program without faults, which must succeed."""
         done = subprocess.run([self.exe, *words], cwd=folder, capture_output=True, text=True, errors='replace',
                               timeout=120)
-        assert done.returncode in codes, tail(done, 'afterwards `%s` does not work' % ' '.join(words))
+        assert done.returncode in codes, tail(done, '`%s` fails after the fault' % ' '.join(words))
         return done
 
     def make_set(self):
@@ -56,18 +55,18 @@ class Program:
         with open('net.prototxt', 'w') as f: f.write(NET)
 
     def check_end(self, done, action):
-        """That it ended, and how."""
-        assert done is not None, 'it does not end'
-        if action in ('before', 'after') and not self.struck:
-            assert done.returncode in (0, 99), tail(done, 'it ended otherwise')
+        """Checks that the program ended, and its exit code."""
+        assert done is not None, 'the program hangs'
+        if action in ('before', 'after') and not self.child:
+            assert done.returncode in (0, 99), tail(done, 'unexpected exit code')
             return
-        assert done.returncode in HONEST, tail(done, 'it ended otherwise')
-        if (action == 'short' or action.endswith(':4')) and self.takes_short_writes and not self.struck:
-            assert done.returncode == 0, tail(done, 'no reason to fail')
+        assert done.returncode in HONEST, tail(done, 'unexpected exit code')
+        if (action == 'short' or action.endswith(':4')) and self.takes_short_writes and not self.child:
+            assert done.returncode == 0, tail(done, 'it failed although it must retry')
 
 
 class Training(Program):
-    """With a run's folder, into which the snapshots go, of which two are kept."""
+    """A training with a run folder, which keeps the last two snapshots."""
     name, words = 'training', ('train', '--solver=solver.prototxt', '--run=run')
 
     def prepare(self):
@@ -75,12 +74,12 @@ class Training(Program):
         with open('solver.prototxt', 'w') as f: f.write(SOLVER % 'snap')
         shutil.copytree('.', '../training.whole')
         self.sound('../training.whole', *self.words)
-        self.wanted = read(self.last('../training.whole')[0])
+        self.expected = read(self.last('../training.whole')[0])
 
     def last(self, folder): return glob.glob(folder + '/run/snapshots/*_iter_12.caffemodel')
 
     def announced(self, folder):
-        """Snapshots that the run says it has."""
+        """The snapshots that the run's metrics list."""
         path = folder + '/run/metrics.jsonl'
         if not os.path.exists(path): return []
         return [int(n) for n in re.findall(r'"ev":"snapshot","iter":(\d+)', read(path).decode())]
@@ -88,32 +87,33 @@ class Training(Program):
     def check(self, folder, done, action):
         self.check_end(done, action)
         if done.returncode == 0:
-            assert self.last(folder) and read(self.last(folder)[0]) == self.wanted, tail(done, 'false success')
+            good = self.last(folder) and read(self.last(folder)[0]) == self.expected
+            assert good, tail(done, 'exit code 0 without the result')
         self.check_rest(folder)
 
     def check_rest(self, folder):
-        told = max(self.announced(folder), default=-1)
-        if told >= 0:
+        last = max(self.announced(folder), default=-1)
+        if last >= 0:
             whole = self.whole_snapshots(folder)
-            assert max(whole, default=-1) >= told, 'announced was iteration %d, whole are %s' % (told, whole)
+            assert max(whole, default=-1) >= last, 'iteration %d was announced, valid are %s' % (last, whole)
         self.resume(folder)
 
     def resume(self, folder):
-        """As a user would: a run that has begun is gone on with, else it begins."""
+        """Resumes the run if it has begun, else starts it again."""
         begun = os.path.exists(folder + '/run/run.json')
         if not begun: shutil.rmtree(folder + '/run', ignore_errors=True)
         self.sound(folder, *(('train', '--resume=run') if begun else self.words))
-        assert read(self.last(folder)[0]) == self.wanted, 'a resume ends with other weights'
+        assert read(self.last(folder)[0]) == self.expected, 'the resumed training has other weights'
 
     def whole_snapshots(self, folder):
-        """Iterations of those that can be resumed from."""
+        """The iterations of valid snapshots."""
         if not glob.glob(folder + '/run/snapshots/*_iter_*'): return []
         done = self.sound(folder, 'snapshot', 'verify', 'run/snapshots', '--json', codes=(0, 8))
         return [one['iter'] for one in json.loads(done.stdout) if not one['problem']]
 
 
 class Resume(Program):
-    """A training that goes on where another stopped."""
+    """A training that resumes from a snapshot."""
     name, words = 'resume', ('train', '--solver=solver.prototxt', '--snapshot=auto')
     more, end = '', ''
 
@@ -121,34 +121,37 @@ class Resume(Program):
         self.make_set()
         with open('solver.prototxt', 'w') as f: f.write(SOLVER % 'snap' + self.more)
         self.sound('.', *self.words)
-        self.wanted = read('snap_iter_12.caffemodel' + self.end)
+        self.expected = read('snap_iter_12.caffemodel' + self.end)
         for name in glob.glob('snap_iter_*'): os.remove(name)
         self.sound('.', *self.words, '--set', 'solver.max_iter=7')
 
     def check(self, folder, done, action):
         self.check_end(done, action)
         last = folder + '/snap_iter_12.caffemodel' + self.end
-        if done.returncode == 0: assert os.path.exists(last) and read(last) == self.wanted, tail(done, 'false success')
+        if done.returncode == 0:
+            good = os.path.exists(last) and read(last) == self.expected
+            assert good, tail(done, 'exit code 0 without the result')
         self.check_rest(folder)
 
     def check_rest(self, folder): self.resume(folder)
 
     def resume(self, folder):
         done = self.sound(folder, *self.words)
-        assert 'Restoring previous solver status' in done.stderr, tail(done, 'no snapshot is left')
-        assert read(folder + '/snap_iter_12.caffemodel' + self.end) == self.wanted, 'a resume ends with other weights'
+        assert 'Restoring previous solver status' in done.stderr, tail(done, 'it did not resume from a snapshot')
+        last = folder + '/snap_iter_12.caffemodel' + self.end
+        assert read(last) == self.expected, 'the resumed training has other weights'
 
 
 class Hdf5(Resume):
-    """The same with snapshots in HDF5, which a child reads and writes: it is the child that is struck."""
-    name, more, end, struck = 'hdf5', 'snapshot_format: HDF5\n', '.h5', 'cortado-hdf5'
+    """The same with HDF5 snapshots, which a child process reads and writes: faults are injected into the child."""
+    name, more, end, child = 'hdf5', 'snapshot_format: HDF5\n', '.h5', 'cortado-hdf5'
 
 
 class Conversion(Program):
-    """Of images over an older dataset."""
+    """A conversion of images, which replaces a dataset."""
     name, words = 'conversion', ('convert', 'imageset', 'pictures/', 'list.txt', 'db', '--force')
 
-    takes_short_writes = False  # liblmdb gives up, and says so; so it does where reading is interrupted
+    takes_short_writes = False  # liblmdb reports an error after a short write, and after an interrupted read
 
     def prepare(self):
         fixtures.idx('images', 'labels', n=8)
@@ -166,18 +169,18 @@ class Conversion(Program):
         self.check_end(done, action)
         self.check_rest(folder, done.returncode == 0)
 
-    def check_rest(self, folder, said_so=False):
-        assert os.path.exists(folder + '/db'), 'there is no dataset'
+    def check_rest(self, folder, succeeded=False):
+        assert os.path.exists(folder + '/db'), 'the dataset does not exist'
         self.sound(folder, 'data', 'verify', 'db')
         records = fixtures.read_lmdb(folder + '/db')
         assert records in (self.old, self.new), 'the dataset is neither the old one nor the new one'
-        assert not said_so or records == self.new, 'false success'
+        assert not succeeded or records == self.new, 'exit code 0 without the new dataset'
         self.sound(folder, *self.words)
-        assert fixtures.read_lmdb(folder + '/db') == self.new, 'another conversion does not mend it'
+        assert fixtures.read_lmdb(folder + '/db') == self.new, 'another conversion does not repair it'
 
 
 class Report(Program):
-    """Of a run that has one already."""
+    """The report of a run, which replaces an older one."""
     name, words = 'report', ('report', 'run')
 
     def prepare(self):
@@ -189,15 +192,15 @@ class Report(Program):
         self.sections = self.headings('.')
 
     def headings(self, folder):
-        """What a report has, whatever was measured."""
+        """The report's headings, which do not depend on measured values."""
         return re.findall(r'<h[12][^>]*>[^<]*', read(folder + '/run/report.html').decode())
 
     def check(self, folder, done, action):
         self.check_end(done, action)
         page = read(folder + '/run/report.html')
-        assert page.rstrip().endswith(b'</html>'), tail(done, 'the report is cut off')
+        assert page.rstrip().endswith(b'</html>'), tail(done, 'the report is truncated')
         if done.returncode == 0 and not (done.stderr.strip() or done.stdout.strip() != 'run/report.html'):
             missing = sorted(set(self.sections) - set(self.headings(folder)))
-            assert self.headings(folder) == self.sections, tail(done, 'nothing is said of missing %s' % missing)
+            assert self.headings(folder) == self.sections, tail(done, 'no message about missing %s' % missing)
         self.sound(folder, *self.words)
-        assert self.headings(folder) == self.sections, 'another report is not whole'
+        assert self.headings(folder) == self.sections, 'another report is incomplete'

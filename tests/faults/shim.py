@@ -1,20 +1,20 @@
-"""Running a program with the preloaded library, and what it tells."""
+"""Runs a program with the preloaded library, and reads the library's log."""
 import errno, os, signal, subprocess
 
-LIBRARY = ''  # its path, which conftest.py sets
+LIBRARY = ''  # the library's path; conftest.py sets it
 ENDED = 99  # the exit code of a process that a rule ended
 
-# What an action gives to a call, by what the call is for.
+# The errors that are injected into the calls of each group.
 ERRORS = {'open': (errno.EIO, errno.EDQUOT), 'read': (errno.EIO,), 'write': (errno.ENOSPC, errno.EIO),
           'sync': (errno.EIO, errno.EDQUOT), 'rename': (errno.EIO, errno.EDQUOT), 'close': (errno.EIO,),
           'unlink': (errno.EIO,), 'mkdir': (errno.ENOSPC,), 'mmap': (errno.ENODEV,),
           'truncate': (errno.ENOSPC, errno.EIO), 'link': (errno.EDQUOT,)}
-INTERRUPTED = ('read', 'write', 'sync', 'truncate')  # what the system may interrupt
+INTERRUPTED = ('read', 'write', 'sync', 'truncate')  # groups that may fail with EINTR
 SHORT = ('read', 'write')
 
 
 def environment(rules=(), **names):
-    """`names`: without FAULT_, in small letters."""
+    """`names`: the library's variables, in lower case without FAULT_."""
     names = {name: value for name, value in names.items() if value != ''}
     env = dict(os.environ, LD_PRELOAD=LIBRARY, OMP_WAIT_POLICY='passive')
     if rules: env['FAULT'] = ','.join(rules)
@@ -23,7 +23,7 @@ def environment(rules=(), **names):
 
 
 def run(words, folder, limit=60, **settings):
-    """None for a process that does not end, which is ended."""
+    """Runs the program. Kills it after `limit` seconds, and returns None."""
     process = subprocess.Popen(words, cwd=folder, env=environment(**settings), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors='replace',
                                start_new_session=True)
@@ -48,7 +48,7 @@ def fired(path): return any(line[0] == 'fired' for line in read_log(path))
 
 
 def faults_of(counts):
-    """Every (group, k, action text) for calls counted by group: what each can suffer, once and from then on."""
+    """Yields every (group, k, action) for the counted calls: each error once and from the k-th call on."""
     for group, count in sorted(counts.items()):
         for k in range(1, count + 1):
             for error in ERRORS.get(group, ()):

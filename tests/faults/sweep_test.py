@@ -1,22 +1,22 @@
-"""Every call of the system that a program makes fails, once or from then on, writes half, is interrupted, or is the
-last: after each the disk is looked at, and the program is run again. A sample of --rounds calls of each program is
-struck, or --all."""
+"""Injects faults into each system call of a program: an error, once or from then on, a short transfer, an interruption,
+or the end of the process. After each fault the files are checked, and the program is run again. A sample of --rounds
+faults for each program, or --all."""
 import collections, random, shutil
 
 import pytest
 
 from tests.faults import programs, shim
 
-MOVED = pytest.mark.xfail(strict=True, reason='snapshots that its child cannot read now are moved to snap_before_DATE')
+MOVED = pytest.mark.xfail(strict=True, reason='snapshots that the child cannot read are moved to snap_before_DATE')
 ALL = [programs.Training, programs.Resume, pytest.param(programs.Hdf5, marks=MOVED), programs.Conversion,
        programs.Report]
 
 
 def count_calls(program, place):
-    """How often each group of calls is made without faults; of several processes, by the one that makes most."""
+    """{group: number of calls} without faults; of several processes, the largest number."""
     folder, log = place + '/count', place + '/count.log'
     shutil.copytree(program.begin, folder)
-    done = shim.run(program.command(), folder, log=log, under=folder, program=program.struck)
+    done = shim.run(program.command(), folder, log=log, under=folder, program=program.child)
     assert done and done.returncode == 0, programs.tail(done)
     shutil.rmtree(folder)
     lines = [line for line in shim.read_log(log, remove=True) if line[0] == 'call']
@@ -26,17 +26,17 @@ def count_calls(program, place):
 
 
 @pytest.mark.parametrize('program', ALL, ids=lambda kind: kind.name, indirect=True)
-def test_no_fault_loses_anything(program, place, every, rounds, seed, strike_all):
+def test_no_fault_loses_data(program, place, every, rounds, seed, inject_all):
     counts = count_calls(program, place)
     print(', '.join('%d %s' % (n, group) for group, n in sorted(counts.items())))
-    faults, struck = list(shim.faults_of(counts)), []
+    faults, injected = list(shim.faults_of(counts)), []
     if not every: faults = random.Random(seed).sample(faults, min(rounds or 15, len(faults)))
-    def strike(folder, group, k, action):
+    def inject(folder, group, k, action):
         inside, log = folder + '/work', folder + '/log'
         shutil.copytree(program.begin, inside)
         done = shim.run(program.command(), inside, rules=['%s:%d:%s' % (group, k, action)], log=log, under=inside,
-                        program=program.struck)
+                        program=program.child)
         program.check(inside, done, action)
-        struck.append(shim.fired(log))
-    strike_all(strike, faults)
-    print('%d of them were struck' % sum(struck))
+        injected.append(shim.fired(log))
+    inject_all(inject, faults)
+    print('%d faults were injected' % sum(injected))

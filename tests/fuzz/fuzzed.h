@@ -1,6 +1,6 @@
 #pragma once
 
-// What targets share.
+// Shared by the targets.
 
 #include <string>
 #include <string_view>
@@ -10,11 +10,10 @@
 
 namespace cortado::fuzz {
 
-/// What the target does with one input.
+/// Runs the target on one input.
 void fuzz(std::string_view input);
 
-/// Runs `read`: a mistake that it tells of, an Error, FieldError or SampleError, is an answer. Whatever else it throws
-/// ends the fuzzer.
+/// Runs `read`, which may throw Error, FieldError or SampleError. Any other exception ends the fuzzer.
 template <typename Read>
 void expect_answer(const Read& read) {
   try {
@@ -25,7 +24,7 @@ void expect_answer(const Read& read) {
   }
 }
 
-/// The bytes as a file in memory, under a path that is the same each time, in processes that this one starts, too.
+/// Writes the bytes to a file in memory. Its path is constant, also for child processes.
 class FuzzedFile {
  public:
   explicit FuzzedFile(std::string_view content);
@@ -35,7 +34,7 @@ class FuzzedFile {
   std::string path_;
 };
 
-/// The part of the input up to the first zero byte, which is taken from it with that.
+/// Removes the part of the input up to the first zero byte, and returns it without that byte.
 std::string_view take_text(std::string_view& input);
 
 }  // namespace cortado::fuzz

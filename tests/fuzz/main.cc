@@ -1,4 +1,4 @@
-// What libFuzzer calls, around each target.
+// libFuzzer's entry points, for all targets.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -52,7 +52,7 @@ class Mutation {
   }
 
  private:
-  /// All messages in it, and all texts, which name one another.
+  /// All messages in it, and all strings, which refer to each other.
   void collect(Message& message) {
     messages_.push_back(&message);
     const Reflection& of = *message.GetReflection();

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Makes what each fuzzer begins with, from files of ours: seeds.py SOURCE_TREE CORTADO OUT. OUT gets a folder for each
-target.
+"""Writes the seeds of each fuzzer from files of the repository: seeds.py SOURCE_TREE CORTADO OUT.
+
+OUT has a folder for each target.
 """
 import glob, io, os, re, shutil, struct, subprocess, sys, tarfile, tempfile
 
@@ -38,7 +39,7 @@ def nets_and_solvers():
 
 
 def words():
-    """What prototxts are written with, for libFuzzer's dictionary."""
+    """Writes libFuzzer's dictionary: fields, enum values and layer types of prototxts."""
     text = open(os.path.join(tree, 'proto/cortado.proto')).read()
     found = set(re.findall(r'^ *(?:optional|required|repeated) +\S+ +(\w+) *=', text, re.M))
     found |= set(re.findall(r'^ *([A-Z][A-Z0-9_]+) *= *\d+;', text, re.M))
@@ -86,7 +87,7 @@ def binaries():
 
 
 def more_binaries(place, snapshots):
-    """For the targets that stand on the same files."""
+    """Seeds of targets that read the same files."""
     weights = open(snapshots + 's_iter_4.caffemodel', 'rb').read()
     take('resume', open(snapshots + 's_iter_4.solverstate', 'rb').read(), 'state')
     run('convert', 'weights', snapshots + 's_iter_4.caffemodel', 'w.h5', cwd=place)

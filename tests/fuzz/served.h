@@ -4,7 +4,7 @@
 
 namespace cortado::fuzz {
 
-/// A small model with an image and a vector as its inputs, as the server would have it.
+/// A small model of the server, whose inputs are an image and a vector.
 const server::Version& served_version();
 
 }  // namespace cortado::fuzz

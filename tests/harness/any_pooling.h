@@ -1,6 +1,7 @@
 #pragma once
 
-// Pooling over any number of axes in plain double arithmetic: windows as Caffe counts them, rounded up.
+// A reference for pooling over any number of axes, in double precision; the number of windows is rounded up as in
+// Caffe.
 
 #include <algorithm>
 #include <cfloat>
@@ -16,7 +17,7 @@ struct PoolingSide {
   int64_t kernel, stride = 1, pad = 0;
 };
 
-/// How many windows fit, by walking.
+/// The number of windows, by enumeration.
 inline int64_t pooling_outputs(const PoolingSide& side, int64_t in) {
   int64_t n = 1;
   while ((n - 1) * side.stride + side.kernel < in + 2 * side.pad) ++n;
@@ -24,7 +25,7 @@ inline int64_t pooling_outputs(const PoolingSide& side, int64_t in) {
   return n;
 }
 
-/// Every place is asked whether it lies in the window; of any number of axes.
+/// Tests each position of any number of axes for being in the window.
 inline Array pooled(const Array& x, const std::vector<PoolingSide>& sides, bool average) {
   Shape shape = x.shape;
   const int axes = int(sides.size());
@@ -53,7 +54,7 @@ inline Array pooled(const Array& x, const std::vector<PoolingSide>& sides, bool 
   return y;
 }
 
-/// That a layer of `type` with `message { pool: MAX or AVE OPTIONS }` is that.
+/// Checks a layer of `type` with `message { pool: MAX or AVE OPTIONS }` against the reference.
 inline void check_pooling(const std::string& type, const std::string& message, const std::string& options,
                           const Shape& shape, const std::vector<PoolingSide>& sides) {
   for (const bool average : {false, true}) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Values as a test sees them: row major, in double, each exactly a float, so that layer and reference start from the
-// same.
+// Arrays of test values: row-major doubles, each exactly representable as float, so that layer and reference have the
+// same inputs.
 
 #include <cstdint>
 #include <functional>
@@ -28,17 +28,16 @@ using Arrays = std::vector<Array>;
 
 std::vector<Shape> shapes_of(const Arrays& arrays);
 
-/// Uniform in [low, high), a function of shape and key.
+/// Uniform random values in [low, high), a function of shape and key.
 Array random(const Shape& shape, uint64_t key, double low = -1, double high = 1);
 
-/// The same values, those nearer to `kink` than `margin` moved away from it: a difference quotient must not cross a
-/// kink.
+/// Moves values nearer to `kink` than `margin` away from it: a difference quotient must not cross a kink.
 Array keep_away(Array array, double kink, double margin = 0.05);
 
-/// A random order of values that lie at least `step` apart, around 0: for maxima.
+/// A random permutation of values around 0 that differ by at least `step`, for maxima.
 Array distinct(const Shape& shape, uint64_t key, double step = 0.05);
 
-/// Whole numbers in [0, classes).
+/// Random integers in [0, classes).
 Array random_labels(const Shape& shape, uint64_t key, int64_t classes);
 
 /// function(x) for each element.

@@ -11,7 +11,7 @@ struct BranchObject {
   double label, x, y, w, h;
 };
 
-/// Background that overlaps nothing, but for those places.
+/// Labels of background without overlap, except at the objects' positions.
 inline Array branch_labels_of(int64_t images, int64_t height, int64_t width, const std::vector<BranchObject>& objects) {
   Array labels({images, 6, height, width});
   const size_t places = size_t(height * width);

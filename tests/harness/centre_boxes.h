@@ -1,6 +1,6 @@
 #pragma once
 
-// What tests of YOLO's layers know of boxes, in plain double arithmetic.
+// Boxes for tests of YOLO's layers, in double precision.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace cortado::harness {
 
-/// A box by its centre and size, in shares of the image; `score` is of those that are found.
+/// A box: centre and size relative to the image; `score` is for detections.
 struct Object {
   int64_t image;
   int label;
@@ -25,7 +25,7 @@ inline double overlap(const Object& a, const Object& b) {
   return w > 0 && h > 0 ? w * h / (a.w * a.h + b.w * b.h - w * h) : 0;
 }
 
-/// Rows of class, x, y, w, h for each image, the rest of them 0.
+/// Rows of class, x, y, w, h for each image, padded with zeros.
 inline Array by_image(const std::vector<Object>& objects, int64_t images, int64_t rows) {
   Array array({images, 1, rows, 5});
   std::vector<int64_t> used(size_t(images), 0);
@@ -49,9 +49,9 @@ inline Array with_images(const std::vector<Object>& objects) {
   return array;
 }
 
-/// What is left of `found` where a box that overlaps a better one of its image by more than `threshold` is dropped, as
-/// rows of image, class + 1, score and corners, image by image; zeros behind them up to `most`. None: a row of -1 for
-/// each image.
+/// Non-maximum suppression: drops boxes that overlap a better box of their image by more than `threshold`. Returns rows
+/// of image, class + 1, score and corners, by image, padded with zeros to `most` rows; a row of -1 for each image if
+/// there are none.
 inline Array rows_of_best(std::vector<Object> found, int64_t images, int64_t most, double threshold) {
   std::stable_sort(found.begin(), found.end(), [](const Object& a, const Object& b) {
     return a.image < b.image || (a.image == b.image && a.score > b.score);

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven by its DevTools protocol over pipes. CORTADO_SCREENSHOTS=FOLDER keeps its pictures."""
+"""Drives a headless Chromium by its DevTools protocol over pipes. CORTADO_SCREENSHOTS=FOLDER keeps the screenshots."""
 import base64, json, os, shutil, subprocess, time
 
 import pytest
@@ -6,9 +6,9 @@ import pytest
 
 @pytest.fixture(scope='module')
 def browser(tmp_path_factory):
-    """A Browser; the test is skipped where there is no chromium."""
+    """A Browser; skips the test if Chromium is not installed."""
     chromium = shutil.which('chromium')
-    if not chromium: pytest.skip('there is no chromium')
+    if not chromium: pytest.skip('chromium is not installed')
     with Browser(chromium, str(tmp_path_factory.mktemp('browser'))) as browser: yield browser
 
 
@@ -50,7 +50,7 @@ class Browser:
             return answer['result']
 
     def _note(self, event):
-        """Keeps the errors of the page's console, once listen() was called."""
+        """Keeps errors of the page's console; they arrive after listen()."""
         if event.get('method') in ('Runtime.exceptionThrown', 'Log.entryAdded'):
             if event['params'].get('entry', {}).get('level', 'error') == 'error':
                 self.complaints.append(json.dumps(event['params']))
@@ -61,7 +61,7 @@ class Browser:
     def _next(self):
         while b'\0' not in self.rest:
             part = os.read(self.read, 1 << 20)
-            if not part: raise RuntimeError('the browser ended')
+            if not part: raise RuntimeError('the browser exited')
             self.rest += part
         message, self.rest = self.rest.split(b'\0', 1)
         return json.loads(message)
@@ -77,18 +77,18 @@ class Browser:
         end = time.time() + seconds
         while not self.value('!!(%s)' % expression):
             if time.time() > end:
-                raise RuntimeError('never true: %s\n%s' % (expression, self.value('document.body.innerText')))
+                raise RuntimeError('timeout waiting for: %s\n%s' % (expression, self.value('document.body.innerText')))
             time.sleep(0.1)
 
     def look_like(self, width, scheme, height=900):
-        """Sets the page's size in pixels and its scheme, 'light' or 'dark'; waits until charts have taken the size."""
+        """Sets the page's size in pixels and its colour scheme, 'light' or 'dark'; waits until charts are redrawn."""
         self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
         self.ask('Runtime.evaluate', awaitPromise=True,
                  expression='new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
 
     def click(self, element):
-        """Clicks the middle of the element that this expression gives."""
+        """Clicks the middle of the element that this JavaScript expression returns."""
         x, y = self.value('(() => { const it = %s; it.scrollIntoView({block: "center"}); '
                           'const box = it.getBoundingClientRect(); '
                           'return [box.x + box.width / 2, box.y + box.height / 2]; })()' % element)
@@ -96,7 +96,7 @@ class Browser:
             self.ask('Input.dispatchMouseEvent', type=kind, x=x, y=y, button='left', clickCount=1)
 
     def drag(self, element, begin, end):
-        """Drags along the element that this expression gives, from one share of its width to another."""
+        """Drags along the element that this expression returns, from one fraction of its width to another."""
         x, y, width = self.value('(() => { const box = %s.getBoundingClientRect(); '
                                  'return [box.x, box.y + box.height / 2, box.width]; })()' % element)
         for kind, share in ('mousePressed', begin), ('mouseMoved', (begin + end) / 2), ('mouseReleased', end):
@@ -118,7 +118,7 @@ class Browser:
         self.ask('DOM.setFileInputFiles', nodeId=node, files=[path])
 
     def screenshot(self, name):
-        """The bytes of a PNG, which is kept as `name` in the folder for pictures."""
+        """Returns the bytes of a PNG, and keeps it as NAME.png in the folder for screenshots."""
         content = base64.b64decode(self.ask('Page.captureScreenshot')['data'])
         if self.pictures:
             with open('%s/%s.png' % (self.pictures, name), 'wb') as file: file.write(content)

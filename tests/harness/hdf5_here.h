@@ -4,6 +4,6 @@
 
 #include "core/process/program_path.h"
 
-/// Ends a test where this build has no HDF5.
+/// Skips the test if the build has no HDF5.
 #define SKIP_WITHOUT_HDF5() \
   if (cortado::companion_path("cortado-hdf5").empty()) GTEST_SKIP() << "built without HDF5"

@@ -22,7 +22,7 @@ struct Probe {
 };
 using Probes = std::vector<Probe>;
 
-/// What the reference says: y, and the gradients of sum(dy * y).
+/// The reference's y, and the gradients of sum(dy * y).
 struct Expected {
   Arrays y, dy, w;
   std::vector<Probes> dx, dw;
@@ -40,7 +40,7 @@ double objective(const Arrays& y, const Arrays& dy) {
   return sum;
 }
 
-/// Central differences of the objective for elements of `operand`, which `evaluate` reads.
+/// Central differences of the objective for elements of `operand`; `evaluate` reads it.
 Probes measure(Array& operand, const std::function<double()>& evaluate) {
   constexpr double kStep = 1e-5;
   Probes probes;
@@ -92,7 +92,7 @@ LayerRun start(const LayerCase& layer_case, const RunOptions& options) {
   return LayerRun(layer_case.layer, layer_case.x, options, layer_case.w, layer_case.follower);
 }
 
-/// Runs both ways and compares with what is expected.
+/// Runs forward and backward, and compares with `expected`.
 void check_run(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   LayerRun run = start(layer_case, options);
   run.forward();
@@ -109,7 +109,7 @@ void check_run(const LayerCase& layer_case, const Expected& expected, const RunO
       expect_slopes(run.dw(i), expected.dw[i], old, layer_case.tolerance, "dw" + std::to_string(i));
 }
 
-/// That two ways to run the layer give the same bits.
+/// Expects the same bits from two ways to run the layer.
 void check_same_bits(const LayerCase& layer_case, const Expected& expected, const RunOptions& one,
                      const RunOptions& other) {
   LayerRun a = start(layer_case, one), b = start(layer_case, other);
@@ -129,7 +129,7 @@ void check_same_bits(const LayerCase& layer_case, const Expected& expected, cons
     }
 }
 
-/// The layouts that the layer takes.
+/// The layouts that the layer supports.
 std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made) {
   RunOptions options;
   options.phase = layer_case.phase;
@@ -152,7 +152,7 @@ std::vector<Variant> variants(const LayerCase& layer_case, const MadeLayer& made
   return list;
 }
 
-/// The same on a device, whose packed storage is channels-last.
+/// The same on a device, whose packed layout is channels last.
 std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLayer& made, const Device& device) {
   RunOptions options;
   options.phase = layer_case.phase;
@@ -165,14 +165,14 @@ std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLaye
   return list;
 }
 
-/// Everything but missing dy, for one layout.
+/// All checks in one layout, except those of a missing dy.
 void check_variant(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   {
     SCOPED_TRACE("forward and backward");
     check_run(layer_case, expected, options);
   }
   if (!layer_case.w.empty() || !expected.w.empty()) {
-    SCOPED_TRACE("dw is added to");
+    SCOPED_TRACE("dw is accumulated");
     RunOptions added = options;
     added.add_dw = true;
     check_run(layer_case, expected, added);
@@ -181,7 +181,7 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
     check_run(layer_case, expected, added);
   }
   for (size_t i = 0; i < layer_case.x.size(); ++i) {
-    SCOPED_TRACE("dx" + std::to_string(i) + " is not wanted");
+    SCOPED_TRACE("dx" + std::to_string(i) + " is not requested");
     RunOptions unwanted = options;
     unwanted.wants_dx.assign(layer_case.x.size(), true);
     unwanted.wants_dx[i] = false;
@@ -189,32 +189,32 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
   }
   RunOptions other = options;
   {
-    SCOPED_TRACE("in place against out of place");
+    SCOPED_TRACE("in place and out of place");
     other.in_place = true;
     check_same_bits(layer_case, expected, options, other);
   }
   {
-    SCOPED_TRACE("forward alone, in place, against forward with a backward");
+    SCOPED_TRACE("forward only, in place, and forward before a backward");
     other.backward = false;
     check_run(layer_case, expected, other);
   }
   if (start(layer_case, options).needs().last_saved_for_y) {
-    SCOPED_TRACE("y read against what is saved for it");
+    SCOPED_TRACE("backward from y and from what forward saved");
     other = options;
     other.keeps_y = true;
     check_same_bits(layer_case, expected, options, other);
   }
   if (layer_case.same_bits_for_any_threads) {
-    SCOPED_TRACE("eight threads against one");
+    SCOPED_TRACE("eight threads and one");
     other = options;
     other.threads = 8;
     check_same_bits(layer_case, expected, options, other);
   }
 }
 
-/// That values of 16 bits give y as the reference does, and gradients as 32-bit floats on the CPU do, from operands
-/// that are rounded alike, but for weights, which the kernels of CPUs and GPUs may round. The difference quotients are
-/// of no use here: rounding makes equal what was not.
+/// Checks 16-bit values: y against the reference, gradients against 32-bit floats on the CPU, from operands that are
+/// rounded to 16 bits; weights are not, since kernels may round them. Difference quotients cannot be used, because
+/// rounding makes different values equal.
 void check_rounded(const LayerCase& layer_case, const Arrays& w, const RunOptions& options, const RunOptions& floats) {
   const double of_type = options.dtype == DType::kF16 ? 0.003 : options.device.is_simulated() ? 0.02 : 0.03;
   const double tolerance = std::max(layer_case.tolerance, of_type);
@@ -251,8 +251,7 @@ void check_on_device(const LayerCase& layer_case, const MadeLayer& made, const E
   }
 }
 
-/// A second pass over the same x gives the same bits, once what the layer says that it carries is what it was before
-/// the first one.
+/// Checks that a second pass over the same x has the same bits if carried() has the content from before the first pass.
 void check_carried(const LayerCase& layer_case, const RunOptions& options) {
   LayerRun run = start(layer_case, options);
   auto* memory = run.layer().roles().memory;
@@ -264,7 +263,7 @@ void check_carried(const LayerCase& layer_case, const RunOptions& options) {
   copy_to_device(run.context(), carried.data(), before.data(), carried.size_bytes());
   run.forward();
   for (size_t i = 0; i < first.size(); ++i)
-    EXPECT_TRUE(same_bits(run.y()[i], first[i])) << "y" << i << " depends on something that carried() does not have";
+    EXPECT_TRUE(same_bits(run.y()[i], first[i])) << "y" << i << " depends on state that carried() does not include";
 }
 
 }  // namespace
@@ -281,7 +280,7 @@ void expect_near(const Array& got, const Array& expected, double tolerance, cons
 
 void check_layer(const LayerCase& layer_case) {
   const MadeLayer made(layer_case.layer, layer_case.follower, shapes_of(layer_case.x), layer_case.phase);
-  ASSERT_TRUE(layer_case.follower.empty() || made.absorbed) << "the follower was not taken over";
+  ASSERT_TRUE(layer_case.follower.empty() || made.absorbed) << "the follower was not fused";
   const std::vector<Variant> list = variants(layer_case, made);
   ASSERT_FALSE(list.empty());
   const Arrays w = start(layer_case, list[0].options).w();
@@ -290,7 +289,7 @@ void check_layer(const LayerCase& layer_case) {
     SCOPED_TRACE(variant.name);
     check_variant(layer_case, expected, variant.options);
     for (size_t i = 0; expected.y.size() > 1 && i < expected.y.size(); ++i) {
-      SCOPED_TRACE("dy" + std::to_string(i) + " does not arrive");
+      SCOPED_TRACE("dy" + std::to_string(i) + " is missing");
       RunOptions options = variant.options;
       options.has_dy.assign(expected.y.size(), true);
       options.has_dy[i] = false;

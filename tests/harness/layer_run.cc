@@ -22,13 +22,13 @@ namespace {
 caffe::LayerParameter parse(const std::string& text) {
   caffe::LayerParameter message;
   if (!google::protobuf::TextFormat::ParseFromString(text, &message))
-    throw std::invalid_argument("the test's layer does not parse: " + text);
+    throw std::invalid_argument("cannot parse the test's layer: " + text);
   return message;
 }
 
 std::unique_ptr<Layer> make(const caffe::LayerParameter& config, caffe::Phase phase) {
   const LayerType* type = find_layer_type(config.type());
-  if (!type) throw std::invalid_argument("no layer type '" + config.type() + "'");
+  if (!type) throw std::invalid_argument("layer type '" + config.type() + "' is unknown");
   return type->make(LayerOptions{.config = config, .phase = phase});
 }
 
@@ -38,17 +38,17 @@ void fill_up(std::vector<bool>& list, size_t n, bool value) {
   if (list.empty()) list.assign(n, value);
 }
 
-/// Nobody looks for roles in another way than by roles().
+/// Expects that roles() has every role that the class implements.
 template <typename Role>
 void expect_named(Layer& layer, const Role* named, const char* role) {
-  EXPECT_EQ(dynamic_cast<const Role*>(&layer), named) << "roles() and the class differ about its " << role;
+  EXPECT_EQ(dynamic_cast<const Role*>(&layer), named) << "roles() and the class differ: " << role;
 }
 void check_roles(Layer& layer) {
   const LayerRoles roles = layer.roles();
-  expect_named(layer, roles.cursor, "place in its data");
+  expect_named(layer, roles.cursor, "data cursor");
   expect_named(layer, roles.records, "records");
-  expect_named(layer, roles.memory, "memory of batches");
-  expect_named(layer, roles.rows, "rows that vary");
+  expect_named(layer, roles.memory, "state between batches");
+  expect_named(layer, roles.rows, "varying rows");
   expect_named(layer, roles.scoring, "scores");
   expect_named(layer, roles.classes, "labels");
 }
@@ -159,7 +159,7 @@ void LayerRun::bind_forward(const Arrays& x) {
     const bool shares = needs_.aliasing.view || (i == 0 && options_.in_place && needs_.aliasing.y_may_overwrite_x);
     if (shares) {
       EXPECT_EQ(request_.y[i].bytes(), request_.x[needs_.aliasing.overwritten_x].bytes())
-          << "y cannot lie in x's memory";
+          << "y does not fit x's memory";
     }
     io_.y.push_back({request_.y[i], context_.device,
                      shares ? io_.x[needs_.aliasing.overwritten_x].data : memory(request_.y[i].bytes()).data()});
@@ -215,7 +215,7 @@ void LayerRun::forward() {
   y_.clear();
   for (const Tensor& y : io_.y) {
     y_.push_back(load(context_, y));
-    EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left something in y's padding lanes";
+    EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left nonzero padding lanes in y";
   }
   const bool over_x = options_.in_place && needs_.aliasing.y_may_overwrite_x;
   for (size_t i = 0; i < io_.x.size(); ++i)
@@ -252,7 +252,7 @@ void LayerRun::backward(const Arrays& dy) {
   made_.layer->backward(context_, io_);
   for (const Tensor& dx : io_.dx)
     if (dx) {
-      EXPECT_TRUE(padding_is_zero(context_, dx)) << "backward left something in dx's padding lanes";
+      EXPECT_TRUE(padding_is_zero(context_, dx)) << "backward left nonzero padding lanes in dx";
     }
   for (size_t i = 0; i < io_.dy.size(); ++i) {
     bool spoilt = !io_.dy[i] || (i == 0 && needs_.aliasing.overwrites_dy);
@@ -273,12 +273,12 @@ void LayerRun::expect_recompute() {
   spoil(context_, io_.y[0].data, io_.y[0].spec.bytes());
   io_.scratch = memory(needs_.recompute_scratch).data();
   made_.layer->recompute(context_, io_);
-  EXPECT_TRUE(same_bits(load(context_, io_.y[0]), y)) << "recompute made another y";
-  EXPECT_TRUE(padding_is_zero(context_, io_.y[0])) << "recompute left something in y's padding lanes";
+  EXPECT_TRUE(same_bits(load(context_, io_.y[0]), y)) << "recompute computed another y";
+  EXPECT_TRUE(padding_is_zero(context_, io_.y[0])) << "recompute left nonzero padding lanes in y";
   for (size_t i = 0; i < w.size(); ++i) EXPECT_TRUE(same_bits(stored_w(i), w[i])) << "recompute changed w[" << i << "]";
 }
 
-/// What backward wrote is what its plain values look like in storage, zeros between them.
+/// Checks that the padding of stored dw is zero: dw equals its plain values, converted to the storage format again.
 void LayerRun::check_padding_of_dw() {
   for (size_t i = 0; i < io_.dw.size(); ++i) {
     if (!io_.dw[i]) continue;

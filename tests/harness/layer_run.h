@@ -1,9 +1,9 @@
 #pragma once
 
-// One layer, made through the registry and run by itself, as a plan would run it but with every operand in guarded
-// memory of its own. What the contract of layers/layer.h forbids is a test failure: writing outside an operand,
-// changing x, w or dy, reading in backward what was not asked for (it is NaN by then), padding lanes that are not zero.
-// On the simulated device, looking at an operand from the host ends the test at once.
+// Runs one layer, created by the registry, as a plan would, but with each operand in guarded memory of its own. The
+// test fails if the layer writes outside an operand, changes x, w or dy, reads in backward an operand that it did not
+// request (it contains NaN), or leaves padding lanes that are not zero. On the simulated device, an access to an
+// operand from the host ends the test.
 
 #include <memory>
 #include <string>
@@ -16,8 +16,9 @@
 
 namespace cortado::harness {
 
-/// A layer as text, e.g. "type: 'ReLU' relu_param { negative_slope: 0.1 }", and perhaps the followers it takes over,
-/// one a line. Where an Eltwise is among them, the last x is its other operand. Throws what making and inferring throw.
+/// Creates a layer from text, for example "type: 'ReLU' relu_param { negative_slope: 0.1 }", and fuses the layers of
+/// `follower`, one a line, into it. If one of them is an Eltwise, the last x is its other operand. Throws the errors of
+/// construction and shape inference.
 struct MadeLayer {
   MadeLayer(const std::string& text, const std::string& follower, const std::vector<Shape>& x,
             caffe::Phase phase = caffe::TRAIN);
@@ -27,9 +28,9 @@ struct MadeLayer {
   caffe::LayerParameter config;
   std::vector<caffe::LayerParameter> followers;
   std::unique_ptr<Layer> layer;
-  LayerShapes shapes;     ///< the follower's weights included
-  kernels::PostOps post;  ///< what the layer has taken over
-  bool absorbed = false;  ///< whether all followers were taken over
+  LayerShapes shapes;     ///< including the followers' weights
+  kernels::PostOps post;  ///< the fused operations
+  bool absorbed = false;  ///< whether all followers were fused
 
  private:
   bool takes_over(const caffe::LayerParameter& follower, const std::vector<Shape>& x, caffe::Phase phase);
@@ -37,29 +38,29 @@ struct MadeLayer {
 
 struct RunOptions {
   Layout layout = Layout::kPlain;  ///< of all operands with four axes
-  bool plain_x = false;            ///< x[0] is plain whatever `layout` says
-  DType dtype = DType::kF32;       ///< of the values that the layer's TypeRule lets have it
+  bool plain_x = false;            ///< x[0] is plain regardless of `layout`
+  DType dtype = DType::kF32;       ///< of the operands for which the layer's TypeRule allows it
   Device device = {};
   int threads = 1;
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
-  bool in_place = false;            ///< y over x and dx over dy, where the layer allows it
+  bool in_place = false;            ///< y over x and dx over dy, if the layer allows it
   bool keeps_y = false;             ///< as if another layer's backward read y
-  std::vector<bool> wants_dx = {};  ///< empty: whatever is differentiable
+  std::vector<bool> wants_dx = {};  ///< empty: all that are differentiable
   std::vector<bool> has_dy = {};    ///< empty: all
-  bool add_dw = false;              ///< dw starts with kOldGradient and is added to
+  bool add_dw = false;              ///< dw starts with kOldGradient and is accumulated
   bool accumulate = false;          ///< the same through Operands::accumulate
   uint64_t seed = 1, pass = 0, layer_seed = 7;
 };
 
 constexpr double kOldGradient = 0.5;
 
-/// The simulated device and, where CORTADO_TEST_GPU is a CUDA device's number, that one.
+/// The simulated device, and the CUDA device whose number is in CORTADO_TEST_GPU.
 std::vector<Device> tested_devices();
 
 class LayerRun {
  public:
-  /// `w` may hold fewer arrays than the layer has weights, or empty ones: the others are random.
+  /// Weights for which `w` has no array, or an empty one, are random.
   explicit LayerRun(const std::string& text, const Arrays& x, const RunOptions& options = {}, const Arrays& w = {},
                     const std::string& follower = {});
 
@@ -71,12 +72,12 @@ class LayerRun {
   const MadeLayer& made() const { return made_; }
   const LayerNeeds& needs() const { return needs_; }
   Context& context() { return context_; }
-  const Arrays& y() const { return y_; }  ///< as forward() left it
+  const Arrays& y() const { return y_; }  ///< after forward()
   Array dx(size_t i) { return load(context_, io_.dx[i]); }
   bool has_dx(size_t i) const { return bool(io_.dx[i]); }
   bool has_dw(size_t i) const { return bool(io_.dw[i]); }
-  const Arrays& w() const { return w_; }  ///< as given at first
-  Array stored_w(size_t i);               ///< as it is now
+  const Arrays& w() const { return w_; }  ///< initial values
+  Array stored_w(size_t i);               ///< current values
   Array dw(size_t i);
   DType x_type(size_t i) const { return request_.x[i].dtype; }
   DType y_type(size_t i) const { return request_.y[i].dtype; }

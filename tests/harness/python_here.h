@@ -5,7 +5,7 @@
 #include "core/files/file.h"
 #include "core/process/program_path.h"
 
-/// Ends a test where this build does not run Python.
+/// Skips the test if the build has no Python.
 #define SKIP_WITHOUT_PYTHON()                                                                                         \
   if (!cortado::file_exists(cortado::join_path(cortado::folder_of(cortado::program_path()), "libcortado_python.so"))) \
   GTEST_SKIP() << "built without Python"

@@ -1,6 +1,6 @@
 #pragma once
 
-// What references of layers that pool regions have in common, and the regions that they are tried with.
+// Shared parts of the references for layers that pool regions, and their test regions.
 
 #include <cmath>
 #include <functional>
@@ -10,8 +10,8 @@
 
 namespace cortado::harness {
 
-/// Regions of the first `images` images, of which some reach out of a place of `height` x `width` pixels, overlap, are
-/// a point, or have their corners exchanged.
+/// Regions of the first `images` images. Some exceed the image of `height` x `width` pixels, overlap, are a point, or
+/// have exchanged corners.
 inline Array some_regions(int64_t images, double height, double width) {
   const double last = double(images - 1), h = height, w = width;
   return Array({7, 5}, {0,    0, 0,       w - 1, h - 1,  //
@@ -23,7 +23,7 @@ inline Array some_regions(int64_t images, double height, double width) {
                         0,    3, -h / 4., w - 2, h / 2});
 }
 
-/// A value of y: of the plane of a region's image and channel, the region (x0, y0, x1, y1), and the bin's place.
+/// A value of y: the plane of the region's image and channel, the region (x0, y0, x1, y1), and the bin's position.
 struct RegionBin {
   const double* plane;
   const double* box;
@@ -32,8 +32,7 @@ struct RegionBin {
   double at(int64_t h, int64_t w) const { return plane[h * width + w]; }
 };
 
-/// y, R x `channels` x bins_h x bins_w, by value(bin), where channel c of y comes from the channel source(c, i, j) of
-/// x.
+/// y, R x `channels` x bins_h x bins_w, by value(bin); channel c of y reads channel source(c, i, j) of x.
 inline Array pooled(const Arrays& x, int64_t channels, int64_t bins_h, int64_t bins_w,
                     const std::function<double(const RegionBin&)>& value,
                     const std::function<int64_t(int64_t, int64_t, int64_t)>& source) {
@@ -51,7 +50,7 @@ inline Array pooled(const Arrays& x, int64_t channels, int64_t bins_h, int64_t b
   return y;
 }
 
-/// That rows that are no regions are found, and on devices make their values NaN and hand back nothing.
+/// Checks that invalid regions are reported; on devices their y is NaN and their gradient zero.
 inline void expect_bad_regions_found(const std::string& layer, const Shape& features) {
   const double last = double(features[0]), inf = INFINITY;
   for (const std::vector<double>& bad : {std::vector<double>{last, 0, 0, 2, 2},
@@ -82,7 +81,7 @@ inline void expect_bad_regions_found(const std::string& layer, const Shape& feat
   }
 }
 
-/// That regions of any numbers harm nothing.
+/// Checks that regions with arbitrary numbers access no other memory.
 inline void expect_any_region_runs(const std::string& layer, const Shape& features) {
   for (const double far : {1e9, 1e18, 3e38})
     for (const std::vector<double>& corners : {std::vector<double>{-far, -far, far, far},

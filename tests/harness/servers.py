@@ -1,12 +1,12 @@
-"""Servers that tests start and talk to, by HTTP and below it."""
+"""Starts servers, and sends them requests over HTTP or raw bytes."""
 import http.client, json, os, re, signal, socket, subprocess, tempfile, urllib.parse
 
 from tests.harness.waiting import wait_until
 
 
 class Started:
-    """A program that serves HTTP on `port`. It must end well by SIGTERM: at stop(), else at the end of its `with`."""
-    patience = 20  # seconds for an answer
+    """A program that serves HTTP on `port`. SIGTERM must end it with exit code 0, at stop() or at the end of `with`."""
+    patience = 20  # seconds for a response
 
     def __init__(self, *words):
         self.output, self.log, self.stopped = tempfile.NamedTemporaryFile(), tempfile.NamedTemporaryFile(), False
@@ -18,10 +18,10 @@ class Started:
         if not self.stopped: self.stop()
 
     def said(self, file, pattern):
-        """The match of this pattern in `output` or `log`, as soon as there is one; else the program ends."""
+        """Waits for a match of this pattern in `output` or `log`, and returns it; kills the program after a timeout."""
         def found():
             text = open(file.name).read()
-            assert self.process.poll() is None, 'it ended: ' + open(self.log.name).read()
+            assert self.process.poll() is None, 'the program exited: ' + open(self.log.name).read()
             return re.search(pattern, text, re.M)
         try: return wait_until(found, pattern, 15)
         except BaseException:
@@ -35,7 +35,7 @@ class Started:
         finally: self.process.kill()
 
     def ask(self, method, target, body=None, headers={}, **parameters):
-        """(status, parsed JSON or the bytes, headers) of one request on a connection of its own."""
+        """Sends a request on a new connection. Returns (status, parsed JSON or bytes, headers)."""
         connection = http.client.HTTPConnection('127.0.0.1', self.port, timeout=self.patience)
         if parameters: target += '?' + urllib.parse.urlencode(parameters)
         connection.request(method, target, json.dumps(body) if isinstance(body, dict) else body, headers)
@@ -46,7 +46,7 @@ class Started:
         return answer.status, content, answer.headers
 
     def raw(self, content, wait=5):
-        """Sends these bytes; returns what the server sends until it closes, or is silent for `wait` seconds."""
+        """Sends these bytes. Returns what the server sends until it closes, or sends nothing for `wait` seconds."""
         got = b''
         with socket.create_connection(('127.0.0.1', self.port), timeout=wait) as connection:
             try:
@@ -56,7 +56,7 @@ class Started:
         return got
 
     def descriptors(self):
-        """How many it has open, without the schedstat files of its computing threads."""
+        """The number of open descriptors, without the schedstat files of its compute threads."""
         folder, count = '/proc/%d/fd' % self.process.pid, 0
         for name in os.listdir(folder):
             try: count += not os.readlink(folder + '/' + name).endswith('/schedstat')
@@ -65,5 +65,5 @@ class Started:
 
 
 def status_of(answer):
-    """The status of an HTTP answer in bytes; None where it is none."""
+    """The status of an HTTP response in bytes, or None."""
     return int(answer.split()[1]) if answer.startswith(b'HTTP/1.1 ') else None

@@ -1,7 +1,7 @@
 #pragma once
 
-// What references of losses with a softmax inside have in common: the probabilities of each row, one of outer x inner
-// of x, outer x classes x inner, and what the sum of the rows' losses is divided by. In plain double arithmetic.
+// Shared parts of the references for losses with a softmax: the probabilities of each of the outer x inner rows of x,
+// outer x classes x inner, and the normalizer of the sum of the rows' losses. In double precision.
 
 #include <algorithm>
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace cortado::harness {
 
-/// All rows, those that are not ignored, the outer extent, 1, or 5.
+/// The normalizer: all rows, rows that are not ignored, the outer extent, 1, or 5.
 enum class By { kAll, kCounted, kOuter, kOne, kFive };
 
 class SoftmaxRowsOf {
@@ -45,7 +45,7 @@ class SoftmaxRowsOf {
     }
     return 1;
   }
-  /// The loss and p. Nothing is divided by less than 1.
+  /// The loss and p. The normalizer is at least 1.
   Arrays mean(double loss, By by, double counted) const {
     return {Array(Shape(), loss / std::max(1.0, divisor(by, counted))), p_};
   }

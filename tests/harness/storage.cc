@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::byte kGuardByte{0xA5}, kNanByte{0xFF};
 
-/// values[i] for each stored element i, in floats.
+/// Stored elements as floats.
 std::vector<double> stored_values(Context& context, const Tensor& tensor) {
   const std::vector<std::byte> bytes = bytes_at(context, tensor.data, tensor.spec.bytes());
   std::vector<double> values(size_t(tensor.spec.elements()));

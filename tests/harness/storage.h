@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory for a layer under test, where its context computes: aligned as an arena's, full of NaN, between guards that
-// show a write outside. Looks at it are copies to the host, so they work on every device.
+// Memory for a layer under test, on its context's device: aligned like an arena's, filled with NaN, between guards that
+// detect writes outside. Reads copy it to the host, so that they work for every device.
 
 #include <cstddef>
 #include <vector>
@@ -31,14 +31,14 @@ void spoil(Context& context, void* data, int64_t bytes);
 
 std::vector<std::byte> bytes_at(Context& context, const void* data, int64_t bytes);
 
-/// The index in storage of the element with this row-major index.
+/// The storage index of the element with this row-major index.
 int64_t index_in_storage(const TensorSpec& spec, int64_t i);
 
-/// Writes an array into a tensor's layout and type; padding lanes become zero.
+/// Writes an array in a tensor's layout and type, with padding lanes of zero.
 void store(Context& context, const Array& array, const Tensor& tensor);
 Array load(Context& context, const Tensor& tensor);
 
-/// The values that are left of an array when it is stored in `dtype`.
+/// An array's values, rounded to `dtype`.
 Array rounded(Array array, DType dtype);
 
 /// Whether every padding lane holds +0 or -0.

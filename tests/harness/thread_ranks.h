@@ -1,6 +1,6 @@
 #pragma once
 
-// Ranks as threads of one process, for tests: an engine whose ranks copy from each other's memory.
+// Ranks as threads of one process, for tests: an engine whose ranks read each other's memory.
 
 #include <algorithm>
 #include <barrier>
@@ -17,7 +17,7 @@ class ThreadRanks {
  public:
   explicit ThreadRanks(int ranks) : barrier_(ranks), calls_(size_t(ranks)) {}
 
-  /// Calls body(engine) in a thread for each rank, and gives what each of them threw, or null.
+  /// Calls body(engine) in a thread for each rank. Returns the exception that each of them threw, or null.
   std::vector<std::exception_ptr> run(const std::function<void(ranks::Engine&)>& body) {
     std::vector<std::exception_ptr> errors(calls_.size());
     {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Convolution3D and Deconvolution3D are checked alike: by either message that they may have their options in.
+// Shared tests of Convolution3D and Deconvolution3D, with the options in each of their two messages.
 
 #include <functional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace cortado::harness {
 
-/// y of x, weights, terms, the window and the number of groups.
+/// Returns y from x, weights, bias, the window and the number of groups.
 using VolumeConvolution =
     std::function<Array(const Array&, const Array&, const Array&, const std::vector<WindowAxis>&, int64_t)>;
 

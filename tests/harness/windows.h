@@ -1,6 +1,6 @@
 #pragma once
 
-// A window on any number of spatial axes, by its definition: what every other way to compute it is compared with.
+// A window over any number of spatial axes, by definition: the reference for faster implementations.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,8 @@ struct WindowAxis {
   int64_t out() const { return (in + 2 * pad - (dilation * (kernel - 1) + 1)) / stride + 1; }
 };
 
-/// body(in, tap, out), row-major places, for every element of the window that meets the image, outermost axis first.
+/// Calls body(in, tap, out), row-major indices, for each element of each window that is inside the image, outermost
+/// axis first.
 template <typename Body>
 void each_meeting(const std::vector<WindowAxis>& axes, const Body& body, size_t axis = 0, int64_t in = 0,
                   int64_t tap = 0, int64_t out = 0) {
@@ -26,7 +27,7 @@ void each_meeting(const std::vector<WindowAxis>& axes, const Body& body, size_t 
     }
 }
 
-/// The product of what `extent` says of each axis.
+/// The product of `extent` over all axes.
 template <typename Extent>
 int64_t places(const std::vector<WindowAxis>& axes, const Extent& extent) {
   int64_t product = 1;

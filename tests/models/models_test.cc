@@ -1,4 +1,4 @@
-// Every net of models/ builds for training, for testing and deployed, and has the parameters that its paper counts.
+// Every net of models/ builds in both phases and deployed, and has the paper's number of parameters.
 
 #include <gtest/gtest.h>
 
@@ -17,10 +17,10 @@ namespace {
 
 struct Model {
   std::string folder;
-  Shape image;         ///< what its Data layers would give, one record
-  int64_t train;       ///< parameters that training changes
-  int64_t deploy;      ///< fewer where auxiliary classifiers are dropped
-  int64_t statistics;  ///< BatchNorm's mean, variance and their factor, which training does not change by gradients
+  Shape image;         ///< one record of its Data layers
+  int64_t train;       ///< trained parameters
+  int64_t deploy;      ///< the same of the deployed net, without auxiliary classifiers
+  int64_t statistics;  ///< BatchNorm's mean, variance and scale factor, which have no gradients
 };
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.folder; }
@@ -29,7 +29,7 @@ std::string path_of(const Model& model, const std::string& file) {
   return in_source("models/") + model.folder + "/" + file + ".prototxt";
 }
 
-/// An Input that gives what a Data layer would: the first top an image, the second a label.
+/// An Input in place of a Data layer: the first top is an image, the second a label.
 caffe::LayerParameter input_in_place_of(const caffe::LayerParameter& data, const Shape& image) {
   caffe::LayerParameter input;
   input.set_name(data.name());
@@ -75,7 +75,7 @@ std::map<std::string, Shape> weight_shapes(const graph::Graph& graph) {
 
 class Models : public testing::TestWithParam<Model> {};
 
-TEST_P(Models, BuildBeforeTheirDataIsThere) {
+TEST_P(Models, BuildWithoutTheirData) {
   for (caffe::Phase phase : {caffe::TRAIN, caffe::TEST})
     EXPECT_NO_THROW(build(read_net(path_of(GetParam(), "train_val")), phase));
 }

@@ -1,5 +1,5 @@
-"""Nets trained from recorded weights learn what the reference implementation learned: on the CPU, there in 16 bits, and
-on the simulated device, whose code is what GPUs run, in every precision."""
+"""Compares trainings from recorded weights with BVLC Caffe's: on the CPU, there also in bf16, and in every precision on
+the simulated device, which runs the GPU's code."""
 import pytest
 
 from tests.parity.run_parity import CASES, faults_of

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Trains small nets from given weights and compares with what BVLC Caffe 1.0 learned from the same start.
+"""Trains small nets from given weights, and compares them with what BVLC Caffe 1.0 learned from the same weights.
 
-    run_parity.py PROGRAM [CASE...] [--jobs=N] [--FLAG...]     all cases unless some are named, N of them at a time;
-                                                               other flags go to the program
+    run_parity.py PROGRAM [CASE...] [--jobs=N] [--FLAG...]     default: all cases; runs N of them in parallel; passes
+                                                               other flags to the program
 
-A case is a folder: net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. Compared are, for
-each weight blob, the change that training made, |ours - expected| / |expected - initial|; every printed train and test
-output; and the scores that `test` gives on the expected weights. Cases in later.txt must be refused by name instead.
-parity_test.py runs the cases in pytest.
+A case is a folder with net.prototxt, solver.prototxt, init.caffemodel, expect.caffemodel and expect.json. The script
+compares each weight blob's change, |ours - expected| / |expected - initial|, every printed train and test output, and
+the scores of `test` on the expected weights. For cases in later.txt the program must instead refuse the net and name
+its layer type. parity_test.py runs the cases in pytest.
 """
 import array
 import concurrent.futures
@@ -21,15 +21,15 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOLERANCES = {  # precision: of a blob's change, of a change that is small beside the blob, of outputs
+TOLERANCES = {  # precision: (relative to a blob's change, relative to the blob if its change is small, of outputs)
     'fp32': (2e-3, 1e-3, 2e-3), 'tf32': (5e-2, 1e-3, 1e-2), 'fp16': (5e-2, 3e-2, 2e-2), 'bf16': (2e-1, 3e-2, 1e-1)}
-BEYOND_FP16 = {  # cases whose results are not compared there
-    'resblock': 'its first test divides by statistics that are still zero: more than 65504',
-    'multinomial': 'gradients of 1 / p overflow until the scale of the loss fits, and those updates are left out'}
-SWITCHES = {  # what is allowed of a blob's change where rounding switches a ReLU of one of conv1's four filters
+BEYOND_FP16 = {  # cases whose results are not compared in fp16
+    'resblock': 'its first test divides by statistics that are still zero, which overflows',
+    'multinomial': 'gradients of 1 / p overflow until the loss scale fits; their updates are skipped'}
+SWITCHES = {  # tolerances of a blob's change if rounding switches a ReLU of one of conv1's four filters
     ('fp16', 'solver_adagrad'): 0.1, ('bf16', 'solver_sgd_plain'): 0.5, ('tf32', 'solver_sgd_plain'): 0.15,
     ('fp16', 'conv_dilated_nobias'): 0.12, ('fp16', 'prelu'): 0.07}
-ONE_SAMPLE = 0.13  # of an accuracy: rounding may move one of eight samples
+ONE_SAMPLE = 0.13  # tolerance of an accuracy: rounding may change the class of one of eight samples
 CASES = sorted(path.parent.name for path in HERE.glob('cases/*/expect.json'))
 LATER = dict(line.split() for line in (HERE / 'later.txt').read_text().splitlines() if not line.startswith('#'))
 
@@ -39,7 +39,7 @@ def precision_of(flags):
 
 
 def fields(message):
-    """(number, value) of each field of a serialized protobuf message; fixed and delimited values as bytes."""
+    """Yields (number, value) of each field of a serialized protobuf message; fixed and delimited values as bytes."""
     at = 0
 
     def varint():
@@ -82,7 +82,7 @@ def weights(path):
 
 
 def compare_weights(ours, expected, initial, allowed, small):
-    """A message for each blob that is missing or moved elsewhere; a blob that hardly moves is measured by its size."""
+    """Yields a message for each blob that is missing or differs. A small change is compared with the blob's norm."""
     for layer, blobs in expected.items():
         mine = ours.get(layer, [])
         if [len(b) for b in mine] != [len(b) for b in blobs]:
@@ -95,7 +95,7 @@ def compare_weights(ours, expected, initial, allowed, small):
 
 
 def compare_outputs(what, got, expected, precision):
-    """Both are lists of (name, value), in the order printed."""
+    """`got` and `expected` are lists of (name, value), in the order of printing."""
     def allowed(name, value):
         tolerance, _, of_outputs = TOLERANCES[precision]
         counts = name.startswith('acc') and tolerance > TOLERANCES['fp32'][0]
@@ -143,14 +143,14 @@ def check(program, case, work, flags):
 def check_refused(program, work, kind, flags):
     code, log = run(program, work, 'train', '--solver=solver.prototxt', '--weights=init.caffemodel', *flags)
     if code == 0:
-        return ['layer type %s exists now: take the case out of later.txt' % kind]
+        return ['layer type %s exists now: remove the case from later.txt' % kind]
     if code == 3 and "'%s'" % kind in log:
         return []
     return ['exit code %d, expected 3 naming %s\n%s' % (code, kind, end_of(log))]
 
 
 def faults_of(program, name, flags=()):
-    """Messages about the case; the flags go to the program."""
+    """Runs a case, with `flags` for the program. Returns messages about its faults."""
     with tempfile.TemporaryDirectory() as folder:
         root = pathlib.Path(folder)
         work = pathlib.Path(shutil.copytree(HERE / 'cases' / name, root / 'case'))
@@ -170,7 +170,7 @@ def main():
         for name, faults in zip(cases, pool.map(lambda name: faults_of(program, name, flags), cases)):
             failed += bool(faults)
             print('%-24s %s' % (name, 'FAILED\n  ' + '\n  '.join(faults) if faults else
-                                'refused, as it should be' if name in LATER else 'ok'), flush=True)
+                                'refused, as expected' if name in LATER else 'ok'), flush=True)
     print('%d of %d cases passed' % (len(cases) - failed, len(cases)))
     sys.exit(bool(failed) or not cases)
 

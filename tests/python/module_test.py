@@ -66,8 +66,8 @@ def test_threads_share_a_predictor(image, wanted):
 
 def test_mistakes_with_a_predictor(image, place):
     net = cortado.Predictor('deploy.prototxt', 'snap_iter_20.caffemodel')
-    with mistake(2, "'dota' is no input"): net.predict(dota=image)
-    with mistake(4, "'data' takes 1x1x20x20"): net.predict(data=image[0])
+    with mistake(2, "'dota' is not an input"): net.predict(dota=image)
+    with mistake(4, "'data' expects 1x1x20x20"): net.predict(data=image[0])
     with mistake(5, 'missing.prototxt'): cortado.Predictor('missing.prototxt', 'snap_iter_20.caffemodel')
     with mistake(2, 'no device'): cortado.Predictor('deploy.prototxt', 'snap_iter_20.caffemodel', device='tpu')
     with mistake(2, 'no weights'): cortado.Predictor('deploy.prototxt')

@@ -18,10 +18,10 @@ TEST(Spread, IsOfFiniteValues) {
   EXPECT_EQ(spread.sum, 4);
   EXPECT_EQ(spread.norm(), std::sqrt(22.0));
   EXPECT_EQ(spread.bins[0], 1);
-  EXPECT_EQ(spread.bins[15], 2) << "1 is in the middle of -2 and 4";
+  EXPECT_EQ(spread.bins[15], 2) << "1 is the middle of -2 and 4";
   EXPECT_EQ(spread.bins.back(), 1);
   EXPECT_EQ(spread_of({}).count, 0);
-  EXPECT_EQ(spread_of({3, 3}).bins[0], 2) << "all alike";
+  EXPECT_EQ(spread_of({3, 3}).bins[0], 2) << "all values are equal";
 }
 
 struct Look {
@@ -29,7 +29,7 @@ struct Look {
   std::vector<WeightSpread> spreads;
 };
 
-/// What a watch sees in a training, which ends with `weights`.
+/// The values that a watch records in a training; `weights` are the final ones.
 std::vector<Look> looks(const Folder& folder, const std::string& options, int64_t every, std::string& weights) {
   std::vector<Look> out;
   Context context(1);
@@ -43,14 +43,14 @@ std::vector<Look> looks(const Folder& folder, const std::string& options, int64_
   return out;
 }
 
-/// Plain SGD without momentum and decay: the weights move by the gradients that were seen.
+/// Plain SGD without momentum and decay: the recorded gradients change the weights.
 TEST(LayerWatch, SeesGradientsThatMoveTheWeights) {
   for (const char* form : {"", "iter_size: 2", "clip_gradients: 100"}) {
     Folder folder, unseen;
     std::string weights, expected;
     const std::vector<Look> seen = looks(folder, form, 1, weights);
     looks(unseen, form, 0, expected);
-    EXPECT_EQ(weights, expected) << "looking changes nothing, " << form;
+    EXPECT_EQ(weights, expected) << "watching changes the training, " << form;
     ASSERT_EQ(seen.size(), 12u) << form;
     for (size_t i = 0; i + 1 < seen.size(); ++i) {
       EXPECT_EQ(seen[i].iter, int64_t(i));
@@ -65,7 +65,7 @@ TEST(LayerWatch, SeesGradientsThatMoveTheWeights) {
   }
 }
 
-TEST(LayerWatch, LooksEverySoOften) {
+TEST(LayerWatch, RecordsAtItsInterval) {
   Folder folder;
   std::string weights;
   const std::vector<Look> seen = looks(folder, "", 5, weights);
@@ -102,7 +102,7 @@ std::vector<events::Event> events_in(const std::string& folder) {
   return out;
 }
 
-TEST(EventWriter, WritesWhatTrainingTells) {
+TEST(EventWriter, WritesTheTrainingsValues) {
   Folder folder;
   {
     Context context(1);

@@ -30,7 +30,7 @@ void train_with_metrics(const Folder& folder, const std::string& path, const std
   solver.run(requests);
 }
 
-TEST(Metrics, AreLinesBehindWhatIsThere) {
+TEST(Metrics, AreAppendedAsLines) {
   Folder folder;
   const std::string path = folder / "metrics.jsonl";
   write_file_atomically(path, "{\"torn\":");
@@ -51,7 +51,7 @@ TEST(Metrics, AreLinesBehindWhatIsThere) {
   EXPECT_TRUE(std::regex_match(lines.back(), std::regex(head + R"(run_end","iter":12,.*\})")));
 }
 
-TEST(Metrics, LeaveOutWhatWasDoneAgain) {
+TEST(Metrics, SkipRepeatedIterations) {
   Folder folder;
   const std::string path = folder / "metrics.jsonl";
   train_with_metrics(folder, path, "", -1);
@@ -79,7 +79,7 @@ TEST(Metrics, AreReadWhateverTheFileHolds) {
   EXPECT_EQ(rows[3].iter, 0);
 }
 
-TEST(Metrics, AreNoneWhereThereIsNoFile) { EXPECT_TRUE(read_metrics("/nowhere/metrics.jsonl").empty()); }
+TEST(Metrics, AreEmptyWithoutAFile) { EXPECT_TRUE(read_metrics("/nowhere/metrics.jsonl").empty()); }
 
 }  // namespace
 }  // namespace cortado::runs

@@ -29,7 +29,7 @@ TEST(Pace, IsOfTheTimeSinceTheLastLine) {
   EXPECT_FALSE(pace.now(progress_at(130, 12, 5)));
 }
 
-TEST(Pace, BeginsWhereTheRunDoes) {
+TEST(Pace, BeginsWithTheRun) {
   Pace pace;
   EXPECT_DOUBLE_EQ(pace.now(progress_at(105, 4, 1))->images_per_second, 10);
 }

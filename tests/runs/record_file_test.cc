@@ -7,15 +7,15 @@
 namespace cortado::runs {
 namespace {
 
-/// The values that RFC 3720 gives.
-TEST(Crc32c, IsThatOfTheStandard) {
+/// The values of RFC 3720.
+TEST(Crc32c, MatchesRfc3720) {
   EXPECT_EQ(crc32c_of(std::string(32, '\0')), 0x8A9136AAu);
   EXPECT_EQ(crc32c_of(std::string(32, '\xff')), 0x62A8AB43u);
   EXPECT_EQ(crc32c_of("123456789"), 0xE3069283u);
   EXPECT_EQ(crc32c_of(""), 0u);
 }
 
-TEST(RecordFile, IsReadUpToWhatIsTorn) {
+TEST(RecordFile, IsReadUpToATornRecord) {
   Folder folder;
   const std::string path = folder / "events";
   {

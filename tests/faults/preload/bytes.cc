@@ -1,5 +1,4 @@
-// Reading and writing. Vectors are taken piece by piece where a part of one is written: as if it had been several
-// calls, of which the first was short.
+// Reads and writes. writev() is split into one system call for each buffer, so that it can be short between buffers.
 #include <sys/uio.h>
 
 #include <cstdlib>
@@ -13,14 +12,14 @@ namespace {
 template <typename Call>
 long take(const char* name, int fd, size_t size, Call&& call) {
   const Place place(fd);
-  const Verdict verdict = strike("read", name, place.path());
+  const Verdict verdict = inject("read", name, place.path());
   if (verdict.error != 0) return errno = verdict.error, -1;
   const long taken = call(verdict.half && size > 1 ? size / 2 : size);
   if (verdict.die_after) die();
   return taken;
 }
 
-/// `at` < 0: where the descriptor stands.
+/// `at` < 0: at the descriptor's offset.
 long put_bytes(int fd, const void* data, size_t size, long at) {
   Recording recording;
   const long done = at < 0 ? ::syscall(SYS_write, fd, data, size) : ::syscall(SYS_pwrite64, fd, data, size, at);
@@ -28,7 +27,7 @@ long put_bytes(int fd, const void* data, size_t size, long at) {
   if (done > 0 && recording.on()) {
     const Place place(fd);
     if (fd == 1 || fd == 2)
-      recording.said(data, size_t(done));
+      recording.printed(data, size_t(done));
     else if (counts(place.path()))
       recording.bytes(fd, at < 0 ? ::lseek(fd, 0, SEEK_CUR) - done : at, data, size_t(done));
   }
@@ -38,7 +37,7 @@ long put_bytes(int fd, const void* data, size_t size, long at) {
 
 long put(const char* name, int fd, const void* data, size_t size, long at) {
   const Place place(fd);
-  const Verdict verdict = strike("write", name, place.path());
+  const Verdict verdict = inject("write", name, place.path());
   if (verdict.error != 0) return errno = verdict.error, -1;
   size_t most = verdict.half && size > 1 ? size / 2 : size;
   if (counts(place.path()) && size > 0) most = within_budget(most);
@@ -48,10 +47,10 @@ long put(const char* name, int fd, const void* data, size_t size, long at) {
   return done;
 }
 
-/// Of a vector: one call to rules, one to the system for each piece.
+/// Writes a vector: one call for the rules, one system call for each buffer.
 long put_vector(const char* name, int fd, const struct iovec* pieces, int count, long at) {
   const Place place(fd);
-  const Verdict verdict = strike("write", name, place.path());
+  const Verdict verdict = inject("write", name, place.path());
   if (verdict.error != 0) return errno = verdict.error, -1;
   long all = 0;
   for (int i = 0; i < (verdict.half && count > 1 ? count / 2 : count); ++i) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// How an intercepted call goes on: as the system's own, unless a rule strikes it. The system is asked by number, not
-// by the C library's functions: those are what is replaced.
+// An intercepted call: a rule may make it fail, else it is passed to the kernel. It uses syscall(), because the C
+// library's functions are the ones that are replaced.
 
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 
 namespace faults {
 
-/// `call` returns what the system returned, -1 with errno for an error.
+/// `call` returns the system call's result, -1 with errno for an error.
 template <typename Call>
-long struck(const char* group, const char* name, const char* path, Call&& call) {
-  const Verdict verdict = strike(group, name, path);
+long call_with_faults(const char* group, const char* name, const char* path, Call&& call) {
+  const Verdict verdict = inject(group, name, path);
   if (verdict.error != 0) {
     errno = verdict.error;
     return -1;
@@ -27,10 +27,10 @@ long struck(const char* group, const char* name, const char* path, Call&& call) 
   return result;
 }
 
-/// The same for a call that changes what `path` is about, which is recorded where it went well.
+/// The same for a call that changes the file at `path`; it is recorded if it succeeds.
 template <typename Call, typename Record>
-long struck_and_recorded(const char* group, const char* name, const char* path, Call&& call, Record&& record) {
-  return struck(group, name, path, [&] {
+long call_and_record(const char* group, const char* name, const char* path, Call&& call, Record&& record) {
+  return call_with_faults(group, name, path, [&] {
     Recording recording;
     const long result = call();
     const int error = errno;

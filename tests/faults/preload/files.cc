@@ -1,4 +1,4 @@
-// Opening, closing and syncing files, and what changes their sizes.
+// Opens, closes, syncs and resizes files.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ int open_at(const char* name, int folder, const char* path, int flags, unsigned 
     made = (flags & O_CREAT) != 0 && counts(place.path()) && !exists(place.path());
     return ::syscall(SYS_openat, folder, path, flags, mode);
   };
-  return int(struck_and_recorded("open", name, place.path(), call, [&](Recording& to, long fd) {
+  return int(call_and_record("open", name, place.path(), call, [&](Recording& to, long fd) {
     if (made) to.file("create", int(fd), place.path());
     if (!made && (flags & O_TRUNC) != 0) to.file("truncate", int(fd), place.path(), 0);
   }));
@@ -30,27 +30,27 @@ int open_at(const char* name, int folder, const char* path, int flags, unsigned 
 
 int sync_file(const char* name, long number, int fd) {
   const Place place(fd);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "sync", name, place.path(), [&] { return ::syscall(number, fd); },
       [&](Recording& to, long) { to.file("sync", fd, place.path()); }));
 }
 
 int cut(const char* name, int fd, long size) {
   const Place place(fd);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "truncate", name, place.path(), [&] { return ::syscall(SYS_ftruncate, fd, size); },
       [&](Recording& to, long) { to.file("truncate", fd, place.path(), size); }));
 }
 
-/// What is within the budget can be reserved. An error is returned, not left in errno.
+/// Reserving space does not count against the budget. Returns the error, as posix_fallocate() does.
 int reserve(const char* name, int fd, long at, long size) {
   const Place place(fd);
   const auto call = [&]() -> long {
     if (counts(place.path()) && reserving_is_refused()) return errno = EOPNOTSUPP, -1;
     return ::syscall(SYS_fallocate, fd, 0, at, size);
   };
-  const long status = struck_and_recorded("truncate", name, place.path(), call,
-                                          [&](Recording& to, long) { to.file("extend", fd, place.path(), at + size); });
+  const long status = call_and_record("truncate", name, place.path(), call,
+                                      [&](Recording& to, long) { to.file("extend", fd, place.path(), at + size); });
   return status < 0 ? errno : 0;
 }
 
@@ -61,7 +61,7 @@ FILE* open_stream(const char* name, const char* path, const char* mode) {
   FILE* stream = nullptr;
   const bool made = mode[0] != 'r' && counts(place.path()) && !exists(place.path());
   const auto call = [&]() -> long { return (stream = real(path, mode)) != nullptr ? 0 : -1; };
-  struck_and_recorded("open", name, place.path(), call, [&](Recording& to, long) {
+  call_and_record("open", name, place.path(), call, [&](Recording& to, long) {
     if (made) to.file("create", ::fileno(stream), place.path());
     if (!made && mode[0] == 'w') to.file("truncate", ::fileno(stream), place.path(), 0);
   });
@@ -71,12 +71,12 @@ FILE* open_stream(const char* name, const char* path, const char* mode) {
 void* map(const char* name, void* at, size_t size, int protection, int flags, int fd, long offset) {
   const auto call = [&] { return ::syscall(SYS_mmap, at, size, protection, flags, fd, offset); };
   if (fd < 0) {
-    if (!strike_memory(name)) return reinterpret_cast<void*>(call());
+    if (!inject_memory_fault(name)) return reinterpret_cast<void*>(call());
     errno = ENOMEM;
     return MAP_FAILED;
   }
   const Place place(fd);
-  return reinterpret_cast<void*>(struck("mmap", name, place.path(), call));
+  return reinterpret_cast<void*>(call_with_faults("mmap", name, place.path(), call));
 }
 
 unsigned mode_in(va_list list, int flags) { return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(list, unsigned) : 0; }
@@ -87,7 +87,7 @@ unsigned mode_in(va_list list, int flags) { return (flags & (O_CREAT | O_TMPFILE
 
 using namespace faults;
 
-// NOLINTBEGIN: the C library's own names and forms
+// NOLINTBEGIN: names and signatures of the C library
 #define OPEN(name)                                      \
   int name(const char* path, int flags, ...) {          \
     va_list list;                                       \
@@ -126,14 +126,15 @@ DIR* opendir(const char* path) {
   const Place place(AT_FDCWD, path);
   static auto* const real = reinterpret_cast<DIR* (*)(const char*)>(::dlsym(RTLD_NEXT, "opendir"));
   DIR* folder = nullptr;
-  struck("open", "opendir", place.path(), [&]() -> long { return (folder = real(path)) != nullptr ? 0 : -1; });
+  call_with_faults("open", "opendir", place.path(),
+                   [&]() -> long { return (folder = real(path)) != nullptr ? 0 : -1; });
   return folder;
 }
 
-/// The descriptor is gone even where closing fails.
+/// Closes the descriptor even if the rule makes the call fail, as Linux does.
 int close(int fd) {
   const Place place(fd);
-  const Verdict verdict = strike("close", "close", place.path());
+  const Verdict verdict = inject("close", "close", place.path());
   const long status = ::syscall(SYS_close, fd);
   if (verdict.die_after) die();
   if (verdict.error == 0) return int(status);
@@ -143,7 +144,7 @@ int close(int fd) {
 
 int fclose(FILE* stream) {
   const Place place(::fileno(stream));
-  const Verdict verdict = strike("close", "fclose", place.path());
+  const Verdict verdict = inject("close", "fclose", place.path());
   static auto* const real = reinterpret_cast<int (*)(FILE*)>(::dlsym(RTLD_NEXT, "fclose"));
   const int status = real(stream);
   if (verdict.die_after) die();

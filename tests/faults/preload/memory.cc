@@ -1,5 +1,5 @@
-// Memory and threads. The C library's own functions have second names, so that none has to be looked up, which would
-// allocate. oneDNN 2 never looks whether it was given what it asked C for, and writes to null: it is given it.
+// Allocations and threads. Calls the C library by its __libc_ names: a lookup by dlsym() would allocate. Allocations by
+// oneDNN 2 never fail: it does not check them, and would write to null.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -12,7 +12,7 @@
 namespace {
 
 bool is_refused(const char* function, const void* caller) {
-  if (!faults::strike_memory(function)) return false;
+  if (!faults::inject_memory_fault(function)) return false;
   Dl_info from{};
   const bool unchecked =
       ::dladdr(caller, &from) != 0 && from.dli_fname != nullptr && std::strstr(from.dli_fname, "libdnnl") != nullptr;
@@ -58,7 +58,7 @@ int posix_memalign(void** place, size_t alignment, size_t size) noexcept {
 }
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* options, void* (*body)(void*), void* argument) noexcept {
-  if (const int error = faults::strike_thread(); error != 0) return error;
+  if (const int error = faults::inject_thread_fault(); error != 0) return error;
   using Create = int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static auto* const real = reinterpret_cast<Create*>(::dlsym(RTLD_NEXT, "pthread_create"));
   return real(thread, options, body, argument);

@@ -1,4 +1,4 @@
-// What makes, moves and removes names.
+// Creates, renames and removes files and folders.
 #include <fcntl.h>
 #include <sys/stat.h>
 
@@ -12,28 +12,28 @@ namespace {
 
 int move(const char* name, int a, const char* from, int b, const char* to, unsigned flags) {
   const Place old(a, from), made(b, to);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "rename", name, made.path(), [&] { return ::syscall(SYS_renameat2, a, from, b, to, flags); },
       [&](Recording& record, long) { record.names("rename", old.path(), made.path(), flags); }));
 }
 
 int remove_name(const char* name, int folder, const char* path, int flags) {
   const Place place(folder, path);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "unlink", name, place.path(), [&] { return ::syscall(SYS_unlinkat, folder, path, flags); },
       [&](Recording& record, long) { record.names("unlink", place.path()); }));
 }
 
 int make_folder(const char* name, int folder, const char* path, unsigned mode) {
   const Place place(folder, path);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "mkdir", name, place.path(), [&] { return ::syscall(SYS_mkdirat, folder, path, mode); },
       [&](Recording& record, long) { record.names("mkdir", place.path()); }));
 }
 
 int make_link(const char* name, int a, const char* from, int b, const char* to, int flags) {
   const Place old(a, from), made(b, to);
-  return int(struck_and_recorded(
+  return int(call_and_record(
       "link", name, made.path(), [&] { return ::syscall(SYS_linkat, a, from, b, to, flags); },
       [&](Recording& record, long) { record.names("link", old.path(), made.path()); }));
 }

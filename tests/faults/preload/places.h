@@ -1,16 +1,16 @@
 #pragma once
 
-// Which file a call is about.
+// The path of the file that a call operates on.
 
 #include <sys/types.h>
 
 namespace faults {
 
-/// An absolute path, not simplified; "" where there is none.
+/// An absolute path, not normalised; "" if there is none.
 class Place {
  public:
-  explicit Place(int fd);               ///< what a descriptor is open on
-  Place(int folder, const char* path);  ///< as openat() takes them
+  explicit Place(int fd);               ///< of an open descriptor
+  Place(int folder, const char* path);  ///< of openat()'s arguments
   const char* path() const { return text_; }
 
  private:

@@ -33,7 +33,7 @@ void put(const void* data, size_t size) {
   const char* at = static_cast<const char*>(data);
   while (size > 0) {
     const long n = ::syscall(SYS_write, record(), at, size);
-    if (n <= 0) std::abort();  // a test whose record has a hole says nothing
+    if (n <= 0) std::abort();  // an incomplete record would make the test worthless
     at += n;
     size -= size_t(n);
   }
@@ -73,7 +73,7 @@ void Recording::bytes(int fd, long at, const void* data, size_t size) {
   put(data, size);
 }
 
-void Recording::said(const void* data, size_t size) {
+void Recording::printed(const void* data, size_t size) {
   line("{\"op\":\"say\",\"bytes\":%zu}\n", size);
   put(data, size);
 }

@@ -1,13 +1,13 @@
 #pragma once
 
-// FAULT_RECORD=FILE: what happens below FAULT_UNDER, in order, for power_loss_test.py. Each operation is a line of
-// JSON, and behind it the bytes that it says it has. Files go by the numbers of their inodes, since names move.
+// FAULT_RECORD=FILE: the operations on files below FAULT_UNDER, in order, for power_loss_test.py. Each operation is a
+// line of JSON, followed by the bytes whose number it has. Files are identified by inode, because names change.
 
 #include <cstddef>
 
 namespace faults {
 
-/// Held around an operation and its record, so that the order is the true one.
+/// A lock that is held during an operation and its recording, so that the recorded order is the real one.
 class Recording {
  public:
   Recording();
@@ -19,7 +19,7 @@ class Recording {
   void names(const char* op, const char* from, const char* to = "", unsigned flags = 0);
   void file(const char* op, int fd, const char* path, long at = 0);
   void bytes(int fd, long at, const void* data, size_t size);
-  void said(const void* data, size_t size);  ///< on stdout or stderr
+  void printed(const void* data, size_t size);  ///< to stdout or stderr
 
  private:
   bool on_;

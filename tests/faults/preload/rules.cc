@@ -1,4 +1,4 @@
-// No call here may allocate or go through what is intercepted: both would come back.
+// No function here may allocate or call an intercepted function: it would recurse.
 #include "tests/faults/preload/rules.h"
 
 #include <fcntl.h>
@@ -25,12 +25,12 @@ struct Rule {
   std::atomic<long> calls{0};
 };
 
-constexpr int kMost = 4;
+constexpr int kMaxRules = 4;
 struct Rules {
-  Rule rules[kMost];
+  Rule rules[kMaxRules];
   int count = 0;
   const char* under = nullptr;
-  bool here = true;  ///< in this program
+  bool here = true;  ///< the rules apply to this program
   bool memory = false;
   int log = -1;
   bool no_reserve = false;
@@ -51,12 +51,13 @@ bool is_this_program(const char* name) {
 
 Rules::Rules() {
   if (const char* text = std::getenv("FAULT"))
-    for (; text && count < kMost; text = std::strchr(text, ',') ? std::strchr(text, ',') + 1 : nullptr) add(text);
+    for (; text && count < kMaxRules; text = std::strchr(text, ',') ? std::strchr(text, ',') + 1 : nullptr) add(text);
   under = std::getenv("FAULT_UNDER");
   if (const char* program = std::getenv("FAULT_PROGRAM")) here = is_this_program(program);
   if (const char* path = std::getenv("FAULT_LOG")) {
     const int file = int(::syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666));
-    log = int(::syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, 900));  // out of the way of the program's own numbers
+    log =
+        int(::syscall(SYS_fcntl, file, F_DUPFD_CLOEXEC, 900));  // so that the program's descriptors keep their numbers
     ::syscall(SYS_close, file);
   }
   if (const char* bytes = std::getenv("FAULT_BUDGET")) budget = std::atol(bytes);
@@ -75,7 +76,7 @@ void Rules::add(const char* text) {
   ++count;
 }
 
-/// Not in Rules: allocations look at it while those are being made.
+/// Not in Rules: allocations read it while the Rules are constructed.
 std::atomic<bool> begun{false};
 
 Rules& rules() {
@@ -90,8 +91,8 @@ void write_log(const char* word, const char* group, const char* name, const char
   ::syscall(SYS_write, rules().log, line, size_t(n) < sizeof line ? size_t(n) : sizeof line - 1);
 }
 
-/// Counts the call where the rule is about it. Whether it is struck.
-bool is_struck(Rule& rule, const char* group, const char* name) {
+/// Counts the call if the rule matches it. Returns whether the rule applies to this call.
+bool applies(Rule& rule, const char* group, const char* name) {
   if (std::strcmp(rule.name, group) != 0 && std::strcmp(rule.name, name) != 0) return false;
   const long call = ++rule.calls;
   return call == rule.at || (rule.action == Action::kFailOn && call > rule.at);
@@ -111,7 +112,7 @@ bool counts(const char* path) {
   return std::strncmp(path, all.under, n) == 0 && (path[n] == '/' || path[n] == '\0');
 }
 
-Verdict strike(const char* group, const char* name, const char* path) {
+Verdict inject(const char* group, const char* name, const char* path) {
   Verdict verdict;
   if (!counts(path)) return verdict;
   Rules& all = rules();
@@ -119,7 +120,7 @@ Verdict strike(const char* group, const char* name, const char* path) {
   write_log("call", group, name, path);
   for (int i = 0; i < all.count; ++i) {
     Rule& rule = all.rules[i];
-    if (!is_struck(rule, group, name)) continue;
+    if (!applies(rule, group, name)) continue;
     write_log("fired", group, name, path);
     if (rule.action == Action::kBefore) die();
     if (rule.action == Action::kAfter) verdict.die_after = true;
@@ -129,14 +130,14 @@ Verdict strike(const char* group, const char* name, const char* path) {
   return verdict;
 }
 
-bool strike_memory(const char* name) {
+bool inject_memory_fault(const char* name) {
   if (!begun.load(std::memory_order_relaxed)) return false;
   Rules& all = rules();
   if (!all.here) return false;
   ++all.allocations;
   if (!all.memory) return false;
   for (int i = 0; i < all.count; ++i)
-    if (is_struck(all.rules[i], "malloc", name)) {
+    if (applies(all.rules[i], "malloc", name)) {
       const long call = all.rules[i].calls;
       if (call == all.rules[i].at) write_log("fired", "malloc", name, "-");
       return true;
@@ -144,10 +145,10 @@ bool strike_memory(const char* name) {
   return false;
 }
 
-int strike_thread() {
+int inject_thread_fault() {
   Rules& all = rules();
   for (int i = 0; i < all.count; ++i)
-    if (all.here && is_struck(all.rules[i], "thread", "pthread_create")) return all.rules[i].error;
+    if (all.here && applies(all.rules[i], "thread", "pthread_create")) return all.rules[i].error;
   return 0;
 }
 
@@ -165,8 +166,8 @@ size_t within_budget(size_t bytes) {
 
 namespace {
 
-/// How many allocations there were, for those who want to strike each.
-__attribute__((destructor)) void tell_allocations() {
+/// Logs the number of allocations, for tests that make each of them fail.
+__attribute__((destructor)) void log_allocations() {
   char count[32];
   std::snprintf(count, sizeof count, "%ld", rules().allocations.load());
   if (begun && rules().here) write_log("total", "malloc", count, "-");

@@ -1,38 +1,39 @@
 #pragma once
 
-// What is to happen to which call. The environment says it:
-//   FAULT=GROUP:K:ACTION[:ERRNO][,...]   to the K-th call of a group ("write") or of one function ("renameat2"):
-//                                        fail (this one), failon (this and all after it), short (half of the bytes),
-//                                        before and after (the process is gone before it, or just behind it)
-//   FAULT_UNDER=FOLDER    only calls about what lies below it count, so that the loader's own do not
-//   FAULT_PROGRAM=NAME    only in that program, which may be a child: children inherit all of this
-//   FAULT_LOG=FILE        a line for each call that counts, and one, "fired", for each that was struck
-//   FAULT_BUDGET=BYTES    so much may be written below the folder; then writes are short, and then ENOSPC
-//   FAULT_RESERVE=no      space cannot be reserved: a file system without fallocate
-// Memory (group "malloc") counts from the first file that is opened below the folder: what a program allocates before
-// main() nobody can answer for.
+// The rules for faults, which the environment sets:
+//   FAULT=GROUP:K:ACTION[:ERRNO][,...]   applies ACTION to the K-th call of a group ("write") or of a function
+//                                        ("renameat2"): fail (this call), failon (this and all later calls), short
+//                                        (half of the bytes), before and after (end the process before or after the
+//                                        call)
+//   FAULT_UNDER=FOLDER    counts only calls on files below FOLDER; this excludes the dynamic loader's
+//   FAULT_PROGRAM=NAME    applies the rules only in that program; child processes inherit the environment
+//   FAULT_LOG=FILE        logs each counted call, and a line "fired" for each fault
+//   FAULT_BUDGET=BYTES    limits the bytes written below the folder; then writes are short, and then fail with ENOSPC
+//   FAULT_RESERVE=no      fallocate() fails, as on a file system without it
+// Allocations (group "malloc") are counted from the first call on a file below the folder: a program cannot handle
+// failures before main().
 
 #include <cstddef>
 
 namespace faults {
 
 struct Verdict {
-  int error = 0;      ///< fail with it; 0: go on
-  bool half = false;  ///< of the bytes
+  int error = 0;      ///< fail with this errno; 0: continue
+  bool half = false;  ///< transfer half of the bytes
   bool die_after = false;
 };
 
-/// About a call of the function `name` of a group. `path`: absolute, or null where the call has none.
-Verdict strike(const char* group, const char* name, const char* path);
-/// The same for an allocation, which counts everywhere; true: it fails.
-bool strike_memory(const char* name);
-int strike_thread();  ///< the errno that a new thread fails with, wherever it is made; 0: it is made
+/// Applies the rules to a call of the function `name` of a group. `path`: absolute, or null if the call has none.
+Verdict inject(const char* group, const char* name, const char* path);
+/// The same for an allocation, whatever FAULT_UNDER is. Returns true if it must fail.
+bool inject_memory_fault(const char* name);
+int inject_thread_fault();  ///< the errno that pthread_create() must fail with, or 0
 
-bool counts(const char* path);  ///< it lies below the folder
+bool counts(const char* path);  ///< whether the path is below the folder
 bool reserving_is_refused();
-size_t within_budget(size_t bytes);  ///< how many of them may be written; takes them
+size_t within_budget(size_t bytes);  ///< takes up to `bytes` from the budget; returns how many may be written
 [[noreturn]] void die();
 
-constexpr int kEnded = 99;  ///< how die() exits
+constexpr int kEnded = 99;  ///< exit code of die()
 
 }  // namespace faults

@@ -1,4 +1,4 @@
-// A transform_param, and behind a zero byte a record that it is for: what training and testing make of the sample.
+// A transform_param and, after a zero byte, a record: transforms the sample for training and testing.
 #include "data/augment/transform.h"
 #include "data/sources/datum_reader.h"
 #include "proto/files/read_text.h"

@@ -1,4 +1,4 @@
-// What conversions read, made into a database: the first byte says of which kind the rest is.
+// Converts the input into a dataset; the first byte selects its format.
 #include "data/convert/convert.h"
 
 #include <unistd.h>
@@ -12,7 +12,7 @@ namespace {
 
 using namespace cortado;
 
-/// In memory, and gone at the end.
+/// In memory; removed at the end.
 struct Folder {
   std::string path = "/dev/shm/cortado_fuzz_" + std::to_string(::getpid());
   Folder() { std::filesystem::create_directories(path); }

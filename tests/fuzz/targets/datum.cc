@@ -1,4 +1,4 @@
-// A record of a database: a Datum or an AnnotatedDatum, and the image in it.
+// A record of a dataset: a Datum or an AnnotatedDatum, and the image in it.
 #include "data/formats/datum.h"
 
 #include "data/image/image.h"

@@ -1,5 +1,5 @@
-// An HDF5 file of weights, read by the program that may crash: here it must be told as a mistake. A process for each
-// input, so it is slow.
+// An HDF5 file of weights, read in a child process, which may crash: this process must report an error. Slow, because
+// each input starts a process.
 #include "proto/weights/weights_hdf5.h"
 #include "tests/fuzz/fuzzed.h"
 

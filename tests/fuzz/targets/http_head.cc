@@ -1,4 +1,4 @@
-// The head of a request over HTTP, and what paths and queries are in it.
+// The head of an HTTP request, with its path and query.
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 

@@ -1,4 +1,4 @@
-// JPEG and PNM, whole and in parts. The first four bytes say which part.
+// JPEG and PNM images, decoded in full and in part. The first four bytes select the part.
 #include "data/image/image.h"
 
 #include "data/image/jpeg.h"

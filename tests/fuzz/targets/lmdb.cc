@@ -1,4 +1,4 @@
-// A database file: opened, walked through from end to end, sought in.
+// An LMDB file: opens it, reads all records, seeks.
 #include "data/lmdb/lmdb.h"
 
 #include "tests/fuzz/fuzzed.h"

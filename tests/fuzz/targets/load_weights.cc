@@ -1,4 +1,4 @@
-// A file of weights, and nets that take theirs from it.
+// A weights file, loaded into nets.
 #include "net/net.h"
 #include "proto/files/read_text.h"
 #include "proto/weights/weights_file.h"

@@ -1,4 +1,4 @@
-// A net's prototxt that makes a net small enough to be run: forward and backward.
+// A net's prototxt. Runs forward and backward if the net is small enough.
 #include "graph/passes/passes.h"
 #include "net/net.h"
 #include "proto/files/read_text.h"

@@ -1,4 +1,4 @@
-// A net's prototxt, as `check` reads it: built for both phases, without data, and brought through the passes.
+// A net's prototxt, as `check` reads it: builds it for both phases, without data, and runs the graph passes.
 #include "graph/graph.h"
 #include "graph/passes/passes.h"
 #include "proto/files/read_text.h"

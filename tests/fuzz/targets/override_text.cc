@@ -1,4 +1,4 @@
-// A --set and the net that it is for, with a zero byte between.
+// A --set override and a net, separated by a zero byte.
 #include "proto/files/override.h"
 #include "tests/fuzz/fuzzed.h"
 

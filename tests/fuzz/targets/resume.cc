@@ -1,5 +1,5 @@
-// A training's state that a file holds, with digests that agree: what an attacker, or a program with a bug, can write.
-// The training goes on from it for two iterations.
+// A solver state with matching digests, as an attacker or a buggy program could write it. Resumes the training from it
+// for two iterations.
 #include <unistd.h>
 
 #include <filesystem>
@@ -24,7 +24,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "bn" top: "ip" inner_product_par
 layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "t" top: "loss" }
 )";
 
-/// The folder with the net, and weights of it.
+/// The folder with the net and its weights.
 struct Folder {
   std::string path = "/dev/shm/cortado_fuzz_" + std::to_string(::getpid()), digest;
 

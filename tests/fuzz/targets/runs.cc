@@ -1,4 +1,4 @@
-// Files of a run folder: metrics, events, the record.
+// Files of a run folder: metrics, TensorBoard events, the record.
 #include "tests/fuzz/fuzzed.h"
 #include "tools/runs/metrics_file.h"
 #include "tools/runs/run_comparison.h"

@@ -1,4 +1,4 @@
-// A request for an inference by gRPC, whose own part reads the message.
+// An inference request over gRPC: parses the message, and reads its inputs.
 #include "server/grpc/messages.h"
 #include "tests/fuzz/fuzzed.h"
 #include "tests/fuzz/served.h"

@@ -1,5 +1,5 @@
-// A request for an inference in JSON; the number before the first zero byte, where there is one, is the header's that
-// says where the binary part begins.
+// An inference request in JSON. A number before the first zero byte is the value of the header that has the length of
+// the JSON part.
 #include "server/rest/infer_message.h"
 #include "tests/fuzz/fuzzed.h"
 #include "tests/fuzz/served.h"

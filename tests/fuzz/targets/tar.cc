@@ -1,4 +1,4 @@
-// Archives of every kind, and the lines of tables.
+// Archives in all formats, and CSV lines.
 #include "data/archive/archive.h"
 #include "data/convert/csv.h"
 #include "tests/fuzz/fuzzed.h"

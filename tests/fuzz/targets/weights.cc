@@ -1,4 +1,4 @@
-// A file of weights of any container that is read in this process: .caffemodel of every dialect, safetensors, npz.
+// A weights file in a format that is read in this process: .caffemodel of every dialect, safetensors, npz.
 #include "proto/weights/weights_file.h"
 #include "tests/fuzz/fuzzed.h"
 
