@@ -1,6 +1,6 @@
 #pragma once
 
-// What a plan and a layer tell each other: what was decided, what the layer needs for that, and the operands of a call.
+// The interface between a plan and a layer: what was decided, what the layer needs for it, and the operands of a call.
 
 #include <cstdint>
 #include <functional>
@@ -16,89 +16,89 @@
 
 namespace cortado {
 
-/// A weight blob as the user sees it.
+/// A weight blob in the user's format.
 struct WeightSpec {
   Shape shape;                    ///< in Caffe's order (OIHW and so on)
-  caffe::FillerParameter filler;  ///< how it starts
-  bool learned = true;  ///< false: the layer keeps it by itself (BatchNorm's statistics), solvers leave it alone
+  caffe::FillerParameter filler;  ///< initial value
+  bool learned = true;            ///< false: the layer updates it (BatchNorm's statistics), solvers leave it alone
 };
 
-/// What infer() finds out.
+/// The result of infer().
 struct LayerShapes {
   std::vector<Shape> y;
   std::vector<WeightSpec> w;
 };
 
-/// What the planner has decided for one layer, told once.
+/// The planner's decisions for one layer, passed once.
 struct PrepareRequest {
   std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
-  std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for x's sake
+  std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for the sake of x
   std::vector<bool> wants_dw;       ///< per w
-  std::vector<bool> has_dy;         ///< per y: false where no gradient arrives (dy is null then)
-  kernels::PostOps post;        ///< what the layer has taken over, by what it accepts(); a sum's operand is the last x
-                                ///< but for those that fusions add
-  bool backward = false;        ///< whether backward() will be called at all
-  std::vector<Fusion> fusions;  ///< agreed on with neighbours
-  bool frozen = false;          ///< w never changes once it is set, so LayerNeeds::derived may be asked for
-  bool adds_dw = false;         ///< whether Operands::adds() may be true of a weight
-  bool fixed_weight_formats = false;  ///< w's storage is given: another net owns the memory
-  bool updates_derived = false;       ///< who updates w writes what is derived, too: w in WeightFormat::of_type()
-  std::vector<kernels::WeightFormat> w_formats;  ///< then these are the formats
-  uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: keys its random draws
+  std::vector<bool> has_dy;         ///< per y: false if no gradient arrives (dy is null then)
+  kernels::PostOps
+      post;  ///< the fused steps, as accepts() allows; the operand of a sum is the last x before those that fusions add
+  bool backward = false;              ///< whether backward() is ever called
+  std::vector<Fusion> fusions;        ///< agreed on with neighbours
+  bool frozen = false;                ///< w never changes once it is set, so LayerNeeds::derived may be requested
+  bool adds_dw = false;               ///< whether Operands::adds() may be true for a weight
+  bool fixed_weight_formats = false;  ///< the formats of w are given, because another net owns the memory
+  bool updates_derived = false;  ///< the code that updates w also writes what is derived: w in WeightFormat::of_type()
+  std::vector<kernels::WeightFormat> w_formats;  ///< the formats if fixed_weight_formats
+  uint64_t layer_seed = 0;  ///< unique for this layer in this net, the same in every run: the key of its random draws
 };
 
-/// Which operands of a layer may, or do, lie in the same memory. The planner goes by it.
+/// Which operands of a layer may, or do, share memory. Input of the planner.
 struct Aliasing {
-  bool y_may_overwrite_x = false;    ///< forward works with y[0] in x[overwritten_x]'s memory
-  size_t overwritten_x = 0;          ///< not 0: that x alone has that memory then, and it is worth having
-  bool dx_may_overwrite_dy = false;  ///< backward works with the first wanted dx in dy[0]'s memory
-  bool last_dx_overwrites = false;   ///< ... with the last wanted one there instead
-  bool view = false;                 ///< every y is x[0]'s memory, seen in its own shape; forward does nothing
-  bool y_is_x = false;               ///< y[0] alone is so, and forward does something else
-  bool y_persists = false;           ///< y keeps its content between calls: constants, inputs set from outside
-  bool dx_is_dy = false;             ///< every dx is dy[0]'s memory; backward does nothing for x
+  bool y_may_overwrite_x = false;    ///< forward works with y[0] in the memory of x[overwritten_x]
+  size_t overwritten_x = 0;          ///< not 0: then only that x may be overwritten, and it is worth it
+  bool dx_may_overwrite_dy = false;  ///< backward works with the first requested dx in the memory of dy[0]
+  bool last_dx_overwrites = false;   ///< as above, with the last requested dx instead
+  bool view = false;                 ///< every y is the memory of x[0] in another shape; forward does nothing
+  bool y_is_x = false;               ///< only y[0] is the memory of x[0]; forward computes something else
+  bool y_persists = false;           ///< y keeps its content between calls: constants, inputs set by the user
+  bool dx_is_dy = false;             ///< every dx is the memory of dy[0]; backward does nothing for x
   bool dx_are_one = false;           ///< all dx hold the same values: they share one memory, written once
-  bool overwrites_dy = false;        ///< backward spoils dy[0]; the planner gives it a copy where others still read it
+  bool overwrites_dy = false;        ///< backward overwrites dy[0]; if others still read it, the planner passes a copy
 
-  /// Whether y[i] always is x[0]'s memory.
+  /// Whether y[i] is always the memory of x[0].
   bool y_is_in_x(size_t i) const { return view || (y_is_x && i == 0); }
   bool operator==(const Aliasing&) const = default;
 };
 
 struct Operands;
 
-/// What a layer asks of the planner, told once. Sizes in bytes.
+/// The layer's requests to the planner, passed once. Sizes in bytes.
 struct LayerNeeds {
-  std::vector<kernels::WeightFormat> w_formats;  ///< how each weight is to be stored; empty: all plain
-  std::vector<kernels::WeightFormat> derived;  ///< what `derive` makes of w for forward(): in frozen layers; or, where
-                                               ///< updates_derived, of each of the first w
+  std::vector<kernels::WeightFormat> w_formats;  ///< the format of each weight; empty: all plain
+  std::vector<kernels::WeightFormat> derived;  ///< what `derive` computes from w for forward(): in frozen nets; or, if
+                                               ///< updates_derived, from each of the first w
   std::vector<bool> backward_reads_x;          ///< per x; empty: none
   std::vector<bool> backward_reads_y;          ///< per y; empty: none
   Aliasing aliasing;
   std::vector<int64_t> saved;     ///< memory kept from forward to backward (masks, indices, statistics)
-  bool last_saved_for_y = false;  ///< the last of them says what backward wants to know of y[0]; where y[0] is kept
-                                  ///< for another's sake it is null, and backward reads y[0]
-  bool can_recompute_y = false;   ///< recompute() makes y[0], the only y, again; saves the memory more than the time
+  bool last_saved_for_y = false;  ///< the last of them replaces y[0] in backward; if y[0] is kept for another layer, it
+                                  ///< is null and backward reads y[0]
+  bool can_recompute_y = false;   ///< recompute() writes y[0], the only y, again; this saves more memory than time
   int64_t forward_scratch = 0, backward_scratch = 0, recompute_scratch = 0;
-  /// Writes Operands::derived out of w and looks at nothing else; after the weights were set, before the next
-  /// forward(). May allocate. Null where nothing is derived. Of the layer, which outlives it.
+  /// Writes Operands::derived from w and reads nothing else. Called after the weights were set, before the next
+  /// forward(). May allocate. Null if nothing is derived. Belongs to the layer, which outlives it.
   std::function<void(Context& context, const Operands& io)> derive;
-  std::string algorithm;  ///< what was chosen, in words ("onednn jit:avx512_core")
+  std::string algorithm;  ///< the chosen algorithm, for people ("onednn jit:avx512_core")
 };
 
 /// The operands of one call, bound once before the first. Pointers do not change between calls.
 struct Operands {
-  std::vector<Tensor> x, y;    ///< y is written by forward; by backward only read, and only if it was asked for
-  std::vector<Tensor> dx, dy;  ///< dx[i].data is null where it is not wanted, dy[i].data where nothing arrives
-  Tensor more_dy;              ///< of y[0], where a fusion leaves the sum of two gradients to the layer; else null
-  std::vector<Tensor> w, dw;   ///< storage in the formats of LayerNeeds; dw[i].data is null where it is not wanted
+  std::vector<Tensor> x, y;    ///< forward writes y; backward may only read it, and only if requested
+  std::vector<Tensor> dx, dy;  ///< dx[i].data is null if not requested, dy[i].data if no gradient arrives
+  Tensor more_dy;              ///< of y[0], if a fusion leaves the sum of two gradients to the layer; else null
+  std::vector<Tensor> w, dw;   ///< in the formats of LayerNeeds; dw[i].data is null if not requested
   std::vector<void*> derived;  ///< one per LayerNeeds::derived, in those formats
   std::vector<bool> add_dw;  ///< per w: add to dw (later readers of shared weights); else overwrite it, padding with 0
-  std::vector<void*> saved;  ///< one per LayerNeeds::saved; null where it has no bytes
+  std::vector<void*> saved;  ///< one per LayerNeeds::saved; null for 0 bytes
   void* scratch = nullptr;
   std::vector<const Shape*> x_rows;  ///< per x with dynamic rows (dynamic_rows.h) its shape in this pass, else null
-  std::vector<Shape*> y_rows;        ///< likewise per y; forward writes them. Empty in nets without such values
-  bool accumulate = false;  ///< set for the second and later passes of one iteration (iter_size > 1): add to every dw
+  std::vector<Shape*> y_rows;        ///< likewise per y; forward writes them. Empty in nets without dynamic rows
+  bool accumulate = false;  ///< true in the second and later passes of one iteration (iter_size > 1): add to every dw
   bool adds(size_t i) const { return accumulate || add_dw[i]; }
 };
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// Rows picked by indices that only the values know: y's row i is row index[i] of another matrix. The way back adds up,
-// for each row, the gradients of all places that picked it, in their order, so that no two threads write to one place
-// and the bits are the same for any number of threads. An index that is no row (negative, too large, NaN) picks
-// nothing. For .cu files, as core/loops/for_each.h is.
+// Rows selected by indices in a tensor: row i of y is row index[i] of another matrix. Backward sums, for each row, the
+// gradients of all places that picked it, in order. So no two threads write to one place, and the result is
+// bit-identical for any number of threads. An invalid index (negative, too large, NaN) picks nothing. For .cu files,
+// like core/loops/for_each.h.
 
 #include <utility>
 #include <vector>
@@ -16,7 +16,7 @@
 
 namespace cortado {
 
-/// `picks` indices of `rows` rows; fractions are cut off, as Caffe does.
+/// `picks` indices of `rows` rows; fractions are truncated, as in Caffe.
 struct Picked {
   const float* indices;
   int64_t picks, rows;
@@ -24,8 +24,8 @@ struct Picked {
   CORTADO_HD int64_t row(int64_t i) const { return valid(i) ? int64_t(indices[i]) : -1; }
 };
 
-/// Throws Error(kData) at the first index that is no row. Reads the indices from the host: not to be called on devices
-/// but by Layer::validate().
+/// Throws Error(kData) at the first invalid index. Reads the indices on the host; on devices only Layer::validate() may
+/// call it.
 inline void check_picked(const Picked& picked, const std::string& rows_of) {
   for (int64_t i = 0; i < picked.picks; ++i)
     if (!picked.valid(i))
@@ -35,14 +35,15 @@ inline void check_picked(const Picked& picked, const std::string& rows_of) {
                   "indices count from 0 to " + std::to_string(picked.rows - 1));
 }
 
-/// The same with indices in the memory of the context's device.
+/// The same for indices in the memory of the context's device.
 inline void validate_picked(Context& context, Picked picked, const std::string& rows_of) {
   const HostView values(context, picked.indices, picked.picks);
   picked.indices = values.data();
   check_picked(picked, rows_of);
 }
 
-/// For each row the first place that picked it, for each place the next one that picked the same row; -1: none.
+/// A linked list per row: for each row the first place that picked it, for each place the next one that picked the same
+/// row; -1: none.
 struct PickedLists {
   int64_t *first, *next;  ///< one for each row, one for each place
 };
@@ -79,8 +80,8 @@ struct LinkPlaces {
   }
 };
 
-/// Fills the lists. On devices every place looks for its neighbours at once; the work grows with the square of the
-/// number of picks, but has no order. On the CPU each place goes in front of its row's list, the last one first.
+/// Fills the lists. On devices each place searches for its neighbours in parallel: quadratic work, but deterministic.
+/// On the CPU each place is put in front of its row's list, the last one first.
 inline void link_picked(Context& context, const Picked& picked, const PickedLists& lists) {
   for_each(context, picked.rows, ClearFirst{lists.first});
   if (context.shares_host_memory()) {

@@ -8,7 +8,7 @@
 #include "core/context.h"
 #include "core/shape.h"
 
-// What a layer may be besides a Layer, and how others learn of it.
+// The optional interfaces of a layer, and how others find them.
 
 namespace cortado::data {
 class DataPipeline;
@@ -19,61 +19,61 @@ namespace cortado {
 class ReadsClasses;
 class WrittenInPython;
 
-/// What a layer may be besides a Layer: forward() leaves something for later passes, or outside of the net, even where
-/// nothing runs backward, so that the batches of a test all have to come to this one object, in their order. Neither a
-/// place in the data (DataCursor) nor draws by the number of a pass are such a thing.
+/// An optional interface of a layer: forward() leaves a state for later passes or outside the net, even without
+/// backward. Then all batches of a test must go through this object, in order. A position in the data (DataCursor) and
+/// draws by pass number do not count as a state.
 class BatchMemory {
  public:
   virtual ~BatchMemory() = default;
-  /// Whether this one does, by its options; known before infer().
+  /// Whether this layer does, by its options. May be called before infer().
   virtual bool is_stateful() const { return true; }
-  /// The values that forward() leaves for the next pass besides weights, where the context computes; none if there are
-  /// no such values. Known after prepare(). Snapshots hold them.
+  /// The values other than weights that forward() leaves for the next pass, in the context's memory; empty if none.
+  /// Available after prepare(). Snapshots hold them.
   virtual std::span<float> carried() { return {}; }
 };
 
-/// What a data layer is besides a Layer: a place in its data.
+/// An optional interface of data layers: a position in the data.
 class DataCursor {
  public:
   virtual ~DataCursor() = default;
-  virtual uint64_t position() const = 0;     ///< records of all processes that were consumed since training began
-  virtual void seek(uint64_t position) = 0;  ///< forward() goes on there
-  virtual void repeat() = 0;                 ///< the next forward() makes the batch of the latest one again
-  virtual double wait_seconds() const { return 0; }  ///< spent waiting for data so far
+  virtual uint64_t position() const = 0;     ///< records that all processes have consumed since the training began
+  virtual void seek(uint64_t position) = 0;  ///< forward() continues there
+  virtual void repeat() = 0;                 ///< the next forward() makes the latest batch again
+  virtual double wait_seconds() const { return 0; }  ///< time spent waiting for data so far
 };
 
-/// What a layer is, besides a Layer, whose number of rows only the values of a pass tell. infer() gives the most there
-/// can be. graph/dynamic_rows_layer.h has it and all that reads its tops run on the rows that there are.
+/// An optional interface of a layer whose number of rows depends on the values of a pass. infer() returns the upper
+/// limit. graph/dynamic_rows_layer.h runs it, and all layers that read its tops, on the actual rows.
 class DynamicRows {
  public:
   virtual ~DynamicRows() = default;
-  /// False where this one's rows are always as many as infer() said. Asked after infer().
+  /// False if its rows are always as many as infer() returned. Called after infer().
   virtual bool rows_vary() const { return true; }
-  /// The shapes of y after forward(), which has set the rest of y to 0: the same axes, not more rows.
+  /// The shapes of y after forward(): the same axes, at most as many rows. forward() sets the rest of y to 0.
   virtual std::vector<Shape> current_shapes() const = 0;
 };
 
-/// What a data layer is that reads a set of known size, record after record: position() 0 is its first one.
+/// An optional interface of data layers that read a set of known size in order; position() 0 is the first record.
 class RecordSource : public DataCursor {
  public:
-  virtual int64_t records() const = 0;                     ///< of the set; 0 where it was not opened
-  virtual const data::DataPipeline* pipeline() const = 0;  ///< what reads it; null where it was not opened
+  virtual int64_t records() const = 0;                     ///< of the set; 0 if it was not opened
+  virtual const data::DataPipeline* pipeline() const = 0;  ///< what reads it; null if it was not opened
 };
 
-// What a layer also is whose y say how good predictions are: it tells of what they are quotients, so that the scores of
-// many batches become the score of all their samples, and which class it took each row for.
+// An optional interface of layers that score predictions. It returns the ratios that y are, so that the scores of many
+// batches add up to the score of all samples, and the predicted class of each row.
 
-/// What y[k] of the latest forward() divides. `sums`, in the device's memory, are y[k].count() numerators and as many
-/// denominators behind them. Null: all of y[k] was divided by `fixed`; 0: it is no quotient whose parts add up.
+/// The two parts of y[k] of the latest forward(). `sums`, in the device's memory, are y[k].count() numerators, then as
+/// many denominators. Null: all of y[k] was divided by `fixed`; 0: it is not a ratio whose parts add up.
 struct Ratio {
   const float* sums = nullptr;
   double fixed = 0;
 };
 
-/// The classes of the rows that the latest forward() judged, in the device's memory: first the true class of each row,
-/// below 0 where the row does not count or its label is no class, then the class that its scores are best for.
+/// The classes of the rows of the latest forward(), in the device's memory: first the true class of each row (below 0
+/// if the row is ignored or its label is not a class), then the class with the best score.
 struct PredictedClasses {
-  const float* classes = nullptr;  ///< 2 x rows; null: the layer knows of no classes, or note_classes() was not called
+  const float* classes = nullptr;  ///< 2 x rows; null: not a classification, or note_classes() was not called
   int64_t rows = 0;
 };
 
@@ -81,28 +81,28 @@ class Scoring {
  public:
   virtual ~Scoring() = default;
 
-  /// Of layers prepared without backward.
+  /// Only for layers prepared without backward.
   virtual Ratio quotient(size_t k) const = 0;
 
-  /// From now on forward() leaves predictions(). Takes memory. Called after prepare(). Returns the number of
-  /// classes; 0: the layer compares no scores with labels.
+  /// Makes forward() fill predictions(). Allocates. Called after prepare(). Returns the number of classes; 0: the layer
+  /// does not compare scores with labels.
   virtual int64_t note_classes(Context& context) {
     (void)context;
     return 0;
   }
   virtual PredictedClasses predictions() const { return {}; }
 
-  /// Where y[0] lists judged detections, in the rows that layers/types/detection_evaluate.cc describes, the number of
-  /// classes: its scores are average precisions over all rows of a test. Else 0.
+  /// The number of classes if y[0] lists judged detections, in the rows that layers/types/detection_evaluate.cc
+  /// describes: its scores are average precisions over all rows of a test. Else 0.
   virtual int64_t detection_classes() const { return 0; }
 };
 
-/// What a layer is besides a Layer: each pointer is the layer itself, or null.
+/// The optional interfaces of a layer: each pointer is the layer itself, or null.
 struct LayerRoles {
-  bool needs_host = false;  ///< forward() waits for the host (data, files): no part of work that is recorded once
-  bool views_x = false;     ///< every y is x[0] in another shape, or one more name of it
+  bool needs_host = false;  ///< forward() waits for the host (data, files), so it cannot be part of a recorded graph
+  bool views_x = false;     ///< every y is x[0] in another shape or under another name
   DataCursor* cursor = nullptr;
-  RecordSource* records = nullptr;  ///< then cursor, too
+  RecordSource* records = nullptr;  ///< implies cursor
   BatchMemory* memory = nullptr;
   DynamicRows* rows = nullptr;
   Scoring* scoring = nullptr;

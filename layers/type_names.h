@@ -1,7 +1,7 @@
 #pragma once
 
-// The names of types that other code than the layer's own makes layers of: passes, deploy nets. Whoever asks what a
-// layer is looks at LayerType (layers/registry.h) instead.
+// The names of types that other code creates layers of: passes, deploy nets. To inspect what a layer is, use LayerType
+// (layers/registry.h) instead.
 
 namespace cortado::type_names {
 

@@ -6,13 +6,13 @@ namespace cortado {
 
 namespace {
 
-constexpr UnavailableType kOtherRecords = {"reads images with objects from records of another form",
-                                           "AnnotatedData reads those that 'cortado convert annoset' writes"};
-constexpr UnavailableType kForeignEngine = {"runs an engine of another program within the net",
-                                            "use the net that the engine was made of"};
-constexpr UnavailableType kManyMachines = {"exchanges values between machines, and nets run on one machine here",
-                                           "remove it: its bottom is its top on one machine"};
-constexpr UnavailableType kBatchNorm = {"is another writing of BatchNorm", "write BatchNorm, and Scale behind it"};
+constexpr UnavailableType kOtherRecords = {"reads annotated images from another record format",
+                                           "AnnotatedData reads the records that 'cortado convert annoset' writes"};
+constexpr UnavailableType kForeignEngine = {"runs another program's inference engine",
+                                            "use the net that the engine was built from"};
+constexpr UnavailableType kManyMachines = {"exchanges values between machines, which is not supported",
+                                           "remove it: on one machine it is the identity"};
+constexpr UnavailableType kBatchNorm = {"is a variant of BatchNorm", "use BatchNorm, then Scale"};
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Layer types of Caffe's family that are known and not here, with what to tell who meets one: one table, so that a net
-// with such a layer is refused by name and not as if it were misspelt.
+// Layer types of Caffe's family that are known but not supported, with a reason and a hint. One table, so that a net
+// with such a layer is rejected by name and not as misspelt.
 
 #include <string>
 

@@ -3,25 +3,26 @@
 namespace cortado {
 
 const FusionKind kReluMask{.name = "move_relu_masks",
-                           .help = "max pooling does the mask of a ReLU before it",
+                           .help = "max pooling applies the mask of the preceding ReLU",
                            .before_storage = true,
                            .in_backward = true,
                            .one_reader = true};
 const FusionKind kChannelMap{.name = "leave_maps",
                              .help =
-                                 "on devices in 16 bits a normalisation leaves its result to the sum that alone "
-                                 "reads it",
+                                 "on devices in 16 bits a normalization leaves its scale and shift to the sum that is "
+                                 "its only reader",
                              .one_reader = true,
                              .operand = two_per_channel};
 const FusionKind kChannelSums{.name = "sum_channels",
                               .help =
-                                  "on devices in 16 bits a convolution finds the sums for the normalisation "
-                                  "behind it",
+                                  "on devices in 16 bits a convolution computes the sums of the following "
+                                  "normalization",
                               .operand = two_per_channel};
-const FusionKind kGradientParts{.name = "leave_gradient_sums",
-                                .help = "on devices a normalisation adds up what a Split behind it would",
-                                .in_backward = true,
-                                .sums_gradients = true};
+const FusionKind kGradientParts{
+    .name = "leave_gradient_sums",
+    .help = "on devices a normalization adds the gradients that the following Split would add",
+    .in_backward = true,
+    .sums_gradients = true};
 
 namespace {
 

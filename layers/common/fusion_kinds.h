@@ -6,16 +6,17 @@
 
 namespace cortado {
 
-/// The maker begins backward with dy = 0 where its y is not positive; a reader that makes 0 of dx there spares it that.
+/// The maker starts backward with dy = 0 where its y is not positive. A reader whose dx is 0 there saves it that step.
 extern const FusionKind kReluMask;
 
-/// The reader, a sum, gets a factor and a term for each channel, and the maker's y is its x still.
+/// The reader, a sum, gets a factor and a term for each channel; its x is the value before both, which the maker leaves
+/// in y.
 extern const FusionKind kChannelMap;
 
-/// The reader, a normalisation, gets the sums of each channel of x, and of its squares.
+/// The reader, a normalization, gets the sum of each channel of x, and of its squares.
 extern const FusionKind kChannelSums;
 
-/// The maker reads two gradients where the reader, a Split, would add them up.
+/// The maker reads two gradients that the reader, a Split, would otherwise add.
 extern const FusionKind kGradientParts;
 
 }  // namespace cortado

@@ -4,8 +4,8 @@
 
 namespace cortado {
 
-/// The needs that layers have in common whose backward reads x[0]: y may take x's memory where no backward follows, dx
-/// dy's at any time.
+/// The common needs of layers whose backward reads x[0]: y may overwrite x without a backward, dx may always
+/// overwrite dy.
 inline LayerNeeds needs_of_x(const PrepareRequest& request) {
   LayerNeeds needs;
   needs.backward_reads_x = {true};

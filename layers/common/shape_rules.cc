@@ -18,7 +18,7 @@ void require_same_shapes(const std::vector<Shape>& x) {
   for (size_t i = 1; i < x.size(); ++i)
     if (x[i] != x[0])
       throw FieldError(entry("bottom", int64_t(i)), "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
-                       "all bottoms must have one shape; nothing is broadcast");
+                       "all bottoms must have the same shape; broadcasting is not supported");
 }
 
 void require_axes(const Shape& shape, int least) {

@@ -1,7 +1,6 @@
 #pragma once
 
-// A layer whose y is x's memory seen in another shape: forward and backward do nothing. What remains to be said is
-// infer().
+// A layer whose y is the memory of x in another shape: forward and backward do nothing. Derived classes define infer().
 
 #include "layers/layer.h"
 

@@ -1,4 +1,4 @@
-// AbsVal: y = |x|. Both signs give one y, so backward needs x; at 0 the slope counts as 0.
+// AbsVal: y = |x|. y does not determine the sign of x, so backward reads x; the slope at 0 is 0.
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
-// Accuracy: the share of samples whose true class is among the top_k best scores, and, as a second top, that share for
-// each class apart (0 for a class that does not occur).
+// Accuracy: the fraction of samples whose true class is among the top_k best scores and, as a second top, that fraction
+// for each class (0 for a class without samples).
 //
-// A sample is right if fewer than top_k other classes score at least as much as the true one: ties count against it, so
-// equal scores everywhere are 0 % right. (NVIDIA's and Intel's Caffe let ties favour the higher class.) NaN scores
-// count against it too, where Caffe would call such a sample right. Samples with ignore_label do not count.
+// A sample is correct if fewer than top_k other classes score at least as much as the true one. Ties count against it,
+// so constant scores have accuracy 0. (NVIDIA's and Intel's Caffe resolve ties in favour of the higher class.) NaN
+// scores count against it, too; Caffe counts such a sample as correct. Samples with ignore_label are ignored.
 
 #include <cmath>
 #include <vector>
@@ -21,7 +21,7 @@ namespace cortado {
 
 namespace {
 
-/// What there is to say of each sample: 1 where it counts, and 1 where it is right (NaN: its label is no class).
+/// For each sample: 1 if it counts, and 1 if it is correct (NaN: its label is not a class).
 template <typename T>
 struct Judge {
   const T* scores;
@@ -42,14 +42,14 @@ struct Judge {
   }
 };
 
-/// Row 0 sums the samples that are right, row 1 those that count.
+/// Row 0 sums the correct samples, row 1 those that count.
 struct Verdicts {
   const float* verdicts;
   int64_t samples;
   CORTADO_HD float operator()(int64_t k, int64_t i) const { return verdicts[k * samples + i]; }
 };
 
-/// The same for each class: first those that are right, then those that count.
+/// The same for each class: first the correct samples, then those that count.
 struct VerdictsOfClass {
   ClassLabels labels;
   const float* verdicts;
@@ -61,7 +61,7 @@ struct VerdictsOfClass {
   }
 };
 
-/// Of `n` shares, whose numerators and denominators are `sums`.
+/// The `n` fractions; `sums` has the numerators and denominators.
 struct AccuracyShare {
   const float* sums;
   int64_t n;
@@ -96,7 +96,7 @@ class AccuracyLayer : public Layer, public ReadsClasses, public Scoring {
   ClassLabels labels(const float* values) const {
     return {values, classes_, param_.has_ignore_label(), float(param_.ignore_label()), /*whole=*/false};
   }
-  /// Of y[k]: how many are right, and how many count.
+  /// Of y[k]: the number of correct samples, and the number that count.
   float* sums(size_t k) const { return reinterpret_cast<float*>(sums_.data()) + 2 * k; }
 
   const caffe::AccuracyParameter& param_;
@@ -116,7 +116,7 @@ LayerShapes AccuracyLayer::infer(const std::vector<Shape>& x) {
                      "it has " + count_of(x[1].count(), "label", "labels") + ", but the scores of shape " + x[0].str() +
                          " with classes along axis " + std::to_string(axis) + " need " +
                          std::to_string(outer_ * inner_),
-                     "one label for each score vector, e.g. 64 labels for scores of shape 64x10");
+                     "give one label for each score vector, for example 64 labels for scores of shape 64x10");
   if (param_.top_k() < 1 || int64_t(param_.top_k()) > classes_)
     throw FieldError("accuracy_param.top_k", "top_k is " + std::to_string(param_.top_k()) +
                                                  ", but must lie between 1 and the " +
@@ -135,7 +135,7 @@ LayerNeeds AccuracyLayer::prepare(const PrepareRequest&, Context& context) {
 
 void AccuracyLayer::validate(Context& context, const Operands& io) {
   validate_labels(context, io.x[1], labels(nullptr), inner_,
-                  "the dataset's labels and the number of classes must fit, and ignore_label excludes one value");
+                  "match num_output with the dataset's labels; ignore_label excludes one value");
 }
 
 void AccuracyLayer::forward(Context& context, const Operands& io) {
@@ -153,7 +153,7 @@ void AccuracyLayer::forward(Context& context, const Operands& io) {
 
 const RegisterLayer register_accuracy({
     .name = "Accuracy",
-    .help = "share of samples whose true class is among the best scores",
+    .help = "fraction of samples whose true class is among the best scores",
     .options = "accuracy_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

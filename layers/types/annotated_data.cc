@@ -1,8 +1,8 @@
 // AnnotatedData: images and the objects in them, from a database of AnnotatedDatums. The second top is 1 x 1 x rows x 8
-// (layers/common/detection/ground_truth.h). Caffe has as many rows as the batch has objects; here there are as many as
-// a batch may have, the rest of them -1, which the layers that read objects pass over.
+// (layers/common/detection/ground_truth.h). In Caffe the number of rows is that of the batch's objects. Here it is the
+// maximum for a batch; unused rows are -1, which the layers that read objects skip.
 //
-// Boxes go with the pixels through whatever transform_param does; in training annotated_data_param's samplers choose
+// transform_param transforms boxes with the pixels. In training the samplers of annotated_data_param select the crop.
 // the part that is shown.
 
 #include "core/device/host_view.h"
@@ -70,13 +70,13 @@ class AnnotatedDataLayer : public PipelineLayer {
   }
 
   bool open_, gray_, one_class_;
-  int64_t rows_ = 0;  ///< that a batch may have
+  int64_t rows_ = 0;  ///< the maximum for a batch
   HostStage rows_of_;
 };
 
 const RegisterLayer register_annotated_data({
     .name = "AnnotatedData",
-    .help = "images and the objects in them from a dataset (LMDB)",
+    .help = "images and their annotated objects, from a dataset (LMDB)",
     .options = "annotated_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

@@ -1,9 +1,9 @@
-// ArgMax: the indices of the top_k largest values, the largest first; of equal values the higher index comes first, as
-// in Caffe. NaN counts as less than any number. It has no gradient.
+// ArgMax: the indices of the top_k largest values, the largest first. As in Caffe, the higher index comes first among
+// equal values. NaN is less than any number. The layer has no gradient.
 //
-// Without `axis` everything behind axis 0 is one list, and y is N x 1 x top_k (N x 2 x top_k with out_max_val: indices,
-// then values), with further axes of 1 where x has more than three. With `axis`, lists lie along it, y has top_k there,
-// and out_max_val puts values in the place of the indices.
+// Without `axis` all axes after axis 0 are one list, and y is N x 1 x top_k (N x 2 x top_k with out_max_val: indices,
+// then values), padded with axes of 1 if x has more than three. With `axis`, lists are along it, y has the extent top_k
+// there, and out_max_val replaces the indices by the values.
 
 #include <algorithm>
 #include <cmath>
@@ -18,19 +18,19 @@ namespace cortado {
 
 namespace {
 
-/// What list l gives: up to two runs of top_k, `inner` apart from one to the next of a run.
+/// The output of list l: up to two runs of top_k, with stride `inner` within a run.
 template <typename T>
 struct ArgMaxForward {
   const T* x;
-  float *indices, *values;  ///< null where not wanted
+  float *indices, *values;  ///< null if not needed
   int64_t length, inner, top_k;
-  int64_t pitch;  ///< from the runs of one block of `inner` lists to those of the next
+  int64_t pitch;  ///< stride from the runs of one block of `inner` lists to the next
 
   CORTADO_HD float at(const T* list, int64_t i) const {
     const float v = list[i * inner];
     return v == v ? v : -INFINITY;
   }
-  /// The best of those that come after `last` in the order.
+  /// The best value that comes after `last` in the order.
   CORTADO_HD int64_t next(const T* list, int64_t last) const {
     int64_t best = -1;
     for (int64_t i = 0; i < length; ++i) {

@@ -1,5 +1,5 @@
-// Axpy: y = a x + z, bottoms in this order, with a factor a for each channel of each sample: the end of a residual
-// block with squeeze and excitation. da = sum of dy x over the places, dx = dy a, dz = dy.
+// Axpy: y = a x + z, with bottoms in this order and a factor a for each channel of each sample: the end of a
+// squeeze-and-excitation block. da = sum of dy x over the positions, dx = dy a, dz = dy.
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
@@ -43,14 +43,14 @@ class AxpyLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x[1].axes() < 2)
-      throw FieldError("bottom[1]", "its shape is " + x[1].str() + "; it needs samples and channels");
+      throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must have samples and channels");
     if (x[2] != x[1])
       throw FieldError("bottom[2]", "its shape is " + x[2].str() + ", but bottom[1] has " + x[1].str(),
-                       "both are added: they have one shape");
+                       "the two bottoms that are added must have the same shape");
     const bool fits = x[0].axes() >= 2 && x[0][0] == x[1][0] && x[0][1] == x[1][1] && x[0].count(2) == 1;
     if (!fits)
       throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but bottom[1] has " + x[1].str(),
-                       "the first bottom holds one factor for each channel of each sample: " + std::to_string(x[1][0]) +
+                       "the first bottom needs one factor for each channel of each sample: " + std::to_string(x[1][0]) +
                            "x" + std::to_string(x[1][1]));
     rows_ = x[1].count(0, 2), places_ = x[1].count(2);
     return {.y = {x[1]}, .w = {}};

@@ -1,14 +1,16 @@
 // BatchNorm: y = (x - mean) / sqrt(variance + eps) for each channel (axis 1).
 //
-// In training mean and variance are the batch's, and three weights that no solver touches keep a running average as
-// Caffe does: sums of means and of unbiased variances, m / (m - 1) of the batch's, and the factor to divide both by,
-// each becoming moving_average_fraction of its old value plus the new one, whose factor is 1. In testing, or with
-// use_global_stats, the average is used instead; a factor of 0 means that there is none yet and gives mean 0,
-// variance 0. It takes over a Scale, the sum with another tensor (the join of a residual net) and a ReLU or ReLU6
-// behind it: one pass over memory forward, two backward. NVIDIA's scale_bias and Intel's use_weight_bias give it
-// factors and terms of its own, as if a Scale followed. A layer with NVIDIA's options also keeps its averages as NVIDIA
-// does: of variances that are not unbiased, the batch's own at first, with a factor of 1; there use_global_stats:
-// false, its default, means nothing in testing, and eps is at least 1e-5.
+// In training, mean and variance are the batch's, and three weights that solvers do not update keep a running average,
+// as in Caffe: sums of means and of unbiased variances (m / (m - 1) times the batch's), and the factor by which both
+// are divided. Each becomes moving_average_fraction of its old value plus the new one, whose factor is 1. In testing,
+// or with use_global_stats, the average is used instead. A factor of 0 means that the average is empty; then mean and
+// variance are 0.
+//
+// It fuses a following Scale, sum with another tensor (the end of a residual block) and ReLU or ReLU6: one pass over
+// memory forward, two backward. NVIDIA's scale_bias and Intel's use_weight_bias add its own factors and terms, like a
+// Scale after it. A layer with NVIDIA's options also keeps its averages as in NVIDIA's Caffe: of biased variances,
+// initialized from the first batch, with a factor of 1. There use_global_stats: false, the default, has no effect in
+// testing, and eps is at least 1e-5.
 
 #include <algorithm>
 
@@ -26,9 +28,9 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kGamma = 3;  ///< the weight behind BatchNorm's own three
+constexpr size_t kGamma = 3;  ///< index of the first weight after BatchNorm's own three
 
-/// NVIDIA's: sums of whatever factor become averages and stay so.
+/// NVIDIA's: converts sums with any factor to averages.
 struct BatchNormMoveAverage {
   Statistics s;
   float kept;
@@ -49,11 +51,12 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
   explicit BatchNormLayer(const LayerOptions& options)
       : BatchNormalising(form_of_layer(options)), options_(options.config.batch_norm_param()) {
     if (!(options_.eps() >= 0))
-      throw FieldError("batch_norm_param.eps", "eps must not be negative", "it keeps the divisor above 0");
+      throw FieldError("batch_norm_param.eps", "eps must not be negative",
+                       "set a small value, for example 1e-5: it keeps the divisor above 0");
     const float fraction = options_.moving_average_fraction();
     if (!(fraction >= 0 && fraction <= 1))
       throw FieldError("batch_norm_param.moving_average_fraction", "the fraction must lie in [0, 1]",
-                       "it is the share of the old average that is kept");
+                       "set the weight of the old average");
     if (options_.stats_batch_size() > 0)
       throw FieldError("batch_norm_param.stats_batch_size", "statistics over parts of a batch are not available");
   }
@@ -80,7 +83,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
 
   bool is_stateful() const override { return !form_.given_statistics; }
 
-  /// By running averages, without a ReLU, it is a factor and a term for each channel.
+  /// With running averages and without a ReLU, it is a factor and a term for each channel.
   std::optional<kernels::PostOp> as_post_op() const override {
     if (!form_.given_statistics || form_.relu) return std::nullopt;
     return kernels::ChannelAffine{.normalises = true, .scales = form_.scales, .shifts = form_.shifts, .eps = form_.eps};
@@ -92,7 +95,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
     for_each(context, channels_of(io.x[0].shape()), TakeAverage{statistics(io, moments)});
   }
 
-  /// NVIDIA's is made of its factor in every channel, which then changes: two kernels.
+  /// NVIDIA's average depends on its factor in every channel, and then changes the factor: two kernels.
   kernels::RunningAverage average(const Operands& io) const override {
     if (form_of(options_).nvidia) return {};
     const int64_t values = io.x[0].count() / channels_of(io.x[0].shape());
@@ -131,14 +134,15 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
 void hold_averages(caffe::LayerParameter& layer) { layer.mutable_batch_norm_param()->set_use_global_stats(true); }
 
 const char* advice_on_blobs(size_t blobs) {
-  return blobs > 3 ? "the file's BatchNorm scales: let a Scale layer with a bias follow, or write batch_norm_param { "
-                     "scale_bias: true }"
-                   : "";
+  return blobs > 3
+             ? "the file's BatchNorm has a scale: add a Scale layer with a bias after it, or set batch_norm_param { "
+               "scale_bias: true }"
+             : "";
 }
 
 const RegisterLayer register_batch_norm({
     .name = "BatchNorm",
-    .help = "each channel with mean 0 and variance 1; keeps running averages for testing",
+    .help = "batch normalization: each channel with mean 0 and variance 1, with running averages for testing",
     .options = "batch_norm_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

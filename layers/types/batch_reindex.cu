@@ -1,6 +1,6 @@
-// BatchReindex: y[i] = x[0][index[i]], samples picked, left out or repeated by the indices in x[1]. Backward adds up
-// the gradients of a sample that was picked several times. An index that is no sample is an error; on devices, where
-// forward does not look at values, it makes its sample NaN.
+// BatchReindex: y[i] = x[0][index[i]]: selects, drops or repeats samples by the indices in x[1]. Backward sums the
+// gradients of a sample that was selected several times. An invalid index is an error. On devices forward does not
+// check values; there an invalid index makes its sample NaN.
 
 #include <cmath>
 
@@ -44,7 +44,8 @@ class BatchReindexLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     require_axes(x[0], 1);
-    if (x[1].axes() != 1) throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but indices have one axis");
+    if (x[1].axes() != 1)
+      throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but indices must have one axis");
     Shape y = x[0];
     y[0] = x[1][0];
     return {.y = {y}, .w = {}};
@@ -87,7 +88,7 @@ class BatchReindexLayer : public Layer {
 
 const RegisterLayer register_batch_reindex({
     .name = "BatchReindex",
-    .help = "samples picked by indices",
+    .help = "samples selected by indices",
     .options = "",
     .min_bottoms = 2,
     .max_bottoms = 2,

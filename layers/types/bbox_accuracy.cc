@@ -1,11 +1,11 @@
-// BboxAccuracy (MS-CNN): how well predicted boxes fit. Bottoms are offsets R x 4K, those of K classes, regions R x 5
-// (common/regions.h), and ProposalTarget's matches R x 6: the class of the region's object, its corners, and the
-// overlap of both. y is the mean overlap of objects with their regions moved by the offsets of their class
-// (common/box_offsets.h), of which bbox_reg_param says by what they were divided; a second top that with the regions
-// as they were. Regions of the background (class 0) count nothing, nor do those that overlap by more than 0.975: they
-// are objects themselves. Where none counts y is -1.
+// BboxAccuracy (MS-CNN): the overlap of predicted boxes with objects. Bottoms are offsets R x 4K for K classes, regions
+// R x 5 (common/regions.h), and ProposalTarget's matches R x 6: the class of the region's object, its corners, and the
+// overlap of both. y is the mean overlap of objects with their regions after applying the offsets of their class
+// (common/box_offsets.h, normalized as in bbox_reg_param). A second top is the mean overlap with the regions
+// themselves. Regions of the background (class 0) are ignored, and so are those with an overlap above 0.975, which are
+// objects themselves. Without any other region y is -1.
 //
-// cls_aware false: offsets are those of the background and of all objects. Not set means true, as MS-CNN has it.
+// cls_aware false: offsets are for the background and for all objects. The default is true, as in MS-CNN.
 
 #include <cmath>
 
@@ -32,7 +32,7 @@ class BboxAccuracyLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x[0].axes() < 2 || x[0].count(1) % 4 != 0 || x[0].count(1) < 8)
       throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but offsets are R x 4K",
-                       "each region has four for the background and for each class");
+                       "each region needs four for the background and for each class");
     const int64_t widths[] = {0, 5, 6};
     for (size_t i = 1; i < 3; ++i)
       if (x[i].axes() < 2 || x[i][0] != x[0][0] || x[i].count(1) != widths[i])
@@ -40,7 +40,7 @@ class BboxAccuracyLayer : public Layer {
             entry("bottom", int64_t(i)),
             "its shape is " + x[i].str() + ", but must be " + std::to_string(x[0][0]) + " x " +
                 std::to_string(widths[i]),
-            i == 1 ? "each row is an image's number and a region" : "each row is a match of ProposalTarget");
+            i == 1 ? "each row is an image's index and a region" : "each row is a match of ProposalTarget");
     count_ = x[0][0], classes_ = x[0].count(1) / 4;
     return {.y = std::vector<Shape>(tops_), .w = {}};
   }
@@ -72,7 +72,7 @@ class BboxAccuracyLayer : public Layer {
     for (int64_t r = 0; r < count_; ++r)
       if (const float label = matches.data()[6 * r]; !valid(label))
         throw Error(ExitCode::kData, "the match of region " + std::to_string(r) + " has class " + to_text(label) +
-                                         ", but there are offsets of " + std::to_string(classes_) + " classes");
+                                         ", but bottom[0] has offsets of " + std::to_string(classes_) + " classes");
   }
 
   bool differentiable(int) const override { return false; }
@@ -95,7 +95,7 @@ class BboxAccuracyLayer : public Layer {
 
 const RegisterLayer register_bbox_accuracy({
     .name = "BboxAccuracy",
-    .help = "how much predicted boxes overlap their objects",
+    .help = "the overlap of predicted boxes with their objects",
     .options = "bbox_reg_param",
     .min_bottoms = 3,
     .max_bottoms = 3,

@@ -1,5 +1,5 @@
-// Bias: y = x + b, where b (a weight, or the second bottom) has some extents of x and is repeated over the others.
-// dx = dy, db = sum of dy over what b is repeated for.
+// Bias: y = x + b, where b (a weight, or the second bottom) has some extents of x and is broadcast over the others. dx
+// = dy, db = sum of dy over the broadcast axes.
 
 #include "layers/common/loops/copies.h"
 #include "layers/common/shape_rules.h"
@@ -83,7 +83,7 @@ class BiasLayer : public Layer {
 
 const RegisterLayer register_bias({
     .name = "Bias",
-    .help = "adds a learned bias (or a second bottom), repeated over the other axes",
+    .help = "adds a learned bias (or a second bottom), broadcast over the other axes",
     .options = "bias_param",
     .min_bottoms = 1,
     .max_bottoms = 2,

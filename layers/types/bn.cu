@@ -1,17 +1,18 @@
-// BN: batch normalisation with a factor and a term for each channel (axis 1) in one layer,
+// BN: batch normalization with a factor and a term for each channel (axis 1) in one layer,
 //     y = (x - mean) / sqrt(variance + eps) factor + term.
-// Several forks call it so; their fields tell them apart (proto/upgrade/bn_form.h). All blobs are 1 x C x 1 x 1.
+// Several forks have a layer of this name; their fields distinguish them (proto/upgrade/bn_form.h). All blobs are 1 x C
+// x 1 x 1.
 //
-// yjxiong's, which ICNet and others have, and PSPNet's: factors (slope_filler or scale_filler), terms (bias_filler or
+// yjxiong's fork (also in ICNet and others) and PSPNet's: factors (slope_filler or scale_filler), terms (bias_filler or
 // shift_filler), running mean, running variance. In training mean and (biased) variance are the batch's, and running =
-// momentum running + (1 - momentum) batch. In testing they are the running ones, and with `frozen` in training, too.
-// The running ones start as 0 and 1. var_eps and decay are other names of eps and momentum. A bn_param without a field
-// that tells is this one. With moving_average: false
-// there are no running ones: the two blobs are factors and terms, and tests take their batch's statistics as well.
+// momentum running + (1 - momentum) batch. In testing the running statistics are used, with `frozen` also in training.
+// They start as 0 and 1. var_eps and decay are other names of eps and momentum. A bn_param without a distinguishing
+// field selects this variant. With moving_average: false it has no running statistics: the two blobs are factors and
+// terms, and tests use their batch's statistics, too.
 //
-// SegNet's, which ENet has: scale and shift. LEARN takes the batch's statistics in testing, too, with an eps of 1e-9
-// unless one is given; nothing is kept. INFERENCE is y = scale x + shift: SegNet's scripts compute the statistics once
-// and fold them into both. Its further tops, mean and variance of the batch, are not available.
+// SegNet's fork (also in ENet): scale and shift. LEARN uses the batch's statistics also in testing, with a default eps
+// of 1e-9, and keeps nothing. INFERENCE is y = scale x + shift: SegNet's scripts compute the statistics once and fold
+// them into both. Its additional tops, mean and variance of the batch, are not available.
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
@@ -26,7 +27,7 @@ namespace cortado {
 
 namespace {
 
-constexpr size_t kMean = 2, kVariance = 3;  ///< the weights behind factors and terms
+constexpr size_t kMean = 2, kVariance = 3;  ///< the weights after factors and terms
 
 struct BnCopy {
   const float *mean, *variance;
@@ -34,7 +35,7 @@ struct BnCopy {
   CORTADO_HD void operator()(int64_t c) const { to_mean[c] = mean[c], to_variance[c] = variance[c]; }
 };
 
-/// What leaves x as it is.
+/// The identity: mean 0, variance 1.
 struct Neutral {
   float *mean, *variance;
   CORTADO_HD void operator()(int64_t c) const { mean[c] = 0, variance[c] = 1; }
@@ -50,10 +51,11 @@ class BnLayer : public BatchNormalising, public BatchMemory {
  public:
   explicit BnLayer(const LayerOptions& options)
       : BatchNormalising(norm_of(options)), options_(options.config.bn_param()), kind_(form_of(options_)) {
-    if (!(form_.eps >= 0)) throw FieldError(eps_field(), "eps must not be negative", "it keeps the divisor above 0");
+    if (!(form_.eps >= 0))
+      throw FieldError(eps_field(), "eps must not be negative",
+                       "set a small value, for example 1e-5: it keeps the divisor above 0");
     if (!(momentum() >= 0 && momentum() <= 1))
-      throw FieldError(momentum_field(), "momentum must lie in [0, 1]",
-                       "it is the share of the running statistics that stays");
+      throw FieldError(momentum_field(), "momentum must lie in [0, 1]", "set the weight of the old running statistics");
     check_family();
   }
 
@@ -80,7 +82,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
 
   bool is_stateful() const override { return kind_ == BnForm::kRunning && !form_.given_statistics; }
 
-  /// A factor and a term for each channel, where nothing of them is the batch's.
+  /// A factor and a term for each channel, if no statistics of the batch are involved.
   std::optional<kernels::PostOp> as_post_op() const override {
     if (!form_.given_statistics) return std::nullopt;
     const bool running = kind_ == BnForm::kRunning;
@@ -138,23 +140,24 @@ class BnLayer : public BatchNormalising, public BatchMemory {
   void check_family() const {
     const auto refuse = [](bool has, const std::string& field, const std::string& why) {
       if (has)
-        throw FieldError("bn_param." + field, why,
-                         "bn_mode is SegNet's, whose BN has two blobs; frozen, momentum and moving_average are of the "
-                         "one that has running statistics as well");
+        throw FieldError(
+            "bn_param." + field, why,
+            "bn_mode is for SegNet's BN, with two blobs; frozen, momentum and moving_average are for the BN "
+            "with running statistics");
     };
     const bool keeps_none = kind_ != BnForm::kRunning;
-    refuse(options_.has_slope_filler() && options_.has_scale_filler(), "slope_filler", "scale_filler is there as well");
-    refuse(options_.has_bias_filler() && options_.has_shift_filler(), "bias_filler", "shift_filler is there as well");
-    refuse(options_.has_eps() && options_.has_var_eps(), "eps", "var_eps is there as well");
-    refuse(options_.has_momentum() && options_.has_decay(), "momentum", "decay is there as well");
-    refuse(keeps_none && options_.has_frozen(), "frozen", "frozen has no effect: there are no running statistics here");
+    refuse(options_.has_slope_filler() && options_.has_scale_filler(), "slope_filler", "scale_filler is set as well");
+    refuse(options_.has_bias_filler() && options_.has_shift_filler(), "bias_filler", "shift_filler is set as well");
+    refuse(options_.has_eps() && options_.has_var_eps(), "eps", "var_eps is set as well");
+    refuse(options_.has_momentum() && options_.has_decay(), "momentum", "decay is set as well");
+    refuse(keeps_none && options_.has_frozen(), "frozen",
+           "frozen has no effect: the layer does not keep running statistics");
     refuse(keeps_none && (options_.has_momentum() || options_.has_decay()), options_.has_decay() ? "decay" : "momentum",
-           "momentum has no effect: there are no running statistics here");
+           "momentum has no effect: the layer does not keep running statistics");
     refuse(options_.has_bn_mode() && options_.has_moving_average(), "moving_average",
-           "moving_average contradicts bn_mode: there are no running statistics here");
+           "moving_average contradicts bn_mode: the layer does not keep running statistics");
     refuse(kind_ == BnForm::kStored && (options_.has_eps() || options_.has_var_eps()),
-           options_.has_var_eps() ? "var_eps" : "eps",
-           "eps has no effect: with bn_mode: INFERENCE nothing is normalised");
+           options_.has_var_eps() ? "var_eps" : "eps", "eps has no effect: bn_mode: INFERENCE does not normalize");
   }
 
   const caffe::BNParameter& options_;
@@ -167,13 +170,13 @@ void hold_statistics(caffe::LayerParameter& layer) {
 
 const char* advice_on_bn_blobs(size_t blobs) {
   if (blobs == 2)
-    return "a BN of two blobs is SegNet's, or has no running statistics: write bn_param { bn_mode: LEARN }, INFERENCE "
-           "where they were folded into it, or moving_average: false";
-  return blobs == 4 ? "a BN of four blobs has running statistics: write bn_param without bn_mode" : "";
+    return "a BN with two blobs is SegNet's, or has no running statistics: set bn_param { bn_mode: LEARN }, INFERENCE "
+           "if they were folded into it, or moving_average: false";
+  return blobs == 4 ? "a BN with four blobs has running statistics: remove bn_mode from bn_param" : "";
 }
 
-/// SyncBN is a BN with the statistics of an iteration's whole batch, also where several devices share it. Here one
-/// device has the batch, and SyncBN is BN; shards of a batch, which would have statistics of their own, are refused.
+/// SyncBN is a BN with the statistics of an iteration's whole batch, even if several devices share it. Here one device
+/// has the batch, and SyncBN is BN. Shards of a batch would have separate statistics and are rejected.
 LayerType bn_type(const char* name, const char* help, bool whole_batch) {
   return {
       .name = name,
@@ -194,9 +197,9 @@ LayerType bn_type(const char* name, const char* help, bool whole_batch) {
   };
 }
 
-const RegisterLayer register_bn(bn_type(
-    "BN", "each channel with mean 0 and variance 1, then times a factor plus a term; SegNet's and PSPNet's", false)),
-    register_sync_bn(bn_type("SyncBN", "BN over the whole batch of an iteration, so not in shards", true));
+const RegisterLayer register_bn(
+    bn_type("BN", "batch normalization with a factor and a term for each channel, of SegNet and PSPNet", false)),
+    register_sync_bn(bn_type("SyncBN", "BN over the whole batch of an iteration; not available in shards", true));
 
 }  // namespace
 

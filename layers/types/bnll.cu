@@ -1,5 +1,5 @@
-// BNLL: y = ln(1 + e^x), written so that e^x does not overflow. The slope is 1 / (1 + e^-x) = 1 - e^-y: backward reads
-// y, and forward may write over x. f(0) is not 0, so it runs in blocks of 16 channels only where no lane is padding.
+// BNLL: y = ln(1 + e^x), computed without overflow of e^x. The slope is 1 / (1 + e^-x) = 1 - e^-y, so backward reads y
+// and forward may overwrite x. f(0) is not 0, so it runs in blocks of 16 channels only if no lane is padding.
 
 #include <cmath>
 

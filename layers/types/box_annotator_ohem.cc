@@ -1,10 +1,10 @@
-// BoxAnnotatorOHEM (R-FCN): which regions are learned from. Bottoms are regions R x 5 (common/regions.h), the loss of
-// each, its label, and the weights of its box's numbers. Of each image the roi_per_img regions with the largest losses
-// keep label and weights, of equal ones the first; all others get ignore_label and weights 0. Axes behind the second
-// are places, each with a region of its own. Nothing learns.
+// BoxAnnotatorOHEM (R-FCN): online hard example mining. Bottoms are regions R x 5 (common/regions.h), the loss and the
+// label of each, and the weights of its box's numbers. The roi_per_img regions of each image with the largest losses
+// (the first of equals) keep label and weights; all others get ignore_label and weights 0. Axes after the second are
+// positions, each with a separate region. The layer has no gradient.
 //
-// A row whose image is no whole number from 0 on is a mistake (validate()) and is not learned from. A loss that is no
-// number counts as the least.
+// A row whose image is not an integer of 0 or more is an error (validate()) and is ignored by forward. A NaN loss
+// counts as the smallest.
 
 #include <algorithm>
 #include <cmath>
@@ -24,23 +24,23 @@ class BoxAnnotatorOhemLayer : public Layer {
   explicit BoxAnnotatorOhemLayer(const LayerOptions& options) : param_(options.config.box_annotator_ohem_param()) {
     if (param_.roi_per_img() == 0)
       throw FieldError("box_annotator_ohem_param.roi_per_img", "roi_per_img is 0",
-                       "give how many regions of an image are learned from");
+                       "set the number of regions per image");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x[0].axes() < 2 || x[0][1] != 5)
       throw FieldError(
           "bottom[0]", "its shape is " + x[0].str() + ", but regions are R x 5",
-          "each row is the number of an image in the batch and the left, top, right and bottom of a region");
+          "each row is the index of an image in the batch and the left, top, right and bottom of a region");
     places_ = x[0].count(2), count_ = x[0][0] * places_;
     for (size_t i = 1; i < 3; ++i)
       if (x[i].count() != count_)
         throw FieldError(entry("bottom", int64_t(i)),
-                         "its shape is " + x[i].str() + ", but there are " + std::to_string(count_) + " regions",
-                         i == 1 ? "each region has one loss" : "each region has one label");
+                         "its shape is " + x[i].str() + ", but bottom[0] has " + std::to_string(count_) + " regions",
+                         i == 1 ? "each region needs one loss" : "each region needs one label");
     if (x[3].axes() < 2 || x[3][0] != x[0][0] || x[3].count(2) != places_)
       throw FieldError("bottom[3]", "its shape is " + x[3].str() + ", but bottom[0] has " + x[0].str(),
-                       "each region has weights along axis 1");
+                       "each region needs weights along axis 1");
     channels_ = x[3][1];
     return {.y = {x[2], x[3]}, .w = {}};
   }
@@ -76,21 +76,21 @@ class BoxAnnotatorOhemLayer : public Layer {
       if (!is_image(image(regions.data(), i)))
         throw Error(ExitCode::kData,
                     "region " + std::to_string(i) + " is of image " + to_text(image(regions.data(), i)),
-                    "images of a batch are counted by whole numbers from 0");
+                    "images of a batch are numbered from 0");
   }
 
   bool differentiable(int) const override { return false; }
   LayerRoles roles() override { return {.needs_host = true}; }
 
  private:
-  /// Where number `channel` of region i stands.
+  /// The index of channel `channel` of region i.
   int64_t at(int64_t i, int64_t channel, int64_t channels) const {
     return (i / places_ * channels + channel) * places_ + i % places_;
   }
   float image(const float* regions, int64_t i) const { return regions[at(i, 0, 5)]; }
   static bool is_image(float v) { return v >= 0 && std::isfinite(v) && v == std::floor(v); }
 
-  /// Image by image, the largest losses first; what is no image comes last.
+  /// By image, then by decreasing loss; rows with an invalid image come last.
   void sort(const float* regions, const float* losses) {
     for (int64_t i = 0; i < count_; ++i) order_[size_t(i)] = i;
     const auto group = [&](int64_t i) { return is_image(image(regions, i)) ? image(regions, i) : INFINITY; };
@@ -109,7 +109,7 @@ class BoxAnnotatorOhemLayer : public Layer {
 
 const RegisterLayer register_box_annotator_ohem({
     .name = "BoxAnnotatorOHEM",
-    .help = "leaves labels and weights to the regions with the largest losses",
+    .help = "keeps the labels and weights of the regions with the largest losses",
     .options = "box_annotator_ohem_param",
     .min_bottoms = 4,
     .max_bottoms = 4,

@@ -1,17 +1,17 @@
 // BoxOutput (MS-CNN): the regions that several branches of a net detect. Each bottom is a branch's N x (K + 4) x H x W:
-// scores of K classes, the first of which is the background, and the four numbers of a box
-// (common/template_field.h; bbox_reg_param says by what they were divided). Tops are regions R x 5 (common/regions.h)
-// and, where wanted, R x 6 with the score behind them. Nothing learns.
+// scores of K classes, the first of which is the background, and the four numbers of a box (common/template_field.h,
+// normalized as in bbox_reg_param). Tops are regions R x 5 (common/regions.h) and, optionally, R x 6 with the score
+// appended. The layer has no gradient.
 //
-// A box's score is the best one of all classes but the background, less that of the background; boxes with less than
-// fg_thr are dropped. The others are moved into the image, which is downsample_rate times as large as the branch: their
-// first corner first, then their sides are cut. Those with a side below min_size are dropped, too. Of each image the
-// max_nms_num best (0: all) are looked at, those that overlap a better one by more than iou_thr dropped, and
-// max_post_nms_num (0: all) stay. nms_type IOU divides what two boxes cover by what either covers, IOMU by the smaller
-// box. Of equal scores the first in the order of branches and places is better; MS-CNN takes the last.
+// The score of a box is its best score of an object class minus that of the background; boxes below fg_thr are dropped.
+// The others are moved into the image, which is downsample_rate times as large as the branch: first the upper left
+// corner, then the sides are clipped. Boxes with a side below min_size are dropped. Of the max_nms_num best of each
+// image (0: all), those that overlap a better one by more than iou_thr are dropped, and max_post_nms_num (0: all) stay.
+// nms_type IOU divides the intersection by the union, IOMU by the smaller box. Of equal scores the first in the order
+// of branches and positions is better; MS-CNN takes the last.
 //
-// How many regions there are only the values tell (layers/roles.h). Where there is none at all one stands for
-// it, in image 0 from (1, 1) to (10, 10), and its R x 6 is 0. Boxes that are no numbers are dropped.
+// The number of regions depends on the values (layers/roles.h). Without any region y has a single one, in image 0 from
+// (1, 1) to (10, 10), and its R x 6 is 0. NaN boxes are dropped.
 
 #include <algorithm>
 #include <cmath>
@@ -35,9 +35,9 @@ std::vector<TemplateField> make_fields(const BoxOutputParam& param) {
   const auto require_as_many = [&](int count, const std::string& field) {
     if (count != param.field_w_size())
       throw FieldError("box_output_param." + field,
-                       "there are " + std::to_string(count) + ", but field_w is given " +
+                       "it is set " + count_of(count, "time", "times") + ", but field_w " +
                            count_of(param.field_w_size(), "time", "times"),
-                       "each bottom has one field_w, field_h and downsample_rate");
+                       "set field_w, field_h and downsample_rate once for each bottom");
   };
   require_as_many(param.field_h_size(), "field_h");
   require_as_many(param.downsample_rate_size(), "downsample_rate");
@@ -61,21 +61,21 @@ class BoxOutputLayer : public Layer, public DynamicRows {
     if (param_.nms_type() != "IOU" && param_.nms_type() != "IOMU")
       throw FieldError("box_output_param.nms_type", "it is '" + param_.nms_type() + "', but must be IOU or IOMU");
     for (const auto& [value, field] : {std::pair(param_.fg_thr(), "fg_thr"), {param_.iou_thr(), "iou_thr"}})
-      if (std::isnan(value)) throw FieldError(std::string("box_output_param.") + field, "it is nan");
+      if (std::isnan(value)) throw FieldError(std::string("box_output_param.") + field, "it is NaN");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x.size() != fields_.size())
       throw FieldError("bottom",
-                       "there are " + count_of(int64_t(x.size()), "bottom", "bottoms") + ", but field_w is given " +
+                       "the layer has " + count_of(int64_t(x.size()), "bottom", "bottoms") + ", but field_w is set " +
                            count_of(int64_t(fields_.size()), "time", "times"),
-                       "each bottom is a branch with templates of its own");
+                       "set field_w once for each bottom, a branch with its templates");
     places_ = 0;
     for (size_t i = 0; i < x.size(); ++i) {
       if (x[i].axes() != 4 || x[i][0] != x[0][0] || x[i][1] != x[0][1] || x[i][1] < 6)
         throw FieldError(entry("bottom", int64_t(i)),
-                         "its shape is " + x[i].str() + "; branches are N x (K + 4) x H x W",
-                         "all have the same images and classes, background and at least one other");
+                         "its shape is " + x[i].str() + ", but branches must be N x (K + 4) x H x W",
+                         "all branches need the same images and classes: the background and at least one other");
       places_ += x[i].count(2);
     }
     images_ = x[0][0], channels_ = x[0][1];
@@ -127,7 +127,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
   }
 
  private:
-  /// The boxes and scores of a branch of one image, from `first` on.
+  /// The boxes and scores of a branch for one image, from index `first` on.
   void detect(const TemplateField& field, const float* x, int64_t height, int64_t width, int64_t first) {
     const int64_t places = height * width, classes = channels_ - 4;
     for (int64_t p = 0; p < places; ++p) {
@@ -146,7 +146,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
     }
   }
 
-  /// Moved into an image of that size and cut.
+  /// Moves a box into an image of that size and clips it.
   static Box within(const Box& box, float width, float height) {
     const float x = std::max(box.x0, 0.0f), y = std::max(box.y0, 0.0f);
     return {x, y, x + std::min(box_width(box), width - x), y + std::min(box_height(box), height - y)};

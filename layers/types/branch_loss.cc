@@ -1,22 +1,21 @@
-// DetectionLoss as MS-CNN has it. Bottoms are a branch N x (K + 4) x H x W, the scores of K classes and boxes as
-// common/template_field.h tells them, and labels (common/branch_labels.h). y, 1 x 1 x 1 x 2, is c + lambda b and
-// lambda b:
-//   c  the mean of -w log(max(p, FLT_MIN)) over all places with objects and the chosen ones of the background, p being
+// MS-CNN's DetectionLoss. Bottoms are a branch N x (K + 4) x H x W, the scores of K classes and boxes encoded as in
+// common/template_field.h, and labels (common/branch_labels.h). y, 1 x 1 x 1 x 2, is c + lambda b and lambda b:
+//   c  the mean of -w log(max(p, FLT_MIN)) over all positions with objects and the selected background positions, p
+//   being
 //      the softmax of the label's score
-//   b  the mean of f(t - g) over the four numbers t of all places with objects, g being those of their object and
-//      t limited; bbox_reg_param says by what both were divided. f(d) = d^2 / 2, with bb_smooth only where |d| < 1,
-//      else |d| - 1/2
-// Background may be chosen where it overlaps objects by less than bg_threshold; of each image
-//   random     max(bg_multiple objects, 4 (K - 1)) places are drawn, with repetition; those that may be are chosen
-//   bootstrap  for each class k the max(bg_multiple objects of k, 4) places with the best scores of k
-//   mixture    both, with half of bg_multiple
-// w = 1; with pos_neg_weighted, where there are objects, all of those together count 1 / (1 + bg_multiple), the
-// background the rest. Places with loss_param.ignore_label are left out; nothing else of loss_param is read.
+//   b  the mean of f(t - g) over the four numbers t of all positions with objects, g being those of their object and
+//      t limited, both normalized as in bbox_reg_param. f(d) = d^2 / 2, with bb_smooth only if |d| < 1, else |d| - 1/2
+// Background positions may be selected if they overlap objects by less than bg_threshold. For each image bg_mode
+//   random     draws max(bg_multiple objects, 4 (K - 1)) positions, with repetition, and selects those that may be
+//   bootstrap  selects for each class k the max(bg_multiple objects of k, 4) positions with the best scores of k
+//   mixture    does both, with half of bg_multiple
+// w = 1. With pos_neg_weighted and at least one object, the total weight of objects is 1 / (1 + bg_multiple), that of
+// the background the rest. Positions with loss_param.ignore_label are ignored; other fields of loss_param are not read.
 //
-// dx is that of the first value alone, as in MS-CNN: the second one is for people. It follows the formula but for
-// limits: beyond them t learns as if it lay at the limit. A label that is no class makes y NaN.
+// As in MS-CNN, dx is that of the first value only: the second one is for display. Beyond the limits of t the gradient
+// is that at the limit. An invalid label makes y NaN.
 //
-// Choosing is done by the host, and dx / dy is made there in the same go.
+// The selection runs on the host, which computes dx / dy at the same time.
 
 #include "layers/types/branch_loss.h"
 
@@ -38,7 +37,7 @@ namespace {
 
 constexpr float kMaxMultiple = 1000;
 
-/// Sums of losses, and how many they are of.
+/// Sums of losses and their counts.
 struct BranchLossSums {
   double classes = 0, boxes = 0;
   int64_t places = 0, numbers = 0;
@@ -95,7 +94,7 @@ class BranchLossLayer : public Layer {
   bool background(int64_t n, int64_t p) const {
     return labels_.counts(n, p) && labels_.label(n, p) == 0 && labels_.overlap(n, p) < param_.bg_threshold();
   }
-  /// Element `channel` of a place.
+  /// The index of element `channel` of a position.
   size_t at(int64_t n, int64_t channel, int64_t p) const {
     return size_t((n * channels_ + channel) * labels_.places + p);
   }
@@ -121,7 +120,7 @@ class BranchLossLayer : public Layer {
   std::vector<char> chosen_;     ///< of one image
   std::vector<int64_t> order_;   ///< background of one image
   std::vector<float> gradient_;  ///< of the sums
-  std::vector<float> weights_;   ///< of each place; below 0: it does not count
+  std::vector<float> weights_;   ///< of each position; below 0: ignored
   HostStage stage_, saved_stage_;
 };
 
@@ -139,13 +138,13 @@ BranchLossLayer::BranchLossLayer(const LayerOptions& options)
                      "it is '" + mode + "', but must be random, bootstrap or mixture");
   if (!(param_.bg_multiple() >= 0 && param_.bg_multiple() <= kMaxMultiple))
     throw FieldError("detection_loss_param.bg_multiple",
-                     "it is " + to_text(param_.bg_multiple()) + ", but must lie in [0, " + to_text(kMaxMultiple) + "]",
-                     "it is the number of background places for each place with an object");
+                     "it is " + to_text(param_.bg_multiple()) + ", but must be in [0, " + to_text(kMaxMultiple) + "]",
+                     "set the number of background positions for each position with an object");
   for (const auto& [value, name] : {std::pair(param_.lambda(), "lambda"), {param_.bg_threshold(), "bg_threshold"}})
     if (!std::isfinite(value)) throw FieldError(std::string("detection_loss_param.") + name, "it is " + to_text(value));
 }
 
-/// The weights of all places.
+/// Sets the weights of all positions.
 void BranchLossLayer::choose(Context& context, const float* x) {
   const std::string& mode = param_.sample_mode();
   int64_t all_objects = 0, all_chosen = 0;
@@ -228,8 +227,8 @@ void BranchLossLayer::judge_class(const float* x, int64_t n, int64_t p, BranchLo
   ++sums.places;
 }
 
-/// The offsets, which are divided as bbox_reg_param says, kept in the limits of boxes: like MS-CNN by the mean of both
-/// means and the geometric mean of both deviations.
+/// The offsets, normalized as in bbox_reg_param, within the limits of boxes. As in MS-CNN, the limits use the mean of
+/// both means and the geometric mean of both deviations.
 BoxOffsets BranchLossLayer::limited(const BoxOffsets& o) const {
   const float mean_xy = (scale_.mean[0] + scale_.mean[1]) / 2, mean_wh = (scale_.mean[2] + scale_.mean[3]) / 2;
   const float by_xy = std::sqrt(scale_.deviation[0] * scale_.deviation[1]);

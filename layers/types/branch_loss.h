@@ -1,6 +1,6 @@
 #pragma once
 
-// Two layers of different forks are called DetectionLoss; the fields of detection_loss_param tell them apart.
+// Two layers of different forks are called DetectionLoss; the fields of detection_loss_param distinguish them.
 
 #include <memory>
 

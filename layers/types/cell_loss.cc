@@ -1,17 +1,17 @@
-// DetectionLoss as YOLO's first version has it. An image is side x side cells, row by row. bottom[0] has for each image
-// num_class planes of cells with the scores of classes, num_object planes with scores of boxes, and num_object x 4
-// planes with the boxes; bottom[1] a plane that is not read, one that says which cells hold an object, one of classes,
-// and then for each cell the four numbers of its object's box: centre and sides, as shares of the image.
+// DetectionLoss of YOLO v1. An image is side x side cells, row by row. bottom[0] has for each image num_class planes of
+// cells with the scores of classes, num_object planes with scores of boxes, and num_object x 4 planes with the boxes.
+// bottom[1] has an unused plane, one that marks the cells with an object, one of classes, and then for each cell the
+// four numbers of its object's box: centre and sides, relative to the image's size.
 //
-// With constriant a predicted centre is told within its cell, and with sqrt predicted sides are roots. In a cell with
-// an object the predicted box that overlaps it most is responsible; where none does, that with the nearest numbers. y
-// is the sum of
+// With constriant (sic) a predicted centre is relative to its cell; with sqrt predicted sides are square roots. In a
+// cell with an object the responsible box is the predicted box that overlaps it most, or without any overlap that with
+// the smallest difference. y is the sum of
 //   class_scale (score - 1 of the right class, else 0)^2 over all classes     / cells with objects
 //   object_scale (score of the responsible box - 1)^2                         / cells with objects
 //   noobject_scale (score of a box that is not responsible)^2                 / such boxes
 //   coord_scale (difference of each number of the responsible box)^2          / cells with objects
-// and where a divisor is 0 it is 1. As in its owner's code dx is not the slope of y: it is dy times scale times
-// difference / images, and the responsible box's score learns how much it overlaps, not 1. A class that is none makes y
+// A divisor of 0 is replaced by 1. As in the original code, dx is not the derivative of y. It is dy times scale times
+// difference / images, and the target of the responsible box's score is its overlap, not 1. An invalid class makes y
 // NaN.
 
 #include "layers/types/cell_loss.h"
@@ -30,7 +30,7 @@ namespace cortado {
 
 namespace {
 
-/// A box by its centre and sides.
+/// A box as its centre and sides.
 struct Centred {
   float v[4];
   Box box() const { return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2}; }
@@ -103,7 +103,7 @@ class GridLossLayer : public Layer {
           throw Error(ExitCode::kData,
                       "the class of the object in cell " + std::to_string(cell) + " of image " + std::to_string(n) +
                           " is " + to_text(of_image[2 * cells_ + cell]),
-                      "classes count from 0 to " + std::to_string(int64_t(param_.num_class()) - 1));
+                      "classes are numbered from 0 to " + std::to_string(int64_t(param_.num_class()) - 1));
       }
   }
 
@@ -113,13 +113,13 @@ class GridLossLayer : public Layer {
  private:
   static void require(uint32_t value, const std::string& name, const std::string& what) {
     if (value == 0 || value > 1 << 15)
-      throw FieldError("detection_loss_param." + name, "it is " + std::to_string(value), "give " + what);
+      throw FieldError("detection_loss_param." + name, "it is " + std::to_string(value), "set " + what);
   }
   void require_values(const std::vector<Shape>& x, size_t i, int64_t planes, const std::string& what) const {
     if (x[i].axes() < 1 || x[i][0] != x[0][0] || x[i].count(1) != planes * cells_)
       throw FieldError(
           entry("bottom", int64_t(i)),
-          "its shape is " + x[i].str() + ", but an image has " + std::to_string(planes * cells_) + " values",
+          "its shape is " + x[i].str() + ", but an image needs " + std::to_string(planes * cells_) + " values",
           "that is " + what + " for each of side x side cells");
   }
   bool is_class(float v) const { return v >= 0 && v < float(param_.num_class()) && v == std::floor(v); }
@@ -138,7 +138,7 @@ class GridLossLayer : public Layer {
   HostStage stage_, saved_stage_;
 };
 
-/// Of a cell of an image, as shares of the image.
+/// A predicted box of a cell, relative to the image's size.
 Centred GridLossLayer::predicted(const float* x, int64_t k, int64_t cell) const {
   Centred box;
   for (int64_t i = 0; i < 4; ++i) box.v[i] = x[number(k, i, cell)];

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// DetectionLoss as YOLO's first version has it: the loss of classes, scores and boxes of a grid of cells.
+/// DetectionLoss of YOLO v1: the loss of classes, scores and boxes of a grid of cells.
 std::unique_ptr<Layer> make_cell_loss(const LayerOptions& options);
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// Clip: y = x, but not below `min` nor above `max`. The gradient passes where min <= x <= max, the bounds included,
-// which y cannot tell: backward reads x. It runs in padded blocks where 0 stays 0: min <= 0 <= max.
+// Clip: y = min(max(x, min), max). The gradient passes if min <= x <= max, inclusive. y does not determine whether x is
+// a bound, so backward reads x. It runs in padded blocks if min <= 0 <= max, because then 0 stays 0.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -41,8 +41,7 @@ class ClipLayer : public ElementwiseLayer {
       : min_(options.config.clip_param().min()), max_(options.config.clip_param().max()) {
     const caffe::ClipParameter& param = options.config.clip_param();
     if (!param.has_min() || !param.has_max())
-      throw FieldError("clip_param", std::string(param.has_min() ? "max" : "min") + " is missing",
-                       "both bounds must be given");
+      throw FieldError("clip_param", std::string(param.has_min() ? "max" : "min") + " is missing", "set both bounds");
     if (!(min_ <= max_))
       throw FieldError("clip_param.min", "min is " + to_text(min_) + ", not below max, " + to_text(max_));
   }
@@ -62,7 +61,7 @@ class ClipLayer : public ElementwiseLayer {
   float min_, max_;
 };
 
-const RegisterLayer register_clip(elementwise_type<ClipLayer>("Clip", "x within two bounds", "clip_param",
+const RegisterLayer register_clip(elementwise_type<ClipLayer>("Clip", "x limited to an interval", "clip_param",
                                                               LayerFamily::kOther));
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Concat: joins tensors along one axis (the channels, unless concat_param.axis says otherwise). All other extents are
-// equal. Backward hands each bottom its part of dy. A single bottom is passed on as it is.
+// Concat: concatenates tensors along one axis (the channels, unless concat_param.axis is set). All other extents must
+// be equal. Backward splits dy. A single bottom is passed on unchanged.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -18,7 +18,7 @@ class ConcatLayer : public Layer {
   explicit ConcatLayer(const LayerOptions& options) : param_(options.config.concat_param()) {
     if (param_.has_axis() && param_.has_concat_dim())
       throw FieldError("concat_param.concat_dim", "axis and concat_dim are both set",
-                       "concat_dim is the old name: keep axis");
+                       "remove concat_dim, the old name of axis");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -52,8 +52,8 @@ LayerShapes ConcatLayer::infer(const std::vector<Shape>& x) {
     if (rest.axes() == y.axes()) rest[axis_] = y[axis_];
     if (rest != y)
       throw FieldError(
-          entry("bottom", int64_t(i)), "its shape " + x[i].str() + " does not fit bottom[0]'s " + x[0].str(),
-          "only the extents of axis " + std::to_string(axis_) + ", along which they are joined, may differ");
+          entry("bottom", int64_t(i)), "its shape " + x[i].str() + " does not match bottom[0]'s " + x[0].str(),
+          "only the extents of axis " + std::to_string(axis_) + ", along which they are concatenated, may differ");
     y[axis_] += x[i][axis_];
   }
   return {.y = {y}, .w = {}};
@@ -68,7 +68,7 @@ LayerNeeds ConcatLayer::prepare(const PrepareRequest& request, Context&) {
 
 const RegisterLayer register_concat({
     .name = type_names::kConcat,
-    .help = "joins tensors along one axis",
+    .help = "concatenates tensors along one axis",
     .options = "concat_param",
     .min_bottoms = 1,
     .max_bottoms = -1,

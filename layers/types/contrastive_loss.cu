@@ -1,7 +1,7 @@
-// ContrastiveLoss: for pairs of vectors a, b with distance d, y = sum of (d^2 where they are alike, else max(margin -
-// d, 0)^2) / (2 N). The third bottom says by a label that is not 0 (its whole part) which pairs are alike. Backward
-// divides by d + 1e-4, as Caffe does, which keeps pairs that coincide finite. legacy_version has max(margin - d^2, 0)
-// for the others. N is the extent of axis 0 alone.
+// ContrastiveLoss: for pairs of vectors a, b with distance d, y = sum of (d^2 for similar pairs, else max(margin - d,
+// 0)^2) / (2 N). The third bottom has a label for each pair; similar pairs have a nonzero label (fractions are
+// truncated). Backward divides by d + 1e-4, as in Caffe, so that pairs with d = 0 have a finite gradient.
+// legacy_version uses max(margin - d^2, 0) for dissimilar pairs. N is the extent of axis 0.
 
 #include <cmath>
 
@@ -38,7 +38,7 @@ struct ContrastiveLossRule {
     const float gap = margin - (legacy ? square : sqrtf(square));
     return gap < 0 ? 0 : legacy ? gap : gap * gap;
   }
-  /// Half the loss's derivative, by what a - b is to be multiplied.
+  /// Half the derivative of the loss, the factor of a - b.
   CORTADO_HD float slope(int64_t pair) const {
     const float square = squares[pair];
     if (alike(pair)) return 1;
@@ -79,13 +79,13 @@ class ContrastiveLossLayer : public Layer, public Scoring {
     require_axes(x[0], 1);
     if (x[1].axes() < 1 || x[1][0] != x[0][0] || x[1].count(1) != x[0].count(1))
       throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
-                       "both hold the same number of vectors (axis 0) of the same size");
+                       "both bottoms need the same number of vectors (axis 0) of the same size");
     pairs_ = x[0][0], width_ = x[0].count(1);
     if (x[2].count() != pairs_)
       throw FieldError("bottom[2]",
-                       "there are " + std::to_string(x[2].count()) + " labels (" + x[2].str() + ") for " +
+                       "it has " + std::to_string(x[2].count()) + " labels (" + x[2].str() + ") for " +
                            std::to_string(pairs_) + " pairs (" + x[0].str() + ")",
-                       "each pair has one label, 1 where it is alike");
+                       "give one label for each pair, 1 if it is similar");
     return {.y = {Shape()}, .w = {}};
   }
 
@@ -128,7 +128,7 @@ class ContrastiveLossLayer : public Layer, public Scoring {
 
 const RegisterLayer register_contrastive_loss({
     .name = "ContrastiveLoss",
-    .help = "pulls pairs that are alike together and pushes the others a margin apart",
+    .help = "pulls similar pairs together and pushes dissimilar pairs a margin apart",
     .options = "contrastive_loss_param",
     .min_bottoms = 3,
     .max_bottoms = 3,

@@ -1,15 +1,15 @@
-// ConvLSTM (Shi et al. 2015), as agethen's Caffe layer has it: an LSTM whose states are images. x is T x N x C x H x W,
-// cont T x N, as LSTM's. With * for convolutions, o for products of elements, h and c of the step before times cont:
+// ConvLSTM (Shi et al. 2015), as in agethen's Caffe: an LSTM whose states are images. x is T x N x C x H x W, cont T x
+// N, as in LSTM. With * for convolutions, o for element-wise products, h and c of the previous step times cont:
 //     i = sigmoid(W_xi * x + W_hi * h + w_ci o c + b_i),   f alike
 //     c' = f o c + i o tanh(W_xg * x + W_hg * h + b_g)
 //     o = sigmoid(W_xo * x + W_ho * h + w_co o c' + b_o),   y = h' = o o tanh(c')
 // The convolution of x is one over all steps, that of h one for each step. recurrent_param.expose_hidden makes h and c
-// bottoms and tops (1 x N x K x H x W); else they go on from pass to pass, as LSTM's do.
+// bottoms and tops (1 x N x K x H x W); else they carry over from pass to pass, as in LSTM.
 //
-// Weights: W_x (of 4 K channels: i, f, o, g), b, W_h, w_ci, w_cf, w_co. A peephole's weight has the axes of the state
-// from axis_hadamard on, num_axes_hadamard of them, and starts as 0; disable_hadamard leaves them out. The equations
-// are the paper's, the options agethen's. What is published does not say in which order his layer keeps its weights
-// and gates, what the peepholes start as, and whether cont reaches them: weights of his files may not fit.
+// Weights: W_x (of 4 K channels: i, f, o, g), b, W_h, w_ci, w_cf, w_co. A peephole weight has num_axes_hadamard axes of
+// the state from axis_hadamard on, and starts as 0; disable_hadamard disables them. The equations are the paper's, the
+// options agethen's. The publication specifies neither the order of weights and gates, nor the peepholes' initial
+// values, nor whether cont applies to them. So weights of that layer may be incompatible.
 
 #include <algorithm>
 
@@ -33,18 +33,18 @@ struct ConvLstmTimesLane {
   }
 };
 
-/// Weights of the three peepholes; null: none.
+/// The weights of the three peepholes; null: none.
 struct Peepholes {
   const float *in, *forget, *out;
   int64_t size, inner;
   CORTADO_HD float of(const float* w, int64_t unit, float c) const { return w ? w[unit / inner % size] * c : 0; }
 };
 
-/// One step of element i of lane n. The gates of a lane lie `units` apart.
+/// One step of element i of lane n. The gates of a lane are `units` apart.
 struct ConvLstmUnit {
   Peepholes peep;
   int64_t units;
-  float* a;             ///< in the sums of x, out what the gates let through
+  float* a;             ///< in: the sums of x; out: the gates after their nonlinearities
   const float* from_h;  ///< the sums of h
   const float* cont_next;
   const float* c;                       ///< times cont
@@ -88,9 +88,9 @@ struct ConvLstmUnitBack {
   }
 };
 
-/// For reduce_rows: number k of a peephole's weight, over all steps, lanes and units that share it.
+/// For reduce_rows: the gradient of value k of a peephole weight, over all steps, lanes and units that share it.
 struct PeepholeGradient {
-  const float *da, *c;  ///< of a gate, and the cells it sees; T x N x 4 units, T x N x units
+  const float *da, *c;  ///< of a gate, and its input cells; T x N x 4 units, T x N x units
   int64_t units, size, inner;
   CORTADO_HD float operator()(int64_t k, int64_t i) const {
     const int64_t sharing = units / size, lane = i / sharing, rest = i - lane * sharing;
@@ -120,7 +120,7 @@ class ConvLstmLayer : public Layer, public BatchMemory {
  private:
   using Form = ConvLstmForm;
 
-  /// T x N x 4 units; then h and c as each step sees them, and c as it leaves it, T x N x units each.
+  /// T x N x 4 units; then h and c as inputs of each step, and c as its output, T x N x units each.
   struct Kept {
     float *a, *h_seen, *c_seen, *c_next;
   };
@@ -141,7 +141,7 @@ class ConvLstmLayer : public Layer, public BatchMemory {
   void backward_weights(Context& context, const Operands& io, const Scratch& m);
 
   Form form_;
-  std::unique_ptr<kernels::Conv> of_x_, of_h_, of_all_h_;  ///< the last for the gradient of W_h
+  std::unique_ptr<kernels::Conv> of_x_, of_h_, of_all_h_;  ///< of_all_h_: for the gradient of W_h
   DeviceMemory between_;                                   ///< h and c between passes
 };
 
@@ -189,7 +189,7 @@ ConvLstmLayer::Kept ConvLstmLayer::kept(const Operands& io) const {
   return {a, a + 4 * all, a + 5 * all, a + 6 * all};
 }
 
-/// The parts of scratch, or, where `bytes` asks for it, how much that is.
+/// The parts of scratch; if `bytes` is not null, sets their size instead.
 ConvLstmLayer::Scratch ConvLstmLayer::scratch(void* memory, bool backward, int64_t* bytes) const {
   kernels::ScratchLayout layout;
   const auto floats = [&](int64_t count) {

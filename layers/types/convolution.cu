@@ -1,17 +1,18 @@
 // Convolution: y[k] = bias[k] + sum over the channels c of k's group of w[k][c] * x[c], where * is cross-correlation
 // with a window (layers/common/windows/conv_window.h). Several bottoms share the weights; each has its own top.
 //
-// It takes over a ReLU or a ReLU6 behind it. Backward then begins with dy = 0 wherever that let nothing through, in
-// dy's own memory, unless the layer that reads y has done it. In a frozen net it takes over what multiplies and shifts
-// its channels, by folding it into w, and a sum: then the last x is the other operand. Kernels that add to what y holds
-// find it there already where y lies in that one's memory; else it is copied.
+// It fuses a following ReLU or ReLU6. Backward then first sets dy to 0 where the ReLU blocked, in dy's memory, unless
+// the layer that reads y has done so. In a frozen net it also fuses the scale and shift of its channels, by folding
+// them into w, and a sum: then the last x is the other operand. Kernels that add to y find the operand there if y
+// shares its memory; else it is copied.
 //
-// Any axis may hold the channels, and one to eight axes behind it are spatial. `engine` and force_nd_im2col chose
-// between implementations of the same result; here kernels/conv.h chooses, and `engine: CAFFE` only keeps Winograd's
-// algorithm away, whose rounding differs. A depthwise convolution is one with a group for each channel; its options may
-// leave that out.
+// Any axis may hold the channels, and the one to eight axes after it are spatial. `engine` and force_nd_im2col select
+// between implementations with the same result in Caffe. Here kernels/conv.h selects, and `engine: CAFFE` only excludes
+// Winograd's algorithm, which has different rounding. A depthwise convolution has a group for each channel; its options
+// may omit that.
 //
-// With scales in quantization_param it computes on 8-bit integers where the graph says so, by kernels/quantized_conv.h.
+// With scales in quantization_param it computes on 8-bit integers where the graph requests it, by
+// kernels/quantized_conv.h.
 
 #include <algorithm>
 
@@ -71,11 +72,11 @@ class ConvolutionLayer : public Layer {
   bool accepts(const kernels::PostOps& post, NetMode mode) const override {
     if (options_.relu() || tops_ != 1) return false;
     if (mode == NetMode::kTraining) return post.affine.empty() && !post.sum && post.activation.gates();
-    if (!post.activation.keeps_zero() && shape_.k % 16 != 0) return false;  // lanes that pad blocks stay 0
+    if (!post.activation.keeps_zero() && shape_.k % 16 != 0) return false;  // padding lanes of blocks must stay 0
     return post.affine.empty() || of_images_;
   }
 
-  /// Sums are of what the convolution alone makes, as libraries' engines do.
+  /// The sums are of the plain convolution's result, as in the engines of libraries.
   std::vector<Fusion> fusions(const FusionQuery& query) const override {
     const kernels::PostOps post = with_own(query.post);
     std::vector<Fusion> list;
@@ -105,7 +106,7 @@ class ConvolutionLayer : public Layer {
                               .post = {.sum = post_.sum, .activation = post_.activation},
                               .backward_data = false,
                               .backward_weights = wants_dw};
-    // Weights in 16 bits where updates make them; their gradients stay 32-bit floats.
+    // 16-bit weights if updates write them; their gradients stay 32-bit floats.
     const bool derives = request.updates_derived && of_images_ && request.x[0].dtype != DType::kF32;
     conv.frozen = request.frozen || derives;
     const bool wants_all = std::find(request.wants_dw.begin(), request.wants_dw.end(), false) == request.wants_dw.end();
@@ -159,7 +160,7 @@ class ConvolutionLayer : public Layer {
       const kernels::ConvOperands call{
           .x = io.x[i].data, .dy = io.dy[i].data, .w = weights_.w(io), .dx = io.dx[i].data, .d = d};
       if (d.w || d.bias) (gradients_.empty() ? convs_ : gradients_)[i]->backward_weights(context, call, io.scratch);
-      d.add_w = d.add_bias = true;  // the other bottoms add to what the first wrote
+      d.add_w = d.add_bias = true;  // the other bottoms add to the first one's result
       if (io.dx[i]) convs_[i]->backward_data(context, call, io.scratch);
     }
   }
@@ -179,12 +180,12 @@ class ConvolutionLayer : public Layer {
   void check_fusions() const {
     if (options_.relu() && options_.negative_slope() != 0)
       throw FieldError("convolution_param.negative_slope", "a slope within a convolution is not available",
-                       "write a ReLU layer with this negative_slope behind it");
+                       "add a ReLU layer with this negative_slope after it");
     if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
       throw FieldError("convolution_param.fusion_type", "fusion_type is not available",
-                       "leave it out: sums are fused where they can be");
+                       "remove it: sums are fused automatically");
   }
-  /// Of weights that are plain, whatever `conv` reads.
+  /// For plain weights, independent of `conv`'s format.
   void plan_gradients(kernels::ConvRequest conv, Context& context, LayerNeeds& needs) {
     conv.forward = conv.backward_data = conv.frozen = false;
     conv.backward_weights = true;
@@ -227,16 +228,16 @@ class ConvolutionLayer : public Layer {
   bool depthwise_;
   ConvWindow window_;
   LinearWeights weights_;
-  kernels::PostOps post_;     ///< its own ReLU and what it has taken over
-  bool sums_in_y_ = false;    ///< the kernel adds to what y holds
+  kernels::PostOps post_;     ///< its own ReLU and the fused steps
+  bool sums_in_y_ = false;    ///< the kernel adds to y
   bool writes_sums_ = false;  ///< of y[0], as y[1]
-  bool of_images_ = true;     ///< N x C x H x W: other operands are plain
-  bool masks_dy_ = false;     ///< backward begins with the ReLU's
+  bool of_images_ = true;     ///< N x C x H x W; other operands are plain
+  bool masks_dy_ = false;     ///< backward applies the mask of the ReLU
   const caffe::QuantizationParameter& quantization_;
   size_t tops_;
   kernels::ConvShape shape_;
   std::vector<std::unique_ptr<kernels::Conv>> convs_;      ///< one for each bottom
-  std::vector<std::unique_ptr<kernels::Conv>> gradients_;  ///< likewise, of weights, where convs_ do not make them
+  std::vector<std::unique_ptr<kernels::Conv>> gradients_;  ///< likewise, of weights, if convs_ do not compute them
 };
 
 const RegisterLayer register_convolution({

@@ -1,8 +1,8 @@
 #pragma once
 
 // C3D's convolution over volumes, N x C x L x H x W, is Convolution over three spatial axes, and its transpose
-// Deconvolution, with all that these have; only the options are written otherwise
-// (layers/common/windows/volume_options.h). The weights are K x C x kernel_depth x kernel_size x kernel_size.
+// Deconvolution, with all their features. Only the options differ (layers/common/windows/volume_options.h). The weights
+// are K x C x kernel_depth x kernel_size x kernel_size.
 
 #include <memory>
 
@@ -10,10 +10,10 @@
 
 namespace cortado {
 
-/// Made by layers/types/convolution.cu. Throws FieldError.
+/// Defined in layers/types/convolution.cu. Throws FieldError.
 std::unique_ptr<Layer> make_volume_convolution(const LayerOptions& options);
 
-/// Made by layers/types/deconvolution.cu. Throws FieldError.
+/// Defined in layers/types/deconvolution.cu. Throws FieldError.
 std::unique_ptr<Layer> make_volume_deconvolution(const LayerOptions& options);
 
 }  // namespace cortado

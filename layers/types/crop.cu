@@ -1,6 +1,6 @@
-// Crop: cuts a window out of x[0] that has the extents of x[1] on all axes from `axis` on (2 unless said otherwise);
-// x[1]'s values do not matter. The window begins at `offset`: none is 0, one is for every cropped axis, else one for
-// each. Backward puts dy into the window and zeros around it.
+// Crop: a window of x[0] with the extents of x[1] on all axes from `axis` on (default 2); x[1]'s values are not read.
+// The window starts at `offset`: no value is 0, one value is for all cropped axes, else one for each. Backward writes
+// dy into the window and zeros around it.
 
 #include <vector>
 
@@ -14,15 +14,15 @@ namespace cortado {
 
 namespace {
 
-/// Where a window lies in x, whose rows are runs of the last axis. Neighbouring axes that are kept whole are one.
+/// The position of a window in x, whose rows are runs of the last axis. Adjacent axes that are not cropped are merged.
 struct CropWindow {
-  int axes = 0;                      ///< without the last
+  int axes = 0;                      ///< without the last one
   int64_t whole[Shape::kMaxAxes]{};  ///< extents of x
   int64_t part[Shape::kMaxAxes]{};   ///< of the window
   int64_t offset[Shape::kMaxAxes]{};
   int64_t width = 1, part_width = 1, start = 0;  ///< the last axis
 
-  /// Where row r of the window begins in x.
+  /// The start of the window's row r in x.
   CORTADO_HD int64_t row_in_x(int64_t r) const {
     int64_t row = 0, pitch = 1;
     for (int a = axes - 1; a >= 0; --a) {
@@ -32,7 +32,7 @@ struct CropWindow {
     }
     return row * width + start;
   }
-  /// Which row of the window row r of x is, or -1.
+  /// The row of the window that is row r of x, or -1.
   CORTADO_HD int64_t row_of_window(int64_t r) const {
     int64_t row = 0, pitch = 1;
     for (int a = axes - 1; a >= 0; --a) {
@@ -102,14 +102,13 @@ class CropLayer : public Layer {
   CropWindow window_;
 };
 
-/// Throws FieldError unless the window lies within x[0] on axis `axis`, the one number `cropped` of those that are
-/// cropped.
+/// Throws FieldError unless the window lies within x[0] on `axis`, the cropped axis of index `cropped`.
 void CropLayer::check_fit(const std::vector<Shape>& x, int axis, int cropped) const {
   const int64_t offset = offset_of(cropped), extent = x[1][axis];
   if (offset + extent <= x[0][axis]) return;
   const int entries = param_.offset_size();
   throw FieldError(entries == 0 ? "bottom[1]" : entry("crop_param.offset", entries == 1 ? 0 : cropped),
-                   "the window goes from " + std::to_string(offset) + " to " + std::to_string(offset + extent) +
+                   "the window is from " + std::to_string(offset) + " to " + std::to_string(offset + extent) +
                        " of axis " + std::to_string(axis) + ", whose extent is " + std::to_string(x[0][axis]),
                    "bottom[0] has shape " + x[0].str() + ", bottom[1] " + x[1].str());
 }
@@ -117,13 +116,13 @@ void CropLayer::check_fit(const std::vector<Shape>& x, int axis, int cropped) co
 LayerShapes CropLayer::infer(const std::vector<Shape>& x) {
   if (x[1].axes() != x[0].axes())
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
-                     "both must have as many axes");
+                     "both must have the same number of axes");
   const int first = axis_of(x[0], param_.axis(), "crop_param.axis"), axes = x[0].axes(), cropped = axes - first;
   if (param_.offset_size() > 1 && param_.offset_size() != cropped)
     throw FieldError(miscounted("crop_param.offset", param_.offset_size(), cropped),
                      count_of(param_.offset_size(), "offset", "offsets") + " for " +
                          count_of(cropped, "cropped axis", "cropped axes"),
-                     "give none, one for all, or one for each axis from " + std::to_string(first) + " on");
+                     "set none, one for all, or one for each axis from " + std::to_string(first) + " on");
   Shape y = x[0];
   window_ = {.width = x[0][axes - 1], .part_width = x[1][axes - 1], .start = offset_of(cropped - 1)};
   if (first > 0 && first < axes) {
@@ -143,7 +142,7 @@ LayerShapes CropLayer::infer(const std::vector<Shape>& x) {
 
 const RegisterLayer register_crop({
     .name = "Crop",
-    .help = "a window of the first blob, of the second one's size",
+    .help = "crops the first bottom to the size of the second",
     .options = "crop_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

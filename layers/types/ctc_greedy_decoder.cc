@@ -1,8 +1,8 @@
 // CTCGreedyDecoder: the labels of the best path (layers/common/losses/best_path.h) of scores T x N x C, as N x T with
-// -1 behind the last label of each sequence. With labels as a second bottom y is the share of sequences that are right,
-// as in caffe_ocr's fork. There the blank is class 0, as for WarpCTCLoss, unless blank_index says otherwise; -1 is the
-// last class. ctc_merge_repeated: false keeps repetitions. The sequence indicators that the layer took as its second
-// bottom where it comes from, and its scores and editing distances, are not available.
+// -1 after the last label of each sequence. With labels as a second bottom y is the fraction of correct sequences, as
+// in caffe_ocr's fork. There the blank is class 0, as for WarpCTCLoss, unless blank_index is set; -1 is the last class.
+// ctc_merge_repeated: false keeps repetitions. The original layer's second bottom, sequence indicators, and its scores
+// and edit distances are not available.
 
 #include "layers/common/losses/best_path.h"
 #include "layers/registry.h"
@@ -30,7 +30,7 @@ class CtcGreedyDecoderLayer : public BestPathLayer {
 
 const RegisterLayer register_ctc_greedy_decoder({
     .name = "CTCGreedyDecoder",
-    .help = "the labels that the best class of each step gives, or how often they are right",
+    .help = "the labels of the best class in each step, or the fraction of correct sequences",
     .options = "ctc_decoder_param",
     .min_bottoms = 1,
     .max_bottoms = 2,

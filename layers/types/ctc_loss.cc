@@ -1,7 +1,7 @@
-// CtcLoss: connectionist temporal classification (layers/common/losses/ctc_loss.h), as crnn.caffe has it. There
-// alphabet_size and time_step must be given; here what is given must be what bottom[0] has. Forks that call Baidu's
-// warp-ctc name the layer WarpCTCLoss: the blank is class 0 unless ctc_loss_param says otherwise, and the sequence
-// indicators that some take as further bottoms are not available.
+// CtcLoss: connectionist temporal classification (layers/common/losses/ctc_loss.h), as in crnn.caffe. There
+// alphabet_size and time_step are required; here they are optional, but must match bottom[0]. Forks that call Baidu's
+// warp-ctc name the layer WarpCTCLoss: the blank is class 0 unless ctc_loss_param sets it. The sequence indicators, an
+// additional bottom in some forks, are not available.
 
 #include "layers/common/losses/ctc_loss.h"
 
@@ -14,7 +14,7 @@ namespace {
 const RegisterLayer register_ctc_loss(
     {
         .name = "CtcLoss",
-        .help = "how improbable sequences of labels are, wherever in time each label is",
+        .help = "connectionist temporal classification: the loss of label sequences without alignment",
         .options = "ctc_loss_param",
         .min_bottoms = 2,
         .max_bottoms = 2,

@@ -1,5 +1,5 @@
-// Data: batches of a dataset; tops are images and, if there is a second, labels (shares of classes where samples are
-// mixed). Before the dataset is opened the images' shape is known from crop_size, taking colour for granted.
+// Data: batches of a dataset. Tops are images and, optionally, labels (class weights if samples are mixed). Before the
+// dataset is opened the images' shape is known from crop_size, assuming three channels.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/data_layer.h"

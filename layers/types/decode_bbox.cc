@@ -1,12 +1,13 @@
 // DecodeBBox (Cascade R-CNN): the regions of the next stage. Bottoms are the offsets that a stage predicts, R x 8,
-// those of the background and then of objects, and its regions R x 5 (common/regions.h). y has each region moved by its
-// offsets of objects (common/box_offsets.h), of which bbox_reg_param says by what they were divided. Nothing learns.
+// first those of the background, then those of objects, and its regions R x 5 (common/regions.h). y is the regions
+// after applying the offsets of objects (common/box_offsets.h, normalized as in bbox_reg_param). The layer has no
+// gradient.
 //
-// In training regions with exchanged corners are left out, and with a third bottom, ProposalTarget's matches R x 6,
-// those that overlap their object by 0.95 or more: they are objects that ProposalTarget added. How many stay only the
-// values tell (layers/roles.h). Tests keep all, and know of no objects.
+// In training, regions with swapped corners are dropped. With a third bottom, ProposalTarget's matches R x 6, those
+// that overlap their object by 0.95 or more are dropped, too: ProposalTarget added these objects. The number of regions
+// depends on the values (layers/roles.h). Tests keep all regions and do not accept a third bottom.
 //
-// bbox_mean and bbox_std may stand in decode_bbox_param instead.
+// bbox_mean and bbox_std may be in decode_bbox_param instead.
 
 #include <algorithm>
 
@@ -35,7 +36,7 @@ OffsetScale scale_of(const caffe::LayerParameter& config) {
   const caffe::DecodeBBoxParameter& own = config.decode_bbox_param();
   const bool uses_own = own.bbox_mean_size() > 0 || own.bbox_std_size() > 0;
   if (uses_own && config.has_bbox_reg_param())
-    throw FieldError("decode_bbox_param", "there is bbox_reg_param, too", "give bbox_mean and bbox_std in one of them");
+    throw FieldError("decode_bbox_param", "bbox_reg_param is set as well", "set bbox_mean and bbox_std in one of them");
   if (uses_own) return offset_scale(own.bbox_mean(), own.bbox_std(), "decode_bbox_param");
   const caffe::BboxRegParameter& shared = config.bbox_reg_param();
   return offset_scale(shared.bbox_mean(), shared.bbox_std(), "bbox_reg_param");
@@ -47,12 +48,12 @@ class DecodeBBoxLayer : public Layer {
       : scale_(scale_of(options.config)), training_(options.phase == caffe::TRAIN) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    require_rows(x, 0, 8, "each region has four offsets of the background and four of objects");
+    require_rows(x, 0, 8, "each region needs four offsets of the background and four of objects");
     require_rows(x, 1, 5,
-                 "each row is the number of an image in the batch and the left, top, right and bottom of a region");
+                 "each row is the index of an image in the batch and the left, top, right and bottom of a region");
     if (x.size() > 2 && !training_)
-      throw FieldError("bottom[2]", "tests have no objects to compare with",
-                       "give the third bottom to a layer of phase TRAIN alone");
+      throw FieldError("bottom[2]", "the third bottom is not available in phase TEST",
+                       "set the third bottom only in a layer of phase TRAIN");
     if (x.size() > 2) require_rows(x, 2, 6, "each row is a match of ProposalTarget");
     most_ = x[1];
     live_ = count_ = most_[0];
@@ -111,7 +112,7 @@ std::unique_ptr<Layer> make_decode_bbox(const LayerOptions& options) {
 
 const RegisterLayer register_decode_bbox({
     .name = "DecodeBBox",
-    .help = "regions moved by the offsets predicted for them",
+    .help = "regions after applying their predicted offsets",
     .options = "bbox_reg_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

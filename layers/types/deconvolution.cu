@@ -1,8 +1,8 @@
-// Deconvolution: the transpose of Convolution. Each value of x puts a kernel, scaled by it, into y; what lies over one
-// another is added, and so is the bias. Along each spatial axis
+// Deconvolution: the transpose of Convolution. Each value of x adds a kernel, scaled by it, to y; kernels overlap. The
+// bias is added last. Along each spatial axis
 //     out = stride (in - 1) + dilation (kernel - 1) + 1 - 2 pad.
-// w is channels of x x num_output / group x kernel h x kernel w: seen by the convolution that this is the transpose of,
-// y is the input and x the output. So forward is its backward_data, dx its forward and dw its backward_weights.
+// w is channels of x x num_output / group x kernel h x kernel w. For the corresponding convolution y is the input and x
+// the output. So forward is its backward_data, dx its forward and dw its backward_weights.
 //
 // Several bottoms share the weights; each has its own top.
 
@@ -64,7 +64,7 @@ class DeconvolutionLayer : public Layer {
     return window_.layer_shapes(x, shape_.weight(), shape_.c, places);
   }
 
-  /// The sums for the bias take no padding lanes.
+  /// The sums for the bias do not support padding lanes.
   StorageRule storage(const kernels::PostOps&) const override {
     return {.layout = of_images_ ? LayoutRule::kPreferred : LayoutRule::kPlain,
             .type = TypeRule::kHalf,
@@ -93,7 +93,7 @@ class DeconvolutionLayer : public Layer {
                     has_bias() ? channel_sums_scratch(channel_view(request.y[i], axis_)) : 0});
     }
     needs.algorithm = convs_[0]->name();
-    // The bias is added here, as the 32-bit floats that it is.
+    // The bias is added here, in 32-bit floats.
     weights_.prepare(request, convs_[0]->weight_format(), /*own_bias=*/false, /*channels_first=*/true, needs);
     needs.backward_reads_x.assign(tops_, wants_dw_ && request.wants_dw[0]);
     return needs;
@@ -124,7 +124,7 @@ class DeconvolutionLayer : public Layer {
         const ChannelSums sums{io.scratch, io.dw[1], add_bias};
         sum_channels<DeconvolutionItself>(context, channel_view(io.dy[i].spec, axis_), sums, io.dy[i]);
       }
-      add_w = add_bias = true;  // the other bottoms add to what the first wrote
+      add_w = add_bias = true;  // the other bottoms add to the first one's result
       if (io.dx[i]) convs_[i]->forward(context, call, io.scratch);
     }
   }
@@ -137,9 +137,9 @@ class DeconvolutionLayer : public Layer {
   void check_fusions() const {
     if (options_.relu())
       throw FieldError("convolution_param.relu", "a ReLU within a deconvolution is not available",
-                       "write a ReLU layer behind it");
+                       "add a ReLU layer after it");
     if (options_.fusion_type() != caffe::ConvolutionParameter::NONE_FUSION)
-      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "leave it out");
+      throw FieldError("convolution_param.fusion_type", "fusion_type is not available", "remove it");
   }
   bool has_bias() const { return options_.bias_term(); }
 
@@ -148,10 +148,10 @@ class DeconvolutionLayer : public Layer {
     require_extent(std::max<int64_t>(out, 0), window_.path(""));
     if (axis.in > 0 && out > 0) return out;
     throw FieldError(window_.path(""),
-                     "nothing is left of an axis: stride " + std::to_string(axis.stride) + " x (" +
+                     "the result is empty along an axis: stride " + std::to_string(axis.stride) + " x (" +
                          std::to_string(axis.in) + " - 1) + " + std::to_string(axis.extent()) + " - 2 x pad " +
                          std::to_string(axis.pad) + " = " + std::to_string(out),
-                     "pad cuts off the result on each side; make it smaller");
+                     "reduce pad, which crops the result on each side");
   }
 
   caffe::ConvolutionParameter options_;
@@ -160,13 +160,13 @@ class DeconvolutionLayer : public Layer {
   int axis_ = 1;  ///< of the channels
   bool wants_dw_ = false, of_images_ = true;
   LinearWeights weights_;
-  kernels::ConvShape shape_;                           ///< of the convolution that this is the transpose of
+  kernels::ConvShape shape_;                           ///< of the corresponding convolution
   std::vector<std::unique_ptr<kernels::Conv>> convs_;  ///< one for each bottom
 };
 
 const RegisterLayer register_deconvolution({
     .name = "Deconvolution",
-    .help = "the transpose of convolution: learned enlarging",
+    .help = "the transpose of convolution: learned upsampling",
     .options = "convolution_param",
     .min_bottoms = 1,
     .max_bottoms = -1,

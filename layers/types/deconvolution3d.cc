@@ -8,7 +8,7 @@ namespace {
 
 const RegisterLayer register_deconvolution3d({
     .name = "Deconvolution3D",
-    .help = "the transpose of Convolution3D: learned enlarging of volumes",
+    .help = "the transpose of Convolution3D: learned upsampling of volumes",
     .options = "convolution3d_param",
     .min_bottoms = 1,
     .max_bottoms = -1,

@@ -1,18 +1,18 @@
-// DenseBlock: the dense block of DenseNet (Huang et al. 2017) in one layer, as Tongcheng's memory-efficient Caffe has
-// it. y begins with the initChannel channels of x, and each of numTransition steps adds growthRate channels,
+// DenseBlock: the dense block of DenseNet (Huang et al. 2017) in one layer, as in Tongcheng's memory-efficient Caffe. y
+// starts with the initChannel channels of x, and each of numTransition steps appends growthRate channels,
 //     conv(relu(bn(all channels so far))),
 // with use_BC conv(relu(bn(conv1x1(relu(bn(all channels so far)))))), whose 1 x 1 convolution has 4 growthRate outputs.
-// bn has factors, terms and a running average as Caffe's BatchNorm keeps it, with its eps of 1e-5. Nothing between is
-// kept: backward makes it again (layers/common/weights/norm_conv.h).
+// bn has factors, terms and a running average as in Caffe's BatchNorm, with its eps of 1e-5. Intermediate values are
+// not kept; backward recomputes them (layers/common/weights/norm_conv.h).
 //
 // Weights, each for all steps before the next: the filters of the (last) convolutions, then of the (first) bn factors,
 // terms, sums of means and of variances; with use_BC five more, the 1 x 1 filters and the bn before the last
 // convolution; at the end the factor of all averages. Blobs of a bn are 1 x C x 1 x 1.
 //
-// No definition of the layer is published beside its options and DenseNet's own: the order of the weights, the share of
-// the old average and the place of dropout (behind each step's last convolution) are what is known of it second hand.
-// Its options of memory and device have no effect. Nets of it give blocks fewer initChannel than their bottoms have:
-// the first ones are taken, which is what the shapes of their weights leave open.
+// The fork publishes only the layer's options. The order of the weights, the fraction of the moving average and the
+// position of dropout (after the last convolution of each step) are known only second hand. The options of memory and
+// device have no effect. Some nets set initChannel below the bottom's number of channels; the first initChannel
+// channels are used, which matches the shapes of their weights.
 
 #include <algorithm>
 
@@ -29,14 +29,14 @@ namespace cortado {
 
 namespace {
 
-/// Four elements at a time, as many as one draw gives words.
+/// Four elements at a time, because one draw returns four words.
 struct Drop {
   float* values;
   int64_t n;
   uint64_t key;
   const uint64_t* pass;
   int64_t first_group;
-  uint32_t threshold;  ///< words below it drop
+  uint32_t threshold;  ///< words below it drop the element
   float scale;
   CORTADO_HD void operator()(int64_t group) const {
     const Philox::Words words = Philox(key)(*pass, uint64_t(first_group + group));
@@ -45,7 +45,7 @@ struct Drop {
   }
 };
 
-/// to += from, strips of from in longer ones.
+/// to += from, where `from` is strips of `to`.
 struct AddStrips {
   const float* from;
   float* to;
@@ -79,9 +79,9 @@ class DenseBlockLayer : public Layer {
   using Call = NormConv::Operands;
 
   struct Memory {
-    float* all;                ///< the gradient of y, backward only
+    float* all;                ///< the gradient of y; backward only
     float *x, *dx;             ///< of a step
-    float* between;            ///< of any part
+    float* between;            ///< of a part
     float *middle, *d_middle;  ///< of the 1 x 1 convolution
     float* out;                ///< of the step, or its gradient
     void* kernels;
@@ -111,8 +111,8 @@ class DenseBlockLayer : public Layer {
 LayerNeeds DenseBlockLayer::prepare(const PrepareRequest& request, Context& context) {
   layer_seed_ = request.layer_seed;
   if (request.x[0].shape[1] > form_.initial())
-    log_warning() << "DenseBlock takes the first " << form_.initial() << " of its bottom's " << request.x[0].shape[1]
-                  << " channels, as initChannel says";
+    log_warning() << "DenseBlock uses the first " << form_.initial() << " of its bottom's " << request.x[0].shape[1]
+                  << " channels, as set by initChannel";
   LayerNeeds needs;
   for (const TensorSpec& w : request.w) needs.w_formats.emplace_back(w.shape);
   runs_.clear();
@@ -128,7 +128,7 @@ LayerNeeds DenseBlockLayer::prepare(const PrepareRequest& request, Context& cont
   return needs;
 }
 
-/// The parts of scratch, or, where `bytes` asks for it, how much that is.
+/// The parts of scratch; if `bytes` is not null, sets their size instead.
 DenseBlockLayer::Memory DenseBlockLayer::memory(void* scratch, bool backward, int64_t* bytes) const {
   int64_t widest = 0, of_kernels = 0;
   for (const NormConv& run : runs_) {
@@ -151,7 +151,7 @@ DenseBlockLayer::Memory DenseBlockLayer::memory(void* scratch, bool backward, in
   return m;
 }
 
-/// The first `channels` of each image, from where `from` points to in the first one to where `to` does.
+/// Copies the first `channels` of each image. `from` and `to` point to the first image.
 void DenseBlockLayer::move(Context& context, const float* from, int64_t from_channels, float* to, int64_t to_channels,
                            int64_t channels) const {
   const ChannelView strips{1, images_, channels * plane_, Layout::kPlain};
@@ -175,7 +175,7 @@ Statistics DenseBlockLayer::statistics(const Operands& io, const Form::Part& par
   return {mean, mean + part.form.channels, sums(2), sums(3), io.w[form_.factor()].f32()};
 }
 
-/// All averages share a factor, which the last one moves on.
+/// All averages share a factor, which the last one updates.
 void DenseBlockLayer::keep_statistics(Context& context, const Operands& io) {
   for (const Form::Part& part : form_.parts()) {
     const Statistics s = statistics(io, part);
@@ -200,7 +200,7 @@ DenseBlockLayer::Call DenseBlockLayer::call(const Operands& io, size_t i, const 
   return call;
 }
 
-/// From all channels before the step, in m.x, to those it adds, in m.out.
+/// From all previous channels, in m.x, to those of the step, in m.out.
 void DenseBlockLayer::step_forward(Context& context, const Operands& io, int64_t step, const Memory& m) {
   Call one = call(io, first(step), m);
   one.x = m.x, one.y = form_.bottleneck() ? m.middle : m.out;
@@ -238,7 +238,7 @@ void DenseBlockLayer::add_gradients(const Operands& io, size_t i, Call& call) co
   call.dbeta = io.dw[beta].f32(), call.add_dbeta = io.adds(beta);
 }
 
-/// From the gradient of the step's channels in m.out to that of all before it in m.dx.
+/// From the gradient of the step's channels in m.out to that of all previous channels in m.dx.
 void DenseBlockLayer::step_backward(Context& context, const Operands& io, int64_t step, const Memory& m) {
   Call one = call(io, first(step), m);
   one.x = m.x, one.dx = m.dx, one.dy = m.out;
@@ -275,7 +275,7 @@ void DenseBlockLayer::backward(Context& context, const Operands& io) {
 
 const RegisterLayer register_dense_block({
     .name = "DenseBlock",
-    .help = "DenseNet's block: convolutions that each see all channels before them",
+    .help = "DenseNet's block: each convolution reads all previous channels",
     .options = "denseblock_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

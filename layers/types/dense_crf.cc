@@ -1,12 +1,12 @@
 // DenseCRF: a fully connected conditional random field over the pixels of an image, by mean field with Gaussian kernels
-// (Kraehenbuehl and Koltun 2011), as DeepLab ends its nets. From the scores s of classes, x[0],
+// (Kraehenbuehl and Koltun 2011), the last layer of DeepLab's nets. From the class scores s, x[0],
 //     Q = softmax(s), then max_iter times Q = softmax(s + sum over the kernels of w K Q)
-// where K Q is the mean of Q over all pixels, weighted by a Gaussian of their distance: in places (pos_w, pos_xy_std),
-// or in places and colours (bi_w, bi_xy_std, bi_rgb_std), those of x[2]. One entry of a list is one kernel. Gaussians
-// are filtered by layers/common/loops/permutohedral.h, so the result is an approximation, the same for any number of
-// threads.
+// where K Q is the mean of Q over all pixels, weighted by a Gaussian of their distance: in position (pos_w,
+// pos_xy_std), or in position and colour (bi_w, bi_xy_std, bi_rgb_std), the colours being those of x[2]. Each entry of
+// a list is one kernel. Gaussians are filtered by layers/common/loops/permutohedral.h, so the result is an
+// approximation, bit-identical for any number of threads.
 //
-// x[1] tells the height and width of each image within x[0] (N x 1 x 1 x 2); beyond them y is 0. y is Q, or with
+// x[1] is the height and width of each image within x[0] (N x 1 x 1 x 2); outside of them y is 0. y is Q, or with
 // output_probability: false the best class, N x 1 x H x W. It is computed on the host and has no gradient.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ using DenseCrfOptions = caffe::DenseCRFParameter;
 
 constexpr int kDenseCrfColors = 3;
 
-/// A part of an image's pixels that is looked at, from its corner on.
+/// The used part of an image, from its upper left corner.
 struct DenseCrfSize {
   int64_t height, width;
   int64_t count() const { return height * width; }
@@ -39,10 +39,10 @@ class DenseCrfLayer : public Layer {
     check_lists("pos_w", param_.pos_w(), {{"pos_xy_std", &param_.pos_xy_std()}});
     check_lists("bi_w", param_.bi_w(), {{"bi_xy_std", &param_.bi_xy_std()}, {"bi_rgb_std", &param_.bi_rgb_std()}});
     if (param_.bi_w_size() > 0 && options.config.bottom_size() < 3)
-      throw FieldError("dense_crf_param.bi_w[0]", "kernels of colours need an image as the third bottom",
-                       "give it, or leave bi_w out");
+      throw FieldError("dense_crf_param.bi_w[0]", "colour kernels need an image as the third bottom",
+                       "add the bottom, or remove bi_w");
     if (param_.bi_w_size() == 0 && options.config.bottom_size() > 2)
-      throw FieldError("bottom[2]", "no kernel looks at the image's colours", "give bi_w, bi_xy_std and bi_rgb_std");
+      throw FieldError("bottom[2]", "no kernel reads the image's colours", "set bi_w, bi_xy_std and bi_rgb_std");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -63,7 +63,7 @@ class DenseCrfLayer : public Layer {
   void run(Context& context, DenseCrfSize size, const float* scores, const float* image, float* y);
   void softmax(Context& context, int64_t pixels, const std::vector<float>& scores);
 
-  /// One kernel: where pixels lie in it, its weight over the sum of its Gaussian at each pixel.
+  /// One kernel: the positions of pixels in its space, its weight divided by the sum of its Gaussian at each pixel.
   struct Kernel {
     Permutohedral lattice;
     std::vector<float> weights;
@@ -79,13 +79,14 @@ class DenseCrfLayer : public Layer {
 void DenseCrfLayer::check_lists(const std::string& weight, const List& weights,
                                 const std::vector<std::pair<std::string, const List*>>& deviations) const {
   for (int i = 0; i < weights.size(); ++i)
-    if (!std::isfinite(weights[i])) throw FieldError(entry("dense_crf_param." + weight, i), "it must be a number");
+    if (!std::isfinite(weights[i]))
+      throw FieldError(entry("dense_crf_param." + weight, i), "it must be a finite number");
   for (const auto& [name, list] : deviations) {
     if (list->size() != weights.size())
       throw FieldError("dense_crf_param",
-                       "there are " + std::to_string(weights.size()) + " of " + weight + " and " +
+                       "it has " + std::to_string(weights.size()) + " values of " + weight + " and " +
                            std::to_string(list->size()) + " of " + name,
-                       "each kernel has one of each");
+                       "set one of each for each kernel");
     for (int i = 0; i < list->size(); ++i)
       if (!((*list)[i] > 0 && std::isfinite((*list)[i])))
         throw FieldError(entry("dense_crf_param." + name, i),
@@ -93,7 +94,7 @@ void DenseCrfLayer::check_lists(const std::string& weight, const List& weights,
   }
 }
 
-/// Places must fit into the lattice.
+/// Throws FieldError unless the positions fit into the lattice.
 void DenseCrfLayer::check_extent(const Shape& x, const std::string& name, const List& deviations,
                                  int dimensions) const {
   const float most = float(std::max(x[2], x[3]));
@@ -105,13 +106,13 @@ void DenseCrfLayer::check_extent(const Shape& x, const std::string& name, const 
 
 LayerShapes DenseCrfLayer::infer(const std::vector<Shape>& x) {
   if (x[0].axes() != 4 || x[0][1] == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; scores are N x C x H x W");
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but scores must be N x C x H x W");
   if (x[1].count() != 2 * x[0][0])
-    throw FieldError("bottom[1]", "its shape is " + x[1].str() + "; it has the height and width of " +
+    throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must have the height and width of " +
                                       count_of(x[0][0], "image", "images"));
   if (x.size() > 2 && x[2] != Shape{x[0][0], kDenseCrfColors, x[0][2], x[0][3]})
     throw FieldError("bottom[2]", "its shape is " + x[2].str() + ", but bottom[0] has " + x[0].str(),
-                     "images have three channels and the size of the scores");
+                     "images need three channels and the size of the scores");
   check_extent(x[0], "pos_xy_std", param_.pos_xy_std(), 2);
   check_extent(x[0], "bi_xy_std", param_.bi_xy_std(), 2 + kDenseCrfColors);
   classes_ = x[0][1], height_ = x[0][2], width_ = x[0][3];
@@ -143,7 +144,7 @@ void DenseCrfLayer::place_kernels(Context& context, DenseCrfSize size, const flo
   }
 }
 
-/// Of each pixel's classes, side by side.
+/// Softmax of each pixel's classes, which are contiguous.
 void DenseCrfLayer::softmax(Context& context, int64_t pixels, const std::vector<float>& scores) {
   parallel_ranges(context, pixels, 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -188,7 +189,7 @@ void DenseCrfLayer::forward(Context& context, const Operands& io) {
   std::fill(y, y + io.y[0].count(), 0.0f);
   const int64_t plane = height_ * width_, images_count = io.x[0].shape()[0], of_y = io.y[0].shape().count(1);
   const auto side = [](float told, int64_t most) {
-    return told >= 0 ? int64_t(std::min(told, float(most))) : 0;  // NaN: nothing
+    return told >= 0 ? int64_t(std::min(told, float(most))) : 0;  // NaN: empty
   };
   for (int64_t n = 0; n < images_count; ++n) {
     const DenseCrfSize size{side(sizes.data()[2 * n], height_), side(sizes.data()[2 * n + 1], width_)};
@@ -201,7 +202,7 @@ void DenseCrfLayer::forward(Context& context, const Operands& io) {
 
 const RegisterLayer register_dense_crf({
     .name = "DenseCRF",
-    .help = "scores of classes made to agree with their neighbours and with an image's colours",
+    .help = "refines class scores by a fully connected conditional random field",
     .options = "dense_crf_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

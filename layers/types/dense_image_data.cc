@@ -1,7 +1,7 @@
-// DenseImageData: images and images of labels that a list names, a line each, as SegNet's and ENet's Caffe have it.
-// Both have one size, or are brought to new_height x new_width, labels by their nearest pixel. With label_divide_factor
-// (ENet) the labels' top has so many times fewer rows and columns: the pixel at floor(row * factor), and so on.
-// layers/common/data/pair_data_layer.h says the rest.
+// DenseImageData: images and label images from a list, as in SegNet's and ENet's Caffe. Both have the same size, or are
+// resized to new_height x new_width, labels by nearest neighbour. With label_divide_factor (ENet) the labels' top has
+// that many times fewer rows and columns: the pixel at floor(row * factor), and so on. For the rest see
+// layers/common/data/pair_data_layer.h.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -17,7 +17,7 @@ float divisor_of(const caffe::DenseImageDataParameter& param) {
   const float divisor = param.label_divide_factor();
   if (!(divisor >= 1 && divisor <= 65536))
     throw FieldError("dense_image_data_param.label_divide_factor",
-                     "it is " + to_text(divisor) + ", but must be at least 1", "1 leaves labels as large as images");
+                     "it is " + to_text(divisor) + ", but must be at least 1", "set 1 for labels of the images' size");
   return divisor;
 }
 
@@ -28,7 +28,7 @@ std::unique_ptr<Layer> make_dense_image_data(const LayerOptions& options) {
 
 const RegisterLayer register_dense_image_data({
     .name = "DenseImageData",
-    .help = "image files that a list names, and images of their labels",
+    .help = "image files from a list, and their label images",
     .options = "dense_image_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

@@ -1,8 +1,8 @@
 #pragma once
 
-// Depthwise convolution is Convolution with one group for each channel of x, and all that Convolution has: its kernels,
-// its weights (K x 1 x H x W, to be exchanged with a Convolution's), its fusions. convolution_param may leave out
-// `group`, and `num_output`, which then is the number of channels.
+// Depthwise convolution is Convolution with one group for each channel of x. It shares Convolution's kernels, fusions
+// and weight format (K x 1 x H x W). convolution_param may omit `group`, and `num_output`, which then is the number of
+// channels.
 
 #include <memory>
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace cortado {
 
-/// Says what `options` leave out for an x of so many channels. Throws FieldError where they say something else.
+/// Sets the omitted fields of `options` for an x with this number of channels. Throws FieldError for contradicting
+/// ones.
 void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels);
 
-/// Made by layers/types/convolution.cu.
+/// Defined in layers/types/convolution.cu.
 std::unique_ptr<Layer> make_depthwise_convolution(const LayerOptions& options);
 
-/// What is registered of it, under each of its names.
+/// Its registration, under each of its names.
 inline LayerType depthwise_type(const std::string& name, const std::string& help) {
   return {.name = name,
           .help = help,

@@ -1,10 +1,11 @@
-// DetectionAccuracy (MS-CNN): how many places of a branch have the right class, and how well its boxes fit. Bottoms are
-// a branch N x (K + 4) x H x W, the scores of K classes and boxes as common/template_field.h tells them, and labels
-// (common/branch_labels.h). y, 1 x 1 x 1 x 2, has the share of places whose best score is that of their label, and that
-// of the places with objects alone; a second top has the mean overlap of objects and boxes. -1: there are no such
-// places. Of equal scores the last class is the best, as in MS-CNN.
+// DetectionAccuracy (MS-CNN): the accuracy of a branch's classes and boxes. Bottoms are a branch N x (K + 4) x H x W,
+// the scores of K classes and boxes encoded as in common/template_field.h, and labels (common/branch_labels.h). y, 1 x
+// 1 x 1 x 2, is the fraction of positions whose best score is that of their label, over all positions and over those
+// with objects. A second top is the mean overlap of objects and boxes. -1 means that no such position exists. Of equal
+// scores the last class is the best, as in MS-CNN.
 //
-// Places with loss_param.ignore_label are left out, and of the background those that overlap an object by half or more.
+// Positions with loss_param.ignore_label are ignored, and so are background positions that overlap an object by half or
+// more.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kDetectionAccuracyUnclear = 0.5f;  ///< background that overlaps an object by so much is left out
+constexpr float kDetectionAccuracyUnclear = 0.5f;  ///< background that overlaps an object by at least this is ignored
 
 struct DetectionAccuracyShare {
   double sum = 0;
@@ -84,7 +85,7 @@ class DetectionAccuracyLayer : public Layer {
     return found;
   }
 
-  /// How much the box of a place overlaps its object.
+  /// The overlap of a position's box with its object.
   float fit(const float* place, int64_t n, int64_t p) const {
     const float* o = place + labels_.classes * labels_.places;
     const int64_t apart = labels_.places;
@@ -104,7 +105,7 @@ class DetectionAccuracyLayer : public Layer {
 
 const RegisterLayer register_detection_accuracy({
     .name = "DetectionAccuracy",
-    .help = "how many places of a branch have the right class, and how well its boxes fit",
+    .help = "the accuracy of a branch's classes, and the overlap of its boxes",
     .options = "detection_accuracy_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

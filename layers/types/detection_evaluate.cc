@@ -1,12 +1,12 @@
-// DetectionEvaluate: judges detections (bottom[0], rows as DetectionOutput's) by the objects that are there (bottom[1],
-// layers/common/detection/ground_truth.h). y is 1 x 1 x rows x 5: for each class but the background a row -1, class,
-// its number of objects, -1, -1; then for each detection image, class, score and whether it is right, and wrong. A
-// detection is right if it overlaps the object of its image and class that it overlaps most by overlap_threshold or
-// more, and no better one has found that object. Difficult objects, unless evaluate_difficult_gt, are not counted, and
-// finding them is neither. Detections go by image, class and score. Average precisions follow from all rows of a test
-// (layers/roles.h).
+// DetectionEvaluate: compares detections (bottom[0], rows as in DetectionOutput) with the annotated objects (bottom[1],
+// layers/common/detection/ground_truth.h). y is 1 x 1 x rows x 5. For each class but the background it has a row -1,
+// class, its number of objects, -1, -1; then for each detection image, class, score, and 1 or 0 for true and for false
+// positive. A detection is matched with the object of its image and class that it overlaps most. It is correct if they
+// overlap by overlap_threshold or more, and no better detection has matched the object. Difficult objects, unless
+// evaluate_difficult_gt, are not counted, nor are detections that match them. Detections are sorted by image, class and
+// score. Average precisions follow from all rows of a test (layers/roles.h).
 //
-// Overlaps are those of boxes in parts of the image: name_size_file, by which SSD turns them to pixels, is not read.
+// Overlaps are computed in relative coordinates: name_size_file, which SSD uses to convert to pixels, is not read.
 
 #include <algorithm>
 #include <cmath>
@@ -42,15 +42,15 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
       throw FieldError(
           "detection_evaluate_param.num_classes",
           "it is " + std::to_string(classes_) + ", but must lie between 1 and " + std::to_string(kMaxClasses),
-          "how many classes there are, background included");
+          "set the number of classes, including the background");
     if (!(param_.overlap_threshold() > 0))
       throw FieldError("detection_evaluate_param.overlap_threshold",
                        "it is " + to_text(param_.overlap_threshold()) + ", but must be above 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    require_rows(x[0], 0, kDetectionWidth, "what DetectionOutput makes");
-    require_rows(x[1], 1, kTruthWidth, "the second top of AnnotatedData");
+    require_rows(x[0], 0, kDetectionWidth, "use the top of DetectionOutput");
+    require_rows(x[1], 1, kTruthWidth, "use the second top of AnnotatedData");
     detections_ = x[0].count() / kDetectionWidth;
     return {.y = {Shape{1, 1, counted_classes() + detections_, kJudgedWidth}}, .w = {}};
   }
@@ -79,7 +79,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   static void require_rows(const Shape& shape, int64_t i, int64_t width, const std::string& what) {
     if (shape.axes() >= 1 && shape[shape.axes() - 1] == width) return;
     throw FieldError(entry("bottom", i),
-                     "its shape is " + shape.str() + ", but rows have " + std::to_string(width) + " numbers", what);
+                     "its shape is " + shape.str() + ", but rows need " + std::to_string(width) + " numbers", what);
   }
 
   bool is_background(int64_t label) const { return label == int64_t(param_.background_label_id()); }
@@ -95,7 +95,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
     sort_truths(rows, count, truths_);
   }
 
-  /// By image, class and score; rows that are no detections are left out.
+  /// Sorts by image, class and score; drops rows that are not detections.
   void sort_candidates(const float* rows) {
     candidates_.clear();
     for (int64_t i = 0; i < detections_; ++i) {
@@ -111,7 +111,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
                      });
   }
 
-  /// Returns where the rows of detections begin.
+  /// Returns the start of the rows of detections.
   float* write_counts(float* y) const {
     std::vector<int64_t> objects(classes_);
     for (const std::vector<Truth>& of_image : truths_)
@@ -160,7 +160,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
 
 const RegisterLayer register_detection_evaluate({
     .name = "DetectionEvaluate",
-    .help = "which detections are right, and how many objects there are",
+    .help = "correct detections, and the number of objects of each class",
     .options = "detection_evaluate_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,5 +1,5 @@
-// DetectionLoss: two layers of this name, which the fields of detection_loss_param tell apart. With side, num_class or
-// num_object it is YOLO's first loss (cell_loss.cc), else MS-CNN's (branch_loss.cc).
+// DetectionLoss: two layers of this name, distinguished by the fields of detection_loss_param. With side, num_class or
+// num_object it is YOLO v1's loss (cell_loss.cc), else MS-CNN's (branch_loss.cc).
 
 #include "core/error.h"
 #include "layers/registry.h"
@@ -15,9 +15,9 @@ std::unique_ptr<Layer> make_detection_loss(const LayerOptions& options) {
   const bool yolo = param.has_side() || param.has_num_class() || param.has_num_object();
   if (yolo && (param.has_cls_num() || param.has_field_w() || param.has_field_h() || param.has_downsample_rate()))
     throw FieldError("detection_loss_param",
-                     "it has fields of two layers: side, num_class and num_object are YOLO's, cls_num, field_w, "
-                     "field_h and downsample_rate MS-CNN's",
-                     "give those of one of them");
+                     "it has fields of two layers: side, num_class and num_object of YOLO's, cls_num, field_w, "
+                     "field_h and downsample_rate of MS-CNN's",
+                     "set the fields of only one of them");
   return yolo ? make_cell_loss(options) : make_branch_loss(options);
 }
 

@@ -1,13 +1,13 @@
-// DetectionOutput: SSD's detections, one a row: image, label, score, and the corners of the box, in parts of the image.
-// Of the P boxes that priors (bottom[2]) and offsets (bottom[0], N x 4 P, or 4 P for each class) give, those whose
-// score (bottom[1], N x P classes, already a probability) lies above confidence_threshold are suppressed class by
-// class; the keep_top_k best of all classes stay. Rows go by image, then label, then score. An image without detections
-// has none; where no image has any, there is one row for each, its number before values of -1.
+// DetectionOutput: SSD's detections, one per row: image, label, score, and the corners of the box, relative to the
+// image's size. There are P boxes from priors (bottom[2]) and offsets (bottom[0], N x 4 P, or 4 P for each class).
+// Those with a score (bottom[1], N x P classes, already a probability) above confidence_threshold are suppressed class
+// by class; the keep_top_k best of all classes stay. Rows are sorted by image, then label, then score. An image without
+// detections has no row. If no image has any, y is one row for each image: its index, then values of -1.
 //
-// RefineDet's five bottoms: bottom[3], N x 2 P, says which priors hold anything at all (those not above
-// objectness_score are left out), and bottom[4], N x 4 P, moves priors before bottom[0] does.
+// RefineDet's five bottoms: bottom[3], N x 2 P, is the objectness of priors (those not above objectness_score are
+// dropped), and bottom[4], N x 4 P, is offsets applied to priors before those of bottom[0].
 //
-// Which rows there are only the values tell (layers/roles.h); they are found on the host.
+// The number of rows depends on the values (layers/roles.h); they are computed on the host.
 
 #include <algorithm>
 #include <cfloat>
@@ -54,8 +54,8 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   LayerShapes infer(const std::vector<Shape>& x) override {
     shapes_ = detection_shapes(x, "detection_output_param", param_.num_classes(), param_.share_location());
     if (x.size() == 4)
-      throw FieldError("bottom[3]", "there are four bottoms",
-                       "three, or five for RefineDet: scores and offsets of its anchors");
+      throw FieldError("bottom[3]", "it has four bottoms",
+                       "use three, or five for RefineDet: scores and offsets of its anchors");
     if (x.size() == 5) require_anchors(x, 3, shapes_);
     const int64_t of_an_image =
         param_.keep_top_k() >= 0 ? std::min<int64_t>(param_.keep_top_k(), candidates()) : candidates();
@@ -67,7 +67,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
     if (!param_.save_output_param().output_directory().empty())
-      log_warning() << "DetectionOutput gives its rows to the net alone: no file is written to '"
+      log_warning() << "DetectionOutput does not write files; ignoring output_directory '"
                     << param_.save_output_param().output_directory() << "'";
     found_.resize(size_t(shapes_.images));
     return {};
@@ -98,7 +98,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kDetectionWidth}}; }
 
  private:
-  /// What one image is judged by.
+  /// The scores and boxes of one image.
   struct Evidence {
     const float *offsets, *scores, *objectness, *moves;
     Priors priors;
@@ -107,20 +107,18 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   void check_options() const {
     if (param_.num_classes() == 0)
       throw FieldError("detection_output_param.num_classes", "it is not set",
-                       "how many classes there are, background included");
+                       "set the number of classes, including the background");
     const caffe::NonMaximumSuppressionParameter& nms = param_.nms_param();
     if (!(nms.nms_threshold() >= 0))
       throw FieldError("detection_output_param.nms_param.nms_threshold",
                        "it is " + to_text(nms.nms_threshold()) + ", but must not be below 0");
     if (!(nms.eta() > 0 && nms.eta() <= 1))
       throw FieldError("detection_output_param.nms_param.eta",
-                       "it is " + to_text(nms.eta()) + ", but must lie in (0, 1]");
+                       "it is " + to_text(nms.eta()) + ", but must be in (0, 1]");
     if (nms.soft_nms())
-      throw FieldError("detection_output_param.nms_param.soft_nms",
-                       "scores that fall instead of boxes that go are not known here", "leave it out");
+      throw FieldError("detection_output_param.nms_param.soft_nms", "soft suppression is not available", "remove it");
     if (param_.use_polygon())
-      throw FieldError("detection_output_param.use_polygon", "boxes with four corners are not known here",
-                       "leave it out for upright boxes");
+      throw FieldError("detection_output_param.use_polygon", "boxes with four corners are not available", "remove it");
   }
 
   int64_t candidates() const { return shapes_.priors * shapes_.classes; }
@@ -157,7 +155,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
     }
   }
 
-  /// The keep_top_k best, still by label and score.
+  /// The keep_top_k best, in their order by label and score.
   void keep_best(Detections& found) const {
     const int64_t most = param_.keep_top_k();
     if (most < 0 || int64_t(found.size()) <= most) return;
@@ -180,7 +178,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   const caffe::DetectionOutputParameter& param_;
   BoxCode code_;
   SuppressionRule rule_;
-  int64_t looked_at_ = -1;  ///< of a class, the best
+  int64_t looked_at_ = -1;  ///< per class, the best ones
   float least_ = 0;
   DetectionShapes shapes_;
   int64_t most_ = 0, live_ = 0;  ///< rows

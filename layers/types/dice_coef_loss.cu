@@ -1,5 +1,5 @@
-// DiceCoefLoss: 1 - the mean over the images of the Dice coefficient 2 sum of x t / (sum of x^2 + sum of t^2), as V-Net
-// has it for probabilities x and targets t. Of an image where both are 0 everywhere the coefficient is 1.
+// DiceCoefLoss: 1 - the mean over the images of the Dice coefficient 2 sum of x t / (sum of x^2 + sum of t^2), as in
+// V-Net, for probabilities x and targets t. An image with x = t = 0 everywhere has coefficient 1.
 //     dx = -dy / images * (2 t / s - 4 p x / s^2), p being the sum of x t and s that of the squares
 
 #include "core/error.h"
@@ -11,7 +11,7 @@ namespace cortado {
 namespace {
 
 struct Dice {
-  static constexpr int64_t kSums = 2;  ///< of each image: of products, of squares
+  static constexpr int64_t kSums = 2;  ///< per image: of products, of squares
 
   template <typename T>
   struct SumTerm {
@@ -36,14 +36,14 @@ class DiceCoefLossLayer : public ImageMeanLoss<Dice> {
  public:
   explicit DiceCoefLossLayer(const LayerOptions& options) {
     if (options.config.has_loss_param())
-      throw FieldError("loss_param", "this loss has no options", "it is the mean over the images");
+      throw FieldError("loss_param", "this loss does not have options", "remove loss_param");
   }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 };
 
 const RegisterLayer register_dice_coef_loss({
     .name = "DiceCoefLoss",
-    .help = "1 - the Dice coefficient of predictions and targets, the mean over the images",
+    .help = "1 - the mean Dice coefficient of predictions and targets",
     .options = "",
     .min_bottoms = 2,
     .max_bottoms = 2,

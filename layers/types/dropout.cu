@@ -1,9 +1,9 @@
 // Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in
 // testing. With scale_train false (Fast R-CNN) y = x * mask in training and y = x (1 - p) in testing.
 //
-// The mask is a pure function of (seed, layer, forward pass, element), so backward makes it again and nothing is saved;
-// a resumed run draws what the uninterrupted one would have drawn. The element is counted in storage, which the plan
-// fixes: another layout of the same tensor has another mask. Caffe refuses p = 0; here it means "nothing is dropped".
+// The mask is a pure function of (seed, layer, forward pass, element), so backward recomputes it and nothing is saved.
+// A resumed run draws the same masks as an uninterrupted one. The element index is in storage order, which the plan
+// fixes: another layout of the same tensor has another mask. Caffe rejects p = 0; here it disables dropout.
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// Four elements at a time, as many as one draw gives words.
+/// Four elements at a time, because one draw returns four words.
 template <typename T>
 struct DropoutMask {
   const T* from;
@@ -23,7 +23,7 @@ struct DropoutMask {
   int64_t n;
   uint64_t key;
   const uint64_t* pass;
-  uint32_t threshold;  ///< words below it drop
+  uint32_t threshold;  ///< words below it drop the element
   float scale;
   CORTADO_HD void operator()(int64_t group) const {
     const Philox::Words words = Philox(key)(*pass, uint64_t(group));
@@ -50,8 +50,8 @@ class DropoutLayer : public Layer {
         training_(options.phase == caffe::TRAIN),
         scale_train_(options.config.dropout_param().scale_train()) {
     if (!(ratio_ >= 0 && ratio_ < 1))
-      throw FieldError("dropout_param.dropout_ratio", "the ratio is " + to_text(ratio_) + ", but must lie in [0, 1)",
-                       "it is the share of values that become 0; 1 would leave nothing");
+      throw FieldError("dropout_param.dropout_ratio", "the ratio is " + to_text(ratio_) + ", but must be in [0, 1)",
+                       "set the fraction of values that become 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override { return {.y = {x[0]}, .w = {}}; }
@@ -75,7 +75,7 @@ class DropoutLayer : public Layer {
   void backward(Context& context, const Operands& io) override { apply(context, io.dy[0], io.dx[0]); }
 
  private:
-  /// Whether y is anything else than x.
+  /// Whether y differs from x.
   bool changes() const { return ratio_ > 0 && (training_ || !scale_train_); }
 
   void apply(Context& context, const Tensor& from, const Tensor& to) const {
@@ -96,7 +96,7 @@ class DropoutLayer : public Layer {
 
 const RegisterLayer register_dropout({
     .name = "Dropout",
-    .help = "in training sets a random share of the values to 0",
+    .help = "sets a random fraction of the values to 0 in training",
     .options = "dropout_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

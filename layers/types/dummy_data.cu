@@ -1,6 +1,6 @@
-// DummyData: tops filled by fillers. Constants are the same in every forward pass; random ones are drawn anew in each,
-// as a function of (seed, layer, top, pass). Caffe writes constants once; here their memory may serve others between
-// passes, so they are written each time.
+// DummyData: tops filled by fillers. Constants are the same in every forward pass. Random values are drawn in each
+// pass, as a function of (seed, layer, top, pass). Caffe writes constants once; here they are written in each pass,
+// because their memory may be reused in between.
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -50,7 +50,7 @@ class DummyDataLayer : public Layer {
     if (count == 1 || count == tops_ || (count == 0 && none_will_do)) return;
     throw FieldError(miscounted("dummy_data_param." + field, count, tops_),
                      count_of(count, "entry", "entries") + " for " + count_of(tops_, "top", "tops"),
-                     "write one for each top, or one for all");
+                     "set one for each top, or one for all");
   }
 
   const caffe::FillerParameter& filler(int top) const {
@@ -66,7 +66,7 @@ class DummyDataLayer : public Layer {
     }
     if (param_.shape_size() > 0)
       throw FieldError("dummy_data_param.num[0]", "shape and num are both set",
-                       "num, channels, height, width are the old way: keep shape");
+                       "remove num, channels, height and width, the old form of shape");
     caffe::BlobShape old_way;
     const auto add = [&](const std::string& field, const google::protobuf::RepeatedField<uint32_t>& list) {
       check_count(field, list.size());

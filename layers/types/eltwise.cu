@@ -1,13 +1,12 @@
-// Eltwise: the sum (with coefficients), the product or the maximum of tensors of one shape; nothing is broadcast.
+// Eltwise: the sum (with coefficients), the product or the maximum of tensors of one shape, without broadcasting.
 //   SUM   y = c0 x0 + c1 x1 + ...             dx_i = c_i dy
 //   PROD  y = x0 x1 ...                       dx_i = dy times the product of the others
 //   MAX   y = max(x0, x1, ...)                dx_i = dy where x_i won, else 0
-// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The winners'
-// numbers are kept in one byte per element.
+// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The index of the
+// winner is stored in one byte per element.
 //
-// A sum takes over a ReLU behind it, y = max(0, sum): the join of a residual net in one pass over memory.
-// Caffe's stable_prod_grad: false computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always multiplied
-// out.
+// A sum fuses a following ReLU, y = max(0, sum): the end of a residual block in one pass over memory. With
+// stable_prod_grad: false Caffe computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always computed.
 
 #include <algorithm>
 
@@ -58,7 +57,7 @@ template <typename T>
 struct FirstMax {
   const T *a, *b;
   T* y;
-  uint8_t* winner;  ///< null when nobody will ask
+  uint8_t* winner;  ///< null if not needed
   CORTADO_HD void operator()(int64_t i) const {
     const bool first = a[i] > b[i];
     if (winner) winner[i] = first ? 0 : 1;
@@ -94,7 +93,8 @@ class EltwiseLayer : public Layer {
       : operation_(options.config.eltwise_param().operation()),
         coeff_(options.config.eltwise_param().coeff().begin(), options.config.eltwise_param().coeff().end()) {
     if (operation_ == EltwiseParameter::PROD && !coeff_.empty())
-      throw FieldError("eltwise_param.coeff[0]", "a product takes no coefficients", "they belong to operation: SUM");
+      throw FieldError("eltwise_param.coeff[0]", "a product does not support coefficients",
+                       "remove coeff, or set operation: SUM");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -118,19 +118,19 @@ class EltwiseLayer : public Layer {
 
   EltwiseParameter::EltwiseOp operation_;
   std::vector<float> coeff_;  ///< one per bottom once inferred
-  kernels::Activation relu_;  ///< of the follower that was taken over
+  kernels::Activation relu_;  ///< fused
   bool dx_are_one_ = false;
 };
 
 LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
   require_same_shapes(x);
   if (operation_ == EltwiseParameter::MAX && x.size() > 256)
-    throw FieldError("bottom[256]", "a maximum takes at most 256 bottoms, not " + std::to_string(x.size()));
+    throw FieldError("bottom[256]", "a maximum supports at most 256 bottoms, not " + std::to_string(x.size()));
   if (operation_ == EltwiseParameter::SUM && !coeff_.empty() && coeff_.size() != x.size())
     throw FieldError(miscounted("eltwise_param.coeff", int64_t(coeff_.size()), int64_t(x.size())),
                      count_of(int64_t(coeff_.size()), "coefficient", "coefficients") + " for " +
                          count_of(int64_t(x.size()), "bottom", "bottoms"),
-                     "write one for each bottom, or none");
+                     "set one for each bottom, or none");
   coeff_.resize(x.size(), 1);
   return {.y = {x[0]}, .w = {}};
 }
@@ -159,7 +159,7 @@ LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
   needs.aliasing.dx_are_one = dx_are_one_ = plain_sum() && relu_;
   needs.aliasing.dx_may_overwrite_dy = true;  // backward does dx[0] last
   needs.can_recompute_y = operation_ == EltwiseParameter::SUM;
-  // With three bottoms y is written before the third is read, which may be x[0] once more.
+  // With three bottoms y is written before the third is read, which may be x[0] again.
   needs.aliasing.y_may_overwrite_x = request.x.size() == 2 && !(product && request.backward);
   if (operation_ == EltwiseParameter::MAX && request.backward) needs.saved = {request.x[0].elements()};
   return needs;

@@ -1,7 +1,7 @@
-// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, of NVIDIA's Caffe alone, makes it SELU.
+// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, from NVIDIA's Caffe, makes it SELU.
 //
-// With alpha >= 0 and lambda > 0, y has the sign of x and below 0 the slope is y + lambda alpha: backward reads y and
-// forward may write over x. Otherwise backward needs x.
+// With alpha >= 0 and lambda > 0, y has the sign of x, and the slope below 0 is y + lambda alpha: backward reads y, and
+// forward may overwrite x. Otherwise backward reads x.
 
 #include <cmath>
 

@@ -1,6 +1,6 @@
-// Embed: y = w[x] + bias, a row of the input_dim x num_output table w for each index in x; y has x's shape and one more
-// axis. No gradient comes to the indices. An index that is no row is an error; on devices, where forward does not look
-// at values, it makes its row of y NaN.
+// Embed: y = w[x] + bias, a row of the input_dim x num_output table w for each index in x; y has x's shape and an
+// additional last axis. Indices have no gradient. An invalid index is an error. On devices forward does not check
+// values; there an invalid index makes its row of y NaN.
 
 #include <cmath>
 
@@ -17,7 +17,7 @@ namespace {
 template <typename T>
 struct EmbedForward {
   T* y;
-  const float *w, *bias;  ///< bias: null where there is none
+  const float *w, *bias;  ///< bias may be null
   Picked picked;
   int64_t width;
   CORTADO_HD void operator()(int64_t i, int64_t place) const {
@@ -52,13 +52,14 @@ struct BiasTerm {
 class EmbedLayer : public Layer {
  public:
   explicit EmbedLayer(const LayerOptions& options) : param_(options.config.embed_param()) {
-    check_extent("num_output", param_.has_num_output(), param_.num_output(), "give the length of each row");
+    check_extent("num_output", param_.has_num_output(), param_.num_output(), "set the length of each row");
     check_extent("input_dim", param_.has_input_dim(), param_.input_dim(),
-                 "give the number of rows: the highest index + 1");
+                 "set the number of rows: the highest index + 1");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    if (x[0].axes() == Shape::kMaxAxes) throw FieldError("bottom[0]", "it has 32 axes; there is no room for one more");
+    if (x[0].axes() == Shape::kMaxAxes)
+      throw FieldError("bottom[0]", "it has 32 axes, the maximum, but the result needs one more");
     std::vector<int64_t> y = x[0].dims();
     y.push_back(width());
     const Shape table{rows(), width()};

@@ -1,5 +1,5 @@
-// EuclideanLoss: y = ||x0 - x1||^2 / (2 N), N being the extent of axis 0 alone.
-// dx0 = dy (x0 - x1) / N and dx1 = -dx0: both bottoms learn.
+// EuclideanLoss: y = ||x0 - x1||^2 / (2 N), with N the extent of axis 0.
+// dx0 = dy (x0 - x1) / N and dx1 = -dx0: both bottoms get gradients.
 
 #include "layers/common/losses/difference_loss.h"
 #include "layers/registry.h"

@@ -1,20 +1,20 @@
-// EvalDetection: which of YOLO's boxes are right. For each image y has how many objects there are of each class, then
-// four numbers for each box that was found: its class, its score, 1 if it is right, 1 if it is wrong; zeros behind
-// them.
+// EvalDetection: evaluates YOLO's boxes. For each image y is the number of objects of each class, then four numbers for
+// each detected box: its class, its score, 1 for a true positive, 1 for a false positive; then zeros.
 //
-// Boxes are taken class by class, best first. One is right if the object of its class that it overlaps most, by
-// threshold at least, was not found before; else it is wrong. A difficult object is not counted, and a box that finds
-// it is neither. The score is the box's own (OBJ), its class's (PROB) or both multiplied; with nms 0 or above, boxes
-// that overlap a better one of any class by more are left out before.
+// Boxes are processed class by class, best first. A box is matched with the object of its class that it overlaps most.
+// It is correct if they overlap by at least threshold and the object was not matched before; else it is wrong. A
+// difficult object is not counted, and a box that matches it is neither correct nor wrong. The score is the box's own
+// (OBJ), its class's (PROB) or their product. With nms of 0 or more, boxes that overlap a better one of any class by
+// more are dropped first.
 //
 // Two layers have this name. Without biases it is that of caffe-yolo, for YOLO v1: L = side side cells have, in this
 // order, num_class probabilities, num_object scores and boxes of 4 (x and y in the cell with constriant; roots of width
 // and height with sqrt), each number for all cells; bottom[1] has for all cells difficult, whether there is an object,
 // its class, and then boxes of 4 cell by cell. With biases it is that of YOLO v2's ports: predictions of
-// layers/common/detection/box_grid.h, and rows of class, x, y, width, height that end where x is 0; boxes that score
-// less than 0.005 are left out; side, sqrt and constriant have no effect. There a box that overlaps no object by
-// threshold is not wrong, and without nms nothing is found; here it is as above. A third bottom, the images, is not
-// looked at.
+// layers/common/detection/box_grid.h, and rows of class, x, y, width, height, which end at the first x = 0. Boxes that
+// score less than 0.005 are dropped; side, sqrt and constriant have no effect. In those ports a box without a matching
+// object is not wrong, and without nms nothing is detected; here it is as above. A third bottom, the images, is not
+// read.
 
 #include <algorithm>
 #include <cmath>
@@ -30,7 +30,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kLeastScore = 0.005f;  // of YOLO v2
+constexpr float kLeastScore = 0.005f;  // as in YOLO v2
 
 class EvalDetectionLayer : public Layer {
  public:
@@ -72,7 +72,7 @@ class EvalDetectionLayer : public Layer {
   BoxGrid grid_{};
   int64_t cells_ = 0, boxes_of_cell_, images_ = 0, width_ = 0, label_count_ = 0;
   HostStage stage_;
-  std::vector<Known> known_;  ///< of the image at hand, like those below
+  std::vector<Known> known_;  ///< of the current image, like those below
   std::vector<Box> boxes_;
   std::vector<float> scores_;
   std::vector<int64_t> labels_;
@@ -83,9 +83,9 @@ EvalDetectionLayer::EvalDetectionLayer(const LayerOptions& options)
       by_anchors_(options_.biases_size() > 0),
       boxes_of_cell_(options_.num_object()) {
   const std::string param = "eval_detection_param";
-  if (options_.num_class() == 0) throw FieldError(param + ".num_class", "there are 0 classes");
+  if (options_.num_class() == 0) throw FieldError(param + ".num_class", "it is 0, but must be 1 or more");
   if (options_.side() == 0 || options_.side() > 32767)
-    throw FieldError(param + ".side", "a side has " + std::to_string(options_.side()) + " cells");
+    throw FieldError(param + ".side", "it is " + std::to_string(options_.side()) + ", but must be 1 to 32767");
   if (!by_anchors_) return;
   anchors_ = anchors_of(options_.biases(), param + ".biases");
   chosen_ = chosen_anchors({}, param + ".biases", options_.biases_size() / 2, boxes_of_cell_);
@@ -103,8 +103,8 @@ LayerShapes EvalDetectionLayer::infer(const std::vector<Shape>& x) {
       x[1].axes() >= 1 && x[1][0] == images_ && (by_anchors_ ? x[1].count(1) % 5 == 0 : x[1].count(1) == 7 * cells_);
   if (!fits)
     throw FieldError("bottom[1]", "its shape is " + x[1].str(),
-                     by_anchors_ ? "objects are rows of 5 (class, x, y, width, height) for each image"
-                                 : "each of the " + std::to_string(cells_) + " cells of an image has 7 numbers");
+                     by_anchors_ ? "objects must be rows of 5 (class, x, y, width, height) for each image"
+                                 : "each of the " + std::to_string(cells_) + " cells of an image needs 7 numbers");
   label_count_ = x[1].count(1);
   width_ = int64_t(options_.num_class()) + checked_mul(checked_mul(cells_, boxes_of_cell_), 4);
   return {.y = {{images_, width_}}, .w = {}};
@@ -148,7 +148,7 @@ void EvalDetectionLayer::validate(Context& context, const Operands& io) {
       if (!names_class(known.label))
         throw Error(ExitCode::kData,
                     "an object of item " + std::to_string(image) + " has class " + to_text(known.label),
-                    "classes are whole numbers from 0 to " + std::to_string(options_.num_class() - 1));
+                    "classes are integers from 0 to " + std::to_string(options_.num_class() - 1));
   }
 }
 
@@ -217,7 +217,7 @@ void EvalDetectionLayer::find_in_grid(const float* x, int64_t image) {
   }
 }
 
-/// The boxes to judge: class by class, best first.
+/// The indices of the boxes to evaluate: class by class, best first.
 std::vector<int> EvalDetectionLayer::kept() const {
   std::vector<int> order = best_first(scores_.data(), int64_t(scores_.size()), -INFINITY, -1);
   if (options_.nms() >= 0) order = suppress(boxes_.data(), order, {.threshold = options_.nms()});
@@ -260,7 +260,7 @@ void EvalDetectionLayer::write(float* to) {
 
 const RegisterLayer register_eval_detection({
     .name = "EvalDetection",
-    .help = "which of YOLO's boxes are right",
+    .help = "evaluates YOLO's boxes",
     .options = "eval_detection_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

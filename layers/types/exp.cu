@@ -1,6 +1,6 @@
-// Exp: y = base^(shift + scale x), worked out as e^(term + factor x) with factor = scale ln base and term = shift ln
-// base. Base -1 means e. dx = dy y factor: backward reads y, and forward may write over x. f(0) is not 0, so it runs in
-// blocks of 16 channels only where no lane is padding.
+// Exp: y = base^(shift + scale x), computed as e^(term + factor x) with factor = scale ln base and term = shift ln
+// base. Base -1 means e. dx = dy y factor, so backward reads y and forward may overwrite x. f(0) is not 0, so it runs
+// in blocks of 16 channels only if no lane is padding.
 
 #include <cmath>
 
@@ -32,12 +32,12 @@ struct ExpBackward {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i] * y[i] * factor; }
 };
 
-/// ln base. Throws FieldError where there is none.
+/// ln base. Throws FieldError if it is not defined.
 float log_of_base(float base) {
   if (base == -1) return 1;
   if (!(base > 0) || std::isinf(base))
     throw FieldError("exp_param.base", "base is " + to_text(base) + ", but must be above 0 and finite",
-                     "leave it out, or write -1, for e");
+                     "remove it, or set -1, for e");
   return std::log(base);
 }
 

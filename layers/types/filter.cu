@@ -1,6 +1,6 @@
 // Filter: the rows (samples, along axis 0) of the first bottoms for which the last bottom, the selector, is not 0, in
-// their order. How many those are is found out by forward(), which on a device waits for the selector; y holds them at
-// its beginning, before zeros (live_rows.h). Rows that were left out get no gradient, and the selector never one.
+// order. forward() counts them; on a device this waits for the selector. y starts with these rows, then zeros
+// (live_rows.h). Dropped rows get no gradient; neither does the selector.
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
@@ -22,7 +22,7 @@ struct FilterGather {
   CORTADO_HD void operator()(int64_t i, int64_t r) const { y[i] = x[(chosen[r] - r) * width + i]; }
 };
 
-/// Row r of x is row places[r] of y, or left out (-1).
+/// Row r of x is row places[r] of y, or dropped (-1).
 struct Scatter {
   const float* dy;
   float* dx;
@@ -40,19 +40,19 @@ class FilterLayer : public Layer, public DynamicRows {
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x.size() != tops_ + 1)
       throw FieldError("top",
-                       "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
-                       "each bottom but the last, the selector, has one top");
+                       "the layer has " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops_) + " tops",
+                       "give each bottom except the last, the selector, one top");
     const Shape& selector = x.back();
     require_axes(selector, 1);
     const std::string last = "bottom[" + std::to_string(tops_) + "]";
     if (selector.count(1) != 1)
-      throw FieldError(last, "the selector's shape is " + selector.str(), "it has one value for each row");
+      throw FieldError(last, "the selector's shape is " + selector.str(), "the selector needs one value for each row");
     for (size_t i = 0; i < tops_; ++i)
       if (x[i].axes() < 1 || x[i][0] != selector[0])
         throw FieldError(
             "bottom[" + std::to_string(i) + "]",
             "its shape is " + x[i].str() + ", but the selector has " + std::to_string(selector[0]) + " values",
-            "the selector has one value for each row");
+            "the selector needs one value for each row");
     rows_ = live_ = selector[0];
     most_ = {x.begin(), x.end() - 1};
     return {.y = most_, .w = {}};
@@ -99,7 +99,7 @@ class FilterLayer : public Layer, public DynamicRows {
   int64_t width(size_t i) const { return most_[i].count(1); }
   ChannelView rows(int64_t count, size_t i) const { return {1, count, width(i), Layout::kPlain}; }
 
-  /// Which rows of x are chosen, then for each row of x its place in y.
+  /// The selected rows of x, then for each row of x its index in y.
   void select(Context& context, const Tensor& selector) {
     std::vector<float>& values = selector_;
     values.resize(size_t(rows_));

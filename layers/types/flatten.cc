@@ -1,4 +1,4 @@
-// Flatten: the axes from flatten_param.axis to end_axis become one. Row major, so the memory stays as it is.
+// Flatten: merges the axes from flatten_param.axis to end_axis. Storage is row-major, so the memory does not change.
 
 #include "core/error.h"
 #include "layers/common/shape_rules.h"
@@ -18,7 +18,7 @@ class FlattenLayer : public ViewLayer {
     const int first = axis_of(x[0], param_.axis(), "flatten_param.axis");
     const int last = axis_of(x[0], param_.end_axis(), "flatten_param.end_axis");
     if (first > last)
-      throw FieldError("flatten_param.end_axis", "axis " + std::to_string(first) + " lies behind end_axis " +
+      throw FieldError("flatten_param.end_axis", "axis " + std::to_string(first) + " is after end_axis " +
                                                      std::to_string(last) + " of bottom[0], whose shape is " +
                                                      x[0].str());
     const std::vector<int64_t>& dims = x[0].dims();
@@ -34,7 +34,7 @@ class FlattenLayer : public ViewLayer {
 
 const RegisterLayer register_flatten({
     .name = type_names::kFlatten,
-    .help = "makes one axis of several",
+    .help = "merges several axes into one",
     .options = "flatten_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

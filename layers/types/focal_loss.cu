@@ -1,10 +1,10 @@
-// FocalLoss: p = softmax(x), loss = -alpha sum of w (1 - p)^gamma log(max(p, FLT_MIN)) / normalizer, p being that of
-// the label and w its class_weight. Samples that are right already count less, the more so the larger gamma is; with
+// FocalLoss: p = softmax(x), loss = -alpha sum of w (1 - p)^gamma log(max(p, FLT_MIN)) / normalizer, where p is that of
+// the label and w its class_weight. Well-classified samples have less weight, the more so the larger gamma is; with
 // gamma 0 and alpha 1 this is SoftmaxWithLoss.
 //   dx = alpha w (gamma p (1 - p)^(gamma - 1) log p - (1 - p)^gamma) ([c is the label] - p of c) dy / normalizer
 //
-// The axis is softmax_param's. The normalizer VALID is how many count, whatever they weigh. The frame,
-// layers/common/losses/softmax_loss.h, says the rest.
+// The axis is softmax_param's. The normalizer VALID is the number of samples that count, regardless of weights. For the
+// rest see layers/common/losses/softmax_loss.h.
 
 #include <cfloat>
 #include <cmath>
@@ -36,7 +36,7 @@ struct Focus {
     const float right = p[rows.at(r, label(r))];
     return weight(r) * (-alpha * powf(1 - right, gamma) * log_of(right));
   }
-  /// p times the slope of the loss by p. Where p is 1 the first term vanishes, though its factors are no numbers there.
+  /// p times the derivative of the loss by p. At p = 1 the first term is 0, though its factors are not finite.
   CORTADO_HD float pull(float p) const {
     const float rest = 1 - p, first = rest > 0 ? gamma * p * powf(rest, gamma - 1) * log_of(p) : 0;
     return alpha * (first - powf(rest, gamma));
@@ -80,16 +80,16 @@ FocalLossLayer::FocalLossLayer(const LayerOptions& layer)
       alpha_(layer.config.focal_loss_param().alpha()) {
   if (!(gamma_ >= 0 && std::isfinite(gamma_)))
     throw FieldError("focal_loss_param.gamma", "it is " + to_text(gamma_) + ", but must not be below 0",
-                     "0 is the plain softmax loss, 2 is usual");
+                     "set 0 for the plain softmax loss; 2 is common");
   if (!std::isfinite(alpha_))
-    throw FieldError("focal_loss_param.alpha", "it is " + to_text(alpha_) + ", but must be a number");
+    throw FieldError("focal_loss_param.alpha", "it is " + to_text(alpha_) + ", but must be finite");
   if (options().label_smoothing() != 0)
-    throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here", "SoftmaxWithLoss has it");
+    throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here", "use SoftmaxWithLoss");
 }
 
 const RegisterLayer register_focal_loss({
     .name = "FocalLoss",
-    .help = "softmax and a log-likelihood that counts what is right already the less",
+    .help = "softmax and a log-likelihood with less weight for well-classified samples",
     .options = "focal_loss_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

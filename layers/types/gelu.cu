@@ -1,5 +1,6 @@
-// GELU: y = x P(x), P the normal distribution's function. dx = dy (P + x p), p its density. By erf, or, with
-// gelu_param.approximate, by P = (1 + tanh(k (x + 0.044715 x^3))) / 2, k = sqrt(2 / pi), and by that one's own slope.
+// GELU: y = x P(x), where P is the normal distribution function. dx = dy (P + x p), with its density p. P is computed
+// by erf or, with gelu_param.approximate, as (1 + tanh(k (x + 0.044715 x^3))) / 2, k = sqrt(2 / pi), with the
+// derivative of that.
 
 #include <cmath>
 
@@ -11,7 +12,7 @@ namespace {
 
 constexpr float kRootOfHalf = 0.70710678f, kRootOfTwoByPi = 0.79788456f, kCubic = 0.044715f;
 
-/// A distribution's function and density.
+/// A distribution function and its density.
 struct ByErf {
   CORTADO_HD static float below(float v) { return 0.5f * erfcf(-v * kRootOfHalf); }
   CORTADO_HD static float density(float v) { return 0.5f * kRootOfTwoByPi * expf(-0.5f * v * v); }
@@ -22,7 +23,7 @@ struct ByTanh {
   CORTADO_HD static float below(float v) { return 0.5f * (1 + half(v)); }
   CORTADO_HD static float density(float v) {
     const float t = half(v), rest = 1 - t * t;
-    return rest > 0 ? 0.5f * rest * kRootOfTwoByPi * (1 + 3 * kCubic * v * v) : 0;  // far out v^2 overflows
+    return rest > 0 ? 0.5f * rest * kRootOfTwoByPi * (1 + 3 * kCubic * v * v) : 0;  // v^2 overflows for large v
   }
 };
 
@@ -57,8 +58,7 @@ class GeluLayer : public ElementwiseLayer {
   bool approximate_;
 };
 
-const RegisterLayer register_gelu(elementwise_type<GeluLayer>("GELU",
-                                                              "x times the share of a normal distribution below x",
+const RegisterLayer register_gelu(elementwise_type<GeluLayer>("GELU", "x times the normal distribution function of x",
                                                               "gelu_param"));
 
 }  // namespace

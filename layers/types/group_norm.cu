@@ -1,9 +1,8 @@
-// GroupNorm: the channels of a sample fall into groups of neighbours; each group, over all its places, is brought to
-// mean 0 and variance 1: n = (x - mean) / sqrt(variance + eps), y = n g + b with a factor and a term for each channel.
+// GroupNorm: normalizes each group of adjacent channels of a sample, over all positions, to mean 0 and variance 1: n =
+// (x - mean) / sqrt(variance + eps), y = n g + b with a factor and a term for each channel.
 //   h = dy g
 //   dx = (h - mean(h) - n mean(h n)) / sqrt(variance + eps),   dg = sum of dy n,   db = sum of dy
-// g is constant within a channel of a sample, so all sums of backward go over these first, then over groups and
-// samples.
+// g is constant within a channel of a sample. So backward sums over these first, then over groups and samples.
 
 #include "core/error.h"
 #include "layers/common/loops/row_moments.h"
@@ -16,16 +15,16 @@ namespace cortado {
 
 namespace {
 
-/// Of row k, which is one channel of one sample; `width` of them make_group_norm_layer a group.
+/// Row k is one channel of one sample; `width` rows make a group.
 struct Groups {
   int64_t channels, width;
-  const float *mean, *factor, *g, *b;  ///< of groups; of channels, null: 1 and 0
+  const float *mean, *factor, *g, *b;  ///< mean, factor: per group; g, b: per channel, null: 1 and 0
 
   CORTADO_HD int64_t of(int64_t k) const { return k / width; }
   CORTADO_HD float gain(int64_t k) const { return g ? g[k % channels] : 1; }
 };
 
-// What the passes over x and dy multiply and add lies ready for each row, so that they divide nothing.
+// Coefficients are computed per row before the loops over x and dy, so that these do not divide.
 
 struct Coefficients {
   float *mean, *scale, *shift;
@@ -72,7 +71,7 @@ struct NormalTerm {
   }
 };
 
-/// The mean over a group of h, or of h n, out of the rows' sums of dy, or dy n.
+/// The mean over a group of h, or of h n, from the rows' sums of dy, or dy n.
 struct GroupTerm {
   const float* sums;
   Groups groups;
@@ -83,7 +82,7 @@ struct GroupTerm {
   }
 };
 
-/// What sample n adds to the gradient of a weight of channel c.
+/// The contribution of sample n to the gradient of a weight of channel c.
 struct SampleTerm {
   const float* sums;
   int64_t channels;
@@ -125,10 +124,10 @@ class GroupNormLayer : public Layer {
     samples_ = x[0][0], channels_ = x[0][1], size_ = x[0].count(2);
     groups_ = groups_option_ == 0 ? channels_ : groups_option_;
     if (groups_ > 0 && channels_ % groups_ != 0)
-      throw FieldError(
-          options_.field + ".group",
-          std::to_string(channels_) + " channels do not fall into " + std::to_string(groups_) + " groups of one size",
-          "give a number that divides the channels");
+      throw FieldError(options_.field + ".group",
+                       std::to_string(channels_) + " channels cannot be split into " + std::to_string(groups_) +
+                           " groups of equal size",
+                       "set a divisor of the number of channels");
     LayerShapes shapes{.y = {x[0]}, .w = {}};
     add_affine_weights(shapes, Shape{channels_}, options_);
     return shapes;
@@ -164,7 +163,7 @@ class GroupNormLayer : public Layer {
     const float share = share_of_row(width() * size_);
     reduce_rows(context, all_groups(), width(), GroupTerm{sum, groups(io), share}, mean_h);
     reduce_rows(context, all_groups(), width(), GroupTerm{sum_n, groups(io), share}, mean_hn);
-    // The sums have been read: the coefficients take their place.
+    // The coefficients overwrite the sums, which are no longer needed.
     for_each(context, rows(), BackwardCoefficients{groups(io), mean_h, mean_hn, factor, sum_n, sum});
     for_each_channel_typed<GroupNormBackward>(context, view(), io.x[0], io.dy[0], io.dx[0], mean, factor, sum_n, sum);
   }
@@ -200,13 +199,13 @@ class GroupNormLayer : public Layer {
 std::unique_ptr<Layer> make_group_norm_layer(const LayerOptions& options) {
   const caffe::GroupNormParameter& param = options.config.group_norm_param();
   if (param.group() == 0)
-    throw FieldError("group_norm_param.group", "channels do not fall into 0 groups", "1 normalizes whole samples");
+    throw FieldError("group_norm_param.group", "it is 0, but must be 1 or more", "set 1 to normalize whole samples");
   return make_group_norm(norm_options(param, "group_norm_param"), param.group());
 }
 
 const RegisterLayer register_group_norm({
     .name = "GroupNorm",
-    .help = "groups of channels of each sample brought to mean 0 and variance 1",
+    .help = "normalizes groups of channels of each sample to mean 0 and variance 1",
     .options = "group_norm_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -7,7 +7,7 @@
 
 namespace cortado {
 
-/// `groups` 0: as many as there are channels. Throws FieldError.
+/// `groups` 0: one for each channel. Throws FieldError.
 std::unique_ptr<Layer> make_group_norm(const NormOptions& options, int64_t groups);
 
 }  // namespace cortado

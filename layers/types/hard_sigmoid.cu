@@ -1,6 +1,6 @@
-// HardSigmoid: y = alpha x + beta, but not below 0 nor above 1; a sixth and a half make it follow the logistic
-// function. dx = dy alpha strictly between the bounds, else 0. Backward reads x: values of 16 bits next to 1 are
-// rounded to it, so that y would not tell.
+// HardSigmoid: y = min(max(alpha x + beta, 0), 1); alpha 1/6 and beta 1/2 approximate the logistic function. dx = dy
+// alpha strictly between the bounds, else 0. Backward reads x: 16-bit values close to 1 are rounded to 1, so y is not
+// sufficient.
 
 #include "layers/common/loops/elementwise.h"
 #include "layers/common/loops/typed.h"
@@ -55,7 +55,7 @@ class HardSigmoidLayer : public ElementwiseLayer {
 };
 
 const RegisterLayer register_hard_sigmoid(elementwise_type<HardSigmoidLayer>("HardSigmoid",
-                                                                             "alpha x + beta between 0 and 1",
+                                                                             "alpha x + beta, limited to [0, 1]",
                                                                              "hard_sigmoid_param"));
 
 }  // namespace

@@ -1,5 +1,5 @@
-// HardSwish: y = x r / 6 with r = min(max(x + 3, 0), 6). It falls before it rises, so that backward needs x: the slope
-// is 0 up to -3, 1 from 3 on, and (2 x + 3) / 6 between.
+// HardSwish: y = x r / 6 with r = min(max(x + 3, 0), 6). It is not monotonic, so backward reads x: the slope is 0 up to
+// -3, 1 from 3 on, and (2 x + 3) / 6 between.
 
 #include "layers/common/loops/function_layer.h"
 

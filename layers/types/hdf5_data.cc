@@ -1,11 +1,11 @@
-// HDF5Data: rows of the datasets that its tops are named after, from the files that a list names. A batch goes on in
-// the next file where one ends, and begins anew after the last. Any shape, numbers of any type. No transform but this:
-// of volumes, C x L x H x W, crop_size_l, crop_size_h and crop_size_w take a part, anywhere in training and in the
-// middle otherwise, at the same place for all tops; then files may have volumes of several sizes.
+// HDF5Data: rows of the datasets with the names of its tops, from a list of files. A batch may span files, and
+// continues in the first file after the last. Datasets may have any shape and any numeric type. The only transform is
+// cropping: of volumes, C x L x H x W, crop_size_l, crop_size_h and crop_size_w select a part, random in training and
+// central otherwise, at the same position for all tops. Then files may have volumes of different sizes.
 //
-// The shapes are those of the first file, which infer() reads; where datasets are not to be touched they are unknown.
-// Each file lies wholly in memory, as in Caffe; unlike there, a shuffled order is a function of the seed, so that a
-// resume finds its place.
+// The shapes are those of the first file, which infer() reads; if datasets must not be opened they are unknown. Each
+// file is loaded into memory as a whole, as in Caffe. Unlike there, the shuffled order is a function of the seed, so
+// that a resumed run continues in place.
 
 #include <algorithm>
 
@@ -28,9 +28,9 @@ class Hdf5DataLayer : public RecordLayer {
         open_data_(options.open_data) {
     const caffe::HDF5DataParameter& param = options.config.hdf5_data_param();
     if (param.source().empty())
-      throw FieldError("hdf5_data_param.source", "no source: the text file that lists the HDF5 files");
+      throw FieldError("hdf5_data_param.source", "source is missing: the text file that lists the HDF5 files");
     if (param.batch_size() == 0)
-      throw FieldError("hdf5_data_param.batch_size", "batch_size is 0: a batch has at least one row");
+      throw FieldError("hdf5_data_param.batch_size", "batch_size is 0, but must be at least 1");
     batch_ = int64_t(param.batch_size());
     options_.source = param.source();
     options_.names.assign(options.config.top().begin(), options.config.top().end());
@@ -75,21 +75,20 @@ class Hdf5DataLayer : public RecordLayer {
  private:
   void set_crop(const caffe::TransformationParameter& param) {
     static const std::vector<std::string> sides = {"crop_size_l", "crop_size_h", "crop_size_w"};
-    data::refuse_transforms_but(sides, param,
-                                "HDF5Data takes values as they are: it has no transform but crops of volumes",
-                                "transform them when the files are made, or by a Power or Scale layer");
+    data::refuse_transforms_but(sides, param, "HDF5Data supports no transform except crops of volumes",
+                                "transform the values when writing the files, or by a Power or Scale layer");
     options_.crop = {param.crop_size_l(), param.crop_size_h(), param.crop_size_w()};
     if (!param.has_crop_size_l() && !param.has_crop_size_h() && !param.has_crop_size_w()) return;
     for (size_t i = 0; i < 3; ++i)
       if (options_.crop[i] == 0)
-        throw FieldError("transform_param." + sides[i], "it is 0 or not given",
-                         "crops of volumes have crop_size_l, crop_size_h and crop_size_w");
+        throw FieldError("transform_param." + sides[i], "it is 0 or not set",
+                         "set crop_size_l, crop_size_h and crop_size_w for crops of volumes");
   }
 
   bool open_data_;
   int64_t batch_ = 0;
   data::Hdf5RowsOptions options_;
-  std::unique_ptr<data::Hdf5Rows> rows_;  ///< null where datasets are not to be touched
+  std::unique_ptr<data::Hdf5Rows> rows_;  ///< null if datasets must not be opened
   std::vector<HostStage> staged_;         ///< per y
 };
 

@@ -1,9 +1,9 @@
-// HDF5Output: its two bottoms become the datasets `data` and `label` of a file, with four axes, as Caffe writes them (a
-// bottom with fewer gets ones behind). Caffe can write a file once; here the rows of every forward follow those of the
-// one before.
+// HDF5Output: writes its two bottoms as the datasets `data` and `label` of a file, with four axes, as in Caffe (a
+// bottom with fewer axes is padded with axes of 1). Caffe writes a file once; here each forward appends rows.
 //
-// The file is written beside its name while the net runs, each forward's rows before it returns, and takes its name
-// when the layer goes: then it holds whole batches. Until then, and where no forward ran, the name keeps what it had.
+// The file is written under a temporary name; each forward writes its rows before it returns. The layer's destructor
+// renames the file, which then holds whole batches. Until then, and if forward never ran, a file of the final name is
+// unchanged.
 
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
@@ -28,10 +28,10 @@ Shape four_axes(const Shape& shape) {
 class Hdf5OutputLayer : public Layer, public BatchMemory {
  public:
   explicit Hdf5OutputLayer(const LayerOptions& options) : path_(options.config.hdf5_output_param().file_name()) {
-    if (path_.empty()) throw FieldError("hdf5_output_param.file_name", "no file_name: the HDF5 file to write");
+    if (path_.empty()) throw FieldError("hdf5_output_param.file_name", "file_name is missing: the HDF5 file to write");
     if (options.share.run != options.share.period)
       throw FieldError("type", "every rank would write the same file",
-                       "include { phase: TEST }, or one process, which trains with shards: N, too");
+                       "set include { phase: TEST }, or run one process, with shards: N");
   }
 
   ~Hdf5OutputLayer() override {
@@ -64,7 +64,7 @@ class Hdf5OutputLayer : public Layer, public BatchMemory {
     try {
       file_->add(entries, values);
     } catch (...) {
-      file_.reset();  // nothing is left to be finished
+      file_.reset();  // prevents finishing the file
       throw;
     }
   }

@@ -1,5 +1,5 @@
 // HingeLoss: with m = max(0, 1 - x) for an item's class and m = max(0, 1 + x) for the others, y = sum of m / N (L1) or
-// sum of m^2 / N (L2), N being the extent of axis 0 alone. The classes are all elements of an item.
+// sum of m^2 / N (L2), with N the extent of axis 0. The classes are all elements of an item.
 
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_loss.h"
@@ -9,14 +9,14 @@ namespace cortado {
 
 namespace {
 
-/// What x is multiplied by in m.
+/// The factor of x in m.
 CORTADO_HD inline float sign_of(const ClassLabels& labels, int64_t item, int64_t c) {
   return labels.values[item] == float(c) ? -1.0f : 1.0f;
 }
 
 CORTADO_HD inline float margin_of(float x, float sign) {
   const float margin = 1 + sign * x;
-  return margin < 0 ? 0 : margin;  // NaN stays
+  return margin < 0 ? 0 : margin;  // keeps NaN
 }
 
 template <typename T>
@@ -85,7 +85,7 @@ class HingeLossLayer : public ClassLossLayer {
 
 const RegisterLayer register_hinge_loss({
     .name = "HingeLoss",
-    .help = "one against all: how far each prediction is from its side of the margin",
+    .help = "one-versus-all hinge loss of class scores",
     .options = "hinge_loss_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,4 +1,4 @@
-// Input: tops that the user of the net fills; input_param says their shapes, one for all or one for each.
+// Input: tops that the caller fills. input_param has their shapes, one for all or one for each.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -19,7 +19,7 @@ class InputLayer : public Layer {
       throw FieldError(
           miscounted("input_param.shape", param.shape_size(), tops),
           count_of(param.shape_size(), "shape", "shapes") + " for " + count_of(tops, "top", "tops"),
-          "write one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
+          "set one for each top, or one for all: input_param { shape { dim: 1 dim: 3 dim: 224 dim: 224 } }");
     for (int i = 0; i < tops; ++i) {
       const int from = param.shape_size() == 1 ? 0 : i;
       shapes_.push_back(shape_of(param.shape(from), entry("input_param.shape", from)));
@@ -51,7 +51,7 @@ std::vector<Shape> input_shapes(const caffe::LayerParameter& layer) {
 
 const RegisterLayer register_input({
     .name = type_names::kInput,
-    .help = "blobs that the user of the net fills",
+    .help = "blobs that the caller fills",
     .options = "input_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

@@ -1,6 +1,6 @@
 // MatMul: y = alpha op(a) op(b), a matrix product for each index of the leading axes. The last two axes of a bottom are
 // its matrix; op() transposes it if transpose_a or transpose_b is set. Leading axes must be equal. A bottom with only
-// two axes is one matrix for all of them, and its gradient is their sum. There is no other broadcasting.
+// two axes is one matrix for all of them, and its gradient is their sum. Other broadcasting is not supported.
 //   d op(a) = alpha dy op(b)^T,   d op(b) = alpha op(a)^T dy
 
 #include "kernels/matmul.h"

@@ -1,4 +1,5 @@
-// PixelShuffle: channels become places. With r = upscale_factor, N x (C r r) x H x W becomes N x C x (H r) x (W r):
+// PixelShuffle: rearranges channels into positions. With r = upscale_factor, N x (C r r) x H x W becomes N x C x (H r)
+// x (W r):
 // y[n][c][h r + i][w r + j] = x[n][(c r + i) r + j][h][w].
 
 #include "core/error.h"
@@ -20,7 +21,7 @@ class PixelShuffleLayer : public PermutingLayer {
   LayerShapes infer(const std::vector<Shape>& x) override {
     const Shape& s = x[0];
     if (s.axes() != 4) throw FieldError("bottom[0]", "its shape is " + s.str() + "; PixelShuffle needs N x C x H x W");
-    const bool divides = factor_ <= INT32_MAX && s[1] % (factor_ * factor_) == 0;  // a larger square does not fit
+    const bool divides = factor_ <= INT32_MAX && s[1] % (factor_ * factor_) == 0;  // a larger square would overflow
     if (!divides)
       throw FieldError(kField, "upscale_factor is " + std::to_string(factor_) +
                                    ", but its square does not divide the " + count_of(s[1], "channel", "channels") +
@@ -40,7 +41,7 @@ class PixelShuffleLayer : public PermutingLayer {
 
 const RegisterLayer register_pixel_shuffle({
     .name = "PixelShuffle",
-    .help = "channels become places: larger images of fewer channels",
+    .help = "rearranges channels into larger images",
     .options = "pixel_shuffle_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -1,7 +1,7 @@
 // Proposal (Faster R-CNN): the regions of images that are likely to hold objects. Bottoms are scores N x 2A x H x W, of
 // which the last A are those of objects, offsets N x 4A x H x W, and N rows of im_info: height and width of the image
 // in pixels, and its scale, or one for height and one for width (PVANet). Tops are regions R x 5 (common/regions.h)
-// and, optionally, their scores R. There is no backward.
+// and, optionally, their scores R. The layer has no gradient.
 //
 // Anchors: from the square of side base_size with its first corner at (0, 0), each ratio makes an anchor of the same
 // area and centre: width round(sqrt(area / ratio)), height width times ratio, both rounded half to even. Each scale

@@ -3,8 +3,8 @@
 // of class 0 are unused. Tops are
 //   regions n x 5, their classes n, the box targets n x D, the inside and outside weights of the box loss n x D,
 //   matches n x 6 (class, the object's corners, overlap), and, optionally, the weights n of the class loss
-// There is no backward. D is 4 cls_num, or with cls_aware: false 8 (background and all objects); the default is true,
-// as in MS-CNN. A region's four targets are at the index of its class: the offsets of its object
+// The layer has no gradient. D is 4 cls_num, or with cls_aware: false 8 (background and all objects); the default is
+// true, as in MS-CNN. A region's four targets are at the index of its class: the offsets of its object
 // (common/box_offsets.h), normalized by bbox_reg_param. Their weights are 1, all others 0.
 //
 // Objects are appended to the regions. A region that overlaps an object of its image by fg_thr or more gets its class,

@@ -1,10 +1,10 @@
-// PSROIPooling (R-FCN): averages of a region's parts, each over channels of its own. Features have output_dim x
-// group_size x group_size channels; y is R x output_dim x group_size x group_size for regions R x 5
-// (common/regions.h), and y[r, c, i, j] the average of channel (c, i, j) over part (i, j) of region r.
+// PSROIPooling (R-FCN): averages of a region's parts, with separate channels for each part. Features have output_dim x
+// group_size x group_size channels. y is R x output_dim x group_size x group_size for regions R x 5 (common/regions.h);
+// y[r, c, i, j] is the average of channel (c, i, j) over part (i, j) of region r.
 //
-// A region reaches from its first corner, rounded to pixels half away from 0, to the end of its last pixel, both times
-// spatial_scale; it is at least 0.1 wide and high. A part has all places that it touches and that lie in the image; its
-// average is 0 where there are none.
+// A region extends from its upper left corner, rounded to pixels half away from 0, to the end of its last pixel, both
+// times spatial_scale; it is at least 0.1 wide and high. A part contains all positions in the image that it touches; an
+// empty part has average 0.
 
 #include <cmath>
 
@@ -25,7 +25,7 @@ struct PsroiPoolingGeometry {
   CORTADO_HD int64_t area() const { return height * width; }
   CORTADO_HD int64_t bins() const { return group * group; }
 
-  /// The places of part k along an axis of `size`.
+  /// The positions of part k along an axis of `size`.
   CORTADO_HD PlaceRange part(float from, float to, int64_t k, int64_t size) const {
     const float begin = roundf(from) * scale, end = (roundf(to) + 1) * scale;
     const float step = fmaxf(end - begin, 0.1f) / float(group);
@@ -34,7 +34,7 @@ struct PsroiPoolingGeometry {
   CORTADO_HD static int64_t limited(float at, int64_t size) { return int64_t(fminf(fmaxf(at, 0), float(size))); }
 };
 
-/// A part of a region, and what each of its places counts.
+/// A part of a region, and the weight of each of its positions.
 struct Part {
   PlaceRange down, across;
   CORTADO_HD Part(const PsroiPoolingGeometry& at, const Box& box, int64_t bin)
@@ -52,7 +52,7 @@ struct PsroiPoolingForward {
   Regions regions;
   PsroiPoolingGeometry at;
 
-  /// y[i], of region r: there are as many of them as channels of x.
+  /// y[i], of region r; y has as many values per region as x has channels.
   CORTADO_HD void operator()(int64_t i, int64_t r) const {
     const int64_t image = regions.image(r), channel = i - r * at.channels;
     y[i] = NAN;
@@ -82,7 +82,7 @@ class PsRoiPoolingLayer : public RegionLayer {
  public:
   explicit PsRoiPoolingLayer(const LayerOptions& options) : param_(options.config.psroi_pooling_param()) {
     require_scale({param_.spatial_scale()}, "psroi_pooling_param");
-    require_positive(param_.output_dim(), "output_dim", "the number of channels that come out");
+    require_positive(param_.output_dim(), "output_dim", "the number of output channels");
     require_positive(param_.group_size(), "group_size", "the number of parts along each side of a region");
   }
 
@@ -94,7 +94,7 @@ class PsRoiPoolingLayer : public RegionLayer {
       throw FieldError("bottom[0]",
                        "it has " + std::to_string(x[0][1]) + " channels, but output_dim is " + std::to_string(y[1]) +
                            " and group_size " + std::to_string(group),
-                       "each channel that comes out has one for each of group_size x group_size parts");
+                       "each output channel needs one for each of group_size x group_size parts");
     count_of_elements(y, "psroi_pooling_param");
     at_ = {x[0][1], x[0][2], x[0][3], group, param_.spatial_scale()};
     return {.y = {y}, .w = {}};
@@ -126,7 +126,7 @@ class PsRoiPoolingLayer : public RegionLayer {
 
 const RegisterLayer register_psroi_pooling({
     .name = "PSROIPooling",
-    .help = "averages of the parts of regions, each over channels of its own",
+    .help = "averages of the parts of regions, with separate channels for each part",
     .options = "psroi_pooling_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,12 +1,11 @@
-// Python: a class that the user wrote, with Caffe's interface: setup(bottom, top) once, then in every pass
-// reshape(bottom, top) and forward(bottom, top), and backward(top, propagate_down, bottom). The arrays that the class
-// sees lie over the operands themselves, or over copies where the host does not share the device's memory.
+// Python: a class of the user with Caffe's interface: setup(bottom, top) once, then in every pass reshape(bottom, top)
+// and forward(bottom, top), and backward(top, propagate_down, bottom). The arrays of the class share the operands'
+// memory, or are copies if the host does not share the device's memory.
 //
-// Where Caffe's layers differ: the net's memory is planned before the first pass, so tops keep the shapes that the
-// first reshape() gave them, but for the number of rows of a class that says `rows_vary = True`, which may be less.
-// What a class does not write of its tops, and of its bottoms' gradients, is 0. Bottoms cannot be written, but for
-// those that are tops as well. What setup() writes into blobs is what the weights start with. share_in_parallel has no
-// effect: a net runs on one device.
+// Differences to Caffe: the net's memory is planned before the first pass. So tops keep the shapes of the first
+// reshape(), except that the number of rows of a class with `rows_vary = True` may be smaller. Tops and gradients of
+// bottoms are 0 where the class does not write. Bottoms are read-only unless they are tops as well. The values that
+// setup() writes into blobs are the weights' initial values. share_in_parallel has no effect: a net runs on one device.
 
 #include "core/device/device_memory.h"
 #include "core/device/host_view.h"
@@ -23,16 +22,16 @@ namespace {
 using Kind = PythonObject::Kind;
 using Method = PythonObject::Method;
 
-/// An operand where the host can reach it.
+/// Host memory for an operand.
 class HostArray {
  public:
-  /// Its values. What the host changes is there after commit().
+  /// Its values. commit() copies changes to the device.
   float* values(Context& context, const Tensor& of) {
     float* at = stage_.begin(context, of.f32(), of.count());
     if (at != of.f32()) copy_to_host(context, at, of.data, size_t(of.count()) * sizeof(float));
     return at;
   }
-  /// Zeros for the host to change, which are there after commit().
+  /// Zeros for the host to change. commit() copies them to the device.
   float* zeros(Context& context, const Tensor& of) {
     float* at = stage_.begin(context, of.f32(), of.count());
     std::fill_n(at, of.count(), 0.0f);
@@ -48,18 +47,19 @@ bool differ_in_rows_alone(const Shape& a, const Shape& b) {
   return a.axes() > 0 && a.axes() == b.axes() && std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1);
 }
 
-/// What the class in Python keeps from pass to pass is not known.
+/// The state of the Python object is unknown, so it counts as carried over from pass to pass.
 class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public WrittenInPython {
  public:
   explicit PythonLayer(const LayerOptions& options)
       : config_(options.config), phase_(options.phase), runs_data_(options.open_data) {
     const caffe::PythonParameter& param = config_.python_param();
     if (param.module().empty())
-      throw FieldError("python_param.module", "no module: the name of the file in Python, without .py");
-    if (param.layer().empty()) throw FieldError("python_param.layer", "no layer: the name of the class in the module");
+      throw FieldError("python_param.module", "module is missing: the name of the Python file, without .py");
+    if (param.layer().empty())
+      throw FieldError("python_param.layer", "layer is missing: the name of the class in the module");
     if (config_.bottom_size() == 0 && options.share.run != options.share.period)
-      throw FieldError("type", "batches that Python makes cannot be shared: every rank would learn from the same ones",
-                       "one process trains with shards: N, too");
+      throw FieldError("type", "batches from Python cannot be split: every rank would train on the same ones",
+                       "use one process, with shards: N");
     for (int i = 0; i < config_.top_size(); ++i)
       in_place_.push_back(i < config_.bottom_size() && config_.top(i) == config_.bottom(i));
   }
@@ -107,7 +107,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
   }
 
   void backward(Context& context, const Operands& io) override {
-    size_arrays(io);  // it may come before any forward
+    size_arrays(io);  // may be called before the first forward
     bind_weights(context, io, true);
     std::vector<bool> propagate_down;
     for (size_t i = 0; i < io.x.size(); ++i) propagate_down.push_back(bool(io.dx[i]));
@@ -141,8 +141,8 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
  private:
   bool is_in_place(size_t i) const { return i < in_place_.size() && in_place_[i]; }
 
-  /// False where the shapes that it would give are to be unknown: of data that is not to be touched, or because the
-  /// module cannot be run where data is not wanted either.
+  /// False if the shapes must stay unknown: for data that must not be opened, or because the module cannot be run and
+  /// data is not needed.
   bool make_object() {
     if (!runs_data_ && config_.bottom_size() == 0) return false;
     try {
@@ -161,7 +161,8 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
     const std::optional<Shape> shape = object_->shape(Kind::kTop, i);
     if (shape) return *shape;
     const std::string top = "top[" + std::to_string(i) + "]";
-    throw FieldError(top, method + " gave it no shape", "reshape() calls " + top + ".reshape(...) with its extents");
+    throw FieldError(top, method + " did not set its shape",
+                     "call " + top + ".reshape(...) with its extents in reshape()");
   }
 
   WeightSpec weight(size_t i) const {
@@ -169,7 +170,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
     return {.shape = *object_->shape(Kind::kWeight, i), .filler = filler_of_values(values)};
   }
 
-  /// Throws where a top has another shape than the plan has memory for.
+  /// Throws if the shape of a top does not match the planned memory.
   void check_tops(const Operands& io, const std::string& method) {
     for (size_t i = 0; i < io.y.size(); ++i) {
       const Shape& planned = io.y[i].shape();
@@ -182,13 +183,14 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
 
   [[noreturn]] void refuse(size_t i, const std::string& method, const Shape& shape, const Shape& planned,
                            bool rows_alone) const {
-    const char* hint = "a net's memory is planned once: a top keeps the shape that the first reshape() gave it";
+    const char* hint = "keep the shape of the first reshape(): a net's memory is planned once";
     if (rows_alone)
       hint =
-          "where the number of rows varies the class says `rows_vary = True`, and its first reshape() gives the most "
-          "that there can be";
+          "for a varying number of rows, set `rows_vary = True` in the class, and the largest number of rows in the "
+          "first reshape()";
     throw FieldError("top[" + std::to_string(i) + "]",
-                     method + " made its shape " + shape.str() + ", and it was " + planned.str() + " at first", hint);
+                     method + " changed its shape to " + shape.str() + ", but the first reshape() set " + planned.str(),
+                     hint);
   }
 
   void size_arrays(const Operands& io) {
@@ -197,7 +199,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
     for (std::vector<HostArray>* list : {&w_, &dw_}) list->resize(io.w.size());
   }
 
-  /// In place it begins as its bottom.
+  /// For in-place use, the top starts with the bottom's values.
   float* bind_top(Context& context, const Operands& io, size_t i) {
     float* y = y_[i].zeros(context, io.y[i]);
     if (is_in_place(i)) std::copy_n(x_[i].values(context, io.x[i]), io.x[i].count(), y);
@@ -205,14 +207,14 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
     return y;
   }
 
-  /// The gradient of a blob that is bottom and top: it begins as the top's.
+  /// The gradient of a blob that is bottom and top starts as the top's gradient.
   float* gradient_in_place(Context& context, const Operands& io, size_t i, const float* dy) {
     float* dx = dx_[i].zeros(context, io.dx[i]);
     if (dy) std::copy_n(dy, io.dx[i].count(), dx);
     return dx;
   }
 
-  /// Weights may be changed while a net learns, as those are that hold statistics.
+  /// Weights that hold statistics may change while the net trains.
   void bind_weights(Context& context, const Operands& io, bool backward) {
     for (size_t i = 0; i < io.w.size(); ++i) {
       float* dw = nullptr;
@@ -234,7 +236,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
   const caffe::Phase phase_;
   const bool runs_data_;
   bool is_set_up_ = false, learns_ = false;
-  std::vector<bool> in_place_;  ///< per top: it is the bottom of the same number
+  std::vector<bool> in_place_;  ///< per top: it is the bottom of the same index
   std::vector<Shape> current_;  ///< per top: in the latest pass
   std::optional<PythonObject> object_;
   std::vector<HostArray> x_, y_, dx_, dy_, w_, dw_;
@@ -242,7 +244,7 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
 
 const RegisterLayer register_python({
     .name = "Python",
-    .help = "a class written in Python",
+    .help = "a layer written in Python",
     .options = "python_param",
     .min_bottoms = 0,
     .max_bottoms = -1,

@@ -1,6 +1,6 @@
 // Reduction: y = coeff * the sum of f(x) over all axes from `axis` on, where f(x) is x (SUM), |x| (ASUM), x^2 (SUMSQ)
 // or x divided by the number of elements (MEAN). The axes before it are y's; with axis 0, the default, y is a scalar.
-// Sums run in double. Those to a scalar first go over each sample, so that several threads have work.
+// Sums are computed in double. Sums to a scalar first sum each sample, so that several threads share the work.
 
 #include <cmath>
 
@@ -70,7 +70,7 @@ class ReductionLayer : public Layer {
       : param_(options.config.reduction_param()), term_(term_of(param_.operation())) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    // A scalar is the sum of itself.
+    // The sum of a scalar is the scalar.
     axis_ = x[0].axes() == 0 && param_.axis() == 0 ? 0 : axis_of(x[0], param_.axis(), "reduction_param.axis");
     rows_ = x[0].count(0, axis_);
     width_ = x[0].count(axis_);
@@ -119,12 +119,12 @@ class ReductionLayer : public Layer {
   Term term_;
   int axis_ = 0;
   int64_t rows_ = 1, width_ = 1;
-  int64_t samples_ = 0;  ///< rows of the first step, where there are two
+  int64_t samples_ = 0;  ///< rows of the first step, if there are two
 };
 
 const RegisterLayer register_reduction({
     .name = "Reduction",
-    .help = "a sum or mean over all axes from one on",
+    .help = "the sum or mean over all axes from one on",
     .options = "reduction_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

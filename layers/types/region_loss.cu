@@ -1,18 +1,18 @@
-// RegionLoss: YOLO v2's loss, as in its ports to Caffe. Predictions and objects are those of
+// RegionLoss: YOLO v2's loss, as in its ports to Caffe. For predictions and objects see
 // layers/common/detection/box_grid.h and grid_loss.h; the anchors (biases) are in cells, one for each box of a cell.
 //
-// An object belongs to the cell that has its centre and there to the box whose anchor (bias_match; else whose predicted
-// shape) is nearest to its own shape; of several objects with one box the last counts. What boxes cost, s being the
-// sigmoid and p the softmax of the classes:
+// An object belongs to the cell that contains its centre. Its box in that cell is the one with the anchor (bias_match;
+// else the predicted shape) closest to its own shape. If several objects have the same box, the last one counts. The
+// costs of boxes, where s is the sigmoid and p the softmax of the classes:
 //   a box with an object   coord ((s(x) - tx)^2 + (s(y) - ty)^2 + (w - tw)^2 + (h - th)^2) / 2
 //                          + object_scale (s(score) - t)^2 / 2 - class_scale log p(the object's class)
-//   any other              noobject_scale s(score)^2 / 2, and nothing where it overlaps an object by more than thresh
-// With rescore t is the overlap of box and object, taken as given, and coord is coord_scale; without, t is 1 and coord
-// is coord_scale (2 - w h). In training, for the first 12800 images (12800 / N passes), boxes without an object cost
-// what places them in the middle of their cell and in their anchor's size, too, with coord 0.01.
+//   any other              noobject_scale s(score)^2 / 2, or 0 if it overlaps an object by more than thresh
+// With rescore t is the overlap of box and object, as a constant, and coord is coord_scale. Without it t is 1 and coord
+// is coord_scale (2 - w h). In training, for the first 12800 images (12800 / N passes), boxes without an object also
+// have the cost of the first line for the middle of their cell and the size of their anchor, with coord 0.01.
 //
-// The gradients are those of the ports, which show as the loss the sum of their squares. The grid's size is
-// bottom[0]'s. side, jitter, absolute and random have no effect, there as here: they tell of darknet's data and of its
+// The gradients are those of the ports, which report the sum of their squares as the loss. The grid's size is
+// bottom[0]'s. side, jitter, absolute and random have no effect, as in the ports: they are for darknet's data and
 // labels.
 
 #include "core/error.h"
@@ -32,7 +32,7 @@ struct RegionRule {
   float object, noobject, classes, coord, thresh;
   bool rescore, by_anchors;
   const uint64_t* pass;
-  uint64_t drawn_passes;  ///< the first that draw boxes to their anchors
+  uint64_t drawn_passes;  ///< the number of first passes that draw boxes to their anchors
 
   struct Term {
     CORTADO_HD Cost operator()(float x, float wanted) const { return half_square_of_sigmoid(x, wanted); }
@@ -95,15 +95,15 @@ class RegionLossLayer : public GridLoss {
         options_(options.config.region_loss_param()),
         training_(options.phase == caffe::TRAIN) {
     if (options_.coords() != 4)
-      throw FieldError("region_loss_param.coords", "a box has " + std::to_string(options_.coords()) + " numbers",
-                       "x, y, w and h are 4");
+      throw FieldError("region_loss_param.coords", "it is " + std::to_string(options_.coords()) + ", but must be 4",
+                       "set 4: a box has x, y, w and h");
     if (options_.softmax() == 0)
-      throw FieldError("region_loss_param.softmax", "classes are taken for a softmax and nothing else",
-                       "YOLO v2 has softmax: 1, the default");
+      throw FieldError("region_loss_param.softmax", "only softmax is available for classes",
+                       "set softmax: 1, the default");
     if (!options_.softmax_tree().empty())
-      throw FieldError("region_loss_param.softmax_tree", "a tree of classes is not known here", "leave it out");
+      throw FieldError("region_loss_param.softmax_tree", "a tree of classes is not available", "remove it");
     if (!options_.class_map().empty())
-      throw FieldError("region_loss_param.class_map", "a map of classes is not known here", "leave it out");
+      throw FieldError("region_loss_param.class_map", "a map of classes is not available", "remove it");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override { return settle(x, options_.num_class()); }

@@ -1,9 +1,9 @@
 // ReLU: y = max(x, 0) + slope * min(x, 0), with slope = relu_param.negative_slope. ReLU6 has a ceiling: where x reaches
 // it, y is the ceiling and dx is 0.
 //
-// With slope >= 0, y tells as much about the side that x was on as x itself does, so backward reads y and forward may
-// write over x. A negative slope folds both sides onto one; then backward needs x. NaN passes through, so that a net
-// which diverges says so. Negative inputs give +0, never -0.
+// With slope >= 0, y has the sign of x, so backward reads y and forward may overwrite x. With a negative slope y does
+// not determine the sign, so backward reads x. NaN is propagated, so that a net that diverges reports it. Negative
+// inputs yield +0, never -0.
 
 #include "layers/common/loops/typed.h"
 #include "layers/types/relu.h"
@@ -26,7 +26,7 @@ struct ReluForward {
 
 template <typename T>
 struct ReluBackward {
-  const T* side;  ///< x, or the y that has its sign
+  const T* side;  ///< x, or a y with the same sign
   const T* dy;
   T* dx;
   float slope, ceiling;

@@ -1,5 +1,5 @@
-// Reorder: copies a value into another layout and type. No prototxt names it; passes put it where a reader insists, and
-// say themselves what both sides are: its rules for layouts and types are not asked for.
+// Reorder: copies a value to another layout and type. Not allowed in prototxt: passes insert it where a reader requires
+// it, and set both sides. Its own rules for layouts and types are not used.
 
 #include "kernels/reorder.h"
 
@@ -44,7 +44,7 @@ class ReorderLayer : public Layer {
 
 const RegisterLayer register_reorder({
     .name = type_names::kReorder,
-    .help = "the same value in another memory layout or type; placed where a layer needs it",
+    .help = "converts a value to another memory layout or type",
     .options = "",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -1,6 +1,6 @@
-// Reshape: replaces a window of axes, num_axes of them from `axis` on, by reshape_param.shape; the memory stays as it
-// is. In the new shape 0 keeps the extent that the bottom has at the same place, and one -1 is worked out from the
-// rest. A negative `axis` counts from behind the last one: -1 appends axes.
+// Reshape: replaces a window of axes, num_axes of them from `axis` on, by reshape_param.shape; the memory does not
+// change. In the new shape 0 keeps the bottom's extent at the same index, and one -1 is inferred from the rest. A
+// negative `axis` counts from the end: -1 appends axes.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -17,8 +17,7 @@ class ReshapeLayer : public ViewLayer {
  public:
   explicit ReshapeLayer(const LayerOptions& options) : param_(options.config.reshape_param()) {
     if (param_.pixelshuffler() != 1)
-      throw FieldError("reshape_param.pixelshuffler", "a Reshape leaves values where they are",
-                       "write a PixelShuffle layer");
+      throw FieldError("reshape_param.pixelshuffler", "Reshape does not move values", "use a PixelShuffle layer");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -44,11 +43,11 @@ ReshapeLayer::Window ReshapeLayer::window(const Shape& x) const {
     throw FieldError("reshape_param.num_axes",
                      count_of(param_.num_axes(), "axis", "axes") + " from axis " + std::to_string(begin) +
                          " on are not in bottom[0], whose shape is " + x.str(),
-                     "-1 means all that follow");
+                     "set -1 for all axes that follow");
   return {int(begin), int(end)};
 }
 
-/// Entry i of the new shape; -1 where it is to be worked out.
+/// Entry i of the new shape; -1 if it is inferred.
 int64_t ReshapeLayer::extent(int i, int begin, const Shape& x) const {
   const int64_t wanted = param_.shape().dim(i);
   if (wanted != -1) require_extent(wanted, "reshape_param.shape");
@@ -65,8 +64,7 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
   int open = -1;
   for (int i = 0; i < param_.shape().dim_size(); ++i) {
     const int64_t extent = this->extent(i, window.begin, x[0]);
-    if (extent == -1 && open >= 0)
-      throw FieldError("reshape_param.shape", "two extents are -1", "only one can be worked out");
+    if (extent == -1 && open >= 0) throw FieldError("reshape_param.shape", "two extents are -1", "set -1 only once");
     if (extent == -1) open = int(dims.size());
     dims.push_back(extent == -1 ? 1 : extent);
   }
@@ -79,12 +77,12 @@ LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
   const std::string arithmetic = "bottom[0] of shape " + x[0].str() + " has " + count_of(have, "element", "elements");
   if (open >= 0) {
     if (rest == 0 || have % rest != 0)
-      throw FieldError("reshape_param.shape", arithmetic + ", which do not divide by " + std::to_string(rest) +
-                                                  ", the product of the extents besides -1");
+      throw FieldError("reshape_param.shape", arithmetic + ", which is not divisible by " + std::to_string(rest) +
+                                                  ", the product of the other extents");
     y[open] = have / rest;
   } else if (rest != have) {
     throw FieldError("reshape_param.shape", arithmetic + ", the new shape " + y.str() + " has " + std::to_string(rest),
-                     "one extent may be -1: it is worked out");
+                     "set one extent to -1 to infer it");
   }
   return {.y = {y}, .w = {}};
 }

@@ -1,5 +1,5 @@
-// Reverse: y is x with the order of reverse_param.axis turned round, as in CTPN's fork: the last step of a sequence
-// first. Backward turns dy round.
+// Reverse: y is x with the axis reverse_param.axis reversed, as in CTPN's fork: the last step of a sequence first.
+// Backward reverses dy.
 
 #include "core/error.h"
 #include "layers/common/loops/typed.h"
@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Element i lies in `row`; `extent` rows belong together.
+/// Element i lies in row `row`; `extent` rows are reversed together.
 template <typename T>
 struct Turn {
   const T* from;
@@ -54,7 +54,7 @@ class ReverseLayer : public Layer {
 
 const RegisterLayer register_reverse({
     .name = "Reverse",
-    .help = "one axis in the opposite order",
+    .help = "reverses the order of one axis",
     .options = "reverse_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

@@ -35,7 +35,7 @@ struct RnnTanh {
   CORTADO_HD void operator()(int64_t i) const { y[i] = fast_tanh(y[i]); }
 };
 
-/// dy null: none arrives.
+/// dy is null if it does not arrive.
 struct TanhBack {
   const float *y, *dy;
   float* dz;
@@ -95,7 +95,7 @@ class RnnLayer : public RecurrentLayer {
 
  private:
   std::unique_ptr<kernels::InnerProduct> product_;
-  int64_t dz_ = 0, products_ = 0;  ///< where in scratch the gradient before the tanh and the product's own begin
+  int64_t dz_ = 0, products_ = 0;  ///< offsets in scratch of the gradient before the tanh and of the product's scratch
 };
 
 const RegisterLayer register_rnn({

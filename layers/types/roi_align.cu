@@ -1,15 +1,15 @@
-// ROIAlign: values at points of regions, interpolated between the four places around each, nothing rounded. Features
-// are N x C x H x W, regions R x 5 (common/regions.h). The options tell whose layer it is.
+// ROIAlign: values at points of regions, interpolated between the four surrounding positions, without rounding.
+// Features are N x C x H x W, regions R x 5 (common/regions.h). The options select one of two layers.
 //
-// roi_align_param is Mask R-CNN's: y is R x C x pooled_h x pooled_w. A region is its corners times spatial_scale, at
-// least 1 wide and high, in pooled_h x pooled_w parts. y is the average of a part's points, of which there are
-// sampling_ratio along each side, or with 0 as many as the part is long, rounded up. Points more than 1 outside of the
-// places are 0, the others are moved to the nearest place.
+// roi_align_param selects Mask R-CNN's: y is R x C x pooled_h x pooled_w. A region is its corners times spatial_scale,
+// at least 1 wide and high, and split into pooled_h x pooled_w parts. y is the average of a part's points.
+// sampling_ratio is their number along each side; 0 means the part's length, rounded up. Points more than 1 outside the
+// positions are 0, the others are moved to the nearest position.
 //
-// roi_pooling_param is Cascade R-CNN's (MS-CNN's files): y is R x C x (pooled_h + 1) x (pooled_w + 1), the values at
-// the corners of the region's parts; a Pooling of 2 x 2 that averages comes next. Its regions may grow (pad_ratio), and
-// places lie in the middle of their pixels: 0.5 is taken from each coordinate. Points outside of all pixels are 0, and
-// so is all of a region without a side.
+// roi_pooling_param selects Cascade R-CNN's (MS-CNN's files): y is R x C x (pooled_h + 1) x (pooled_w + 1), the values
+// at the corners of the region's parts; an average Pooling of 2 x 2 follows. Its regions may grow (pad_ratio), and
+// positions are at the centres of their pixels: 0.5 is subtracted from each coordinate. Points outside all pixels are
+// 0, and so are empty regions.
 
 #include <cmath>
 
@@ -23,9 +23,9 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kMaxPoints = 1000;  ///< along a side of a part, where the user says how many
+constexpr int64_t kMaxPoints = 1000;  ///< along a side of a part, if sampling_ratio sets it
 
-/// Where a point lies between two of an axis' places: nearer to `low` the larger `to_low`.
+/// A point between two positions of an axis: the larger `to_low`, the closer to `low`.
 struct RoiAlignBetween {
   int64_t low, high;
   float to_low;
@@ -37,11 +37,11 @@ struct RoiAlignBetween {
   }
 };
 
-/// Points along an axis: first + i step, of which those from `begin` to `end` may lie at places.
+/// Points along an axis: first + i step, of which those from `begin` to `end` may be within the image.
 struct RoiAlignPoints {
   float first, step, margin;
   int64_t size, begin, end;
-  float share;  ///< of each in the average
+  float share;  ///< weight of each in the average
 
   CORTADO_HD RoiAlignPoints(float start, float distance, int64_t count, float least, int64_t places)
       : first(start), step(distance), margin(least), size(places), begin(0), end(count), share(1 / float(count)) {
@@ -56,14 +56,14 @@ struct RoiAlignPoints {
 
 struct RoiAlignGeometry {
   int64_t channels, height, width;
-  int64_t bins_h, bins_w;  ///< of y
+  int64_t bins_h, bins_w;  ///< the size of y
   RegionScale scale;
-  bool corners;    ///< Cascade R-CNN's
-  int64_t points;  ///< along a side of a part; 0: by its length
+  bool corners;    ///< Cascade R-CNN's variant
+  int64_t points;  ///< along a side of a part; 0: from its length
   CORTADO_HD int64_t area() const { return height * width; }
   CORTADO_HD int64_t bins() const { return bins_h * bins_w; }
 
-  /// Those of bin k along an axis of `size`.
+  /// The points of bin k along an axis of `size`.
   CORTADO_HD RoiAlignPoints along(float from, float to, int64_t k, int64_t bins, int64_t size) const {
     const float begin = from * scale.scale, length = to * scale.scale - begin;
     if (corners) {
@@ -79,7 +79,7 @@ struct RoiAlignGeometry {
   }
 };
 
-/// use(place in the plane, weight) for all that value `bin` of a region is the sum of.
+/// use(index in the plane, weight) for all terms of value `bin` of a region.
 template <typename Use>
 CORTADO_HD void each_weight(const RoiAlignGeometry& at, const Box& region, int64_t bin, const Use& use) {
   const Box box = at.scale.padded(region);
@@ -145,8 +145,8 @@ class RoiAlignLayer : public RegionLayer {
   explicit RoiAlignLayer(const LayerOptions& options) {
     at_.corners = options.config.has_roi_pooling_param();
     if (at_.corners && options.config.has_roi_align_param())
-      throw FieldError("roi_align_param", "there is roi_pooling_param, too",
-                       "give roi_align_param (Mask R-CNN's layer) or roi_pooling_param (Cascade R-CNN's)");
+      throw FieldError("roi_align_param", "roi_pooling_param is set as well",
+                       "set either roi_align_param (Mask R-CNN's layer) or roi_pooling_param (Cascade R-CNN's)");
     if (at_.corners)
       settle_corners(options.config.roi_pooling_param());
     else
@@ -187,20 +187,20 @@ class RoiAlignLayer : public RegionLayer {
     if (at_.points < 0 || at_.points > kMaxPoints)
       throw FieldError(
           "roi_align_param.sampling_ratio",
-          "it is " + std::to_string(at_.points) + ", but must lie in [0, " + std::to_string(kMaxPoints) + "]",
-          "it is the number of points along each side of a part; 0: as many as it has pixels");
+          "it is " + std::to_string(at_.points) + ", but must be in [0, " + std::to_string(kMaxPoints) + "]",
+          "set the number of points along each side of a part, or 0 for its size in pixels");
   }
 
   void settle_corners(const caffe::ROIPoolingParameter& param) {
     if (param.pooled_size_size() > 0)
-      throw FieldError("roi_pooling_param.pooled_size", "it is for ROIPooling", "give pooled_h and pooled_w");
+      throw FieldError("roi_pooling_param.pooled_size", "it is only for ROIPooling", "set pooled_h and pooled_w");
     at_.bins_h = parts(param.pooled_h(), "roi_pooling_param.pooled_h") + 1;
     at_.bins_w = parts(param.pooled_w(), "roi_pooling_param.pooled_w") + 1;
     at_.scale = {param.spatial_scale(), param.pad_ratio()};
   }
 
   static int64_t parts(int64_t parts, const std::string& field) {
-    if (parts == 0) throw FieldError(field, "it is 0", "give into how many parts regions are divided");
+    if (parts == 0) throw FieldError(field, "it is 0", "set the number of parts of a region");
     require_extent(parts, field);
     return parts;
   }

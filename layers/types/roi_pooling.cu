@@ -1,12 +1,11 @@
-// ROIPooling (Fast R-CNN): the largest values of a region's pooled_h x pooled_w parts. y is R x C x pooled_h x pooled_w
-// of features N x C x H x W and regions R x 5 (common/regions.h).
+// ROIPooling (Fast R-CNN): the maxima of a region's pooled_h x pooled_w parts. y is R x C x pooled_h x pooled_w for
+// features N x C x H x W and regions R x 5 (common/regions.h).
 //
-// A region's corners times spatial_scale are rounded, half away from 0, to the pixels that it begins and ends with; it
-// has at least one along each axis. Of L pixels part k has those from floor(k L / pooled) to ceil((k + 1) L / pooled),
-// so that parts may share pixels, as far as they lie in the image. A part that has none is 0. Of equal values the first
-// is the one that learns.
+// A region's corners times spatial_scale are rounded, half away from 0, to its first and last pixels; it has at least
+// one along each axis. Of L pixels part k has those from floor(k L / pooled) to ceil((k + 1) L / pooled) that are in
+// the image, so parts may overlap. An empty part is 0. Of equal values the first gets the gradient.
 //
-// pad_ratio is MS-CNN's: before it is scaled a region grows on each side by this share of its width or height.
+// pad_ratio is MS-CNN's: before scaling, a region grows on each side by this fraction of its width or height.
 // pooled_size is Intel's: one number for both axes, or height and width.
 
 #include <cmath>
@@ -51,7 +50,7 @@ struct RoiPoolingGeometry {
 struct RoiPoolingForward {
   const float* x;
   float* y;
-  int32_t* places;  ///< in its plane, of each y; -1: it has none. Null: nobody asks
+  int32_t* places;  ///< the index in its plane, for each y; -1: empty. Null: not needed
   Regions regions;
   RoiPoolingGeometry at;
 
@@ -131,8 +130,8 @@ class RoiPoolingLayer : public RegionLayer {
   static std::pair<int64_t, int64_t> pooled(const caffe::ROIPoolingParameter& param) {
     if (param.pooled_size_size() > 0) {
       if (param.has_pooled_h() || param.has_pooled_w() || param.pooled_size_size() > 2)
-        throw FieldError("roi_pooling_param.pooled_size", "there are more sizes than axes",
-                         "give one for both axes or two, or pooled_h and pooled_w");
+        throw FieldError("roi_pooling_param.pooled_size", "it has more than two values",
+                         "set one for both axes or two, or pooled_h and pooled_w");
       const int64_t w = param.pooled_size(param.pooled_size_size() - 1);
       require_parts(param.pooled_size(0), "pooled_size");
       require_parts(w, "pooled_size");
@@ -145,7 +144,7 @@ class RoiPoolingLayer : public RegionLayer {
 
   static void require_parts(int64_t parts, const std::string& field) {
     if (parts == 0)
-      throw FieldError("roi_pooling_param." + field, field + " is 0", "give into how many parts regions are divided");
+      throw FieldError("roi_pooling_param." + field, field + " is 0", "set the number of parts of a region");
     require_extent(parts, "roi_pooling_param." + field);
   }
 
@@ -154,7 +153,7 @@ class RoiPoolingLayer : public RegionLayer {
 
 const RegisterLayer register_roi_pooling({
     .name = "ROIPooling",
-    .help = "the largest values of the parts of regions",
+    .help = "the maxima of the parts of regions",
     .options = "roi_pooling_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,6 +1,6 @@
-// Scale: y = x * g, or x * g + b, where g (a weight, or the second bottom) has some extents of x and is repeated over
-// the others. dx = dy * g, dg = sum of dy * x, db = sum of dy over what g is repeated for. b has g's shape. Without a
-// filler g starts as 1, not as Caffe's usual 0.
+// Scale: y = x * g, or x * g + b, where g (a weight, or the second bottom) has some extents of x and is broadcast over
+// the others. dx = dy * g, dg = sum of dy * x, db = sum of dy over the broadcast axes. b has g's shape. Without a
+// filler g is initialized to 1, unlike Caffe's usual default of 0.
 
 #include "layers/common/loops/broadcast.h"
 #include "layers/common/shape_rules.h"
@@ -95,7 +95,7 @@ LayerShapes ScaleLayer::infer(const std::vector<Shape>& x) {
   return shapes;
 }
 
-/// Where it multiplies each channel by a weight of its own, and perhaps adds another.
+/// If it multiplies each channel by its own weight, with an optional bias.
 std::optional<kernels::PostOp> ScaleLayer::as_post_op() const {
   if (!learned_ || broadcast_.axis != 1 || broadcast_.shape.axes() != 1) return std::nullopt;
   return kernels::ChannelAffine{.scales = true, .shifts = has_bias()};
@@ -133,7 +133,7 @@ void ScaleLayer::multiply(Context& context, const Operands& io, const Tensor& fr
 void ScaleLayer::backward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
   const ChannelSums dg{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
-  // The sums first: dx may lie in dy's memory.
+  // The sums first: dx may overwrite dy.
   if (dg.out) sum_channels<ScaleProduct>(context, view, dg, io.dy[0], io.x[0]);
   const size_t b = io.w.size() - 1;
   if (has_bias() && io.dw[b])
@@ -147,7 +147,7 @@ int64_t ScaleLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&
 
 const RegisterLayer register_scale({
     .name = "Scale",
-    .help = "multiplies by learned factors (or by a second bottom) and may add a bias",
+    .help = "multiplies by learned factors (or by a second bottom), with an optional bias",
     .options = "scale_param",
     .min_bottoms = 1,
     .max_bottoms = 2,

@@ -1,9 +1,9 @@
-// ScaleTanH (HashNet, Cao et al. 2017): y = tanh(s x), whose factor grows with training, so that y comes nearer to the
-// signs of x: after n passes
+// ScaleTanH (HashNet, Cao et al. 2017): y = tanh(s x), where s grows during training, so that y approaches the signs of
+// x. After n passes
 //     s = init_scale (1 + gamma k)^power, with k the last multiple of step_size up to n.
-// n is counted in a weight of one number that no solver touches, so that test nets and resumed runs know it; testing
-// does not count. Formula and counting are those of HashNet's PyTorch program, by its authors; whether their Caffe
-// layer keeps n in a blob is not known, so weights of theirs may lack it.
+// n is stored in a weight of one number that solvers do not update, so test nets and resumed runs have it; tests do not
+// increment it. Formula and counting are those of HashNet's PyTorch program, by its authors. It is unknown whether
+// their Caffe layer keeps n in a blob, so their weights may lack it.
 
 #include <cmath>
 
@@ -16,7 +16,7 @@ namespace cortado {
 
 namespace {
 
-/// Counts a pass, if it is one of training, and finds the factor behind it.
+/// Counts a pass in training, and computes the factor after it.
 struct FindFactor {
   float *count, *factor;
   float first, step, gamma, power;
@@ -50,12 +50,12 @@ class ScaleTanhLayer : public ElementwiseLayer {
     const auto require = [](bool good, const std::string& field, float value, const std::string& what) {
       if (!good) throw FieldError("scale_tanh_param." + field, field + " is " + to_text(value) + ", but " + what);
     };
-    require(std::isfinite(options_.init_scale()), "init_scale", options_.init_scale(), "must be a number");
+    require(std::isfinite(options_.init_scale()), "init_scale", options_.init_scale(), "must be a finite number");
     require(options_.gamma() >= 0 && std::isfinite(options_.gamma()), "gamma", options_.gamma(), "must not be below 0");
-    require(std::isfinite(options_.power()), "power", options_.power(), "must be a number");
+    require(std::isfinite(options_.power()), "power", options_.power(), "must be a finite number");
     if (options_.step_size() == 0)
       throw FieldError("scale_tanh_param.step_size", "step_size is 0",
-                       "it is the number of passes between two changes of the factor");
+                       "set the number of passes between two changes of the factor");
   }
 
   BackwardReads backward_reads() const override { return BackwardReads::kY; }
@@ -92,7 +92,7 @@ class ScaleTanhLayer : public ElementwiseLayer {
 };
 
 const RegisterLayer register_scale_tanh(elementwise_type<ScaleTanhLayer>("ScaleTanH",
-                                                                         "tanh that grows steeper as training goes on",
+                                                                         "tanh that becomes steeper during training",
                                                                          "scale_tanh_param"));
 
 }  // namespace

@@ -1,9 +1,9 @@
-// SegAccuracy: how good a segmentation is, by DeepLab's three numbers over all pixels of the batch whose label is none
-// of ignore_label: the share of pixels that are right; the mean, over the classes that occur, of the share of a class's
-// pixels that are right; and the mean over all classes of intersection over union, which of a class that neither occurs
-// nor is predicted is 1. Of equal scores the higher class is the best, as in ArgMax.
+// SegAccuracy: DeepLab's three metrics of a segmentation, over all pixels of the batch whose label is not one of
+// ignore_label. They are the pixel accuracy; the mean accuracy of the classes that occur; and the mean IoU
+// (intersection over union) of all classes. The IoU of a class that neither occurs nor is predicted is 1. Of equal
+// scores the higher class is the best, as in ArgMax.
 //
-// x[0] is N x C x ... with scores, x[1] has a label for each place. Without pixels that count all three are 0.
+// x[0] is N x C x ... with scores, x[1] has a label for each position. If all pixels are ignored, the three are 0.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace cortado {
 
 namespace {
 
-/// Labels, some of which are left out.
+/// Labels, some of which are ignored.
 struct PixelLabels {
   const float* values;
   int64_t classes;
@@ -36,7 +36,7 @@ struct PixelLabels {
   CORTADO_HD bool valid(int64_t i) const { return ClassLabels{values, classes}.valid(i); }
 };
 
-/// The class of each pixel's best score: -1 where it does not count, NaN where its label is no class.
+/// The class of each pixel's best score: -1 if it is ignored, NaN if its label is not a class.
 template <typename T>
 struct Predict {
   const T* scores;
@@ -57,7 +57,8 @@ struct Predict {
   }
 };
 
-/// Row k of three for each class: pixels that are right, of the class, taken for the class. NaN where a label is none.
+/// Three rows of counts per class: correct pixels, pixels of the class, pixels predicted as the class. NaN if a label
+/// is invalid.
 struct Confusion {
   const float *labels, *best;
   int64_t classes;
@@ -102,7 +103,7 @@ class SegAccuracyLayer : public Layer {
     classes_ = x[0][1];
     inner_ = x[0].count(2);
     pixels_ = x[0][0] * inner_;
-    if (classes_ == 0) throw FieldError("bottom[0]", "it has no channels, so there are no classes");
+    if (classes_ == 0) throw FieldError("bottom[0]", "it has no channels, hence no classes");
     require_labels(x[0], x[1], pixels_);
     return {.y = {Shape{3}}, .w = {}};
   }
@@ -134,20 +135,20 @@ class SegAccuracyLayer : public Layer {
     const PixelLabels labels{view.data(), classes_, ignored_.data(), int64_t(ignored_.size())};
     for (int64_t i = 0; i < pixels_; ++i)
       if (labels.counts(i) && !labels.valid(i))
-        throw BadLabel(labels.values[i], i, inner_, classes_, "ignore_label leaves values out");
+        throw BadLabel(labels.values[i], i, inner_, classes_, "ignore_label excludes values");
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return x[0].count(); }
 
  private:
   std::vector<float> ignored_;
-  DeviceMemory on_device_;  ///< the same
+  DeviceMemory on_device_;  ///< the same, on the device
   int64_t classes_ = 0, inner_ = 0, pixels_ = 0;
 };
 
 const RegisterLayer register_seg_accuracy({
     .name = "SegAccuracy",
-    .help = "of a segmentation the share of right pixels, the mean of the classes' shares, and mean IoU",
+    .help = "pixel accuracy, mean class accuracy and mean IoU of a segmentation",
     .options = "seg_accuracy_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,10 +1,10 @@
-// SegmentationEvaluate: how well segments agree, of MobileNet-YOLO. bottom[0] is the probabilities of C classes, as
-// images, bottom[1] the true ones; y, 1 x 1 x 1 x C, is for each class the places where both are above `threshold`
-// divided by those where either is; 0 where there is no such place.
+// SegmentationEvaluate (MobileNet-YOLO): the IoU of segments. bottom[0] is the probabilities of C classes, as images,
+// bottom[1] the true ones. y, 1 x 1 x 1 x C, is for each class the number of positions where both are above `threshold`
+// divided by the number where at least one is; 0 if the class has no such position.
 //
-// Where the images' sizes differ, those of bottom[0] are brought to the size of bottom[1] by bilinear interpolation
-// between the centres of pixels, as OpenCV does it. There only the first image of a batch is looked at, and
-// probabilities are rounded to 255ths before that; here all images count together. The channels are num_classes.
+// If the image sizes differ, bottom[0] is resized to the size of bottom[1] by bilinear interpolation between pixel
+// centres, as in OpenCV. MobileNet-YOLO reads only the first image of a batch, and rounds probabilities to 1/255 before
+// that; here all images count. The channels are num_classes.
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// A place of an image of another size, along one axis: between two, the second with `share`.
+/// A position in an image of another size, along one axis: between two, the second with weight `share`.
 struct SegmentationEvaluateBetween {
   int64_t first, second;
   float share;
@@ -33,7 +33,7 @@ struct SegmentationEvaluateImages {
   const float* values;
   int64_t height, width;
 
-  /// At a place of an image of another size.
+  /// The value at a position of an image of another size.
   CORTADO_HD float at(int64_t plane, int64_t row, int64_t column, const SegmentationEvaluateImages& other) const {
     const float* image = values + plane * height * width;
     if (height == other.height && width == other.width) return image[row * width + column];
@@ -46,7 +46,7 @@ struct SegmentationEvaluateImages {
   }
 };
 
-/// Rows: for each class how many places are in the segment found, in the true one, in both.
+/// Rows: for each class the number of positions in the detected segment, in the true one, in both.
 struct CountPlaces {
   SegmentationEvaluateImages found, known;
   int64_t classes;
@@ -83,9 +83,9 @@ class SegmentationEvaluateLayer : public Layer {
       if (x[size_t(i)].axes() != 4 || x[size_t(i)][1] != int64_t(options_.num_classes()) || x[size_t(i)][0] != x[0][0])
         throw FieldError(
             "bottom[" + std::to_string(i) + "]", "its shape is " + x[size_t(i)].str(),
-            "both are N x " + std::to_string(options_.num_classes()) + " (num_classes) x H x W, with the same N");
+            "both must be N x " + std::to_string(options_.num_classes()) + " (num_classes) x H x W, with the same N");
     if (x[0].count(2) == 0 && x[1].count(2) > 0)
-      throw FieldError("bottom[0]", "its shape is " + x[0].str(), "it has no place");
+      throw FieldError("bottom[0]", "its shape is " + x[0].str(), "it is empty");
     return {.y = {{1, 1, 1, x[0][1]}}, .w = {}};
   }
 
@@ -114,7 +114,7 @@ class SegmentationEvaluateLayer : public Layer {
 
 const RegisterLayer register_segmentation_evaluate({
     .name = "SegmentationEvaluate",
-    .help = "how much the segments of each class overlap the true ones",
+    .help = "the IoU of the segments of each class",
     .options = "segmentation_evaluate_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,8 +1,8 @@
-// ShuffleChannel: the channels, seen as `group` rows of m, are read column by column: y[j group + i] = x[i m + j]. So
-// the results of grouped convolutions meet in the next one. Backward is the same with group and m exchanged.
+// ShuffleChannel: reads the channels, as a matrix of `group` rows of m, column by column: y[j group + i] = x[i m + j].
+// So the next grouped convolution mixes the groups. Backward is the same with group and m exchanged.
 //
-// Any storage will do: seen from its own place a channel is found at a distance that is the same everywhere, which a
-// small table tells. Padding lanes are found in place, where x has them zero.
+// Any storage is supported: the offset from a channel to its source is the same at all positions and stored in a small
+// table. Padding lanes have offset 0, and x is zero there.
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
@@ -20,18 +20,18 @@ template <typename T>
 struct ShuffleChannelGather {
   const T* from;
   T* to;
-  const int64_t* distance;  ///< for each channel, padding included
+  const int64_t* distance;  ///< for each channel, including padding
   CORTADO_HD void operator()(int64_t i, int64_t c) const { to[i] = from[i + distance[c]]; }
 };
 
-/// Where channel c begins in one image, in elements.
+/// The offset of channel c in one image, in elements.
 int64_t shuffled_place(int64_t c, const ChannelView& view) {
   if (view.layout == Layout::kChannelsLast) return c;
   if (view.layout == Layout::kBlocked16) return c / 16 * 16 * view.inner + c % 16;
   return c * view.inner;
 }
 
-/// Every channel that is stored.
+/// All stored channels, including padding.
 ChannelView stored_channels(const TensorSpec& spec) {
   ChannelView view = channel_view(spec);
   if (view.layout == Layout::kBlocked16) view.channels = (view.channels + 15) / 16 * 16;
@@ -56,12 +56,12 @@ class ShuffleChannelLayer : public Layer {
   void gather(Context& context, const DeviceMemory& table, const Tensor& from, const Tensor& to) const;
 
   int64_t group_, channels_ = 0;
-  DeviceMemory there_, back_;  ///< for each channel the way to its source, in elements
+  DeviceMemory there_, back_;  ///< for each channel the offset to its source, in elements
 };
 
 ShuffleChannelLayer::ShuffleChannelLayer(const LayerOptions& options)
     : group_(options.config.shuffle_channel_param().group()) {
-  if (group_ == 0) throw FieldError("shuffle_channel_param.group", "group is 0", "it must be at least 1");
+  if (group_ == 0) throw FieldError("shuffle_channel_param.group", "group is 0", "set it to at least 1");
 }
 
 LayerShapes ShuffleChannelLayer::infer(const std::vector<Shape>& x) {
@@ -103,7 +103,7 @@ void ShuffleChannelLayer::gather(Context& context, const DeviceMemory& table, co
 
 const RegisterLayer register_shuffle_channel({
     .name = type_names::kShuffleChannel,
-    .help = "deals the channels of each group out to all others",
+    .help = "interleaves the channels of groups",
     .options = "shuffle_channel_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

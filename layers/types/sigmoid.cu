@@ -1,5 +1,5 @@
-// Sigmoid: y = 1 / (1 + e^-x). Backward knows the slope from y: y (1 - y).
-// sigmoid(0) is not 0, so it runs in blocks of 16 channels only where no lane is padding.
+// Sigmoid: y = 1 / (1 + e^-x). The slope is y (1 - y), so backward reads y. sigmoid(0) is not 0, so it runs in blocks
+// of 16 channels only if no lane is padding.
 
 #include <cmath>
 

@@ -1,8 +1,8 @@
-// SigmoidCrossEntropyBalanceLoss: the cross-entropy of sigmoid(x) with targets of 0 and 1, where in each image what is
-// rare counts more, as HED trains edges: with n targets of 1 and m of 0 in the image
+// SigmoidCrossEntropyBalanceLoss: the cross-entropy of sigmoid(x) with targets of 0 and 1, with class balancing in each
+// image, as in HED. With n targets of 1 and m of 0 in the image
 //     loss = m / (n + m) sum over 1s of log(1 + e^-x) + n / (n + m) sum over 0s of log(1 + e^x),
-// summed over the images and divided by their number. Targets that are neither 0 nor 1 count nothing, here in backward
-// too, where HED forgets it.
+// summed over the images and divided by their number. Targets other than 0 and 1 are ignored, also in backward, unlike
+// in HED.
 
 #include <cmath>
 
@@ -16,7 +16,7 @@ namespace cortado {
 namespace {
 
 struct Balanced {
-  static constexpr int64_t kSums = 4;  ///< of each image: loss of its 1s, of its 0s, how many 1s, how many 0s
+  static constexpr int64_t kSums = 4;  ///< of each image: loss of its 1s, of its 0s, number of 1s, of 0s
 
   template <typename T>
   struct SumTerm {
@@ -33,7 +33,7 @@ struct Balanced {
     }
   };
 
-  /// What the 1s of an image, or its 0s, count.
+  /// The weight of the 1s of an image, or of its 0s.
   CORTADO_HD static float weight_of(const float* sums, bool one) {
     const float ones = sums[2], zeros = sums[3];
     return ones + zeros > 0 ? (one ? zeros : ones) / (ones + zeros) : 0;
@@ -54,11 +54,11 @@ class SigmoidCrossEntropyBalanceLossLayer : public ImageMeanLoss<Balanced> {
     refuse_fields(loss, "loss_param",
                   {"ignore_label", "label_smoothing", "pre_fixed_normalizer", "class_weight", "class_weighting",
                    "weight_by_label_freqs"},
-                  "targets that are neither 0 nor 1 are left out, and the counts of the classes are their weights");
+                  "targets other than 0 and 1 are ignored, and the counts of the classes determine the weights");
     const bool other = loss.has_normalization() && loss.normalization() != caffe::LossParameter::BATCH_SIZE;
     if (other || loss.normalize())
       throw FieldError(other ? "loss_param.normalization" : "loss_param.normalize",
-                       "this loss is divided by the number of images and by nothing else", "write BATCH_SIZE");
+                       "this loss is always divided by the number of images", "set BATCH_SIZE");
   }
 
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 6 * x[0].count(); }
@@ -66,7 +66,7 @@ class SigmoidCrossEntropyBalanceLossLayer : public ImageMeanLoss<Balanced> {
 
 const RegisterLayer register_sigmoid_cross_entropy_balance_loss({
     .name = "SigmoidCrossEntropyBalanceLoss",
-    .help = "sigmoid and the cross-entropy with targets, the rarer ones of each image counting more",
+    .help = "sigmoid and cross-entropy, balanced between the targets 0 and 1 of each image",
     .options = "loss_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,9 +1,10 @@
 // SigmoidCrossEntropyLoss: y = -sum of t log(s) + (1 - t) log(1 - s) over all elements, s = sigmoid(x), divided by a
-// normalizer; dx = dy (s - t) / normalizer. It is computed as max(x, 0) - t x + log(1 + e^-|x|), which never overflows.
+// normalizer; dx = dy (s - t) / normalizer. It is computed as max(x, 0) - t x + log(1 + e^-|x|), which does not
+// overflow.
 //
-// The normalizer is all elements (FULL), those whose target is not ignored (VALID), the extent of axis 0 (BATCH_SIZE)
-// or 1 (NONE), but never below 1. Unlike in SoftmaxWithLoss the default is BATCH_SIZE. A target is compared with
-// ignore_label by its whole part.
+// The normalizer is the number of elements (FULL), of those with a target that is not ignored (VALID), the extent of
+// axis 0 (BATCH_SIZE) or 1 (NONE), but at least 1. Unlike in SoftmaxWithLoss the default is BATCH_SIZE. A target is
+// truncated for the comparison with ignore_label.
 
 #include <cmath>
 
@@ -46,7 +47,7 @@ struct Counted {
   CORTADO_HD float operator()(int64_t item, int64_t k) const { return targets.counts(item * width + k) ? 1 : 0; }
 };
 
-/// The sums of the items, added up: of row 0 the losses, of row 1 how many count.
+/// The sums over items: row 0 of the losses, row 1 of the elements that count.
 struct SumTerm {
   const float *losses, *counts;
   CORTADO_HD float operator()(int64_t k, int64_t item) const { return k == 0 ? losses[item] : counts[item]; }
@@ -69,9 +70,9 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
   explicit SigmoidCrossEntropyLossLayer(const LayerOptions& options) : loss_(options.config.loss_param()) {
     if (loss_.label_smoothing() != 0)
       throw FieldError("loss_param.label_smoothing", "label_smoothing is not available here",
-                       "targets of this layer may be any number: smooth them before, with a Power layer");
+                       "smooth the targets with a Power layer before this layer");
     refuse_fields(loss_, "loss_param", {"class_weight", "class_weighting", "weight_by_label_freqs"},
-                  "the labels of this layer are targets, not classes");
+                  "labels of this layer are targets, not classes");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -130,7 +131,7 @@ class SigmoidCrossEntropyLossLayer : public Layer, public Scoring {
 
 const RegisterLayer register_sigmoid_cross_entropy_loss({
     .name = "SigmoidCrossEntropyLoss",
-    .help = "sigmoid and the cross-entropy with targets, each element by itself",
+    .help = "sigmoid and the cross-entropy with targets, for each element",
     .options = "loss_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

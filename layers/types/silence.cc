@@ -1,4 +1,5 @@
-// Silence: takes blobs that no other layer reads, so that they are not outputs of the net. No gradient comes from it.
+// Silence: reads blobs that no other layer reads, so that they are not outputs of the net. They get no gradient from
+// it.
 
 #include "layers/registry.h"
 
@@ -19,7 +20,7 @@ class SilenceLayer : public Layer {
 
 const RegisterLayer register_silence({
     .name = "Silence",
-    .help = "takes blobs that no other layer reads",
+    .help = "reads blobs that no other layer reads, so that they are not outputs",
     .options = "",
     .min_bottoms = 1,
     .max_bottoms = -1,

@@ -1,5 +1,5 @@
-// Slice: cuts a tensor along one axis (the channels, unless slice_param.axis says otherwise), before each slice_point,
-// or into equal parts where there is none. Backward joins the parts' gradients; a part that is not read counts as
+// Slice: splits a tensor along one axis (the channels, unless slice_param.axis is set), before each slice_point, or
+// into equal parts if none is set. Backward concatenates the gradients of the parts; a part that is not read counts as
 // zero.
 
 #include <algorithm>
@@ -21,12 +21,12 @@ class SliceLayer : public Layer {
       : param_(options.config.slice_param()), tops_(options.config.top_size()) {
     if (param_.has_axis() && param_.has_slice_dim())
       throw FieldError("slice_param.slice_dim", "axis and slice_dim are both set",
-                       "slice_dim is the old name: keep axis");
+                       "remove slice_dim, the old name of axis");
     if (param_.slice_point_size() > 0 && param_.slice_point_size() != tops_ - 1)
       throw FieldError(
           miscounted("slice_param.slice_point", param_.slice_point_size(), tops_ - 1),
           count_of(param_.slice_point_size(), "slice_point", "slice_points") + " for " + count_of(tops_, "top", "tops"),
-          "write one for each top but the first, or none for equal parts");
+          "set one for each top except the first, or none for equal parts");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -57,8 +57,8 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
     if (whole % tops_ != 0)
       throw FieldError("slice_param",
                        "axis " + std::to_string(axis_) + " of extent " + std::to_string(whole) +
-                           " does not divide into " + count_of(tops_, "equal part", "equal parts"),
-                       "say with slice_point where each top but the first begins");
+                           " cannot be split into " + count_of(tops_, "equal part", "equal parts"),
+                       "set slice_point to the start of each top except the first");
     return std::vector<int64_t>(size_t(tops_), whole / tops_);
   }
   std::vector<int64_t> list;
@@ -67,10 +67,10 @@ std::vector<int64_t> SliceLayer::extents(int64_t whole) const {
     const int64_t end = i + 1 < tops_ ? int64_t(param_.slice_point(i)) : whole;
     if (end <= start || end > whole)
       throw FieldError(entry("slice_param.slice_point", std::min(i, tops_ - 2)),
-                       "top[" + std::to_string(i) + "] would go from " + std::to_string(start) + " to " +
+                       "top[" + std::to_string(i) + "] would be from " + std::to_string(start) + " to " +
                            std::to_string(end) + " of axis " + std::to_string(axis_) + ", whose extent is " +
                            std::to_string(whole),
-                       "slice_points grow strictly, from above 0 to below " + std::to_string(whole));
+                       "slice_points must increase strictly, from above 0 to below " + std::to_string(whole));
     list.push_back(end - start);
     start = end;
   }
@@ -97,7 +97,7 @@ LayerNeeds SliceLayer::prepare(const PrepareRequest&, Context&) {
 
 const RegisterLayer register_slice({
     .name = "Slice",
-    .help = "cuts a tensor along one axis",
+    .help = "splits a tensor along one axis",
     .options = "slice_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

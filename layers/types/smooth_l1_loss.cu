@@ -1,11 +1,11 @@
-// SmoothL1Loss: y = sum of outside f(inside (x0 - x1)) / N, N being the extent of axis 0 alone, with
+// SmoothL1Loss: y = sum of outside f(inside (x0 - x1)) / N, with N the extent of axis 0, and
 //   f(d) = (sigma d)^2 / 2 where |d| < 1 / sigma^2, else |d| - 1 / (2 sigma^2)
-// This one type stands for two of Caffe's family. SSD's and NVIDIA's has a third bottom at most, `inside`, and sigma 1;
-// Faster R-CNN's and Intel's has sigma, and both `inside` and `outside` or neither. What they have in common is this:
-// the third bottom is `inside`, the fourth `outside`, each with a weight for each element, 1 where there is none.
+// This type implements two layers of Caffe's family. SSD's and NVIDIA's has at most a third bottom, `inside`, and sigma
+// 1. Faster R-CNN's and Intel's has sigma, and both `inside` and `outside` or neither. In both the third bottom is
+// `inside`, the fourth `outside`, each with a weight for each element; the default weight is 1.
 //
-// Both x0 and x1 learn. The gradient is that of the formula; SSD leaves the factor `inside` out of it, which its
-// weights of 0 and 1 do not show.
+// Both x0 and x1 get gradients, which are exact. SSD omits the factor `inside`, which makes no difference for its
+// weights of 0 and 1.
 
 #include <cmath>
 
@@ -21,7 +21,7 @@ struct Huber {
     const float sigma = options.config.smooth_l1_loss_param().sigma();
     if (!(sigma > 0 && std::isfinite(sigma)))
       throw FieldError("smooth_l1_loss_param.sigma", "it is " + to_text(sigma) + ", but must be above 0",
-                       "the loss is quadratic up to 1 / sigma^2");
+                       "the loss is quadratic for differences below 1 / sigma^2");
     sharpness = sigma * sigma;
   }
   CORTADO_HD float value(float d) const {
@@ -35,7 +35,7 @@ struct Huber {
 
 const RegisterLayer register_smooth_l1_loss({
     .name = "SmoothL1Loss",
-    .help = "differences, squared near 0 and absolute beyond, with optional weights of elements",
+    .help = "differences, squared near 0 and absolute beyond, with optional weights",
     .options = "smooth_l1_loss_param",
     .min_bottoms = 2,
     .max_bottoms = 4,

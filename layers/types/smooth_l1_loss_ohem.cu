@@ -1,13 +1,13 @@
 // SmoothL1LossOHEM (R-FCN): y = sum of f(w (x0 - x1)) / normalizer, with
 //   f(d) = d^2 / 2 where |d| < 1, else |d| - 1/2
-// and a second top with the sum of f over the channels of each region, by which BoxAnnotatorOHEM finds the hardest
-// ones. A third bottom holds w, one for each element; without it w = 1. Regions are axis 0, channels axis 1; all axes
-// behind it are places, each with a loss of its own.
+// and a second top with the sum of f over the channels of each region, from which BoxAnnotatorOHEM selects the hardest
+// ones. A third bottom holds w for each element; without it w = 1. Regions are axis 0, channels axis 1; all later axes
+// are positions with separate losses.
 //
-// The normalizer is loss_param's, but never less than 1: FULL and VALID the number of regions times that of places,
-// BATCH_SIZE that of regions, NONE 1, PRE_FIXED pre_fixed_normalizer; nothing else of loss_param is read. Both x0 and
-// x1 learn, by the formula: R-FCN leaves the factor w out of the gradient, which its weights of 0 and 1 do not show. A
-// gradient that arrives at the second top flows on; in R-FCN none does.
+// The normalizer is loss_param's, but at least 1. FULL and VALID are the number of regions times that of positions,
+// BATCH_SIZE that of regions, NONE 1, PRE_FIXED pre_fixed_normalizer; other fields of loss_param are not read. Both x0
+// and x1 get gradients, which are exact. R-FCN omits the factor w, which makes no difference for its weights of 0 and
+// 1. The gradient of the second top is propagated, unlike in R-FCN.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ struct Difference {
   CORTADO_HD float slope(int64_t i) const { return weight(i) * fminf(fmaxf(at(i), -1), 1); }
 };
 
-/// The loss of a place of a region.
+/// The loss of a position of a region.
 template <typename T>
 struct SmoothL1RowLoss {
   Difference<T> difference;
@@ -61,7 +61,7 @@ template <typename T, typename D>
 struct SmoothL1LossOhemBackward {
   Difference<T> difference;
   D* dx;
-  const float *dy, *dlosses;  ///< of y and of the rows' losses; null: none arrives
+  const float *dy, *dlosses;  ///< of y and of the rows' losses; null if they do not arrive
   float scale, sign;
   int64_t channels, places;
   CORTADO_HD void operator()(int64_t i) const {
@@ -76,11 +76,11 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
   explicit SmoothL1LossOhemLayer(const LayerOptions& options)
       : loss_(options.config.loss_param()), shows_losses_(options.config.top_size() > 1) {
     if (const float sigma = options.config.smooth_l1_loss_param().sigma(); sigma != 1)
-      throw FieldError("smooth_l1_loss_param.sigma", "it is " + to_text(sigma) + ", but is 1 in this layer",
-                       "SmoothL1Loss has a sigma");
+      throw FieldError("smooth_l1_loss_param.sigma", "it is " + to_text(sigma) + ", but must be 1 in this layer",
+                       "use SmoothL1Loss for another sigma");
     if (loss_.has_pre_fixed_normalizer() && !std::isfinite(loss_.pre_fixed_normalizer()))
       throw FieldError("loss_param.pre_fixed_normalizer", "it is " + to_text(loss_.pre_fixed_normalizer()),
-                       "it is what the sum of losses is divided by");
+                       "set the divisor of the sum of losses");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -89,7 +89,7 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
       if (x[i].axes() < 1 || x[i][0] != x[0][0] || x[i].count(1) != x[0].count(1))
         throw FieldError(entry("bottom", int64_t(i)),
                          "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
-                         "all hold the same number of regions (axis 0) of the same size");
+                         "all bottoms need the same number of regions (axis 0) of the same size");
     regions_ = x[0][0], channels_ = x[0][1], places_ = x[0].count(2);
     Shape losses = x[0];
     losses[1] = 1;
@@ -156,7 +156,7 @@ class SmoothL1LossOhemLayer : public Layer, public Scoring {
 
 const RegisterLayer register_smooth_l1_loss_ohem({
     .name = "SmoothL1LossOHEM",
-    .help = "SmoothL1Loss that also gives the loss of each region",
+    .help = "SmoothL1Loss with the loss of each region as a second top",
     .options = "loss_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

@@ -1,4 +1,4 @@
-// Softmax: e^x over the sum of e^x along an axis.
+// Softmax: e^x divided by the sum of e^x along an axis.
 
 #include "kernels/softmax.h"
 
@@ -14,7 +14,7 @@ namespace {
 class SoftmaxLayer : public Layer {
  public:
   explicit SoftmaxLayer(const LayerOptions& options) : options_(options.config.softmax_param()) {
-    refuse_fields(options_, "softmax_param", {"pos_cid", "pos_mult"}, "WeightedSoftmaxWithLoss has it");
+    refuse_fields(options_, "softmax_param", {"pos_cid", "pos_mult"}, "use WeightedSoftmaxWithLoss");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -66,7 +66,7 @@ const RegisterLayer register_softmax(
         .make = make_layer<SoftmaxLayer>,
         .family = LayerFamily::kScore,
     },
-    "VoxelSoftmax", "Softmax of the places of volumes, as C3D calls it");
+    "VoxelSoftmax", "Softmax at each position of volumes, the name in C3D");
 
 }  // namespace
 

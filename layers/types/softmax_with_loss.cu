@@ -1,12 +1,11 @@
 // SoftmaxWithLoss: p = softmax(x), loss = -sum over classes of t log(max(p, FLT_MIN)) / normalizer, dx = (p sum t - t)
-// dy / normalizer. A hard label says t = 1 for its class; soft labels, as many as there are scores, are t. Of either
-// label_smoothing e makes (1 - e) t + e / classes. t is multiplied by the class_weight of its class and by the weight
-// of its sample, which a third bottom may hold.
+// dy / normalizer. For a hard label t is 1 for its class, else 0; soft labels, one for each score, are t.
+// label_smoothing e changes t to (1 - e) t + e / classes. t is multiplied by the class_weight of its class and by the
+// weight of its sample, from an optional third bottom.
 //
-// The floor under p makes a dead net say exactly 87.3365. With class weights the normalizer VALID is the sum of the
-// labels' weights, so that the loss is PyTorch's weighted mean; weights of samples leave the normalizer alone, and so
-// do SegNet's class_weighting and the weights of WeightedSoftmaxWithLoss. The frame,
-// layers/common/losses/softmax_loss.h, says the rest.
+// The minimum of p makes the loss of a dead net exactly 87.3365. With class weights the normalizer VALID is the sum of
+// the labels' weights, so the loss is PyTorch's weighted mean. Sample weights, SegNet's class_weighting and the weights
+// of WeightedSoftmaxWithLoss do not change the normalizer. For the rest see layers/common/losses/softmax_loss.h.
 
 #include <cfloat>
 #include <cmath>
@@ -26,7 +25,7 @@ namespace {
 
 CORTADO_HD inline float log_loss(float p) { return -logf(p < FLT_MIN ? FLT_MIN : p); }
 
-/// What the predictions should be.
+/// The targets of the predictions.
 struct SoftmaxWithLossTargets {
   SoftmaxRows rows;
   ClassLabels labels;                           ///< a class for each row, or
@@ -34,7 +33,7 @@ struct SoftmaxWithLossTargets {
   float kept, spread;                           ///< 1 - e, and e / classes
   const float *class_weights, *sample_weights;  ///< null: 1
   bool counts_weights;                          ///< VALID is the sum of the labels' weights
-  float* weights;                               ///< of each row that counts the sum of t, made by loss()
+  float* weights;                               ///< output of loss(): the sum of t for each row that counts
 
   CORTADO_HD bool counts(int64_t r) const { return soft || labels.counts(r); }
   CORTADO_HD bool valid(int64_t r) const { return soft || labels.valid(r); }
@@ -74,7 +73,7 @@ class SoftmaxWithLossLayer : public SoftmaxLoss {
   explicit SoftmaxWithLossLayer(const LayerOptions& options)
       : SoftmaxWithLossLayer(options, ClassWeights(options.config.loss_param())) {
     refuse_fields(options.config.softmax_param(), "softmax_param", {"pos_cid", "pos_mult"},
-                  "WeightedSoftmaxWithLoss has it");
+                  "use WeightedSoftmaxWithLoss");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -89,7 +88,7 @@ class SoftmaxWithLossLayer : public SoftmaxLoss {
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>&) const override { return 5 * x[0].count(); }
 
  protected:
-  /// With the weights of classes from other options than the layer's own.
+  /// With class weights from other options than loss_param.
   SoftmaxWithLossLayer(const LayerOptions& options, ClassWeights weights);
 
   ClassWeights class_weights_;
@@ -108,8 +107,8 @@ SoftmaxWithLossLayer::SoftmaxWithLossLayer(const LayerOptions& layer, ClassWeigh
     : SoftmaxLoss(layer), class_weights_(std::move(weights)), axis_option_(layer.config.softmax_param().axis()) {
   const float e = options().label_smoothing();
   if (!(e >= 0 && e < 1))
-    throw FieldError("loss_param.label_smoothing", "it is " + to_text(e) + ", but must lie in [0, 1)",
-                     "it is the share of each label that all classes get alike");
+    throw FieldError("loss_param.label_smoothing", "it is " + to_text(e) + ", but must be in [0, 1)",
+                     "set the fraction of each label that is spread over all classes");
 }
 
 LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
@@ -118,12 +117,12 @@ LayerShapes SoftmaxWithLossLayer::infer(const std::vector<Shape>& x) {
   const auto require = [&](size_t bottom, const std::string& what, const std::string& hint) {
     if (x[bottom].count() == rows()) return;
     throw FieldError(entry("bottom", int64_t(bottom)),
-                     "there are " + std::to_string(x[bottom].count()) + " " + what + " (" + x[bottom].str() + ") for " +
+                     "it has " + std::to_string(x[bottom].count()) + " " + what + " (" + x[bottom].str() + ") for " +
                          std::to_string(rows()) + " predictions (" + x[0].str() + ")",
                      hint);
   };
-  const std::string place =
-      " for each place of bottom[0] outside axis " + std::to_string(axis_of(x[0], axis_option_, "softmax_param.axis"));
+  const std::string place = " for each position of bottom[0] outside axis " +
+                            std::to_string(axis_of(x[0], axis_option_, "softmax_param.axis"));
   if (!soft_)
     require(1, "labels", "one label" + place + ", which holds the classes, or one for each value of bottom[0]");
   if (x.size() > 2) require(2, "weights", "one weight" + place);
@@ -151,7 +150,7 @@ class WeightedSoftmaxWithLossLayer : public SoftmaxWithLossLayer {
       : SoftmaxWithLossLayer(options, ClassWeights(options.config.softmax_param())) {
     refuse_fields(options.config.loss_param(), "loss_param",
                   {"class_weight", "class_weighting", "weight_by_label_freqs"},
-                  "softmax_param.pos_mult is the weight of a class");
+                  "set the weight of a class in softmax_param.pos_mult");
   }
 };
 

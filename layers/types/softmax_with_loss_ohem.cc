@@ -1,6 +1,6 @@
-// SoftmaxWithLossOHEM (R-FCN): SoftmaxWithLoss whose third top is the loss of each row before anything is divided, by
-// which BoxAnnotatorOHEM finds the hardest regions. An ignored row has loss 0. Whatever SoftmaxWithLoss takes is taken
-// here. Unlike there a gradient that arrives at the second or third top flows on; propagate_down says that none does.
+// SoftmaxWithLossOHEM (R-FCN): SoftmaxWithLoss whose third top is the loss of each row before the division, from which
+// BoxAnnotatorOHEM selects the hardest regions. An ignored row has loss 0. It supports all options of SoftmaxWithLoss.
+// Unlike in R-FCN the gradients of the second and third top are propagated; propagate_down can disable that.
 
 #include "layers/registry.h"
 #include "layers/types/softmax_with_loss.h"
@@ -11,7 +11,7 @@ namespace {
 
 const RegisterLayer register_softmax_with_loss_ohem({
     .name = "SoftmaxWithLossOHEM",
-    .help = "SoftmaxWithLoss that also gives the loss of each row",
+    .help = "SoftmaxWithLoss with the loss of each row as a third top",
     .options = "loss_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

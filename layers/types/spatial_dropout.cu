@@ -1,8 +1,8 @@
-// SpatialDropout: Dropout of whole channels. In training y = x / (1 - p), but 0 for all places of a channel of a sample
-// with probability p = dropout_ratio; y = x in testing. The ratio is spatial_dropout_param's or, as in Intel's Caffe,
-// dropout_param's.
+// SpatialDropout: Dropout of whole channels. In training y = x / (1 - p), but 0 at all positions of a channel of a
+// sample with probability p = dropout_ratio; y = x in testing. The ratio is spatial_dropout_param's or, as in Intel's
+// Caffe, dropout_param's.
 //
-// The factors of the channels are a pure function of (seed, layer, forward pass, channel), made again in backward.
+// The factors of the channels are a pure function of (seed, layer, forward pass, channel); backward recomputes them.
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -15,7 +15,7 @@ namespace cortado {
 
 namespace {
 
-/// The factor of channel `row`, of all samples' channels.
+/// The factor of channel `row`, numbered over all samples.
 struct Factor {
   float* factors;
   uint64_t key;
@@ -43,13 +43,13 @@ class SpatialDropoutLayer : public Layer {
     const bool by_own = own.has_dropout_ratio();
     if (by_own && plain.has_dropout_ratio() && plain.dropout_ratio() != own.dropout_ratio())
       throw FieldError("dropout_param.dropout_ratio", "it contradicts that of spatial_dropout_param",
-                       "one of them is enough");
+                       "set only one of them");
     ratio_ = by_own ? own.dropout_ratio() : plain.dropout_ratio();
     own_seed_ = plain.random_seed();
     if (!(ratio_ >= 0 && ratio_ < 1))
       throw FieldError(by_own ? "spatial_dropout_param.dropout_ratio" : "dropout_param.dropout_ratio",
-                       "the ratio is " + to_text(ratio_) + ", but must lie in [0, 1)",
-                       "it is the share of channels that become 0; 1 would leave nothing");
+                       "the ratio is " + to_text(ratio_) + ", but must be in [0, 1)",
+                       "set the fraction of channels that become 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -93,7 +93,7 @@ class SpatialDropoutLayer : public Layer {
 
 const RegisterLayer register_spatial_dropout({
     .name = "SpatialDropout",
-    .help = "in training sets a random share of the channels to 0",
+    .help = "sets a random fraction of the channels to 0 in training",
     .options = "spatial_dropout_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

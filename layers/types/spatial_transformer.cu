@@ -1,13 +1,14 @@
-// SpatialTransformer (Jaderberg et al. 2015): y is the first bottom, N x C x H x W, seen through an affine map of each
-// image, whose numbers theta are the second, N x 6. With v = 2 i / H' - 1 and u = 2 j / W' - 1 for the place i, j of
-// H' x W' (output_H, output_W)
+// SpatialTransformer (Jaderberg et al. 2015): y samples the first bottom, N x C x H x W, by an affine map of each
+// image. The numbers theta of the maps are the second bottom, N x 6. With v = 2 i / H' - 1 and u = 2 j / W' - 1 for
+// position i, j of H' x W' (output_H, output_W)
 //     row = H (theta_1_1 v + theta_1_2 u + theta_1_3 + 1) / 2
 //     column = W (theta_2_1 v + theta_2_2 u + theta_2_3 + 1) / 2
-// and y is interpolated between the four pixels around, with 0 beyond the edges. Numbers of theta that st_param gives
-// are not in the bottom, which then has the others in this order. With to_compute_dU: false the image gets no gradient.
+// and y is interpolated between the four surrounding pixels, with 0 outside the image. Numbers of theta that are set in
+// st_param are omitted from the bottom, which has the others in this order. With to_compute_dU: false the image gets no
+// gradient.
 //
-// The paper leaves open what the numbers of a place are; that the row comes first and that they end before 1 is known
-// of daerduoCarey's Caffe layer, whose options these are, second hand.
+// The paper does not specify the coordinates of a position. That the row comes first and that they end before 1 is
+// known second hand from daerduoCarey's Caffe layer, which has these options.
 
 #include <cmath>
 
@@ -28,11 +29,11 @@ struct SpatialTransformerSize {
   CORTADO_HD int64_t pixels() const { return height * width; }
 };
 
-/// Where each number of theta comes from, and which planes it moves.
+/// The source of each number of theta, and the planes that it applies to.
 struct Map {
   const float* given;   ///< N x count
-  int64_t count;        ///< of those that the bottom has
-  int index[kNumbers];  ///< in the bottom; below 0: fixed
+  int64_t count;        ///< numbers per image in the bottom
+  int index[kNumbers];  ///< in the bottom; below 0: from st_param
   float fixed[kNumbers];
   int64_t channels;
   SpatialTransformerSize from, to;  ///< of a plane of x, of y
@@ -50,10 +51,10 @@ struct Map {
   }
 };
 
-/// The four pixels around a place, those beyond the edges left out.
+/// The four pixels around a position, without those outside the image.
 struct Corners {
-  int64_t row, column;  ///< of the first
-  float down, right;    ///< shares of the other row and column
+  int64_t row, column;  ///< of the first one
+  float down, right;    ///< weights of the other row and column
   SpatialTransformerSize size;
   bool sees;
 
@@ -88,7 +89,7 @@ struct SpatialTransformerForward {
   }
 };
 
-/// A plane at a time: places of y may share pixels.
+/// One plane per thread, because positions of y may share pixels.
 struct BackwardImage {
   const float* dy;
   float* dx;
@@ -107,7 +108,7 @@ struct BackwardImage {
   }
 };
 
-/// For reduce_rows: number `row` of the bottom's, over the places of all channels.
+/// For reduce_rows: the gradient of number `row` in the bottom, over the positions of all channels.
 struct MapGradient {
   const float *x, *dy;
   Map map;
@@ -183,23 +184,23 @@ SpatialTransformerLayer::SpatialTransformerLayer(const LayerOptions& options) : 
     fixed_[k] = float(given[k].second);
     if (!std::isfinite(fixed_[k]))
       throw FieldError("st_param.theta_" + std::to_string(k / 3 + 1) + "_" + std::to_string(k % 3 + 1),
-                       "it must be a number");
+                       "it must be a finite number");
   }
   if (options_.transform_type() != "affine")
-    throw FieldError("st_param.transform_type", "there is no map '" + options_.transform_type() + "' here",
-                     "affine is the only one");
+    throw FieldError("st_param.transform_type", "map '" + options_.transform_type() + "' is not available",
+                     "set affine");
   if (options_.sampler_type() != "bilinear")
-    throw FieldError("st_param.sampler_type", "there is no sampler '" + options_.sampler_type() + "' here",
-                     "bilinear is the only one");
+    throw FieldError("st_param.sampler_type", "sampler '" + options_.sampler_type() + "' is not available",
+                     "set bilinear");
 }
 
 LayerShapes SpatialTransformerLayer::infer(const std::vector<Shape>& x) {
   if (x[0].axes() != 4 || x[0].count() == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; images are N x C x H x W");
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but images must be N x C x H x W");
   images_ = x[0][0], channels_ = x[0][1], from_ = to_ = {x[0][2], x[0][3]};
   if (x[1].axes() < 1 || x[1][0] != images_ || x[1].count(1) != count_)
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must be " + Shape{images_, count_}.str(),
-                     "a map has 6 numbers, less those that st_param gives");
+                     "a map has 6 numbers, without those that are set in st_param");
   const std::pair<const char*, int32_t> sides[] = {{"output_H", options_.output_h()},
                                                    {"output_W", options_.output_w()}};
   for (const auto& [name, side] : sides)
@@ -213,7 +214,7 @@ LayerShapes SpatialTransformerLayer::infer(const std::vector<Shape>& x) {
 
 const RegisterLayer register_spatial_transformer({
     .name = "SpatialTransformer",
-    .help = "images seen through affine maps that a net makes",
+    .help = "samples images by affine maps",
     .options = "st_param",
     .min_bottoms = 2,
     .max_bottoms = 2,

@@ -1,5 +1,5 @@
-// Split: every top is the bottom's own memory; backward sums the tops' gradients, as many as arrive, in their order.
-// A pass puts one behind every value with several readers.
+// Split: every top is the bottom's memory. Backward sums those gradients of the tops that arrive, in order. A pass
+// inserts one after every value with several readers.
 
 #include "layers/common/fusion_kinds.h"
 #include "layers/common/loops/copies.h"
@@ -25,7 +25,7 @@ struct SumOf {
   }
 };
 
-/// What nearly all splits come to.
+/// The usual case.
 template <typename T>
 struct SumOfTwo {
   const T *a, *b;
@@ -52,7 +52,7 @@ void sum_of(Context& context, const void* const* from, const Tensor& to) {
   });
 }
 
-/// The sum of one to kMaxTerms tensors of to's type.
+/// The sum of one to kMaxTerms tensors of the type of `to`.
 void sum_group(Context& context, const void* const* from, int terms, const Tensor& to) {
   switch (terms) {
     case 1:
@@ -110,7 +110,7 @@ class SplitLayer : public Layer {
 
 const RegisterLayer register_split({
     .name = type_names::kSplit,
-    .help = "hands one tensor to several readers",
+    .help = "passes one tensor to several readers",
     .options = "split_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

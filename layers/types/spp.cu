@@ -1,9 +1,10 @@
-// SPP, spatial pyramid pooling: level l pools x, N x C x H x W, in 2^l x 2^l windows, and all levels lie side by side
-// in y, N x C (4^levels - 1) / 3, so that images of any size give as many values.
+// SPP, spatial pyramid pooling: level l pools x, N x C x H x W, in 2^l x 2^l windows. y, N x C (4^levels - 1) / 3, is
+// the concatenation of all levels, so its size does not depend on the image's.
 //
-// A window of level l is k = ceil(in / 2^l) along each axis, moves by k and begins pad = (k 2^l - in + 1) / 2 (rounded
-// down) before the image; an average counts padding. With a single level y stays N x C x 1 x 1. `engine` chose between
-// implementations of the same result. Stochastic pooling takes no padding, and is not available here.
+// A window of level l is k = ceil(in / 2^l) along each axis, with stride k and pad = (k 2^l - in + 1) / 2 (rounded
+// down); an average includes padding. With a single level y stays N x C x 1 x 1. `engine` selects between
+// implementations with the same result in Caffe. Stochastic pooling does not support padding, and is not available
+// here.
 
 #include <algorithm>
 
@@ -32,19 +33,17 @@ class SppLayer : public Layer {
  public:
   explicit SppLayer(const LayerOptions& options) : options_(options.config.spp_param()) {
     if (!options_.has_pyramid_height() || options_.pyramid_height() == 0)
-      throw FieldError(
-          options_.has_pyramid_height() ? "spp_param.pyramid_height" : "spp_param",
-          options_.has_pyramid_height() ? "a pyramid of 0 levels holds nothing" : "pyramid_height is missing",
-          "give the number of levels");
+      throw FieldError(options_.has_pyramid_height() ? "spp_param.pyramid_height" : "spp_param",
+                       options_.has_pyramid_height() ? "pyramid_height is 0" : "pyramid_height is missing",
+                       "set the number of levels");
     if (options_.pool() == caffe::SPPParameter::STOCHASTIC)
-      throw FieldError("spp_param.pool", "STOCHASTIC pooling takes no padding, which a pyramid needs",
+      throw FieldError("spp_param.pool", "STOCHASTIC pooling does not support padding, which a pyramid needs",
                        "use MAX or AVE");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x[0].axes() != 4) throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; pooling needs N x C x H x W");
-    if (x[0][2] == 0 || x[0][3] == 0)
-      throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": there is nothing to pool");
+    if (x[0][2] == 0 || x[0][3] == 0) throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", which is empty");
     int64_t bins = 0;
     for (int64_t level = 0; level < options_.pyramid_height(); ++level) {
       window(x[0][2], level);
@@ -67,15 +66,15 @@ class SppLayer : public Layer {
  private:
   struct Level {
     std::unique_ptr<kernels::Pool> pool;
-    TensorSpec y;       ///< of this level alone
-    int64_t start = 0;  ///< where it begins in a sample of the whole y
-    int64_t saved = 0;  ///< its offset there
+    TensorSpec y;       ///< of this level only
+    int64_t start = 0;  ///< its offset in a sample of y
+    int64_t saved = 0;  ///< its offset in saved memory
   };
 
   int64_t levels() const { return options_.pyramid_height(); }
   static int64_t side_of(int64_t level) { return int64_t(1) << level; }
 
-  /// Levels grow until their windows hold padding alone, long before 2^level overflows.
+  /// Levels are checked in order: at some level windows contain only padding, long before 2^level overflows.
   static SppWindow window(int64_t in, int64_t level) {
     const int64_t side = side_of(level), size = (in + side - 1) / side, pad = (size * side - in + 1) / 2;
     if (pad < size) return {size, pad};
@@ -83,7 +82,7 @@ class SppLayer : public Layer {
                      "level " + std::to_string(level) + " has " + std::to_string(side) + " windows of " +
                          std::to_string(size) + " along an axis of " + std::to_string(in) + ", with padding " +
                          std::to_string(pad),
-                     "some of its windows would hold padding alone: take fewer levels, or larger images");
+                     "use fewer levels or larger images: some windows would contain only padding");
   }
 
   void* scratch_of(const Operands& io, int part) const { return kernels::scratch_part(io.scratch, parts_[part]); }
@@ -91,7 +90,7 @@ class SppLayer : public Layer {
 
   const caffe::SPPParameter& options_;
   std::vector<Level> levels_;
-  int64_t parts_[3] = {};  ///< offsets in scratch: of the kernels' own, of one level's y, and of its dx
+  int64_t parts_[3] = {};  ///< offsets in scratch: of the kernels' scratch, of one level's y, and of its dx
 };
 
 LayerNeeds SppLayer::prepare(const PrepareRequest& request, Context& context) {
@@ -152,7 +151,7 @@ void SppLayer::backward(Context& context, const Operands& io) {
 
 const RegisterLayer register_spp({
     .name = "SPP",
-    .help = "a pyramid of poolings whose size does not depend on the image's",
+    .help = "spatial pyramid pooling: the size does not depend on the image's",
     .options = "spp_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

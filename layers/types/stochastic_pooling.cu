@@ -17,20 +17,20 @@ struct StochasticPoolingSide {
 
   CORTADO_HD int64_t begin(int64_t o) const { return o * stride; }
   CORTADO_HD int64_t end(int64_t o) const { return begin(o) + kernel < in ? begin(o) + kernel : in; }
-  /// The windows [first_over, end_over) that input i lies in.
+  /// The windows [first_over, end_over) that contain input i.
   CORTADO_HD int64_t first_over(int64_t i) const { return i < kernel ? 0 : (i - kernel) / stride + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const { return i / stride + 1 < out ? i / stride + 1 : out; }
 };
 
 struct StochasticPoolingWindow {
-  int64_t h_begin, h_end, w_begin, w_end;  ///< elements of x: rows from `first` on, `row` apart
+  int64_t h_begin, h_end, w_begin, w_end;  ///< elements of x: rows from `first` on, with stride `row`
   int64_t first, row;
 };
 
 struct Windows {
   StochasticPoolingSide h, w;
 
-  /// Of element o of y.
+  /// The window of element o of y.
   CORTADO_HD StochasticPoolingWindow of(int64_t o) const {
     const int64_t column = o % w.out, row = o / w.out % h.out, plane = o / w.out / h.out;
     return {h.begin(row), h.end(row), w.begin(column), w.end(column), plane * h.in * w.in, w.in};
@@ -57,7 +57,7 @@ template <typename T>
 struct Draw {
   const T* x;
   T* y;
-  int32_t* places;  ///< h * W + w of what was drawn; -1 for an empty window
+  int32_t* places;  ///< h * W + w of the drawn value; -1 for an empty window
   Windows windows;
   uint64_t key;
   const uint64_t* pass;
@@ -75,7 +75,7 @@ struct Draw {
         drawn = x[at.first + place];
         reached += drawn;
       }
-    y[o] = sum == sum ? drawn : sum;  // NaN stays
+    y[o] = sum == sum ? drawn : sum;  // keeps NaN
     places[o] = int32_t(place);
   }
 };
@@ -91,13 +91,13 @@ struct Mean {
   }
 };
 
-/// What all windows over one element of x send back.
+/// The sum of the gradients of all windows over one element of x.
 template <typename T>
 struct StochasticPoolingGradient {
   T* dx;
   const T* dy;
   Windows windows;
-  const int32_t* places;  ///< of what was drawn; null: the mean was taken
+  const int32_t* places;  ///< of the drawn values; null: the mean was used
   const T* x;             ///< for the mean
 
   CORTADO_HD float share(int64_t o, int64_t i, int64_t place) const {
@@ -127,9 +127,9 @@ class StochasticPoolingLayer : public Layer {
       throw FieldError(o.has_pad()     ? "pooling_param.pad"
                        : o.has_pad_h() ? "pooling_param.pad_h"
                                        : "pooling_param.pad_w",
-                       "stochastic pooling takes no padding");
+                       "stochastic pooling does not support padding");
     if (options.config.top_size() > 1)
-      throw FieldError("top[1]", "only MAX has a second top, the places of the maxima");
+      throw FieldError("top[1]", "only MAX supports a second top, the positions of the maxima");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {

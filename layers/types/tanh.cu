@@ -1,4 +1,4 @@
-// TanH: y = tanh(x). Backward knows the slope from y: 1 - y^2.
+// TanH: y = tanh(x). The slope is 1 - y^2, so backward reads y.
 
 #include <cmath>
 

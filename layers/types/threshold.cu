@@ -1,5 +1,5 @@
-// Threshold: y = 1 where x > threshold, else 0 (also for NaN). It has no gradient.
-// It runs in padded blocks where 0 stays 0: threshold >= 0.
+// Threshold: y = 1 where x > threshold, else 0 (also for NaN). It has no gradient. It runs in padded blocks if
+// threshold >= 0, because then 0 stays 0.
 
 #include "layers/common/loops/elementwise.h"
 #include "layers/common/loops/typed.h"

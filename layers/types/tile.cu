@@ -1,4 +1,4 @@
-// Tile: repeats x `tiles` times along an axis, as a whole: 1 2 becomes 1 2 1 2. Backward adds up the gradients of the
+// Tile: repeats x `tiles` times along an axis, as a whole: 1 2 becomes 1 2 1 2. Backward sums the gradients of the
 // copies.
 
 #include "core/error.h"
@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// Rows are the blocks that are repeated, one after another.
+/// A row is one block that is repeated.
 template <typename T>
 struct TileForward {
   const T* x;
@@ -39,7 +39,7 @@ class TileLayer : public Layer {
     if (tiles_ < 1)
       throw FieldError(param_.has_tiles() ? "tile_param.tiles" : "tile_param",
                        param_.has_tiles() ? "tiles is " + std::to_string(tiles_) : "tiles is missing",
-                       "say how often x is repeated: at least 1");
+                       "set the number of repetitions, at least 1");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -79,7 +79,7 @@ class TileLayer : public Layer {
 
 const RegisterLayer register_tile({
     .name = "Tile",
-    .help = "x repeated along an axis",
+    .help = "repeats x along an axis",
     .options = "tile_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

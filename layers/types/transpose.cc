@@ -1,5 +1,5 @@
-// Transpose: y has the axes of x in the order that transpose_param.dim tells, all of them, as in CTPN's fork. Permute
-// is the same, and lets the last ones be left out.
+// Transpose: y has the axes of x in the order of transpose_param.dim, which must name all of them, as in CTPN's fork.
+// Permute is the same, and allows omitting the last ones.
 
 #include <algorithm>
 
@@ -22,14 +22,14 @@ class TransposeLayer : public PermutingLayer {
       throw FieldError(param_.dim_size() ? "transpose_param.dim[0]" : "transpose_param",
                        "dim names " + count_of(param_.dim_size(), "axis", "axes") + ", but bottom[0] is " + x[0].str() +
                            ": it has " + std::to_string(x[0].axes()),
-                       "name each axis of the bottom once, in the order of the top's");
+                       "name each axis of the bottom once, in the order of the top");
     std::vector<int> order;
     Shape y = x[0];
     for (int k = 0; k < param_.dim_size(); ++k) {
       const std::string field = entry("transpose_param.dim", k);
       const int axis = axis_of(x[0], param_.dim(k), field);
       if (std::find(order.begin(), order.end(), axis) != order.end())
-        throw FieldError(field, "axis " + std::to_string(axis) + " is there already", "name each axis once");
+        throw FieldError(field, "axis " + std::to_string(axis) + " is named twice", "name each axis once");
       order.push_back(axis);
       y[k] = x[0][axis];
     }

@@ -1,10 +1,10 @@
-// Upsample with two bottoms, as SegNet has it: y is 0 but where the mask, the second top of the pooling that is undone,
-// says that a value came from: y[mask[i]] = x[i] in each plane. dx[i] = dy[mask[i]].
+// Upsample with two bottoms, as in SegNet: the inverse of a max pooling. The mask is the pooling's second top. y is 0
+// except y[mask[i]] = x[i] in each plane; dx[i] = dy[mask[i]].
 //
-// y is upsample_h x upsample_w, which win over a scale beside them; else scale times x's size, less a row or column
-// with pad_out_h, pad_out_w. Where windows overlapped and two values came from one place, the last one is it, on
-// devices, too: so a plane is filled in order, by one thread. A place outside of y is an error; on devices, where
-// forward does not look at values, it makes its plane NaN.
+// y is upsample_h x upsample_w, which override a scale; else scale times x's size, minus a row or column with
+// pad_out_h, pad_out_w. If windows overlapped and two values have the same index, the last one wins, also on devices;
+// so one thread fills a plane in order. An index outside y is an error. On devices forward does not check values; there
+// it makes its plane NaN.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ namespace cortado {
 
 namespace {
 
-/// Where the values of planes of `values` elements go in planes of `places`.
+/// Maps planes of `values` elements to planes of `places`.
 struct UnpoolMask {
   const float* mask;
   int64_t values, places;
@@ -56,14 +56,13 @@ struct UnpoolBackward {
   }
 };
 
-/// Throws Error(kData) at the first place outside of y, a plane of which has shape `plane`. Reads the mask from the
-/// host.
+/// Throws Error(kData) at the first index outside y, whose planes have shape `plane`. Reads the mask on the host.
 void check_mask(const UnpoolMask& mask, int64_t count, const Shape& plane) {
   for (int64_t i = 0; i < count; ++i)
     if (!mask.valid(i))
       throw Error(ExitCode::kData,
-                  "place " + to_text(mask.mask[i]) + " in bottom[1] lies outside of the " + plane.str() + " of top[0]",
-                  "upsample_h and upsample_w are the size of what was pooled");
+                  "index " + to_text(mask.mask[i]) + " in bottom[1] is outside the " + plane.str() + " of top[0]",
+                  "set upsample_h and upsample_w to the size of the pooling's bottom");
 }
 
 class UnpoolLayer : public Layer {
@@ -71,7 +70,7 @@ class UnpoolLayer : public Layer {
   explicit UnpoolLayer(const LayerOptions& options) : param_(options.config.upsample_param()) {
     if (param_.has_upsample_h() != param_.has_upsample_w())
       throw FieldError(param_.has_upsample_h() ? "upsample_param.upsample_h" : "upsample_param.upsample_w",
-                       "only one side is given", "give upsample_h and upsample_w, or a scale");
+                       "only one side is set", "set upsample_h and upsample_w, or a scale");
     require_size(param_.has_upsample_h() && param_.upsample_h() == 0, "upsample_h");
     require_size(param_.has_upsample_w() && param_.upsample_w() == 0, "upsample_w");
   }
@@ -81,7 +80,7 @@ class UnpoolLayer : public Layer {
       throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; Upsample needs N x C x H x W");
     if (x[1] != x[0])
       throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but bottom[0] has " + x[0].str(),
-                       "the mask is the second top of the pooling that is undone");
+                       "use the second top of the pooling as the mask");
     Shape y = {x[0][0], x[0][1], param_.upsample_h(), param_.upsample_w()};
     if (!param_.has_upsample_h()) {
       const UpsampleScale scale = upsample_scale(param_);
@@ -123,14 +122,14 @@ class UnpoolLayer : public Layer {
 
  private:
   static void require_size(bool none, const std::string& field) {
-    if (none) throw FieldError("upsample_param." + field, field + " is 0", "it is the size of what was pooled");
+    if (none) throw FieldError("upsample_param." + field, field + " is 0", "set the size of the pooling's bottom");
   }
 
   static int64_t scaled(int64_t in, int64_t scale, bool pad_out, const std::string& field) {
     if (!pad_out) return checked_mul(in, scale);
     if (scale != 2)
       throw FieldError("upsample_param." + field, field + " needs a scale of 2, not " + std::to_string(scale),
-                       "say the size with upsample_h and upsample_w");
+                       "set the size by upsample_h and upsample_w");
     return std::max<int64_t>(0, checked_mul(in, scale) - 1);
   }
 

@@ -1,5 +1,5 @@
-// Upsample: each value is repeated scale (scale_h x scale_w) times along the last two axes. Backward sums up what the
-// copies got. With a second bottom it is another layer (layers/types/unpool.cu).
+// Upsample: repeats each value scale (scale_h x scale_w) times along the last two axes. Backward sums the gradients of
+// the copies. With a second bottom it is another layer (layers/types/unpool.cu).
 
 #include "core/error.h"
 #include "layers/common/loops/lanes.h"
@@ -11,16 +11,16 @@ namespace cortado {
 
 namespace {
 
-/// The copies of one element of x. Rows of x are those along w, `lanes` channels wide.
+/// The copies of one element of x. A row of x runs along w and is `lanes` channels wide.
 struct Copies {
-  int64_t h, w;          ///< so many of each
-  int64_t width, lanes;  ///< elements of a row of x; channels that lie together
+  int64_t h, w;          ///< copies along each axis
+  int64_t width, lanes;  ///< elements of a row of x; contiguous channels
 
   CORTADO_HD int64_t first(int64_t i, int64_t row) const {
     const int64_t place = i - row * width;
     return row * h * pitch() + place + place / lanes * lanes * (w - 1);
   }
-  CORTADO_HD int64_t pitch() const { return width * w; }  ///< of rows of y
+  CORTADO_HD int64_t pitch() const { return width * w; }  ///< stride of the rows of y
 };
 
 template <typename T>
@@ -87,8 +87,8 @@ class UpsampleLayer : public Layer {
  private:
   static void refuse(bool given, const std::string& field) {
     if (given)
-      throw FieldError("upsample_param." + field, field + " belongs to the layer that undoes a pooling",
-                       "name the pooling's second top as the second bottom, or leave it out");
+      throw FieldError("upsample_param." + field, field + " is only for the inverse of a pooling",
+                       "use the pooling's second top as the second bottom, or remove it");
   }
 
   Copies copies(const Tensor& x) const {
@@ -111,7 +111,7 @@ std::unique_ptr<Layer> make_upsample(const LayerOptions& options) {
 
 const RegisterLayer register_upsample({
     .name = "Upsample",
-    .help = "repeats each value along height and width; or undoes a pooling, whose second top it reads",
+    .help = "repeats each value along height and width; with a pooling's mask, the inverse of that pooling",
     .options = "upsample_param",
     .min_bottoms = 1,
     .max_bottoms = 2,
@@ -129,12 +129,11 @@ UpsampleScale upsample_scale(const caffe::UpsampleParameter& param) {
   const bool sides = param.has_scale_h() || param.has_scale_w();
   if (sides && param.has_scale())
     throw FieldError(message + one_side, std::string(one_side) + " contradicts scale",
-                     "give either scale, or scale_h and scale_w");
+                     "set either scale, or scale_h and scale_w");
   if (param.has_scale_h() != param.has_scale_w())
-    throw FieldError(message + one_side, "only one side's scale is given",
-                     "give scale_h and scale_w, or scale for both");
+    throw FieldError(message + one_side, "only one side's scale is set", "set scale_h and scale_w, or scale for both");
   const auto checked = [&](uint32_t scale, const std::string& field) {
-    if (scale == 0) throw FieldError(message + field, field + " is 0", "it must be at least 1");
+    if (scale == 0) throw FieldError(message + field, field + " is 0", "set it to at least 1");
     return int64_t(scale);
   };
   if (!sides) return {checked(param.scale(), "scale"), param.scale()};

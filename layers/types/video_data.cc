@@ -1,7 +1,7 @@
-// VideoData: C3D's clips, N x 3 x L x H x W, and their labels. A list names a folder of frames (000001.jpg and so on),
-// the first frame and a label in each line; of the folder every sampling_rate-th frame is taken, new_length of them.
-// All frames of a clip are cropped and mirrored alike. A mean file has 3 or 3 L channels; one of 3 holds for each
-// frame. Films are not read.
+// VideoData: C3D's clips, N x 3 x L x H x W, and their labels. Each line of a list has a folder of frames (000001.jpg
+// and so on), the first frame and a label. A clip is every sampling_rate-th frame, new_length of them. All frames of a
+// clip have the same crop and mirroring. A mean file has 3 or 3 L channels; one with 3 is used for each frame. Video
+// files are not supported.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/data_layer.h"
@@ -43,12 +43,12 @@ class VideoDataLayer : public PipelineLayer {
 
   const caffe::VideoDataParameter& param_;
   bool labelled_;
-  Shape as_images_;  ///< a clip is an image of 3 L channels to the pipeline
+  Shape as_images_;  ///< the pipeline reads a clip as an image of 3 L channels
 };
 
 const RegisterLayer register_video_data({
     .name = "VideoData",
-    .help = "clips of frames that a list names, and their labels",
+    .help = "clips of frames from a list, and their labels",
     .options = "video_data_param",
     .min_bottoms = 0,
     .max_bottoms = 0,

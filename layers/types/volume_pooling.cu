@@ -21,12 +21,12 @@ struct VolumePoolingSide {
   CORTADO_HD int64_t start(int64_t o) const { return o * stride - pad; }
   CORTADO_HD int64_t begin(int64_t o) const { return start(o) > 0 ? start(o) : 0; }
   CORTADO_HD int64_t end(int64_t o) const { return start(o) + kernel < in ? start(o) + kernel : in; }
-  /// How long window o counts in an average's divisor.
+  /// The length of window o in the divisor of an average.
   CORTADO_HD int64_t length(int64_t o, bool counts_padding) const {
     const int64_t stop = start(o) + kernel < in + pad ? start(o) + kernel : in + pad;
     return counts_padding ? stop - start(o) : end(o) - begin(o);
   }
-  /// The windows [first_over, end_over) that input i lies in.
+  /// The windows [first_over, end_over) that contain input i.
   CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const {
     const int64_t end = (i + pad) / stride + 1;
@@ -34,7 +34,7 @@ struct VolumePoolingSide {
   }
 };
 
-/// A place of a volume, or a window of y.
+/// A position in a volume, or a window of y.
 struct VolumePoolingPlace {
   int64_t plane, d, h, w;
 };
@@ -63,7 +63,7 @@ template <typename T>
 struct Maximum {
   const T* x;
   T* y;
-  int32_t* places;  ///< within the volume, -1 for a window without any; null: not wanted
+  int32_t* places;  ///< within the volume, -1 for an empty window; null: not needed
   Volume volume;
 
   CORTADO_HD void operator()(int64_t o) const {
@@ -100,13 +100,13 @@ struct Average {
   }
 };
 
-/// What all windows over one element of x send back.
+/// The sum of the gradients of all windows over one element of x.
 template <typename T>
 struct VolumePoolingGradient {
   T* dx;
   const T* dy;
   Volume volume;
-  const int32_t* places;  ///< of maxima; null: the average was taken
+  const int32_t* places;  ///< of maxima; null: average
 
   CORTADO_HD float from(const VolumePoolingPlace& window, int64_t place) const {
     const int64_t o = volume.y_at(window);
@@ -152,18 +152,20 @@ void refuse_other_fields(const LayerOptions& options) {
     if (set)
       throw FieldError(std::string("pooling_param.") + name,
                        std::string(name) + " contradicts the fields of three axes",
-                       "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
+                       "use kernel_size_3d, stride_3d and pad_3d for windows over three axes");
   if (o.pool() == VolumePoolingOptions::STOCHASTIC)
-    throw FieldError("pooling_param.pool", "windows over three axes take MAX or AVE");
+    throw FieldError("pooling_param.pool", "windows over three axes support only MAX and AVE");
   if (options.config.top_size() > 1)
-    throw FieldError("top[1]", "only MAX over two axes has a second top, the places of the maxima");
+    throw FieldError("top[1]", "only MAX over two axes supports a second top, the positions of the maxima");
 }
 
 void check(const VolumeWindows& windows) {
   for (size_t i = 0; i < windows.kernel.values.size(); ++i)
-    if (windows.kernel.values[i] == 0) throw FieldError(windows.kernel.fields[i], "a window of 0 holds nothing");
+    if (windows.kernel.values[i] == 0)
+      throw FieldError(windows.kernel.fields[i], "the window is 0, but must be at least 1");
   for (size_t i = 0; i < windows.stride.values.size(); ++i)
-    if (windows.stride.values[i] == 0) throw FieldError(windows.stride.fields[i], "a stride of 0 never moves on");
+    if (windows.stride.values[i] == 0)
+      throw FieldError(windows.stride.fields[i], "the stride is 0, but must be at least 1");
 }
 
 /// The value of one of x's `axes` axes, and its field.
@@ -175,8 +177,8 @@ OfAxis of_axis(const VolumeWindows::Option& option, int axes, int axis) {
   const size_t n = option.values.size();
   if (n != 1 && n != size_t(axes))
     throw FieldError(entry(option.fields[0], int64_t(n) - 1),
-                     "there are " + std::to_string(n) + " values for " + count_of(axes, "axis", "axes"),
-                     "give one for all axes, or one for each");
+                     "it has " + std::to_string(n) + " values for " + count_of(axes, "axis", "axes"),
+                     "set one for all axes, or one for each");
   const size_t i = n == 1 ? 0 : size_t(axis);
   return {option.values[i], option.fields[i]};
 }
@@ -225,7 +227,7 @@ class VolumePoolingLayer : public Layer {
   Volume volume_{};
 };
 
-/// Of the three axes; one that x does not have has an extent of 1.
+/// The windows along one of the three axes; an axis that x does not have has an extent of 1.
 VolumePoolingSide VolumePoolingLayer::side(const Shape& x, int axis) const {
   const int axes = x.axes() - 2, own = axis - (kAxes - axes);
   if (own < 0) return {1, 1, 1, 1, 0};
@@ -235,7 +237,7 @@ VolumePoolingSide VolumePoolingLayer::side(const Shape& x, int axis) const {
     throw FieldError(
         pad.field,
         "the padding " + std::to_string(pad.value) + " is not smaller than the window " + std::to_string(kernel.value),
-        "some windows would hold padding alone");
+        "set a smaller padding: some windows would contain only padding");
   const int64_t in = x[2 + own], windows = number_of_windows(in, kernel.value, stride.value, pad.value, windows_.up);
   if (windows == 0)
     throw FieldError(kernel.field, "the window is " + std::to_string(kernel.value) + ", larger than its padded input " +
@@ -248,11 +250,11 @@ LayerShapes VolumePoolingLayer::infer(const std::vector<Shape>& x) {
   const int axes = x[0].axes() - 2;
   if (axes > kAxes || axes < (windows_.any_axes ? 1 : kAxes))
     throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; windows over three axes need N x C x D x H x W",
-                     windows_.any_axes ? "one or two axes behind the channels are possible, too" : "");
-  if (x[0].count(2) > INT32_MAX) throw FieldError("bottom[0]", "a volume of more than 2^31 places is too large");
+                     windows_.any_axes ? "one or two axes after the channels are also supported" : "");
+  if (x[0].count(2) > INT32_MAX) throw FieldError("bottom[0]", "a volume of more than 2^31 values is too large");
   volume_ = {side(x[0], 0), side(x[0], 1), side(x[0], 2), windows_.counts_padding};
   if (double(volume_.d.kernel) * double(volume_.h.kernel) * double(volume_.w.kernel) > INT32_MAX)
-    throw FieldError(windows_.kernel.fields[0], "a window of more than 2^31 places is too large");
+    throw FieldError(windows_.kernel.fields[0], "a window of more than 2^31 values is too large");
   const int64_t out[kAxes] = {volume_.d.out, volume_.h.out, volume_.w.out};
   Shape y = x[0];
   for (int own = 0; own < axes; ++own) y[2 + own] = out[own + kAxes - axes];

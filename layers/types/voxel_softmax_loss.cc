@@ -1,5 +1,5 @@
-// VoxelSoftmaxLoss: C3D's name of SoftmaxWithLoss for volumes: scores N x C x L x H x W, a label for each place. The
-// mean over all places, as both have it.
+// VoxelSoftmaxLoss: C3D's name of SoftmaxWithLoss for volumes: scores N x C x L x H x W, a label for each position.
+// Both are the mean over all positions.
 
 #include "layers/registry.h"
 

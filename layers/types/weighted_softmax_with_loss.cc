@@ -1,6 +1,6 @@
-// WeightedSoftmaxWithLoss: SoftmaxWithLoss in which samples of the class softmax_param.pos_cid count pos_mult. Its
-// owner has published no definition but the two names; that the normalizers of loss_param count samples, not weights,
-// is what Caffe's layers of that time do.
+// WeightedSoftmaxWithLoss: SoftmaxWithLoss with weight pos_mult for samples of the class softmax_param.pos_cid. Only
+// the names of the two options are published. The normalizers of loss_param count samples, not weights, as in Caffe's
+// layers of that time.
 
 #include "layers/registry.h"
 #include "layers/types/softmax_with_loss.h"
@@ -11,7 +11,7 @@ namespace {
 
 const RegisterLayer register_weighted_softmax_with_loss({
     .name = "WeightedSoftmaxWithLoss",
-    .help = "SoftmaxWithLoss in which the samples of one class count more",
+    .help = "SoftmaxWithLoss with a weight for the samples of one class",
     .options = "softmax_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

@@ -1,6 +1,6 @@
-// WindowData: windows of images, drawn at random and warped to crop_size, as R-CNN is trained on them. The last
-// fg_fraction of a batch shows objects, what comes before it background (label 0). Which window is drawn is a function
-// of (seed, position), where Caffe's depends on what was drawn before.
+// WindowData: random windows of images, warped to crop_size, for training R-CNN. The last fg_fraction of a batch shows
+// objects, the samples before it background (label 0). The choice of a window is a function of (seed, position); in
+// Caffe it depends on earlier draws.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/data_layer.h"

@@ -1,8 +1,9 @@
-// YoloDetectionOutput: the objects that YOLO v2 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
-// (layers/common/detection/box_grid.h), all with the same anchors, in cells; the rows are those of
-// layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest of the classes' softmax.
+// YoloDetectionOutput (MobileNet-YOLO): the detections of YOLO v2. Each bottom is a grid of predictions
+// (layers/common/detection/box_grid.h), all with the same anchors, in cells; for the rows see
+// layers/common/detection/grid_detections.h. The score of a box is sigmoid(score) times the largest of the classes'
+// softmax.
 //
-// There all images of a batch are taken for one, image 0; here each has rows of its own.
+// In MobileNet-YOLO all images of a batch are treated as image 0; here each has separate rows.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -34,7 +35,8 @@ class YoloDetectionOutputLayer : public GridDetections {
         options_(options) {
     if (options.coords() != 4)
       throw FieldError(kYoloDetectionOutputOptions + ".coords",
-                       "a box has " + std::to_string(options.coords()) + " numbers", "x, y, w and h are 4");
+                       "it is " + std::to_string(options.coords()) + ", but must be 4",
+                       "set 4: a box has x, y, w and h");
   }
 
   const caffe::YoloDetectionOutputParameter& options_;
@@ -42,7 +44,7 @@ class YoloDetectionOutputLayer : public GridDetections {
 
 const RegisterLayer register_yolo_detection_output({
     .name = "YoloDetectionOutput",
-    .help = "the objects that YOLO v2 has found, as rows",
+    .help = "the detections of YOLO v2, as rows",
     .options = "yolo_detection_output_param",
     .min_bottoms = 1,
     .max_bottoms = -1,

@@ -1,11 +1,11 @@
-// YoloSeg: a loss of segments beside detections, of MobileNet-YOLO. x is N x C x H x W, one image of scores for each
-// class, bottom[1] what their sigmoids shall be: y = object_scale sum of w CE(sigmoid(x), t) / N, CE being binary
-// cross-entropy; dx = object_scale w (sigmoid(x) - t) dy / N.
+// YoloSeg (MobileNet-YOLO): a segmentation loss in addition to detection. x is N x C x H x W, one score map for each
+// class; bottom[1] is the targets of their sigmoids. y = object_scale sum of w CE(sigmoid(x), t) / N, where CE is
+// binary cross-entropy; dx = object_scale w (sigmoid(x) - t) dy / N.
 //
-// w is 1 but where there is a third bottom, N x C, how many places each class has in each image: then where t is above
-// 0.5 it is 2 - a / b, not below 0, with a and b the class's places and the others in the batch. So small classes count
-// more. (Where b is 0 w is 0.) There the loss that is shown is the sum of the gradients' squares, and w may be
-// negative.
+// w is 1 without a third bottom. The third bottom, N x C, is the number of positions of each class in each image. Then
+// w is max(2 - a / b, 0) where t is above 0.5 (0 if b is 0), with a and b the numbers of positions of the class and of
+// the others in the batch; so small classes have a larger weight. MobileNet-YOLO reports the sum of the squared
+// gradients as the loss, and its w may be negative.
 
 #include <cmath>
 
@@ -20,7 +20,7 @@ namespace cortado {
 
 namespace {
 
-/// What places of each class count.
+/// The weights of the positions of each class.
 struct WeighClasses {
   const float* areas;
   float* weights;
@@ -78,8 +78,8 @@ class YoloSegLayer : public Layer, public Scoring {
     shape_ = x[0];
     if (x.size() > 2 && x[2].count() != shape_[0] * shape_[1])
       throw FieldError("bottom[2]", "its shape is " + x[2].str(),
-                       "it says how many places each of the " + std::to_string(shape_[1]) + " classes has in each of " +
-                           "the " + std::to_string(shape_[0]) + " images");
+                       "it must have the number of positions of each of the " + std::to_string(shape_[1]) +
+                           " classes in each of " + "the " + std::to_string(shape_[0]) + " images");
     return {.y = {Shape()}, .w = {}};
   }
 
@@ -126,7 +126,7 @@ class YoloSegLayer : public Layer, public Scoring {
 
 const RegisterLayer register_yolo_seg({
     .name = "YoloSeg",
-    .help = "cross-entropy of the sigmoids of segments, small classes counting more",
+    .help = "cross-entropy of the sigmoids of segments, with larger weights for small classes",
     .options = "yolo_seg_param",
     .min_bottoms = 2,
     .max_bottoms = 3,

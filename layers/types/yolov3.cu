@@ -1,19 +1,19 @@
-// Yolov3: the loss of one of YOLO v3's grids, of MobileNet-YOLO. Predictions and objects are those of
+// Yolov3 (MobileNet-YOLO): the loss of one of YOLO v3's grids. For predictions and objects see
 // layers/common/detection/box_grid.h and grid_loss.h.
 //
-// An object belongs to the cell that has its centre and to the one anchor of all (biases) whose shape is nearest to its
-// own; it is learned only where that anchor is one of this grid's (mask). What boxes cost, s being the sigmoid:
+// An object belongs to the cell that contains its centre and to the one of all anchors (biases) with the closest shape;
+// it is used only if that anchor is one of this grid's (mask). The costs of boxes, where s is the sigmoid:
 //   a box with an object   coord_scale (2 - w h) (CE(s(x), tx) + CE(s(y), ty) + (w - tw)^2 / 2 + (h - th)^2 / 2)
-//                          + CE(s(score), 1) + class_scale sum over classes of CE(s(class), whether it is the object's)
-//   any other              noobject_scale CE(s(score), 0), and nothing where it overlaps an object by more than thresh
-// CE being binary cross-entropy, tx and ty the centre's place in its cell, tw and th the logarithms of the object's
-// sides divided by the anchor's. Of several objects with one box the last gives its place, and all give their classes.
-// With use_logic_gradient each CE(s, t) is (s - t)^2 / 2 instead, and the score of a box with an object counts
-// object_scale.
+//                          + CE(s(score), 1) + class_scale sum over classes of CE(s(class), 1 for the object's, else 0)
+//   any other              noobject_scale CE(s(score), 0), or 0 if it overlaps an object by more than thresh
+// CE is binary cross-entropy; tx and ty are the centre's position in its cell, tw and th the logarithms of the object's
+// sides divided by the anchor's. If several objects have the same box, the last one sets the coordinates, and all set
+// their classes. With use_logic_gradient each CE(s, t) is (s - t)^2 / 2 instead, and the score of a box with an object
+// has the weight object_scale.
 //
-// The gradients are those of MobileNet-YOLO, which shows as its loss the sum of their squares. There noobject_scale,
-// and object_scale without use_logic_gradient, have no effect; so it is here with object_scale, for the sake of nets
-// that say 5 and were trained with 1. Its grid's size is bottom[0]'s; side has no effect.
+// The gradients are those of MobileNet-YOLO, which reports the sum of their squares as the loss. There noobject_scale,
+// and object_scale without use_logic_gradient, have no effect. Here object_scale has none either, because nets set 5
+// but were trained with 1. The grid's size is bottom[0]'s; side has no effect.
 
 #include "core/error.h"
 #include "layers/common/detection/grid_loss.h"
@@ -79,10 +79,10 @@ class Yolov3Layer : public GridLoss {
   explicit Yolov3Layer(const LayerOptions& options)
       : GridLoss(boxes_of(options.config.yolov3_param())), options_(options.config.yolov3_param()) {
     if (options_.anchors_scale() == 0)
-      throw FieldError("yolov3_param.anchors_scale", "there are 0 pixels between two cells",
-                       "it is the image's width divided by the grid's");
+      throw FieldError("yolov3_param.anchors_scale", "it is 0, but must be above 0",
+                       "set the image's width divided by the grid's");
     if (options_.use_gt_label())
-      throw FieldError("yolov3_param.use_gt_label", "what it changes is not known", "leave it out");
+      throw FieldError("yolov3_param.use_gt_label", "use_gt_label is not available", "remove it");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override { return settle(x, options_.num_class()); }

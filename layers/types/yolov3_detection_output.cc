@@ -1,9 +1,9 @@
-// Yolov3DetectionOutput: the objects that YOLO v3 has found, of MobileNet-YOLO. Each bottom is a grid of predictions
-// (layers/common/detection/box_grid.h) with its own anchors (mask) and size of cells (anchors_scale); the rows are
-// those of layers/common/detection/grid_detections.h. A box's score is sigmoid(score) times the largest sigmoid(class).
+// Yolov3DetectionOutput (MobileNet-YOLO): the detections of YOLO v3. Each bottom is a grid of predictions
+// (layers/common/detection/box_grid.h) with its own anchors (mask) and cell size (anchors_scale); for the rows see
+// layers/common/detection/grid_detections.h. The score of a box is sigmoid(score) times the largest sigmoid(class).
 //
-// There all images of a batch are taken for one, image 0; here each has rows of its own. There a box stands once for
-// each class that is sure enough, and of those the surest suppresses the others, as here.
+// In MobileNet-YOLO all images of a batch are treated as image 0; here each has separate rows. There a box yields a
+// detection for each class above the threshold, of which the best suppresses the others; the result is the same.
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -24,15 +24,15 @@ class Yolov3DetectionOutputLayer : public GridDetections {
   LayerShapes infer(const std::vector<Shape>& x) override {
     const int64_t bottoms = int64_t(x.size());
     if (options_.mask_group_num() != bottoms)
-      throw FieldError(kYolov3DetectionOutputOptions + ".mask_group_num",
-                       "there are " + std::to_string(options_.mask_group_num()) + " groups for " +
-                           count_of(bottoms, "bottom", "bottoms"),
-                       "each bottom has its anchors");
+      throw FieldError(
+          kYolov3DetectionOutputOptions + ".mask_group_num",
+          std::to_string(options_.mask_group_num()) + " groups for " + count_of(bottoms, "bottom", "bottoms"),
+          "set mask_group_num to the number of bottoms");
     if (options_.anchors_scale_size() != bottoms)
       throw FieldError(
           miscounted(kYolov3DetectionOutputOptions + ".anchors_scale", options_.anchors_scale_size(), bottoms),
           count_of(options_.anchors_scale_size(), "scale", "scales") + " for " + count_of(bottoms, "bottom", "bottoms"),
-          "each bottom has its own");
+          "set one for each bottom");
     return settle(x, grids(bottoms), options_.num_classes());
   }
 
@@ -50,8 +50,8 @@ class Yolov3DetectionOutputLayer : public GridDetections {
     std::vector<Grid> grids;
     for (int i = 0; i < int(bottoms); ++i) {
       if (options_.anchors_scale(i) == 0)
-        throw FieldError(entry(kYolov3DetectionOutputOptions + ".anchors_scale", i),
-                         "there are 0 pixels between two cells", "it is the image's width divided by the grid's");
+        throw FieldError(entry(kYolov3DetectionOutputOptions + ".anchors_scale", i), "it is 0, but must be above 0",
+                         "set the image's width divided by the grid's");
       grids.push_back(
           {{chosen.begin() + i * boxes, chosen.begin() + (i + 1) * boxes}, float(options_.anchors_scale(i))});
     }
@@ -63,7 +63,7 @@ class Yolov3DetectionOutputLayer : public GridDetections {
 
 const RegisterLayer register_yolov3_detection_output({
     .name = "Yolov3DetectionOutput",
-    .help = "the objects that YOLO v3 has found, as rows",
+    .help = "the detections of YOLO v3, as rows",
     .options = "yolov3_detection_output_param",
     .min_bottoms = 1,
     .max_bottoms = -1,

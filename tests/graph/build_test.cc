@@ -56,9 +56,9 @@ TEST(Build, unavailable_types_are_explained) {
     EXPECT_NE(text.find("type '" + type + "' reads images with objects"), std::string::npos) << text;
     EXPECT_EQ(text.find("did you mean"), std::string::npos) << text;
   }
-  EXPECT_NE(message("TRT").find("type 'TRT' runs an engine"), std::string::npos);
+  EXPECT_NE(message("TRT").find("type 'TRT' runs another program's inference engine"), std::string::npos);
   EXPECT_NE(message("MnActivation").find("one machine"), std::string::npos);
-  EXPECT_NE(message("MKLBatchNorm").find("write BatchNorm, and Scale"), std::string::npos);
+  EXPECT_NE(message("MKLBatchNorm").find("use BatchNorm, then Scale"), std::string::npos);
 }
 
 TEST(Build, cycles_are_named) {

@@ -32,7 +32,7 @@ TEST(Accuracy, CountsSamplesWhoseBestClassIsTrue) {
   EXPECT_EQ(y[0][0], 0.5);
 }
 
-TEST(Accuracy, LooksAtTheBestK) {
+TEST(Accuracy, UsesTheBestK) {
   EXPECT_EQ(accuracy("top_k: 2", kScores, Array({4}, {1, 0, 0, 0}))[0][0], 0.5);
   EXPECT_EQ(accuracy("top_k: 3", kScores, Array({4}, {1, 0, 0, 0}))[0][0], 1);
 }
@@ -48,12 +48,12 @@ TEST(Accuracy, CountsNanAgainstTheSample) {
   EXPECT_EQ(accuracy("", Array({1, 2}, {NAN, NAN}), Array({1}, 0.0))[0][0], 0);
 }
 
-TEST(Accuracy, LeavesOutTheIgnoredLabel) {
+TEST(Accuracy, SkipsTheIgnoredLabel) {
   EXPECT_EQ(accuracy("ignore_label: -1", kScores, Array({4}, {0, -1, -1, 0}))[0][0], 0.5);
   EXPECT_EQ(accuracy("ignore_label: 0", kScores, Array({4}, {0, 0, 0, 0}))[0][0], 0) << "nothing left";
 }
 
-TEST(Accuracy, TellsTheClassesApart) {
+TEST(Accuracy, CountsClassesSeparately) {
   const Arrays y = accuracy("", kScores, Array({4}, {0, 1, 0, 0}), "top: 'all' top: 'each'");
   EXPECT_EQ(y[1].shape, Shape{3});
   EXPECT_NEAR(y[1][0], 1.0 / 3, 1e-6);
@@ -61,15 +61,15 @@ TEST(Accuracy, TellsTheClassesApart) {
   EXPECT_EQ(y[1][2], 0) << "does not occur";
 }
 
-TEST(Accuracy, LooksAlongItsAxis) {
-  // 1 x 2 classes x 3 places
+TEST(Accuracy, UsesItsAxis) {
+  // 1 x 2 classes x 3 positions
   const Array scores({1, 2, 3}, {1, 5, 2,  //
                                  2, 4, 1});
   EXPECT_NEAR(accuracy("", scores, Array({1, 3}, {1, 0, 1}))[0][0], 2.0 / 3, 1e-6);
   EXPECT_NEAR(accuracy("axis: -1", Array({1, 2}, {1, 2}), Array({1}, 1.0))[0][0], 1, 1e-6);
 }
 
-TEST(Accuracy, RefusesLabelsThatAreNoClass) {
+TEST(Accuracy, RejectsInvalidLabels) {
   for (const double label : {3.0, -1.0, 1e30, double(NAN)}) {
     try {
       accuracy("", kScores, Array({4}, {0, 1, label, 0}));
@@ -82,7 +82,7 @@ TEST(Accuracy, RefusesLabelsThatAreNoClass) {
   }
 }
 
-TEST(Accuracy, OnDevicesALabelThatIsNoClassMakesItNan) {
+TEST(Accuracy, InvalidLabelsYieldNanOnDevices) {
   for (const Device& device : tested_devices()) {
     LayerRun run("type: 'Accuracy'", {kScores, Array({4}, {0, 1, 3, 0})}, {.device = device, .backward = false});
     run.forward();
@@ -91,7 +91,7 @@ TEST(Accuracy, OnDevicesALabelThatIsNoClassMakesItNan) {
   }
 }
 
-TEST(Accuracy, RefusesWhatDoesNotFit) {
+TEST(Accuracy, RejectsMismatchedShapes) {
   expect_field_error("type: 'Accuracy'", {{4, 3}, {5}}, "bottom[1]", "5 labels, but the scores of shape 4x3");
   expect_field_error("type: 'Accuracy' accuracy_param { top_k: 4 }", {{4, 3}, {4}}, "accuracy_param.top_k",
                      "3 classes");

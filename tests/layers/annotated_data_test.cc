@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kSide = 64, kRecords = 6;
 
-/// Six dark pictures with one bright rectangle each, record i's of label i + 1; every other record has a difficult
-/// object of label 9 besides, which is nowhere to be seen.
+/// Six dark pictures with one bright rectangle each; the object of record i has label i + 1. Every other record also
+/// has a difficult object of label 9, which is not visible.
 class AnnotatedData : public testing::Test {
  protected:
   AnnotatedData()
@@ -57,7 +57,7 @@ class AnnotatedData : public testing::Test {
   std::filesystem::path folder_;
 };
 
-/// Where the pixels of an image of the batch are bright, in parts of its sides.
+/// The bright region of an image of the batch, relative to its size.
 Box bright_part(const Array& images, int64_t item) {
   const int64_t height = images.shape[2], width = images.shape[3];
   int64_t x0 = width, y0 = height, x1 = -1, y1 = -1;
@@ -74,7 +74,7 @@ double distance(const Box& a, const Box& b) {
   return std::max({std::fabs(a.x0 - b.x0), std::fabs(a.y0 - b.y0), std::fabs(a.x1 - b.x1), std::fabs(a.y1 - b.y1)});
 }
 
-/// Of each item the box of the object that can be seen; a box without area where there is none.
+/// For each item the box of the visible object; an empty box if there is none.
 std::vector<Box> boxes_of(const Array& rows, size_t items) {
   std::vector<Box> boxes(items);
   for (size_t i = 0; i < rows.size(); i += 8)
@@ -83,7 +83,7 @@ std::vector<Box> boxes_of(const Array& rows, size_t items) {
   return boxes;
 }
 
-TEST_F(AnnotatedData, GivesARowForEachObjectAndNothingElse) {
+TEST_F(AnnotatedData, HasARowForEachObject) {
   LayerRun run(layer(), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{4, 3, kSide, kSide}, {1, 1, 8, 8}}));
   run.forward();
@@ -102,7 +102,7 @@ TEST_F(AnnotatedData, GivesARowForEachObjectAndNothingElse) {
   }
 }
 
-TEST_F(AnnotatedData, BoxesGoWithThePixels) {
+TEST_F(AnnotatedData, BoxesFollowThePixels) {
   const std::string transforms[] = {
       "transform_param { mirror: true }",
       "transform_param { resize_param { height: 48 width: 96 } }",
@@ -133,7 +133,7 @@ TEST_F(AnnotatedData, BoxesGoWithThePixels) {
   }
 }
 
-TEST_F(AnnotatedData, PartsShowAnObjectAsTheirSamplerWants) {
+TEST_F(AnnotatedData, CropsMatchTheirSampler) {
   const std::string sampler =
       "transform_param { resize_param { height: 64 width: 64 } } annotated_data_param { batch_sampler { max_sample: 1 "
       "max_trials: 500 sampler { min_scale: 0.4 max_scale: 0.9 } sample_constraint { min_object_coverage: 1 } } }";
@@ -142,7 +142,7 @@ TEST_F(AnnotatedData, PartsShowAnObjectAsTheirSamplerWants) {
     run.forward();
     const Array& rows = run.y()[1];
     for (size_t item = 0; item < 4; ++item) {
-      bool whole = false;  // an object that ends at no edge, or that has all of its area
+      bool whole = false;  // an object that touches no edge, or that has its full area
       for (size_t i = 0; i < rows.size(); i += 8)
         whole = whole ||
                 (rows[i] == double(item) && rows[i + 3] >= 0 && rows[i + 6] <= 1 && rows[i + 5] - rows[i + 3] > 0.375);
@@ -151,7 +151,7 @@ TEST_F(AnnotatedData, PartsShowAnObjectAsTheirSamplerWants) {
   }
 }
 
-TEST_F(AnnotatedData, KeepsObjectsAsTold) {
+TEST_F(AnnotatedData, KeepsObjectsByEmitConstraint) {
   const auto rows_with = [&](const std::string& more) {
     LayerRun run(layer("transform_param { crop_size: 24 " + more + " }"), {}, {.backward = false});
     int rows = 0;
@@ -168,7 +168,7 @@ TEST_F(AnnotatedData, KeepsObjectsAsTold) {
   EXPECT_GT(most, 0);
 }
 
-TEST_F(AnnotatedData, GivesTheSameBatchesForAnyThreadsAndContinuesWhereItIsTold) {
+TEST_F(AnnotatedData, BatchesAreTheSameForAnyThreadsAndAfterSeek) {
   const std::string random =
       "transform_param { mirror: true expand_param { prob: 1 max_expand_ratio: 2 } resize_param { height: 32 width: 32 "
       "} } "
@@ -190,7 +190,7 @@ TEST_F(AnnotatedData, GivesTheSameBatchesForAnyThreadsAndContinuesWhereItIsTold)
   for (size_t k = 0; k < 2; ++k) EXPECT_EQ(later.y()[k].values, third[k].values);
 }
 
-TEST_F(AnnotatedData, NamesWhatIsWrong) {
+TEST_F(AnnotatedData, ReportsErrors) {
   const std::string sizes = "transform_param { resize_param { height: 8 width: 8 } } ";
   const auto wrong = [&](const std::string& more, const std::string& field, const std::string& words) {
     expect_field_error(layer(more), {}, field, words);
@@ -210,7 +210,7 @@ TEST_F(AnnotatedData, NamesWhatIsWrong) {
   expect_field_error(cached, {}, "data_param.cache", "caching does not support");
 }
 
-TEST_F(AnnotatedData, NamesARecordThatIsAnotherKind) {
+TEST_F(AnnotatedData, ReportsARecordOfAnotherKind) {
   const std::string other = source() + ".plain";
   data::LmdbWriter writer(other);
   writer.put("0", data::make_datum(1, 2, 3, "abcdef", 1));

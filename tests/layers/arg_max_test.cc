@@ -9,7 +9,7 @@
 namespace cortado::harness {
 namespace {
 
-/// What the layer gives, on the CPU, and on devices and from 16-bit values the same.
+/// The top of the layer on the CPU; devices and 16-bit values must yield the same.
 Array arg_max(const std::string& options, const Array& x) {
   const std::string layer = "type: 'ArgMax' argmax_param { " + options + " }";
   LayerRun run(layer, {x}, {.backward = false});
@@ -31,18 +31,18 @@ TEST(ArgMax, IsTheIndexOfTheLargest) {
   EXPECT_EQ(y.values, (std::vector<double>{1, 2}));
 }
 
-TEST(ArgMax, ListsTheBestInOrderTheHigherIndexFirst) {
+TEST(ArgMax, ListsTheBestInOrderHigherIndexFirst) {
   EXPECT_EQ(arg_max("top_k: 4", kScores).values, (std::vector<double>{1, 3, 0, 2, 2, 1, 0, 3}));
   EXPECT_EQ(arg_max("top_k: 3", Array({1, 3}, 5.0)).values, (std::vector<double>{2, 1, 0}));
 }
 
-TEST(ArgMax, GivesValuesBehindTheIndices) {
+TEST(ArgMax, ReturnsValuesAfterTheIndices) {
   const Array y = arg_max("top_k: 2 out_max_val: true", kScores);
   EXPECT_EQ(y.shape, (Shape{2, 2, 2}));
   EXPECT_EQ(y.values, (std::vector<double>{1, 3, 7, 5, 2, 1, 9, 2}));
 }
 
-TEST(ArgMax, FlattensAllBehindTheSamples) {
+TEST(ArgMax, FlattensAllAxesAfterTheSamples) {
   Array x({2, 2, 2, 3});
   x[7] = 1;
   x[12] = 1;
@@ -51,7 +51,7 @@ TEST(ArgMax, FlattensAllBehindTheSamples) {
   EXPECT_EQ(y.values, (std::vector<double>{7, 0}));
 }
 
-TEST(ArgMax, LooksAlongItsAxis) {
+TEST(ArgMax, UsesItsAxis) {
   const Array x = distinct({2, 5, 3}, 1);
   for (const bool values : {false, true}) {
     const Array y = arg_max(std::string("axis: 1 top_k: 2 out_max_val: ") + (values ? "true" : "false"), x);
@@ -69,14 +69,14 @@ TEST(ArgMax, LooksAlongItsAxis) {
   EXPECT_EQ(arg_max("axis: -2", kScores).values, (std::vector<double>{0, 0, 1, 0}));
 }
 
-TEST(ArgMax, CountsNanAsLeast) {
+TEST(ArgMax, NanIsTheLeast) {
   EXPECT_EQ(arg_max("", Array({1, 3}, {NAN, -5, NAN})).values, std::vector<double>{1});
   EXPECT_EQ(arg_max("top_k: 3", Array({1, 3}, {NAN, -5, NAN})).values, (std::vector<double>{1, 2, 0}));
 }
 
 TEST(ArgMax, ReadsSixteenBitsAndWritesWholeIndices) {
   Array x({1, 5000});
-  x[4097] = 1;  // an index that 16-bit floats do not have
+  x[4097] = 1;  // an index that 16-bit floats cannot represent
   LayerRun run("type: 'ArgMax'", {x}, {.dtype = DType::kBF16, .backward = false});
   run.forward();
   EXPECT_EQ(run.y()[0].values, std::vector<double>{4097});
@@ -84,7 +84,7 @@ TEST(ArgMax, ReadsSixteenBitsAndWritesWholeIndices) {
 
 TEST(ArgMax, HasNoGradient) { EXPECT_FALSE(MadeLayer("type: 'ArgMax'", "", {{2, 3}}).layer->differentiable(0)); }
 
-TEST(ArgMax, RefusesWhatDoesNotFit) {
+TEST(ArgMax, RejectsMismatchedShapes) {
   const std::string layer = "type: 'ArgMax' argmax_param { ";
   expect_field_error(layer + "top_k: 5 }", {{2, 4}}, "argmax_param.top_k", "top_k is 5");
   expect_field_error(layer + "top_k: 0 }", {{2, 4}}, "argmax_param.top_k", "between 1 and the 4 values");

@@ -19,11 +19,11 @@ LayerCase axpy(const Shape& factors, const Shape& shape) {
 }
 
 TEST(Axpy, MultipliesChannelsAndAdds) { check_layer(axpy({2, 5, 1, 1}, {2, 5, 3, 4})); }
-TEST(Axpy, TakesFactorsWithoutPlaces) { check_layer(axpy({2, 5}, {2, 5, 3, 4})); }
+TEST(Axpy, AcceptsFactorsWithoutPositions) { check_layer(axpy({2, 5}, {2, 5, 3, 4})); }
 TEST(Axpy, TakesSequences) { check_layer(axpy({3, 4, 1}, {3, 4, 6})); }
 TEST(Axpy, TakesMatrices) { check_layer(axpy({3, 4}, {3, 4})); }
 
-TEST(Axpy, NamesTheBottomThatDoesNotFit) {
+TEST(Axpy, ReportsTheMismatchedBottom) {
   expect_field_error("type: 'Axpy'", {{2, 4}, {2, 5, 3, 4}, {2, 5, 3, 4}}, "bottom[0]", "2x4, but bottom[1]");
   expect_field_error("type: 'Axpy'", {{2, 5, 3, 4}, {2, 5, 3, 4}, {2, 5, 3, 4}}, "bottom[0]", "2x5x3x4");
   expect_field_error("type: 'Axpy'", {{2, 5}, {2, 5, 3, 4}, {2, 5, 4, 3}}, "bottom[2]", "2x5x4x3, but bottom[1]");

@@ -63,7 +63,7 @@ LayerCase norm(const Shape& shape, const Norm& o, const std::string& options = "
 const std::vector<Shape> kShapes = {{2, 20, 3, 4}, {3, 32, 5, 7}, {4, 3, 1, 1},    {6, 37},
                                     {5, 16},       {7},           {2, 3, 4, 5, 2}, {2, 1, 8, 8}};
 
-TEST(BatchNorm, GivesMeanZeroAndVarianceOne) {
+TEST(BatchNorm, HasMeanZeroAndVarianceOne) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(shape.str());
     LayerCase layer_case = norm(shape, {});
@@ -73,7 +73,7 @@ TEST(BatchNorm, GivesMeanZeroAndVarianceOne) {
   check_layer(norm({2, 20, 3, 4}, {.eps = 0.5}, "eps: 0.5"));
 }
 
-TEST(BatchNorm, UsesTheAverageWhenTold) {
+TEST(BatchNorm, UsesTheAverageWithUseGlobalStats) {
   for (const Shape& shape : kShapes) {
     SCOPED_TRACE(shape.str());
     check_layer(norm(shape, {.average = true}));
@@ -93,7 +93,7 @@ TEST(BatchNorm, WithoutAnAverageItDividesByTheRootOfEps) {
   check_layer(layer_case);
 }
 
-TEST(BatchNorm, TakesOverAScale) {
+TEST(BatchNorm, FusesAScale) {
   for (const bool average : {false, true}) {
     check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true}, "", "type: 'Scale'"));
     check_layer(norm({2, 20, 3, 4}, {.average = average, .scale = true, .bias = true}, "",
@@ -103,22 +103,22 @@ TEST(BatchNorm, TakesOverAScale) {
   }
 }
 
-TEST(BatchNorm, TakesOverARelu) {
+TEST(BatchNorm, FusesARelu) {
   for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}})
     for (const bool average : {false, true}) {
       check_layer(norm(shape, {.average = average, .relu = true}, "", "type: 'ReLU'"));
-      // With factors of its own in place of a Scale: the harness takes one follower.
+      // With its own factors instead of a Scale, because the harness supports one following layer.
       check_layer(norm(shape, {.average = average, .scale = true, .bias = true, .relu = true}, "scale_bias: true",
                        "type: 'ReLU'"));
     }
 }
 
-TEST(BatchNorm, TakesOverARelu6) {
+TEST(BatchNorm, FusesARelu6) {
   for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}})
     for (const bool average : {false, true}) {
       const Norm o{.average = average, .scale = true, .bias = true, .relu = true, .ceiling = 6};
       LayerCase layer_case = norm(shape, o, "scale_bias: true", "type: 'ReLU6'");
-      layer_case.w.push_back(random({shape[1]}, 4, 3, 6));  // so that some values get above 6
+      layer_case.w.push_back(random({shape[1]}, 4, 3, 6));  // so that some values exceed 6
       layer_case.w.push_back(random({shape[1]}, 5, 0, 2));
       check_layer(layer_case);
     }
@@ -144,14 +144,14 @@ LayerCase joined(const Shape& shape, const Norm& o, const std::string& options, 
   return layer_case;
 }
 
-TEST(BatchNorm, TakesOverASum) {
+TEST(BatchNorm, FusesASum) {
   for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}, Shape{6, 37}, Shape{2, 3, 4, 5, 2}})
     for (const bool average : {false, true}) check_layer(joined(shape, {.average = average}, "", "type: 'Eltwise'"));
   check_layer(joined({2, 20, 3, 4}, {.scale = true, .bias = true}, "",
                      "type: 'Scale' scale_param { bias_term: true }\ntype: 'Eltwise'"));
 }
 
-TEST(BatchNorm, TakesOverAResidualJoin) {
+TEST(BatchNorm, FusesAResidualSum) {
   const std::string followers = "type: 'Scale' scale_param { bias_term: true }\ntype: 'Eltwise'\n";
   for (const Shape& shape : {Shape{2, 20, 3, 4}, Shape{3, 32, 5, 7}, Shape{2, 24, 4, 4}, Shape{5, 16}})
     for (const bool average : {false, true}) {
@@ -160,12 +160,12 @@ TEST(BatchNorm, TakesOverAResidualJoin) {
     }
   const Norm capped{.scale = true, .bias = true, .relu = true, .ceiling = 6};
   LayerCase layer_case = joined({2, 20, 3, 4}, capped, "", followers + "type: 'ReLU6'");
-  layer_case.w.push_back(random({20}, 4, 3, 6));  // so that some values get above 6
+  layer_case.w.push_back(random({20}, 4, 3, 6));  // so that some values exceed 6
   layer_case.w.push_back(random({20}, 5, 0, 2));
   check_layer(layer_case);
 }
 
-TEST(BatchNorm, TakesOverNoOtherSums) {
+TEST(BatchNorm, DoesNotFuseOtherSums) {
   const auto absorbs = [](const std::string& followers) {
     return MadeLayer("type: 'BatchNorm'", followers, {{2, 3, 4, 5}, {2, 3, 4, 5}}).absorbed;
   };
@@ -176,7 +176,7 @@ TEST(BatchNorm, TakesOverNoOtherSums) {
   EXPECT_FALSE(absorbs("type: 'Eltwise'\ntype: 'Scale'"));
 }
 
-TEST(BatchNorm, LeavesOtherFollowersAlone) {
+TEST(BatchNorm, DoesNotFuseOtherLayers) {
   const auto absorbs = [](const std::string& follower) {
     return MadeLayer("type: 'BatchNorm'", follower, {{2, 3, 4, 5}}).absorbed;
   };
@@ -206,7 +206,8 @@ TEST(BatchNorm, KeepsARunningAverageAsCaffeDoes) {
   }
 }
 
-// The batch's own at first, then (1 - m) of it beside m of what was there, of whatever factor; not m / (m - 1).
+// The first batch's statistics, then (1 - m) of the batch and m of the old average, which may have any factor; without
+// m / (m - 1).
 TEST(BatchNorm, KeepsARunningAverageAsNvidiaDoes) {
   const Array x = random({3, 2, 2, 5}, 1, -1, 3);
   const auto [mean, variance] = statistics(x);
@@ -230,7 +231,7 @@ TEST(BatchNorm, KeepsARunningAverageAsNvidiaDoes) {
   }
 }
 
-TEST(BatchNorm, ScalesByItselfInNvidiasAndIntelsWords) {
+TEST(BatchNorm, HasAScaleWithNvidiasAndIntelsFields) {
   const Norm both{.scale = true, .bias = true};
   for (const char* words : {"scale_bias: true", "scale_filler { value: 2 }", "bias_filler { value: 1 }",
                             "use_weight_bias: true", "filler { value: 1 }", "bias_term: true"})
@@ -239,7 +240,7 @@ TEST(BatchNorm, ScalesByItselfInNvidiasAndIntelsWords) {
   check_layer(norm({2, 20, 3, 4}, {}, "use_weight_bias: false bias_filler { value: 1 }"));
 }
 
-TEST(BatchNorm, StartsAsItsFillersSay) {
+TEST(BatchNorm, StartsWithItsFillers) {
   const auto fillers = [](const std::string& options) {
     std::vector<std::pair<std::string, float>> all;
     for (const WeightSpec& w :
@@ -255,7 +256,7 @@ TEST(BatchNorm, StartsAsItsFillersSay) {
   EXPECT_TRUE(fillers("engine: MKLDNN").empty());
 }
 
-// What NVIDIA's net files write, and its layer does not look at.
+// A field that NVIDIA's net files contain and its layer ignores.
 TEST(BatchNorm, NvidiasTestPhaseUsesTheAverage) {
   LayerCase layer_case = norm({2, 20, 3, 4}, {.eps = 1e-5, .average = true, .scale = true, .bias = true});
   layer_case.layer = "type: 'BatchNorm' batch_norm_param { scale_bias: true use_global_stats: false eps: 1e-9 }";
@@ -291,7 +292,7 @@ TEST(BatchNorm, KeepsItsPrecisionFarFromZero) {
   }
 }
 
-TEST(BatchNorm, ExplainsWhatIsWrong) {
+TEST(BatchNorm, ReportsErrors) {
   expect_field_error("type: 'BatchNorm'", {Shape()}, "bottom[0]", "needs at least 1");
   expect_field_error("type: 'BatchNorm' batch_norm_param { eps: -1 }", {{2, 3}}, "batch_norm_param.eps", "negative");
   expect_field_error("type: 'BatchNorm' batch_norm_param { moving_average_fraction: 1.5 }", {{2, 3}},

@@ -25,19 +25,19 @@ LayerCase reindex(const Shape& shape, const std::vector<double>& indices) {
   };
 }
 
-TEST(BatchReindex, PicksSamples) { check_layer(reindex({4, 3, 2, 2}, {2, 0})); }
-TEST(BatchReindex, AddsUpTheGradientsOfRepeatedSamples) { check_layer(reindex({3, 5}, {1, 1, 0, 1, 2, 0})); }
-TEST(BatchReindex, PicksNumbers) { check_layer(reindex({4}, {3, 3, 1})); }
-TEST(BatchReindex, PicksNothing) { check_layer(reindex({4, 2}, {})); }
+TEST(BatchReindex, SelectsSamples) { check_layer(reindex({4, 3, 2, 2}, {2, 0})); }
+TEST(BatchReindex, SumsTheGradientsOfRepeatedSamples) { check_layer(reindex({3, 5}, {1, 1, 0, 1, 2, 0})); }
+TEST(BatchReindex, SelectsNumbers) { check_layer(reindex({4}, {3, 3, 1})); }
+TEST(BatchReindex, SelectsNothing) { check_layer(reindex({4, 2}, {})); }
 
-TEST(BatchReindex, GivesSamplesThatNobodyPicksNoGradient) {
+TEST(BatchReindex, UnselectedSamplesHaveZeroGradient) {
   LayerRun run(kLayer, {random({3, 2}, 1), Array({1}, 1.0)});
   run.forward();
   run.backward({Array({1, 2}, 5.0)});
   EXPECT_EQ(run.dx(0).values, (std::vector<double>{0, 0, 5, 5, 0, 0}));
 }
 
-TEST(BatchReindex, RefusesIndicesThatAreNoSample) {
+TEST(BatchReindex, RejectsInvalidIndices) {
   for (const double index : {3.0, -1.0, 1e30, double(NAN)}) {
     LayerRun run(kLayer, {random({3, 2}, 1), Array({2}, {0, index})});
     try {
@@ -51,7 +51,7 @@ TEST(BatchReindex, RefusesIndicesThatAreNoSample) {
   }
 }
 
-TEST(BatchReindex, OnDevicesAnIndexThatIsNoSampleMakesNan) {
+TEST(BatchReindex, InvalidIndicesYieldNanOnDevices) {
   for (const Device& device : tested_devices()) {
     LayerRun run(kLayer, {random({3, 2}, 1), Array({2}, {0, 3})}, {.device = device});
     run.forward();
@@ -63,8 +63,8 @@ TEST(BatchReindex, OnDevicesAnIndexThatIsNoSampleMakesNan) {
   }
 }
 
-TEST(BatchReindex, RefusesWhatDoesNotFit) {
-  expect_field_error(kLayer, {{3, 2}, {2, 1}}, "bottom[1]", "2x1, but indices have one axis");
+TEST(BatchReindex, RejectsMismatchedShapes) {
+  expect_field_error(kLayer, {{3, 2}, {2, 1}}, "bottom[1]", "2x1, but indices must have one axis");
   expect_field_error(kLayer, {{}, {2}}, "bottom[0]", "0 axes");
 }
 

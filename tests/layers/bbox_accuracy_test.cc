@@ -16,8 +16,8 @@ std::vector<double> run(const std::string& layer, const Arrays& x) {
   return {run.y()[0][0], run.y()[1][0]};
 }
 
-/// Four regions of 10 x 10: background; an object of class 1 that lies 5 further right; one of class 2 that it covers
-/// half of; an object itself.
+/// Four regions of 10 x 10: background; an object of class 1, 5 pixels to the right; one of class 2, twice as high; an
+/// object itself.
 Arrays regions(int64_t classes) {
   return {Array({4, 4 * classes}, 0.0), Array({4, 5}, {0, 0, 0, 9, 9, 0, 0, 0, 9, 9, 0, 0, 0, 9, 9, 0, 0, 0, 9, 9}),
           Array({4, 6}, {0, 0, 0, 0,  0,  0,       //
@@ -38,7 +38,7 @@ TEST(BboxAccuracy, IsTheMeanOverlapOfObjectsAndPredictions) {
   EXPECT_NEAR(moved[1], same[1], 1e-6);
 }
 
-TEST(BboxAccuracy, MayTakeAllObjectsAlike) {
+TEST(BboxAccuracy, SupportsClassAgnosticOffsets) {
   Arrays x = regions(2);
   x[0][8 + 4] = 1;  // a deviation of 0.5
   x[0][16 + 4 + 1] = 1, x[0][16 + 4 + 3] = std::log(2);
@@ -54,7 +54,7 @@ TEST(BboxAccuracy, IsMinusOneWithoutObjects) {
   EXPECT_EQ(run(kLayer, x), (std::vector<double>{-1, -1}));
 }
 
-TEST(BboxAccuracy, FindsWhatIsNoClass) {
+TEST(BboxAccuracy, RejectsInvalidClasses) {
   for (const double label : {-1.0, 3.0, 1e30, double(NAN)}) {
     Arrays x = regions(3);
     x[2][6] = label;
@@ -70,12 +70,12 @@ TEST(BboxAccuracy, FindsWhatIsNoClass) {
   }
 }
 
-TEST(BboxAccuracy, NamesWhatIsWrong) {
+TEST(BboxAccuracy, ReportsErrors) {
   expect_field_error(kLayer, {{4, 6}, {4, 5}, {4, 6}}, "bottom[0]", "4x6, but offsets are R x 4K");
   expect_field_error(kLayer, {{4, 8}, {4, 4}, {4, 6}}, "bottom[1]", "4x4, but must be 4 x 5");
   expect_field_error(kLayer, {{4, 8}, {4, 5}, {3, 6}}, "bottom[2]", "3x6, but must be 4 x 6");
   expect_field_error(kLayer + "bbox_reg_param { bbox_std: 1 }", {{4, 8}, {4, 5}, {4, 6}}, "bbox_reg_param",
-                     "bbox_mean is given 0 times");
+                     "bbox_mean is set 0 times");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// y = x + b, where b repeats over all before and over `inner` elements.
+/// y = x + b, where b is broadcast over all axes before it and over `inner` elements.
 Array shifted(const Array& x, const Array& b, int64_t inner) {
   Array y = x;
   for (size_t i = 0; i < y.size(); ++i) y[i] += b[i / size_t(inner) % b.size()];
@@ -27,7 +27,7 @@ TEST(Bias, AddsToEachChannel) {
   check_layer(bias("num_axes: 0", {3, 5}, 15));
 }
 
-TEST(Bias, TakesItFromASecondBottom) {
+TEST(Bias, ReadsItFromASecondBottom) {
   check_layer({
       .layer = "type: 'Bias' bottom: 'x' bottom: 'b'",
       .x = {random({2, 3, 4}, 1), random({3}, 2)},
@@ -35,7 +35,7 @@ TEST(Bias, TakesItFromASecondBottom) {
   });
 }
 
-TEST(Bias, ExplainsWhatIsWrong) {
+TEST(Bias, ReportsErrors) {
   expect_field_error("type: 'Bias' bottom: 'x' bottom: 'b'", {{1, 2, 3}, {2, 3, 1}}, "bottom[1]", "does not match");
   expect_field_error("type: 'Bias' bias_param { axis: -4 }", {{1, 2, 3}}, "bias_param.axis", "does not exist");
 }

@@ -61,13 +61,13 @@ LayerCase by_running(const std::string& options, const Shape& shape, caffe::Phas
   };
 }
 
-TEST(Bn, NormalisesByTheBatchInTraining) {
+TEST(Bn, NormalizesByTheBatchInTraining) {
   for (const Shape& shape : kShapes) check_layer(by_batch("slope_filler { value: 1 }", shape, 1e-5));
   check_layer(by_batch("", {2, 20, 3, 4}, 1e-5));
   check_layer(by_batch("eps: 0.5 momentum: 0.95 engine: CUDNN", {2, 20, 3, 4}, 0.5));
 }
 
-TEST(Bn, NormalisesByTheRunningStatisticsInTestingAndWhereFrozen) {
+TEST(Bn, NormalizesByTheRunningStatisticsInTestingAndIfFrozen) {
   for (const Shape& shape : kShapes) {
     check_layer(by_running("frozen: true momentum: 0.95", shape, caffe::TRAIN));
     check_layer(by_running("momentum: 0.95", shape, caffe::TEST));
@@ -106,7 +106,7 @@ TEST(Bn, FrozenStatisticsStay) {
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(run.stored_w(i).values, before[i].values);
 }
 
-TEST(Bn, SegNetsLearnsByTheBatchInTestingToo) {
+TEST(Bn, SegNetsLearnUsesTheBatchInTestingToo) {
   for (const std::string options : {"bn_mode: LEARN", "scale_filler { value: 1 }", "shift_filler { value: 0.001 }"})
     for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
       LayerCase layer_case = by_batch(options, {2, 20, 3, 4}, 1e-9);
@@ -116,7 +116,7 @@ TEST(Bn, SegNetsLearnsByTheBatchInTestingToo) {
   check_layer(by_batch("bn_mode: LEARN eps: 0.5", {2, 20, 3, 4}, 0.5));
 }
 
-TEST(Bn, SegNetsLearnsWithASmallEps) {
+TEST(Bn, SegNetsLearnHasASmallEps) {
   LayerRun run(layer("bn_mode: LEARN"), {Array({2, 1}, {0, 1e-3})}, {}, {Array({1, 1, 1, 1}, 1), Array({1, 1, 1, 1})});
   run.forward();
   EXPECT_NEAR(run.y()[0][1], 5e-4 / std::sqrt(2.5e-7 + 1e-9), 1e-5);
@@ -135,7 +135,7 @@ TEST(Bn, SegNetsInferenceIsAFactorAndATerm) {
     });
 }
 
-TEST(Bn, HasTheBlobsOfItsFamily) {
+TEST(Bn, HasTheBlobsOfItsVariant) {
   const auto fillers = [](const std::string& options) {
     std::vector<float> values;
     for (const WeightSpec& w : MadeLayer(layer(options), "", {{2, 3, 4, 5}}).shapes.w) {
@@ -154,7 +154,7 @@ TEST(Bn, HasTheBlobsOfItsFamily) {
   EXPECT_EQ(fillers("scale_filler { value: 2 } shift_filler { value: 3 }"), (std::vector<float>{2, 3}));
 }
 
-TEST(Bn, TakesOverAReluAndASum) {
+TEST(Bn, FusesAReluAndASum) {
   LayerCase layer_case = by_batch("slope_filler { value: 1 }", {2, 20, 3, 4}, 1e-5);
   const auto alone = layer_case.reference;
   layer_case.follower = "type: 'ReLU'";
@@ -172,7 +172,7 @@ TEST(Bn, TakesOverAReluAndASum) {
   check_layer(layer_case);
 }
 
-/// What a convolution before it takes over in frozen nets.
+/// A convolution before it fuses it in frozen nets.
 TEST(Bn, WithoutTheBatchsStatisticsItIsAnAffineStep) {
   const auto step = [](const std::string& options, caffe::Phase phase = caffe::TRAIN) {
     return MadeLayer(layer(options), "", {{2, 3, 4, 5}}, phase).layer->as_post_op();
@@ -186,7 +186,7 @@ TEST(Bn, WithoutTheBatchsStatisticsItIsAnAffineStep) {
   EXPECT_FALSE(step("bn_mode: LEARN", caffe::TEST));
 }
 
-TEST(Bn, ExplainsWhatIsWrong) {
+TEST(Bn, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error(layer(options), {{2, 3, 4, 5}}, "bn_param." + field, words);
   };
@@ -194,16 +194,16 @@ TEST(Bn, ExplainsWhatIsWrong) {
   refuses("momentum: 1.5", "momentum", "momentum must lie in [0, 1]");
   refuses("var_eps: -1", "var_eps", "eps must not be negative");
   refuses("decay: 1.5", "decay", "momentum must lie in [0, 1]");
-  refuses("eps: 1e-3 var_eps: 1e-3", "eps", "var_eps is there as well");
-  refuses("momentum: 0.9 decay: 0.9", "momentum", "decay is there as well");
-  refuses("moving_average: false decay: 0.9", "decay", "there are no running statistics here");
-  refuses("bn_mode: LEARN frozen: true", "frozen", "there are no running statistics here");
-  refuses("moving_average: false momentum: 0.9", "momentum", "there are no running statistics here");
+  refuses("eps: 1e-3 var_eps: 1e-3", "eps", "var_eps is set as well");
+  refuses("momentum: 0.9 decay: 0.9", "momentum", "decay is set as well");
+  refuses("moving_average: false decay: 0.9", "decay", "does not keep running statistics");
+  refuses("bn_mode: LEARN frozen: true", "frozen", "does not keep running statistics");
+  refuses("moving_average: false momentum: 0.9", "momentum", "does not keep running statistics");
   refuses("bn_mode: LEARN moving_average: true", "moving_average", "moving_average contradicts bn_mode");
-  refuses("scale_filler { } slope_filler { }", "slope_filler", "scale_filler is there as well");
-  refuses("shift_filler { } bias_filler { }", "bias_filler", "shift_filler is there as well");
-  refuses("bn_mode: INFERENCE eps: 1e-3", "eps", "nothing is normalised");
-  refuses("slope_filler { type: 'msr' }", "slope_filler.type", "there is no filler 'msr'");
+  refuses("scale_filler { } slope_filler { }", "slope_filler", "scale_filler is set as well");
+  refuses("shift_filler { } bias_filler { }", "bias_filler", "shift_filler is set as well");
+  refuses("bn_mode: INFERENCE eps: 1e-3", "eps", "does not normalize");
+  refuses("slope_filler { type: 'msr' }", "slope_filler.type", "filler 'msr' is unknown");
   expect_field_error("type: 'BN'", {{5}}, "bottom[0]", "needs at least 2");
 }
 

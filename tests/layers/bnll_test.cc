@@ -21,7 +21,7 @@ LayerCase bnll(const Array& x) {
 TEST(Bnll, IsTheLogarithmOfOnePlusExp) { check_layer(bnll(random({2, 20, 3, 2}, 1, -4, 4))); }
 TEST(Bnll, RunsInFullBlocks) { check_layer(bnll(random({1, 16, 2, 2}, 2, -4, 4))); }
 
-TEST(Bnll, StaysFiniteFarOut) {
+TEST(Bnll, StaysFiniteForLargeInputs) {
   LayerRun run("type: 'BNLL'", {Array({2}, {1000, -1000})});
   run.forward();
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{1000, 0}));

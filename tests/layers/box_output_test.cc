@@ -17,7 +17,7 @@ std::string layer(const std::string& options, const std::string& rest = "") {
 
 const std::string kTemplate = "field_w: 8 field_h: 4 downsample_rate: 10 ";
 
-/// The rows of R x 6, of which those of R x 5 must be the beginnings.
+/// The rows of R x 6; those of R x 5 must be their prefixes.
 Rows run(const std::string& text, const Arrays& x) {
   LayerRun run(text, x);
   run.forward();
@@ -45,7 +45,7 @@ Array branch(int64_t height, int64_t width) {
   return x;
 }
 
-/// Sets one of the seven numbers of a place.
+/// Sets one of the seven numbers of a position.
 void set(Array& x, size_t number, size_t place, double value) { x[number * size_t(x.shape.count(2)) + place] = value; }
 
 void expect_rows(const Rows& got, const Rows& expected) {
@@ -54,9 +54,9 @@ void expect_rows(const Rows& got, const Rows& expected) {
     for (size_t i = 0; i < 6; ++i) EXPECT_NEAR(got[r][i], expected[r][i], 1e-4) << r << " " << i;
 }
 
-TEST(BoxOutput, TellsBoxesFromTemplates) {
+TEST(BoxOutput, DecodesBoxesFromTemplates) {
   Array x = branch(2, 3);
-  set(x, 1, 4, 12);  // place (1, 1), whose middle is (15, 15): 3 above the background
+  set(x, 1, 4, 12);  // position (1, 1), whose centre is (15, 15): 3 above the background
   set(x, 2, 4, 11);
   set(x, 3, 4, 0.25), set(x, 4, 4, -0.5), set(x, 5, 4, std::log(0.5)), set(x, 6, 4, std::log(2));
   expect_rows(run(layer(kTemplate), {x}), {{0, 15, 9, 19, 17, 3}});
@@ -66,7 +66,7 @@ TEST(BoxOutput, LimitsNumbersOfBoxesAfterTheirScale) {
   Array x = branch(2, 3);
   set(x, 2, 4, 10);
   set(x, 3, 4, 4), set(x, 4, 4, -9), set(x, 5, 4, 99), set(x, 6, 4, -99);
-  // The middle moves by at most a quarter of 8 and of 4; 3 times as wide, a third as high.
+  // The centre moves by at most a quarter of 8 and of 4; 3 times as wide, a third as high.
   const Rows expected = {{0, 5, 14 - 2 / 3., 29, 14 + 2 / 3., 1}};
   expect_rows(run(layer(kTemplate + "field_whr: 3 field_xyr: 4"), {x}), expected);
   set(x, 3, 4, 1), set(x, 5, 4, std::log(2));
@@ -103,14 +103,14 @@ TEST(BoxOutput, SuppressesOverlapsOfAllBranches) {
   EXPECT_EQ(run(layer(fields + "fg_thr: 2.5"), {a, b}).size(), 1u);
 }
 
-TEST(BoxOutput, TakesImagesByThemselves) {
+TEST(BoxOutput, ProcessesImagesSeparately) {
   Array one = branch(1, 1), x({2, 7, 1, 1}, 0.0);
   set(one, 1, 0, 12);
   for (size_t i = 0; i < 7; ++i) x[i] = one[i], x[7 + i] = i == 1 ? 11 : one[i];
   expect_rows(run(layer(kTemplate), {x}), {{0, 1, 3, 9, 7, 3}, {1, 1, 3, 9, 7, 2}});
 }
 
-TEST(BoxOutput, WithoutDetectionsOneRegionStandsForThem) {
+TEST(BoxOutput, HasOneRegionWithoutDetections) {
   Array x = branch(2, 3);
   set(x, 1, 0, NAN), set(x, 1, 1, 12), set(x, 3, 1, NAN);
   LayerRun run(layer(kTemplate), {x});
@@ -120,17 +120,17 @@ TEST(BoxOutput, WithoutDetectionsOneRegionStandsForThem) {
             (std::vector<double>{0, 1, 1, 10, 10}));
 }
 
-TEST(BoxOutput, NamesWhatIsWrong) {
+TEST(BoxOutput, ReportsErrors) {
   const std::vector<Shape> x = {{1, 7, 2, 3}};
   const std::string field = "box_output_param.";
-  expect_field_error(layer(kTemplate + "field_h: 4"), x, field + "field_h", "there are 2, but field_w is given 1 time");
-  expect_field_error(layer("field_w: 8 field_h: 4"), x, field + "downsample_rate", "there are 0");
+  expect_field_error(layer(kTemplate + "field_h: 4"), x, field + "field_h", "it is set 2 times, but field_w 1 time");
+  expect_field_error(layer("field_w: 8 field_h: 4"), x, field + "downsample_rate", "it is set 0 times");
   expect_field_error(layer("field_w: 0 field_h: 4 downsample_rate: 2"), x, field + "field_w", "0");
   expect_field_error(layer(kTemplate + "field_whr: 0.5"), x, field + "field_whr", "0.5, but must be 1 or more");
   expect_field_error(layer(kTemplate + "field_xyr: 0"), x, field + "field_xyr", "above 0");
   expect_field_error(layer(kTemplate + "nms_type: 'GIOU'"), x, field + "nms_type", "GIOU");
-  expect_field_error(layer(kTemplate + "iou_thr: nan"), x, field + "iou_thr", "nan");
-  expect_field_error(layer(""), x, "bottom", "there are 1 bottom, but field_w is given 0 times");
+  expect_field_error(layer(kTemplate + "iou_thr: nan"), x, field + "iou_thr", "NaN");
+  expect_field_error(layer(""), x, "bottom", "the layer has 1 bottom, but field_w is set 0 times");
   expect_field_error(layer(kTemplate), {{1, 5, 2, 3}}, "bottom[0]", "1x5x2x3");
   expect_field_error(layer(kTemplate + kTemplate), {{1, 7, 2, 3}, {2, 7, 2, 3}}, "bottom[1]", "2x7x2x3");
 }

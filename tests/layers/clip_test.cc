@@ -20,8 +20,8 @@ LayerCase clip(double min, double max, const Shape& shape = {2, 20, 3, 2}) {
 }
 
 TEST(Clip, KeepsValuesWithinItsBounds) { check_layer(clip(-0.5, 1)); }
-TEST(Clip, TakesBoundsThatLeaveOutZero) { check_layer(clip(0.5, 1.5)); }
-TEST(Clip, RunsInFullBlocksWhateverItDoesToZero) { check_layer(clip(0.5, 1.5, {1, 16, 2, 2})); }
+TEST(Clip, AcceptsBoundsWithoutZero) { check_layer(clip(0.5, 1.5)); }
+TEST(Clip, RunsInFullBlocksForAnyValueAtZero) { check_layer(clip(0.5, 1.5, {1, 16, 2, 2})); }
 
 TEST(Clip, PassesTheGradientOnItsBounds) {
   LayerRun run("type: 'Clip' clip_param { min: -1 max: 2 }", {Array({5}, {-1, 2, -1.5, 2.5, NAN})});
@@ -31,12 +31,12 @@ TEST(Clip, PassesTheGradientOnItsBounds) {
   EXPECT_EQ(run.dx(0).values, (std::vector<double>{1, 1, 0, 0, 0}));
 }
 
-TEST(Clip, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
+TEST(Clip, RunsInPaddedBlocksOnlyIfZeroStaysZero) {
   EXPECT_EQ(MadeLayer(clip(0, 6).layer, "", {{2, 20, 3, 3}}).layer->storage({}).layout, LayoutRule::kFollow);
   EXPECT_EQ(MadeLayer(clip(1, 6).layer, "", {{2, 20, 3, 3}}).layer->storage({}).layout, LayoutRule::kPlain);
 }
 
-TEST(Clip, RefusesBoundsThatAreNone) {
+TEST(Clip, RejectsInvalidBounds) {
   expect_field_error("type: 'Clip'", {{2}}, "clip_param", "min is missing");
   expect_field_error("type: 'Clip' clip_param { min: 2 max: 1 }", {{2}}, "clip_param.min", "min is 2");
   expect_field_error("type: 'Clip' clip_param { min: nan max: 1 }", {{2}}, "clip_param.min", "min is nan");

@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Joins by coordinates: element (o, k, i) of part p lands at (o, offset of p + k, i).
+/// Concatenates by coordinates: element (o, k, i) of part p is stored at (o, offset of p + k, i).
 Array joined(const Arrays& x, int axis) {
   Shape shape = x[0].shape;
   shape[axis] = 0;
@@ -38,11 +38,11 @@ TEST(Concat, JoinsChannels) { check_layer(concat("", 1, {{2, 3, 2, 2}, {2, 5, 2,
 TEST(Concat, JoinsWholeBlocksInAnyLayout) { check_layer(concat("", 1, {{2, 16, 2, 3}, {2, 32, 2, 3}})); }
 TEST(Concat, JoinsSamples) { check_layer(concat("axis: 0", 0, {{2, 3}, {4, 3}})); }
 TEST(Concat, JoinsTheLastAxis) { check_layer(concat("axis: -1", 3, {{2, 3, 2, 2}, {2, 3, 2, 5}})); }
-TEST(Concat, KnowsTheOldName) { check_layer(concat("concat_dim: 0", 0, {{2, 3}, {1, 3}})); }
-TEST(Concat, PassesASingleBottomOn) { check_layer(concat("", 1, {{2, 3, 2, 2}})); }
-TEST(Concat, TakesEmptyParts) { check_layer(concat("", 1, {{2, 0, 2}, {2, 3, 2}})); }
+TEST(Concat, AcceptsTheOldName) { check_layer(concat("concat_dim: 0", 0, {{2, 3}, {1, 3}})); }
+TEST(Concat, PassesASingleBottom) { check_layer(concat("", 1, {{2, 3, 2, 2}})); }
+TEST(Concat, AcceptsEmptyParts) { check_layer(concat("", 1, {{2, 0, 2}, {2, 3, 2}})); }
 
-TEST(Concat, FollowsBlocksOnlyWhereEveryPartFillsThem) {
+TEST(Concat, RunsInBlocksOnlyIfEveryPartFillsThem) {
   const auto rule = [](const std::vector<Shape>& x) {
     return MadeLayer("type: 'Concat'", "", x).layer->storage({}).layout;
   };
@@ -50,8 +50,8 @@ TEST(Concat, FollowsBlocksOnlyWhereEveryPartFillsThem) {
   EXPECT_EQ(rule({{2, 16, 2, 2}, {2, 20, 2, 2}}), LayoutRule::kPlain);
 }
 
-TEST(Concat, RefusesWhatDoesNotFit) {
-  expect_field_error("type: 'Concat'", {{2, 3, 4}, {2, 3, 5}}, "bottom[1]", "2x3x5 does not fit bottom[0]'s 2x3x4");
+TEST(Concat, RejectsMismatchedShapes) {
+  expect_field_error("type: 'Concat'", {{2, 3, 4}, {2, 3, 5}}, "bottom[1]", "2x3x5 does not match bottom[0]'s 2x3x4");
   expect_field_error("type: 'Concat'", {{2, 3, 4}, {2, 3}}, "bottom[1]", "2x3");
   expect_field_error("type: 'Concat' concat_param { axis: 3 }", {{2, 3, 4}}, "concat_param.axis",
                      "axis 3 does not exist");

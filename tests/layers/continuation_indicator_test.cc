@@ -26,12 +26,12 @@ TEST(ContinuationIndicator, CountsTheSequencesOfABottom) {
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{0, 1}));
 }
 
-TEST(ContinuationIndicator, ExplainsWhatIsWrong) {
+TEST(ContinuationIndicator, ReportsErrors) {
   const std::string param = "continuation_indicator_param";
   expect_field_error(layer("batch_size: 2"), {}, param, "time_step is missing");
   expect_field_error(layer("time_step: 0 batch_size: 2"), {}, param + ".time_step", "time_step is 0");
-  expect_field_error(layer("time_step: 2"), {}, param, "neither a batch_size nor a bottom");
-  expect_field_error(layer("time_step: 2 batch_size: 3 axis: 1"), {}, param + ".axis", "there is none");
+  expect_field_error(layer("time_step: 2"), {}, param, "neither batch_size nor a bottom");
+  expect_field_error(layer("time_step: 2 batch_size: 3 axis: 1"), {}, param + ".axis", "needs a bottom");
   expect_field_error(layer("time_step: 2 axis: 2"), {{3, 4}}, param + ".axis", "axis 2 does not exist");
   expect_field_error(layer("time_step: 2 batch_size: 5"), {{3, 4}}, param + ".batch_size",
                      "batch_size is 5, but bottom[0] is 3x4: 3 along axis 0");

@@ -35,7 +35,7 @@ TEST(ContrastiveLoss, LegacyPushesByTheSquare) {
   check_layer(contrastive("margin: 3 legacy_version: true", {12, 4}, 3, true));
 }
 
-TEST(ContrastiveLoss, PairsThatCoincideStayFinite) {
+TEST(ContrastiveLoss, EqualPairsStayFinite) {
   LayerRun run("type: 'ContrastiveLoss'", {Array({1, 2}, 0.5), Array({1, 2}, 0.5), Array({1}, {0})});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 0.5);
@@ -43,7 +43,7 @@ TEST(ContrastiveLoss, PairsThatCoincideStayFinite) {
   EXPECT_EQ(run.dx(0)[0], 0);
 }
 
-TEST(ContrastiveLoss, DividesByTheDistanceAndALittle) {
+TEST(ContrastiveLoss, DividesByTheDistancePlusEpsilon) {
   LayerRun run("type: 'ContrastiveLoss'", {Array({1, 1}, {1e-4}), Array({1, 1}, {0}), Array({1}, {0})});
   run.forward();
   run.backward({Array(Shape(), 1.0)});
@@ -51,7 +51,7 @@ TEST(ContrastiveLoss, DividesByTheDistanceAndALittle) {
   EXPECT_NEAR(run.dx(1)[0], (1 - 1e-4) / 2, 1e-6);
 }
 
-TEST(ContrastiveLoss, ExplainsWhatIsWrong) {
+TEST(ContrastiveLoss, ReportsErrors) {
   expect_field_error("type: 'ContrastiveLoss'", {{4, 3}, {4, 2}, {4}}, "bottom[1]", "4x2, but bottom[0] has 4x3");
   expect_field_error("type: 'ContrastiveLoss'", {{4, 3}, {4, 3}, {3}}, "bottom[2]", "3 labels (3) for 4 pairs");
 }

@@ -42,7 +42,7 @@ struct Net {
   bool exposed = false;
 };
 
-/// Where a peephole's weight for unit u of a state of K x H x W lies.
+/// The index of the peephole weight of unit u, for a state of K x H x W.
 size_t peep(const Net& net, int64_t u) {
   const int64_t extents[] = {net.channels, net.x[3], net.x[4]};
   int64_t inner = 1, size = 1;
@@ -51,7 +51,7 @@ size_t peep(const Net& net, int64_t u) {
   return size_t(u / inner % size);
 }
 
-/// y, h and c behind the last step: the equations of Shi et al.
+/// y, h and c after the last step, by the equations of Shi et al.
 Arrays conv_lstm(const Arrays& x, const Arrays& w, const Net& net) {
   const int64_t steps = net.x[0], lanes = net.x[1], pixels = net.x[3] * net.x[4], units = net.channels * pixels;
   const size_t state = size_t(lanes * units), b = net.bias, first_peep = 2 + b;
@@ -95,7 +95,7 @@ LayerCase sequences(const Net& net, const std::string& options) {
         return y;
       },
       .tolerance = 2e-4,
-      .same_bits_for_any_threads = false,  // as convolutions' gradients are not
+      .same_bits_for_any_threads = false,  // nor are the gradients of convolutions
   };
   layer_case.x[1][0] = 0, layer_case.x[1][3] = 0;
   if (net.exposed) {
@@ -106,7 +106,7 @@ LayerCase sequences(const Net& net, const std::string& options) {
     layer_case.x.push_back(random(state, 5));
     layer_case.x.push_back(random(state, 6));
   } else {
-    layer_case.x[1][1] = 0;  // what earlier passes left is not known here
+    layer_case.x[1][1] = 0;  // the reference does not know the state of earlier passes
     layer_case.layer += " bottom: 'x' bottom: 'cont' top: 'y'";
   }
   return layer_case;
@@ -114,12 +114,12 @@ LayerCase sequences(const Net& net, const std::string& options) {
 
 const std::string kConv = "lstm_conv_param { num_output: 2 kernel_size: 3 pad: 1 ";
 
-TEST(ConvLSTM, IsTheEquations) {
+TEST(ConvLSTM, MatchesTheEquations) {
   check_layer(sequences({}, kConv + "}"));
   check_layer(sequences({.exposed = true}, kConv + "}"));
 }
 
-TEST(ConvLSTM, ConvolvesAsTold) {
+TEST(ConvLSTM, UsesTheConvolutionOptions) {
   check_layer(sequences({.of_x = {2, 2}, .of_h = {2, 2}, .bias = false},
                         "lstm_conv_param { num_output: 2 kernel_size: 3 pad: 2 dilation: 2 bias_term: false }"));
   check_layer(sequences({.of_x = {0, 1}},
@@ -127,7 +127,7 @@ TEST(ConvLSTM, ConvolvesAsTold) {
                         "lstm_conv_param { type: 'hidden' num_output: 2 kernel_size: 3 pad: 1 }"));
 }
 
-TEST(ConvLSTM, SharesPeepholesAsTold) {
+TEST(ConvLSTM, UsesTheHadamardAxes) {
   check_layer(sequences({.peep_axes = 0}, kConv + "} lstm_debug_param { disable_hadamard: true }"));
   check_layer(sequences({.peep_axis = 2, .peep_axes = 3},
                         kConv + "} lstm_debug_param { axis_hadamard: 2 num_axes_hadamard: 3 }"));
@@ -135,7 +135,7 @@ TEST(ConvLSTM, SharesPeepholesAsTold) {
                         kConv + "} lstm_debug_param { axis_hadamard: 2 num_axes_hadamard: 1 }"));
 }
 
-TEST(ConvLSTM, GoesOnFromPassToPass) {
+TEST(ConvLSTM, KeepsItsStateBetweenPasses) {
   const Net net{.x = {2, 1, 1, 3, 3}};
   const Array first = random(net.x, 1), ones({2, 1}, 1.0);
   const std::string layer = "type: 'ConvLSTM' bottom: 'x' bottom: 'cont' top: 'y' " + kConv + "}";
@@ -149,7 +149,7 @@ TEST(ConvLSTM, GoesOnFromPassToPass) {
   expect_near(run.y()[0], Array({2, 1, 2, 3, 3}, last), 1e-5, "second pass");
 }
 
-TEST(ConvLSTM, ExplainsWhatIsWrong) {
+TEST(ConvLSTM, ReportsErrors) {
   const std::vector<Shape> x = {{3, 2, 2, 3, 4}, {3, 2}};
   const auto expect = [](const std::string& options, const std::vector<Shape>& x, const std::string& field,
                          const std::string& words) {
@@ -160,20 +160,20 @@ TEST(ConvLSTM, ExplainsWhatIsWrong) {
   expect("", x, "lstm_conv_param", "it is missing");
   expect("lstm_conv_param { type: 'hidden' num_output: 2 kernel_size: 1 }", x, "lstm_conv_param", "of the input is");
   expect("lstm_conv_param { type: 'input' num_output: 2 kernel_size: 1 }", x, "lstm_conv_param", "of the state is");
-  expect("lstm_conv_param { type: 'out' }", x, "lstm_conv_param[0].type", "there is no convolution 'out'");
-  expect(kConv + "} " + kConv + "}", x, "lstm_conv_param[1].type", "there is one already");
+  expect("lstm_conv_param { type: 'out' }", x, "lstm_conv_param[0].type", "convolution type 'out' is unknown");
+  expect(kConv + "} " + kConv + "}", x, "lstm_conv_param[1].type", "it is set twice");
   expect("lstm_conv_param { kernel_size: 1 }", x, "lstm_conv_param[0].num_output", "it is 0");
   expect("lstm_conv_param { num_output: 2 kernel_size: 3 }", {{3, 2, 2, 9, 9}, {3, 2}}, "lstm_conv_param[0]",
          "changes its size");
   expect("lstm_conv_param { num_output: 2 kernel_size: 9 }", x, "lstm_conv_param[0].kernel_size[0]", "9");
-  expect(kConv + "axis: 2 }", x, "lstm_conv_param[0].axis", "behind those of time");
+  expect(kConv + "axis: 2 }", x, "lstm_conv_param[0].axis", "follow those of time");
   expect(kConv + "} recurrent_param { num_output: 2 }", x, "recurrent_param.num_output", "not available");
   expect(kConv + "} lstm_debug_param { expose: 'c' }", x, "lstm_debug_param.expose", "not available");
   expect(kConv + "} lstm_debug_param { ignore_x: true }", x, "lstm_debug_param.ignore_x", "not available");
   expect(kConv + "} lstm_debug_param { axis_hadamard: 1 }", x, "lstm_debug_param.axis_hadamard", "2 to 4");
   expect(kConv + "} lstm_debug_param { num_axes_hadamard: 3 }", x, "lstm_debug_param.num_axes_hadamard",
          "not among the five");
-  expect(kConv + "}", {{3, 2, 2, 3}, {3, 2}}, "bottom[0]", "sequences of images");
+  expect(kConv + "}", {{3, 2, 2, 3}, {3, 2}}, "bottom[0]", "must be steps x sequences x channels");
   expect(kConv + "}", {{3, 2, 2, 3, 4}, {3}}, "bottom[1]", "3 steps of 2 sequences");
   expect(kConv + "} recurrent_param { expose_hidden: true }", x, "bottom", "4 bottoms");
   expect_field_error(

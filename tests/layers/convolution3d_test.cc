@@ -47,7 +47,7 @@ TEST(Convolution3D, HasWeightsOfFiveAxes) {
   EXPECT_EQ(made.shapes.y[0], (Shape{1, 4, 3, 3, 3}));
 }
 
-TEST(Convolution3D, NamesWhatIsWrong) {
+TEST(Convolution3D, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {1, 2, 4, 5, 6}) {
     for (const std::string message : {"convolution_param", "convolution3d_param"}) {
@@ -65,7 +65,7 @@ TEST(Convolution3D, NamesWhatIsWrong) {
   refuses("num_output: 2 kernel_size: 9 kernel_depth: 3 pad: 1", ".kernel_size",
           "kernel_size is 9, larger than its padded input 4x7x8");
   refuses("num_output: 2 kernel_size: 3 kernel_depth: 3 group: 3", ".group", "does not divide the 2 channels");
-  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", "bottom[0]", "volumes are N x C x L x H x W", {1, 2, 5, 6});
+  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", "bottom[0]", "must be N x C x L x H x W", {1, 2, 5, 6});
   const std::string images = "convolution_param";
   const auto refuses_images = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error(layer(images, "num_output: 2 kernel_depth: 2 kernel_size: 2 " + options), {{1, 2, 4, 5, 6}},
@@ -75,7 +75,7 @@ TEST(Convolution3D, NamesWhatIsWrong) {
   refuses_images("dilation: 2", ".dilation", "not available");
   refuses_images("hole: 2", ".hole", "not available");
   refuses_images("stride_h: 2", ".stride_h", "not available");
-  refuses_images("} convolution3d_param { num_output: 1", "", "beside convolution3d_param");
+  refuses_images("} convolution3d_param { num_output: 1", "", "convolution3d_param is set as well");
 }
 
 }  // namespace

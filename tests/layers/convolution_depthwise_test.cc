@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Windows of 1 x 1: each channel times a factor of its own.
+/// Windows of 1 x 1: each channel is multiplied by its own factor.
 TEST(ConvolutionDepthwise, IsAnotherNameForDepthwiseConvolution) {
   check_layer({
       .layer = "type: 'ConvolutionDepthwise' convolution_param { kernel_size: 1 }",

@@ -11,7 +11,7 @@ struct Window {
   int64_t kernel_h, kernel_w, stride = 1, pad = 0, dilation = 1, groups = 1;
 };
 
-/// One image batch by the definition; x, w and bias in the user's order, an x of three axes has no h.
+/// One batch of images, by the definition; x, w and bias in the user's order. An x of three axes has no h.
 Array convolve(const Array& x, const Array& w, const Array* bias, const Window& o, bool relu = false) {
   const bool flat = x.shape.axes() == 3;
   const int64_t n = x.shape[0], c = x.shape[1], h = flat ? 1 : x.shape[2], width = x.shape[flat ? 2 : 3],
@@ -58,7 +58,7 @@ TEST(Convolution, IsTheDefinition) {
   check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 dilation: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
 }
 
-TEST(Convolution, HolesAreDilation) {
+TEST(Convolution, HoleIsDilation) {
   check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 hole: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
   check_layer(with_bias("num_output: 3 kernel_size: 3 hole_h: 2 hole_w: 2 dilation: 2", {1, 2, 6, 6}, {3, 3, 1, 0, 2}));
   const MadeLayer made(layer("num_output: 3 kernel_size: 3 hole_w: 2"), "", {{1, 2, 6, 6}});
@@ -75,7 +75,7 @@ TEST(Convolution, OneSpatialAxis) {
   check_layer(with_bias("num_output: 4 kernel_size: 3 stride: 2 pad: 1", {2, 3, 9}, {1, 3, 2, 1}));
 }
 
-/// By the definition, of x with its channels on `axis` and a window on all axes behind it.
+/// By the definition, for x with its channels on `axis` and a window on all axes after it.
 LayerCase on_axes(const std::string& options, const Shape& x, int axis, const std::vector<WindowAxis>& window,
                   int64_t groups = 1) {
   const auto reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
@@ -131,7 +131,7 @@ TEST(Convolution, SeveralBottomsShareTheWeights) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Convolution, TakesOverARelu) {
+TEST(Convolution, FusesARelu) {
   const auto reference = [](const Arrays& x, const Arrays& w) -> Arrays {
     return {convolve(x[0], w[0], &w[1], {3, 3}, true)};
   };
@@ -145,11 +145,11 @@ TEST(Convolution, TakesOverARelu) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Convolution, TakesOverARelu6) {
+TEST(Convolution, FusesARelu6) {
   const auto reference = [](const Arrays& x, const Arrays& w) -> Arrays {
     return {map(convolve(x[0], w[0], &w[1], {3, 3}, true), [](double v) { return std::min(v, 6.0); })};
   };
-  Array bias({20}, 4);  // far from the kinks: off, on and at the ceiling in turns
+  Array bias({20}, 4);  // far from the kinks: channels are off, on and at the ceiling in turn
   for (size_t k = 1; k < 20; ++k) bias[k] = k % 3 == 0 ? -4 : k % 3 == 1 ? 3 : 10;
   check_layer({.layer = layer("num_output: 20 kernel_size: 3"),
                .x = {random({2, 2, 5, 5}, 1)},
@@ -172,7 +172,7 @@ TEST(Convolution, KeepsTheMaskOfARelu6) {
   EXPECT_FALSE(masks({}));
 }
 
-TEST(Convolution, LeavesALeakyReluAlone) {
+TEST(Convolution, DoesNotFuseALeakyRelu) {
   const MadeLayer made(layer("num_output: 4 kernel_size: 3"), "type: 'ReLU' relu_param { negative_slope: 0.1 }",
                        {{1, 2, 5, 5}});
   EXPECT_FALSE(made.absorbed);
@@ -189,11 +189,11 @@ void refuses(const std::string& options, const std::string& field, const std::st
   expect_field_error(layer(options), {x}, field, words);
 }
 
-TEST(Convolution, NamesWhatIsWrong) {
+TEST(Convolution, ReportsErrors) {
   const std::string p = "convolution_param";
   refuses("kernel_size: 3", p, "num_output is missing");
   refuses("num_output: 0 kernel_size: 3", p + ".num_output", "num_output is 0");
-  refuses("num_output: 2", p, "size of the kernel is missing");
+  refuses("num_output: 2", p, "kernel size is missing");
   refuses("num_output: 2 kernel_h: 2", p + ".kernel_h", "only one side");
   refuses("num_output: 2 kernel_size: 0", p + ".kernel_size[0]", "kernel_size is 0");
   refuses("num_output: 2 kernel_size: 3 kernel_w: 3", p + ".kernel_w", "contradicts kernel_size");
@@ -208,7 +208,7 @@ TEST(Convolution, NamesWhatIsWrong) {
   refuses("num_output: 2 kernel_size: 7", p + ".kernel_size[0]", "kernel_size is 7, larger than its padded input 5x5");
   refuses("num_output: 2 kernel_h: 1 kernel_w: 9 pad: 1", p + ".kernel_w",
           "kernel_w is 9, larger than its padded input 7x7");
-  refuses("num_output: 2 kernel_size: 3 dilation: 4", p + ".kernel_size[0]", "spread over 9 by dilation 4");
+  refuses("num_output: 2 kernel_size: 3 dilation: 4", p + ".kernel_size[0]", "dilated to 9 by dilation 4");
   refuses("num_output: 2 kernel_size: 4294967295 dilation: 4294967295", p + ".kernel_size[0]", "too large");
   refuses("num_output: 2 kernel_size: 3 axis: 3", p + ".axis", "axis is 3, but bottom[0] has shape 2x4x5x5");
   refuses("num_output: 2 kernel_size: 3 axis: -5", p + ".axis", "axis is -5");

@@ -29,36 +29,34 @@ LayerCase crop(const std::string& options, const Shape& x, const Shape& like, co
   };
 }
 
-TEST(Crop, CutsTheCornerWithoutOptions) {
-  check_layer(crop("", {2, 3, 6, 5}, {9, 9, 4, 2}, {2, 3, 4, 2}, {0, 0, 0, 0}));
-}
-TEST(Crop, BeginsAtOneOffsetForAll) {
+TEST(Crop, CropsTheCornerByDefault) { check_layer(crop("", {2, 3, 6, 5}, {9, 9, 4, 2}, {2, 3, 4, 2}, {0, 0, 0, 0})); }
+TEST(Crop, SupportsOneOffsetForAllAxes) {
   check_layer(crop("offset: 2", {2, 3, 6, 5}, {1, 1, 4, 2}, {2, 3, 4, 2}, {0, 0, 2, 2}));
 }
-TEST(Crop, BeginsAtOneOffsetForEach) {
+TEST(Crop, SupportsOneOffsetForEachAxis) {
   check_layer(crop("offset: 2 offset: 3", {2, 3, 6, 5}, {1, 1, 4, 2}, {2, 3, 4, 2}, {0, 0, 2, 3}));
 }
-TEST(Crop, CutsChannelsToo) {
+TEST(Crop, CropsChannels) {
   check_layer(crop("axis: 1 offset: 1 offset: 2 offset: 0", {2, 3, 6, 5}, {1, 2, 4, 2}, {2, 2, 4, 2}, {0, 1, 2, 0}));
 }
-TEST(Crop, CutsAllAxes) {
+TEST(Crop, CropsAllAxes) {
   check_layer(crop("axis: 0 offset: 1", {3, 3, 6, 5}, {2, 1, 4, 2}, {2, 1, 4, 2}, {1, 1, 1, 1}));
 }
-TEST(Crop, CutsTheLastAxisAlone) {
+TEST(Crop, CropsTheLastAxis) {
   check_layer(crop("axis: -1 offset: 3", {2, 3, 6, 5}, {1, 1, 1, 2}, {2, 3, 6, 2}, {0, 0, 0, 3}));
 }
-TEST(Crop, CutsFiveAxes) {
+TEST(Crop, CropsFiveAxes) {
   check_layer(
       crop("offset: 0 offset: 1 offset: 2", {2, 3, 4, 3, 5}, {1, 1, 2, 2, 3}, {2, 3, 2, 2, 3}, {0, 0, 0, 1, 2}));
 }
-TEST(Crop, CutsAVector) { check_layer(crop("axis: 0 offset: 2", {7}, {4}, {4}, {2})); }
-TEST(Crop, OfNothing) { check_layer(crop("", {2, 3, 6, 5}, {1, 1, 4, 0}, {2, 3, 4, 0}, {0, 0, 0, 0})); }
+TEST(Crop, CropsAVector) { check_layer(crop("axis: 0 offset: 2", {7}, {4}, {4}, {2})); }
+TEST(Crop, AcceptsEmptyInputs) { check_layer(crop("", {2, 3, 6, 5}, {1, 1, 4, 0}, {2, 3, 4, 0}, {0, 0, 0, 0})); }
 
 TEST(Crop, HasNoGradientForTheSize) {
   EXPECT_FALSE(MadeLayer("type: 'Crop'", "", {{1, 1, 4, 4}, {1, 1, 2, 2}}).layer->differentiable(1));
 }
 
-TEST(Crop, RefusesWhatDoesNotFit) {
+TEST(Crop, RejectsMismatchedShapes) {
   const std::string layer = "type: 'Crop' crop_param { ";
   const std::vector<Shape> x = {{1, 2, 6, 6}, {1, 1, 4, 4}};
   expect_field_error(layer + "offset: 3 }", x, "crop_param.offset[0]", "from 3 to 7 of axis 2, whose extent is 6");

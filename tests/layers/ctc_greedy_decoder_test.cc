@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Scores T x N x 4 for which the best classes are these, given sequence by sequence.
+/// Scores T x N x 4 with these best classes, listed sequence by sequence.
 Array scores(const std::vector<std::vector<int>>& classes) {
   const size_t sequences = classes.size(), steps = classes[0].size();
   Array x = random({int64_t(steps), int64_t(sequences), 4}, 1, -1, 0.5);
@@ -25,7 +25,7 @@ std::vector<double> decoded(const std::string& options, const Array& x) {
   return run.y()[0].values;
 }
 
-TEST(CtcGreedyDecoder, LeavesOutRepetitionsAndBlanks) {
+TEST(CtcGreedyDecoder, DropsRepetitionsAndBlanks) {
   EXPECT_EQ(decoded("", scores(kPaths)),
             (std::vector<double>{2, 2, 1, -1, -1, -1, 3, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(decoded("ctc_merge_repeated: false", scores({kPaths[0]})), (std::vector<double>{2, 2, 2, 1, -1, -1}));
@@ -44,7 +44,7 @@ double share(const Array& x, const Array& labels) {
   return run.y()[0][0];
 }
 
-TEST(CtcGreedyDecoder, SaysHowOftenLabelsAreRight) {
+TEST(CtcGreedyDecoder, ReturnsTheFractionOfCorrectSequences) {
   const Array x = scores(kPaths);
   EXPECT_EQ(share(x, Array({3, 4}, {2, 2, 1, 0, 3, 0, 0, 0, 0, 0, 0, 0})), 1);
   EXPECT_EQ(share(x, Array({3, 4}, {2, 0, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0})), 1) << "blanks do not count";
@@ -52,7 +52,7 @@ TEST(CtcGreedyDecoder, SaysHowOftenLabelsAreRight) {
   EXPECT_EQ(share(x, Array({3, 4}, {2, 2, 1, 1, -1, 0, 0, 0, 9, NAN, 0, 0})), 0);
 }
 
-TEST(CtcGreedyDecoder, ExplainsWhatIsWrong) {
+TEST(CtcGreedyDecoder, ReportsErrors) {
   const std::string layer = "type: 'CTCGreedyDecoder'";
   expect_field_error(layer, {{5, 2}}, "bottom[0]", "its shape is 5x2; scores are steps x sequences x classes");
   expect_field_error(layer, {{5, 2, 4}, {5, 2}}, "bottom[1]", "its shape is 5x2, but bottom[0] has 2 sequences");

@@ -18,8 +18,8 @@ std::vector<int> labels_of(const std::vector<int>& path, int blank) {
   return labels;
 }
 
-/// The probability of `wanted` in sequence n: the sum over every path there is.
-double probability(const Array& x, size_t n, const std::vector<int>& wanted, int blank) {
+/// The probability of the labels `target` in sequence n: the sum over all paths.
+double probability(const Array& x, size_t n, const std::vector<int>& target, int blank) {
   const size_t steps = size_t(x.shape[0]), sequences = size_t(x.shape[1]), classes = size_t(x.shape[2]);
   double total = 0;
   size_t paths = 1;
@@ -35,7 +35,7 @@ double probability(const Array& x, size_t n, const std::vector<int>& wanted, int
       for (size_t c = 0; c < classes; ++c) sum += std::exp(scores[c]);
       p *= std::exp(scores[path.back()]) / sum;
     }
-    if (labels_of(path, blank) == wanted) total += p;
+    if (labels_of(path, blank) == target) total += p;
   }
   return total;
 }
@@ -48,7 +48,7 @@ Array loss(const Array& x, const Array& labels, int blank) {
     for (size_t i = n * width; i < (n + 1) * width; ++i)
       if (int(labels[i]) != blank) wanted.push_back(int(labels[i]));
     const double p = probability(x, n, wanted, blank);
-    if (p > 0) sum -= std::log(p);  // labels that need more steps than there are have no loss
+    if (p > 0) sum -= std::log(p);  // labels that need more steps have no loss
   }
   return Array(Shape(), sum / double(sequences));
 }
@@ -68,7 +68,7 @@ TEST(CtcLoss, IsTheSumOverAllPaths) {
   check_layer(ctc("", random({1, 2, 3, 1}, 4, -2, 2), Array({2}, {1, 2}), 0));
 }
 
-TEST(CtcLoss, LabelsAreWhatIsNoBlank) {
+TEST(CtcLoss, IgnoresBlanksInLabels) {
   check_layer(ctc("", random({4, 3, 3}, 1, -2, 2), Array({3, 3}, {1, 0, 2, 0, 0, 0, 0, 2, 2}), 0));
 }
 
@@ -89,7 +89,7 @@ Array waves(const Shape& shape, double scale, double step) {
   return x;
 }
 
-// The numbers are those of torch.nn.functional.ctc_loss in double, of log_softmax(x).
+// The numbers are from torch.nn.functional.ctc_loss in double, of log_softmax(x).
 TEST(CtcLoss, AgreesWithPyTorch) {
   std::vector<Device> devices = tested_devices();
   devices.push_back({});
@@ -129,7 +129,7 @@ TEST(CtcLoss, AgreesWithPyTorchOnLongSequences) {
   EXPECT_NEAR(squares, 6.1268285993279825, 1e-5);
 }
 
-TEST(CtcLoss, StaysFiniteWhereAllIsImprobable) {
+TEST(CtcLoss, StaysFiniteForImprobableLabels) {
   Array x({50, 1, 3}, 0);
   for (size_t t = 0; t < 50; ++t) x[t * 3] = 200;  // e^-200 for each label
   LayerRun run(layer(""), {x, Array({1, 2}, {1, 2})});
@@ -149,7 +149,7 @@ TEST(CtcLoss, WithoutBackwardTheLossIsTheSame) {
   EXPECT_EQ(learning.y()[0].values, testing.y()[0].values);
 }
 
-TEST(CtcLoss, NamesALabelThatIsNoClass) {
+TEST(CtcLoss, ReportsAnInvalidLabel) {
   for (const double label : {5.0, -1.0, 1.5, double(NAN), 1e30}) {
     const Arrays x = {random({3, 1, 5}, 1), Array({1, 2}, {1, label})};
     LayerRun run(layer(""), x);
@@ -171,7 +171,7 @@ TEST(CtcLoss, IsZeroForNoSequences) {
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(CtcLoss, TakesNaN) {
+TEST(CtcLoss, PropagatesNaN) {
   Array x = random({3, 1, 5}, 1);
   x[7] = NAN;
   LayerRun run(layer(""), {x, Array({1, 2}, {1, 2})});
@@ -179,8 +179,8 @@ TEST(CtcLoss, TakesNaN) {
   EXPECT_TRUE(std::isnan(run.y()[0][0]));
 }
 
-TEST(CtcLoss, ExplainsWhatIsWrong) {
-  expect_field_error(layer(""), {{5, 2}, {2, 3}}, "bottom[0]", "its shape is 5x2; scores are steps");
+TEST(CtcLoss, ReportsErrors) {
+  expect_field_error(layer(""), {{5, 2}, {2, 3}}, "bottom[0]", "its shape is 5x2, but scores must be steps");
   expect_field_error(layer(""), {{0, 2, 4}, {2, 3}}, "bottom[0]", "its shape is 0x2x4");
   expect_field_error(layer(""), {{5, 2, 4}, {3, 3}}, "bottom[1]", "its shape is 3x3, but bottom[0] has 2 sequences");
   expect_field_error(layer("alphabet_size: 5"), {{5, 2, 4}, {2, 3}}, "ctc_loss_param.alphabet_size",

@@ -41,7 +41,7 @@ class Data : public testing::Test {
 
 DataCursor& cursor_of(LayerRun& run) { return dynamic_cast<DataCursor&>(run.layer()); }
 
-TEST_F(Data, GivesBatchesInTheDatasetsOrder) {
+TEST_F(Data, ReadsBatchesInTheDatasetsOrder) {
   LayerRun run(layer(), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{4, 1, 2, 3}, {4}}));
   for (int batch = 0; batch < 4; ++batch) {
@@ -55,7 +55,7 @@ TEST_F(Data, GivesBatchesInTheDatasetsOrder) {
   }
 }
 
-TEST_F(Data, ContinuesWhereItIsTold) {
+TEST_F(Data, ContinuesAfterSeek) {
   LayerRun run(layer(), {}, {.backward = false});
   cursor_of(run).seek(7);
   run.forward();
@@ -63,7 +63,7 @@ TEST_F(Data, ContinuesWhereItIsTold) {
   EXPECT_GE(cursor_of(run).wait_seconds(), 0);
 }
 
-TEST_F(Data, NeedsNoLabelTop) {
+TEST_F(Data, LabelTopIsOptional) {
   LayerRun run("type: 'Data' top: 'data' data_param { source: '" + source() + "' batch_size: 2 backend: LMDB }", {},
                {.backward = false});
   run.forward();
@@ -83,14 +83,14 @@ std::vector<Shape> closed_shapes(const std::string& transform) {
   return find_layer_type("Data")->make(options)->infer({}).y;
 }
 
-TEST(DataWithoutItsDataset, KnowsTheShapeFromACropOrNot) {
+TEST(DataWithoutItsDataset, KnowsTheShapeOnlyFromACrop) {
   EXPECT_EQ(closed_shapes("transform_param { crop_size: 5 }"), (std::vector<Shape>{{4, 3, 5, 5}, {4}}));
   EXPECT_EQ(closed_shapes("transform_param { crop_size: 5 force_gray: true }"),
             (std::vector<Shape>{{4, 1, 5, 5}, {4}}));
   EXPECT_EQ(closed_shapes(""), (std::vector<Shape>{Shape{-1}, {4}}));
 }
 
-TEST(DataWithoutItsDataset, SaysWhichOneIsMissing) {
+TEST(DataWithoutItsDataset, ReportsTheMissingOption) {
   try {
     MadeLayer("type: 'Data' top: 'data' data_param { source: '/no/such/lmdb' batch_size: 4 backend: LMDB }", "", {});
     ADD_FAILURE();

@@ -13,7 +13,7 @@ const std::string kScaled = kLayer +
                             "bbox_reg_param { bbox_mean: 0.5 bbox_mean: 0 bbox_mean: 0 bbox_mean: 0 "
                             "bbox_std: 0.5 bbox_std: 1 bbox_std: 2 bbox_std: 1 }";
 
-/// Offsets of objects behind four of the background.
+/// Offsets of objects after four of the background.
 Array offsets(const std::vector<std::vector<double>>& rows) {
   Array array({int64_t(rows.size()), 8}, 9.0);
   for (size_t r = 0; r < rows.size(); ++r)
@@ -24,7 +24,7 @@ Array offsets(const std::vector<std::vector<double>>& rows) {
 const Array kRegions({3, 5}, {0, 10, 20, 19, 39, 1, 0, 0, 9, 9, 1, 5, 5, 4, 4});
 
 TEST(DecodeBBox, MovesRegionsInTests) {
-  // 10 x 20 pixels, moved by half its width and doubled in height; a region without a pixel.
+  // 10 x 20 pixels, moved by half its width and doubled in height; an empty region.
   LayerRun run(kLayer, {offsets({{0.5, 0, 0, std::log(2)}, {0, 0, 0, 0}, {0, 0, 0, 0}}), kRegions},
                {.phase = caffe::TEST});
   run.forward();
@@ -44,7 +44,7 @@ TEST(DecodeBBox, MultipliesByDeviationsAndAddsMeans) {
   }
 }
 
-TEST(DecodeBBox, LeavesOutWhatTrainingDoesNotWant) {
+TEST(DecodeBBox, DropsUnusableRegionsInTraining) {
   const Array none = offsets({{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}});
   const auto kept = [](const Arrays& x) {
     LayerRun run(kLayer, x);
@@ -63,13 +63,13 @@ TEST(DecodeBBox, LeavesOutWhatTrainingDoesNotWant) {
   EXPECT_EQ(kept({nan, kRegions, matches}), (std::vector<double>{1, 0, 0, 9, 9}));
 }
 
-TEST(DecodeBBox, NamesWhatIsWrong) {
+TEST(DecodeBBox, ReportsErrors) {
   expect_field_error(kLayer, {{3, 4}, {3, 5}}, "bottom[0]", "3x4, but must be 3 x 8");
   expect_field_error(kLayer, {{3, 8}, {2, 5}}, "bottom[1]", "2x5, but must be 3 x 5");
   expect_field_error(kLayer, {{3, 8}, {3, 5}, {3, 5}}, "bottom[2]", "3x5, but must be 3 x 6");
   expect_field_error(kLayer + "bbox_reg_param { bbox_mean: 0 }", {{3, 8}, {3, 5}}, "bbox_reg_param.bbox_mean",
-                     "bbox_mean is given 1 time");
-  expect_field_error(kScaled + " decode_bbox_param { bbox_std: 1 }", {{3, 8}, {3, 5}}, "decode_bbox_param", "too");
+                     "bbox_mean is set 1 time");
+  expect_field_error(kScaled + " decode_bbox_param { bbox_std: 1 }", {{3, 8}, {3, 5}}, "decode_bbox_param", "as well");
   std::string zero = kScaled;
   zero.replace(zero.find("bbox_std: 2"), 11, "bbox_std: 0");
   expect_field_error(zero, {{3, 8}, {3, 5}}, "bbox_reg_param.bbox_std", "0, but must be above 0");

@@ -9,7 +9,7 @@ std::string layer(const std::string& message, const std::string& options) {
   return "type: 'Deconvolution3D' " + message + " { " + options + " }";
 }
 
-/// By the definition: `window` is that of the convolution whose transpose this is, from y to x.
+/// By the definition: `window` is that of the corresponding convolution, from y to x.
 Array deconvolve(const Array& x, const Array& w, const Array& bias, const std::vector<WindowAxis>& window,
                  int64_t groups) {
   const int64_t n = x.shape[0], c = x.shape[1], c_of = c / groups, k_of = w.shape[1], k = k_of * groups;
@@ -44,16 +44,16 @@ TEST(Deconvolution3D, HasWeightsInItsOwnOrder) {
   EXPECT_EQ(made.shapes.y[0], (Shape{1, 6, 5, 7, 7}));
 }
 
-TEST(Deconvolution3D, NamesWhatIsWrong) {
+TEST(Deconvolution3D, ReportsErrors) {
   const std::string own = "convolution3d_param";
   const auto refuses = [&](const std::string& options, const std::string& field, const std::string& words,
                            const Shape& x = {1, 2, 4, 5, 6}) {
     expect_field_error(layer(own, options), {x}, field, words);
   };
   refuses("num_output: 2 kernel_size: 3", own, "kernel_depth is missing");
-  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3 pad: 9", own, "nothing is left of an axis");
+  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3 pad: 9", own, "empty along an axis");
   refuses("num_output: 2 kernel_size: 3 kernel_depth: 3 stride: 0", own + ".stride", "stride is 0");
-  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", "bottom[0]", "volumes are N x C x L x H x W", {1, 2, 5, 6});
+  refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", "bottom[0]", "must be N x C x L x H x W", {1, 2, 5, 6});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct Window {
   int64_t kernel_h, kernel_w, stride = 1, pad = 0, dilation = 1, groups = 1;
 };
 
-/// Every value of x puts a scaled kernel into y. x, w and bias in the user's order; an x of three axes has no h.
+/// Every value of x adds a scaled kernel to y. x, w and bias in the user's order; an x of three axes has no h.
 Array deconvolve(const Array& x, const Array& w, const Array* bias, const Window& o) {
   const bool flat = x.shape.axes() == 3;
   const int64_t n = x.shape[0], c = x.shape[1], h = flat ? 1 : x.shape[2], width = x.shape[flat ? 2 : 3];
@@ -69,7 +69,7 @@ TEST(Deconvolution, OneSpatialAxis) {
   check_layer(with_bias("num_output: 4 kernel_size: 3 stride: 2 pad: 1", {2, 3, 5}, {1, 3, 2, 1}));
 }
 
-/// The definition, `window` being on y: x has its channels on `axis`.
+/// By the definition, with `window` on y: x has its channels on `axis`.
 LayerCase on_axes(const std::string& options, const Shape& x, int axis, const std::vector<WindowAxis>& window) {
   const auto reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
     const int64_t n = x[0].shape.count(0, axis), c = x[0].shape[axis], k = w[0].shape[1], taps = w[0].shape.count(2);
@@ -107,7 +107,7 @@ TEST(Deconvolution, SeveralBottomsShareTheWeightsWithoutBias) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Deconvolution, IsFilledByItsOwnOrder) {
+TEST(Deconvolution, FillsWeightsInItsOwnOrder) {
   const MadeLayer made(layer("num_output: 6 kernel_size: 4 stride: 2 group: 2"), "", {{1, 4, 5, 5}});
   EXPECT_EQ(made.shapes.w[0].shape, (Shape{4, 3, 4, 4}));
   EXPECT_EQ(made.shapes.w[1].shape, (Shape{6}));
@@ -115,7 +115,7 @@ TEST(Deconvolution, IsFilledByItsOwnOrder) {
   EXPECT_EQ(made.layer->flops({{1, 4, 5, 5}}, made.shapes.y), 2 * 25 * 4 * 3 * 16 + 6 * 144);
 }
 
-TEST(Deconvolution, NamesWhatIsWrong) {
+TEST(Deconvolution, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {2, 4, 5, 5}) {
     SCOPED_TRACE(options);
@@ -124,7 +124,7 @@ TEST(Deconvolution, NamesWhatIsWrong) {
   const std::string p = "convolution_param";
   refuses("kernel_size: 3", p, "num_output is missing");
   refuses("num_output: 2 kernel_size: 3 pad: 9", p,
-          "nothing is left of an axis: stride 1 x (5 - 1) + 3 - 2 x pad 9 = -11");
+          "the result is empty along an axis: stride 1 x (5 - 1) + 3 - 2 x pad 9 = -11");
   refuses("num_output: 6 kernel_size: 3 group: 3", p + ".group", "does not divide the 4 channels");
   refuses("num_output: 2 kernel_size: 3 relu: true", p + ".relu", "not available");
   refuses("num_output: 2 kernel_size: 3", "bottom[0]", "needs N x C x H x W", {2, 4});

@@ -25,7 +25,7 @@ struct Norm {
   const Array &gamma, &beta, &means, &variances, &factor;
 };
 
-/// relu(bn(x)) in its definition, with the batch's own statistics or stored ones.
+/// relu(bn(x)) by its definition, with the batch's statistics or stored ones.
 Array normalised(const Array& x, const Norm& norm, bool average) {
   const size_t images = size_t(x.shape[0]), channels = size_t(x.shape[1]), plane = x.size() / images / channels;
   Array y(x.shape);
@@ -48,7 +48,7 @@ Array normalised(const Array& x, const Norm& norm, bool average) {
   return y;
 }
 
-/// Convolution that keeps the size, in its definition.
+/// A size-preserving convolution, by its definition.
 Array convolved(const Array& x, const Array& w) {
   const int64_t images = x.shape[0], channels = x.shape[1], height = x.shape[2], width = x.shape[3];
   Array y({images, w.shape[0], height, width});
@@ -128,11 +128,11 @@ LayerCase block_case(const Block& block, const Shape& shape, const std::string& 
       .w = weights_of(block),
       .phase = block.average ? caffe::TEST : caffe::TRAIN,
       .tolerance = 2e-4,
-      .same_bits_for_any_threads = false,  // as convolutions' gradients are not
+      .same_bits_for_any_threads = false,  // nor are the gradients of convolutions
   };
 }
 
-TEST(DenseBlock, AddsChannelsThatSeeAllBefore) {
+TEST(DenseBlock, AppendsChannelsComputedFromAllPrevious) {
   check_layer(block_case({.steps = 3, .initial = 4, .growth = 2}, {2, 4, 3, 4}));
   check_layer(block_case({.steps = 1, .initial = 1, .growth = 1}, {3, 1, 2, 2}));
   check_layer(block_case({.steps = 2, .initial = 3, .growth = 2, .kernel_h = 1, .kernel_w = 5}, {2, 3, 2, 6},
@@ -144,7 +144,7 @@ TEST(DenseBlock, UsesTheAverageInTesting) {
   check_layer(block_case({.steps = 2, .initial = 2, .growth = 1, .bottleneck = true, .average = true}, {2, 2, 3, 3}));
 }
 
-TEST(DenseBlock, HasSmallConvolutionsBefore) {
+TEST(DenseBlock, SupportsBottleneckConvolutions) {
   check_layer(block_case({.steps = 2, .initial = 3, .growth = 2, .bottleneck = true}, {2, 3, 3, 4}));
 }
 
@@ -188,7 +188,7 @@ TEST(DenseBlock, DropsValuesOfEachStep) {
     if (channel < 2) {
       EXPECT_EQ(run.y()[0][i], x[i / 640 * 128 + i % 640]);
     }
-    if (channel < 2 || channel > 5) continue;  // the second step sees what the first one dropped
+    if (channel < 2 || channel > 5) continue;  // the second step reads the dropped values of the first
     ++all;
     dropped += run.y()[0][i] == 0;
     if (run.y()[0][i] != 0) {
@@ -203,7 +203,7 @@ TEST(DenseBlock, DropsValuesOfEachStep) {
   EXPECT_TRUE(same_bits(tested.y()[0], other.y()[0]));
 }
 
-TEST(DenseBlock, RefusesWhatIsNoBlock) {
+TEST(DenseBlock, RejectsInvalidOptions) {
   const Block block{.steps = 2, .initial = 4, .growth = 2};
   const auto expect = [](const std::string& layer, const Shape& x, const std::string& field, const std::string& words) {
     expect_field_error(layer, {x}, field.empty() ? "denseblock_param" : "denseblock_param." + field, words);
@@ -218,7 +218,7 @@ TEST(DenseBlock, RefusesWhatIsNoBlock) {
   expect(block.layer("dropout_amount: 1"), x, "dropout_amount", "must lie in [0, 1)");
   expect(block.layer("moving_average_fraction: 2"), x, "moving_average_fraction", "must lie in [0, 1]");
   expect(block.layer("Filter_Filler { type: 'no' }"), x, "Filter_Filler.type", "no");
-  expect_field_error(block.layer(), {{2, 4}}, "bottom[0]", "takes images");
+  expect_field_error(block.layer(), {{2, 4}}, "bottom[0]", "must be images");
 }
 
 }  // namespace

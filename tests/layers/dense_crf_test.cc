@@ -68,7 +68,7 @@ Array crf(const std::string& options, const Arrays& x, int threads = 1) {
   return run.y()[0];
 }
 
-/// A left half and a right half of two colours, and scores that are far from sure of it.
+/// A left half and a right half of two colours, and uncertain scores.
 const Shape kShape{1, 3, 12, 16};
 Array halves() {
   Array image(kShape);
@@ -81,7 +81,7 @@ Array noisy_scores() {
   return scores;
 }
 
-TEST(DenseCRF, IsNearTheSumOverAllPairs) {
+TEST(DenseCRF, ApproximatesTheSumOverAllPairs) {
   const Array size({1, 1, 1, 2}, {12, 16});
   for (const Field& field : {Field{1, 3, 2, 6, 30, 1}, Field{0.5, 2, 3, 8, 40, 3}}) {
     const Array y = crf(field.str() + " }", {noisy_scores(), size, halves()}),
@@ -93,7 +93,7 @@ TEST(DenseCRF, IsNearTheSumOverAllPairs) {
   }
 }
 
-TEST(DenseCRF, AgreesWithTheImage) {
+TEST(DenseCRF, FollowsTheImage) {
   const Field field{1, 2, 6, 20, 20, 8};
   const Array y =
       crf(field.str() + " output_probability: false }", {noisy_scores(), Array({1, 1, 1, 2}, {12, 16}), halves()});
@@ -119,7 +119,7 @@ TEST(DenseCRF, IsTheSameForAnyNumberOfThreads) {
   EXPECT_TRUE(same_bits(crf(options, x), crf(options, x, 8)));
 }
 
-TEST(DenseCRF, SurvivesAnyNumbers) {
+TEST(DenseCRF, AcceptsAnyValues) {
   Arrays x = {noisy_scores(), Array({1, 1, 1, 2}, {1e30, -5}), halves()};
   EXPECT_THROW(crf("dense_crf_param { bi_w: 1 }", x), std::exception);
   for (const double size : {-5.0, 1e30, double(NAN)}) {
@@ -132,20 +132,20 @@ TEST(DenseCRF, SurvivesAnyNumbers) {
   }
 }
 
-TEST(DenseCRF, NamesWhatIsWrong) {
+TEST(DenseCRF, ReportsErrors) {
   const std::vector<Shape> two = {{1, 3, 4, 5}, {1, 1, 1, 2}}, three = {{1, 3, 4, 5}, {1, 1, 1, 2}, {1, 3, 4, 5}};
   const auto refuses = [](const std::string& options, const std::vector<Shape>& x, const std::string& field,
                           const std::string& words) {
     expect_field_error("type: 'DenseCRF' dense_crf_param { " + options + " }", x, field, words);
   };
   const std::string p = "dense_crf_param";
-  refuses("pos_w: 1", two, p, "there are 1 of pos_w and 0 of pos_xy_std");
+  refuses("pos_w: 1", two, p, "it has 1 values of pos_w and 0 of pos_xy_std");
   refuses("pos_w: 1 pos_xy_std: 0", two, p + ".pos_xy_std[0]", "must be above 0");
-  refuses("pos_w: nan pos_xy_std: 1", two, p + ".pos_w[0]", "must be a number");
+  refuses("pos_w: nan pos_xy_std: 1", two, p + ".pos_w[0]", "must be a finite number");
   refuses("pos_w: 1 pos_xy_std: 1e-5", two, p + ".pos_xy_std[0]", "too small for images");
   refuses("bi_w: 1 bi_xy_std: 1 bi_rgb_std: 1", two, p + ".bi_w[0]", "third bottom");
-  refuses("", three, "bottom[2]", "no kernel looks");
-  refuses("", {{1, 3, 4}, {1, 2}}, "bottom[0]", "scores are N x C x H x W");
+  refuses("", three, "bottom[2]", "no kernel reads");
+  refuses("", {{1, 3, 4}, {1, 2}}, "bottom[0]", "scores must be N x C x H x W");
   refuses("", {{1, 3, 4, 5}, {3}}, "bottom[1]", "height and width of 1 image");
   refuses("bi_w: 1 bi_xy_std: 1 bi_rgb_std: 1", {{1, 3, 4, 5}, {1, 2}, {1, 1, 4, 5}}, "bottom[2]",
           "its shape is 1x1x4x5");

@@ -23,7 +23,7 @@ class DenseImageData : public testing::Test {
   const PairFolder folder_{"dense_image_data"};
 };
 
-TEST_F(DenseImageData, GivesImagesAndTheirLabels) {
+TEST_F(DenseImageData, ReadsImagesAndTheirLabels) {
   LayerRun run(layer(""), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 4, 6}, {2, 1, 4, 6}}));
   run.forward();
@@ -41,7 +41,7 @@ TEST_F(DenseImageData, GivesImagesAndTheirLabels) {
   EXPECT_EQ(run.y()[1][0], label_of(1, 0, 0));
 }
 
-/// Both say the same place, whatever was drawn; and the mean and the factor do not touch labels.
+/// Image and label show the same position, for any draw; the mean and the factor do not change labels.
 TEST_F(DenseImageData, CropsAndMirrorsBothAlike) {
   LayerRun run(layer("shuffle: true", "transform_param { crop_size: 3 mirror: true scale: 0.1 mean_value: 3 }"), {},
                {.backward = false});
@@ -61,13 +61,13 @@ TEST_F(DenseImageData, CropsAndMirrorsBothAlike) {
   EXPECT_GT(corners.size(), 5u);
 }
 
-TEST_F(DenseImageData, BringsLabelsToASizeByTheirNearestPixel) {
+TEST_F(DenseImageData, ResizesLabelsByNearestNeighbour) {
   LayerRun run(layer("new_height: 2 new_width: 9"), {}, {.backward = false});
   run.forward();
   for (int k = 0; k < 18; ++k) EXPECT_EQ(run.y()[1][size_t(k)], label_of(0, k / 9 * 2, k % 9 * 6 / 9));
 }
 
-TEST_F(DenseImageData, GivesFewerLabels) {
+TEST_F(DenseImageData, DownsamplesLabels) {
   LayerRun run(layer("label_divide_factor: 2"), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 4, 6}, {2, 1, 2, 3}}));
   run.forward();
@@ -78,7 +78,7 @@ TEST_F(DenseImageData, GivesFewerLabels) {
   EXPECT_EQ(odd.y()[1][1], label_of(0, 0, 2));
 }
 
-TEST_F(DenseImageData, ColoursGreyImagesAndTakesAMeanForEachChannel) {
+TEST_F(DenseImageData, ConvertsGreyImagesAndSubtractsAMeanForEachChannel) {
   LayerRun run(kType + folder_.source() + "batch_size: 3 } transform_param { mean_value: [1, 2, 3] }", {},
                {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{3, 3, 4, 6}, {3, 1, 4, 6}}));
@@ -87,7 +87,7 @@ TEST_F(DenseImageData, ColoursGreyImagesAndTakesAMeanForEachChannel) {
   EXPECT_EQ(run.y()[1][24 + 7], label_of(1, 1, 1));
 }
 
-TEST_F(DenseImageData, MayStayInMemory) {
+TEST_F(DenseImageData, SupportsCaching) {
   const std::string rest = "transform_param { crop_size: 3 mirror: true } ";
   LayerRun run(layer("", rest), {}, {.backward = false});
   LayerRun kept(layer("", rest + "data_param { cache_on: HOST }"), {}, {.backward = false});
@@ -98,7 +98,7 @@ TEST_F(DenseImageData, MayStayInMemory) {
   }
 }
 
-TEST_F(DenseImageData, TellsWhichLineIsWrong) {
+TEST_F(DenseImageData, ReportsTheInvalidLine) {
   const auto expect = [&](const std::string& list, const std::string& words) {
     folder_.write("list", list);
     try {

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// 3x3 windows, padded by 1, `stride` apart: filter k reads channel k / (filters per channel) alone.
+/// 3x3 windows, padded by 1, with stride `stride`: filter k reads only channel k / (filters per channel).
 Array filtered(const Array& x, const Array& w, const Array& bias, int64_t stride, bool relu) {
   const int64_t n = x.shape[0], c = x.shape[1], h = x.shape[2], width = x.shape[3], k = w.shape[0];
   const int64_t oh = (h - 1) / stride + 1, ow = (width - 1) / stride + 1;
@@ -42,7 +42,7 @@ TEST(DepthwiseConvolution, HasAGroupForEachChannel) {
 
 TEST(DepthwiseConvolution, MayHaveSeveralFiltersForAChannel) { check_layer(depthwise("num_output: 12", {2, 4, 5, 5})); }
 
-TEST(DepthwiseConvolution, FindsOutWhatIsLeftOut) {
+TEST(DepthwiseConvolution, InfersOmittedOptions) {
   check_layer(depthwise("", {2, 5, 4, 4}));
   const MadeLayer made("type: 'DepthwiseConvolution' convolution_param { kernel_size: 3 bias_term: false }", "",
                        {{2, 16, 5, 5}});
@@ -50,7 +50,7 @@ TEST(DepthwiseConvolution, FindsOutWhatIsLeftOut) {
   EXPECT_EQ(made.shapes.w[0].shape, (Shape{16, 1, 3, 3}));
 }
 
-TEST(DepthwiseConvolution, TakesOverARelu) {
+TEST(DepthwiseConvolution, FusesARelu) {
   Array bias({20}, 4);  // far from the kink: every other channel is on, the others off
   for (size_t k = 1; k < 20; k += 2) bias[k] = -4;
   LayerCase layer_case = depthwise("", {2, 20, 5, 5});
@@ -62,7 +62,7 @@ TEST(DepthwiseConvolution, TakesOverARelu) {
   check_layer(layer_case);
 }
 
-/// The bits are those of the Convolution that it stands for.
+/// Bit-identical to the corresponding Convolution.
 TEST(DepthwiseConvolution, IsAConvolutionWithGroups) {
   const std::string options = "kernel_size: 3 pad: 1 num_output: 32";
   const Arrays x = {random({2, 32, 6, 6}, 1)}, w = {random({32, 1, 3, 3}, 2), random({32}, 3)};
@@ -80,7 +80,7 @@ TEST(DepthwiseConvolution, IsAConvolutionWithGroups) {
   EXPECT_TRUE(same_bits(depthwise.dw(0), groups.dw(0)));
 }
 
-TEST(DepthwiseConvolution, NamesWhatIsWrong) {
+TEST(DepthwiseConvolution, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {2, 6, 5, 5}) {
     expect_field_error("type: 'DepthwiseConvolution' convolution_param { " + options + " }", {x},
@@ -93,9 +93,9 @@ TEST(DepthwiseConvolution, NamesWhatIsWrong) {
   refuses("kernel_size: 3 group: 0", "group", "group is 0");
   refuses("kernel_size: 3 num_output: 8", "group", "does not divide num_output, 8");
   refuses("kernel_size: 3 num_output: 0", "num_output", "num_output is 0");
-  refuses("", "", "size of the kernel is missing");
+  refuses("", "", "kernel size is missing");
   refuses("kernel_size: 1", "bottom[0]", "no channels", {2, 0, 5, 5});
-  refuses("kernel_size: 1", "bottom[0]", "too many", {1, int64_t(1) << 33, 1, 1});
+  refuses("kernel_size: 1", "bottom[0]", "too large", {1, int64_t(1) << 33, 1, 1});
 }
 
 }  // namespace

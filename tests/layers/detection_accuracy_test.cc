@@ -12,14 +12,14 @@ const std::string kParam =
     "detection_accuracy_param { cls_num: 3 field_w: 8 field_h: 4 downsample_rate: 10 field_xyr: 4 }";
 const std::string kLayer = "type: 'DetectionAccuracy' top: 'a' top: 'b' " + kParam;
 
-/// One image of 2 x 2 places: an object of class 1 where class 1 is best, one of class 2 where class 1 is best, and
-/// background where background is best, and where class 2 is.
+/// One image of 2 x 2 positions: an object of class 1 predicted as class 1, one of class 2 predicted as class 1, and
+/// background predicted as background and as class 2.
 Arrays example() {
   Array x({1, 7, 2, 2}, {0, 0, 1, 0,  //
                          1, 1, 0, 0,  //
                          0, 0, 0, 1,  //
                          0, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, std::log(2), 0, 0});
-  // The box of place 0 is 8 x 4 at (5, 5); that of place 1 is 8 x 8 at (15 + 8 / 4, 5).
+  // The box of position 0 is 8 x 4 at (5, 5); that of position 1 is 8 x 8 at (15 + 8 / 4, 5).
   return {x, branch_labels_of(1, 2, 2, {{0, 0, 1, 5, 5, 8, 8}, {0, 1, 2, 17, 5, 8, 8}})};
 }
 
@@ -29,16 +29,16 @@ Arrays run(const std::string& layer, const Arrays& x) {
   return run.y();
 }
 
-TEST(DetectionAccuracy, IsTheShareOfRightClassesAndTheMeanOverlap) {
+TEST(DetectionAccuracy, IsTheFractionOfCorrectClassesAndTheMeanOverlap) {
   const Arrays y = run(kLayer, example());
   EXPECT_EQ(y[0].values, (std::vector<double>{0.5, 0.5}));
   EXPECT_NEAR(y[1][0], (0.5 + 1) / 2, 1e-6);
   EXPECT_EQ(y[0].shape, (Shape{1, 1, 1, 2}));
 }
 
-TEST(DetectionAccuracy, LeavesOutWhatIsIgnoredAndUnclear) {
+TEST(DetectionAccuracy, SkipsIgnoredAndUnclearPositions) {
   Arrays x = example();
-  x[1][5 * 4 + 3] = 0.5;  // the background that was taken for class 2 overlaps something
+  x[1][5 * 4 + 3] = 0.5;  // the background predicted as class 2 overlaps an object
   const Arrays y = run(kLayer + " loss_param { ignore_label: 2 }", x);
   EXPECT_EQ(y[0].values, (std::vector<double>{1, 1}));
   EXPECT_NEAR(y[1][0], 0.5, 1e-6);
@@ -50,7 +50,7 @@ TEST(DetectionAccuracy, OfEqualScoresTakesTheLastClass) {
   EXPECT_EQ(run(kLayer, x)[0].values, (std::vector<double>{0.25, 0.5}));
 }
 
-TEST(DetectionAccuracy, IsMinusOneWhereThereIsNothing) {
+TEST(DetectionAccuracy, IsMinusOneWithoutPositions) {
   Arrays x = example();
   x[1] = branch_labels_of(1, 2, 2, {});
   const Arrays y = run(kLayer, x);
@@ -58,7 +58,7 @@ TEST(DetectionAccuracy, IsMinusOneWhereThereIsNothing) {
   EXPECT_EQ(y[1][0], -1);
 }
 
-TEST(DetectionAccuracy, FindsLabelsThatAreNoClass) {
+TEST(DetectionAccuracy, RejectsInvalidLabels) {
   for (const double label : {3.0, -1.0, 0.5, double(NAN)}) {
     Arrays x = example();
     x[1][3] = label;
@@ -78,7 +78,7 @@ TEST(DetectionAccuracy, FindsLabelsThatAreNoClass) {
   }
 }
 
-TEST(DetectionAccuracy, NamesWhatIsWrong) {
+TEST(DetectionAccuracy, ReportsErrors) {
   const std::string type = "type: 'DetectionAccuracy' detection_accuracy_param { ", sizes = "field_w: 8 field_h: 4 ";
   const std::string field = "detection_accuracy_param.";
   const std::vector<Shape> x = {{1, 7, 2, 2}, {1, 6, 2, 2}};

@@ -29,7 +29,7 @@ LayerCase evaluate(const std::string& options, const Array& detections, std::vec
           .reference = [y](const Arrays&, const Arrays&) -> Arrays { return {y}; }};
 }
 
-TEST(DetectionEvaluate, JudgesDetectionsAndCountsObjects) {
+TEST(DetectionEvaluate, MatchesDetectionsAndCountsObjects) {
   check_layer(evaluate("", kDetections, {-1, 1, 2,    -1, -1,                                      //
                                          -1, 2, 2,    -1, -1,                                      //
                                          0,  1, 0.75, 1,  0,  0, 1, 0.5,  0, 1, 0, 1, 0.25, 0, 1,  //
@@ -38,7 +38,7 @@ TEST(DetectionEvaluate, JudgesDetectionsAndCountsObjects) {
                                          5,  1, 0.5,  0,  1}));
 }
 
-TEST(DetectionEvaluate, MayLeaveOutDifficultObjectsAndBeStricter) {
+TEST(DetectionEvaluate, SupportsDifficultObjectsAndAnotherThreshold) {
   check_layer(evaluate("evaluate_difficult_gt: false overlap_threshold: 0.6", kDetections,
                        {-1, 1, 2,    -1, -1,                                      //
                         -1, 2, 1,    -1, -1,                                      //
@@ -48,19 +48,19 @@ TEST(DetectionEvaluate, MayLeaveOutDifficultObjectsAndBeStricter) {
                         5,  1, 0.5,  0,  1}));
 }
 
-TEST(DetectionEvaluate, TakesRowsThatAreNoDetections) {
+TEST(DetectionEvaluate, AcceptsRowsWithoutDetections) {
   const Array none({1, 1, 2, 7}, {0, -1, -1, -1, -1, -1, -1, 1, -1, -1, -1, -1, -1, -1});
   check_layer(evaluate("", none, {-1, 1, 2, -1, -1, -1, 2, 2, -1, -1}));
 }
 
-TEST(DetectionEvaluate, NamesWhatIsWrong) {
+TEST(DetectionEvaluate, ReportsErrors) {
   const std::vector<Shape> x = {{1, 1, 4, 7}, {1, 1, 2, 8}};
   expect_field_error("type: 'DetectionEvaluate'", x, "detection_evaluate_param.num_classes", "it is 0");
   expect_field_error("type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 overlap_threshold: 0 }", x,
                      "detection_evaluate_param.overlap_threshold", "it is 0");
   const std::string layer = "type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 }";
-  expect_field_error(layer, {{1, 1, 4, 6}, {1, 1, 2, 8}}, "bottom[0]", "rows have 7 numbers");
-  expect_field_error(layer, {{1, 1, 4, 7}, {1, 1, 2, 7}}, "bottom[1]", "rows have 8 numbers");
+  expect_field_error(layer, {{1, 1, 4, 6}, {1, 1, 2, 8}}, "bottom[0]", "rows need 7 numbers");
+  expect_field_error(layer, {{1, 1, 4, 7}, {1, 1, 2, 7}}, "bottom[1]", "rows need 8 numbers");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string layer(const std::string& options, const std::string& rest = "") {
          unless_told("bg_multiple", "1") + " } " + rest;
 }
 
-/// Two images of 4 x 5 places, with three objects in the first and one in the second.
+/// Two images of 4 x 5 positions, with three objects in the first and one in the second.
 Arrays example() {
   return {distinct({2, 7, 4, 5}, 1, 0.01),
           branch_labels_of(
@@ -33,7 +33,7 @@ struct Rule {
   bool smooth = false, weighted = false;
   double mean[4] = {0, 0, 0, 0}, deviation[4] = {1, 1, 1, 1};
   double ignored = -1e9;
-  std::set<size_t> background = {};  ///< chosen, counted over both images; empty: by bootstrap
+  std::set<size_t> background = {};  ///< selected, numbered over both images; empty: by bootstrap
 };
 
 class Reference {
@@ -101,8 +101,8 @@ class Reference {
   const Rule& rule_;
 };
 
-/// `x` keeps numbers of boxes within limits. What is chosen stays so under small changes, and no gradient flows from
-/// the second value, which is for people.
+/// `x` keeps the numbers of boxes within limits. Small changes do not change the selection, and no gradient flows from
+/// the second value.
 void check(const std::string& text, const Arrays& x, const Rule& rule) {
   Rule fixed = rule;
   fixed.background = Reference(x, rule).bootstrap();
@@ -112,9 +112,9 @@ void check(const std::string& text, const Arrays& x, const Rule& rule) {
                }});
 }
 
-const std::string kWide = "field_whr: 100 field_xyr: 0.01 ";  // limits that nothing reaches
+const std::string kWide = "field_whr: 100 field_xyr: 0.01 ";  // limits that are never reached
 
-TEST(DetectionLoss, LearnsFromObjectsAndTheHardestBackground) {
+TEST(DetectionLoss, UsesObjectsAndTheHardestBackground) {
   check(layer(kWide + "sample_mode: 'bootstrap'"), example(), {});
   check(layer(kWide + "sample_mode: 'bootstrap' bg_multiple: 4 lambda: 0.25 bb_smooth: true"), example(),
         {.lambda = 0.25, .multiple = 4, .smooth = true});
@@ -125,20 +125,20 @@ TEST(DetectionLoss, WeighsObjectsAndBackground) {
         {.multiple = 3, .weighted = true});
 }
 
-TEST(DetectionLoss, ComparesDividedOffsets) {
+TEST(DetectionLoss, ComparesNormalizedOffsets) {
   check(layer(kWide + "sample_mode: 'bootstrap'",
               "bbox_reg_param { bbox_mean: 0.1 bbox_mean: 0.2 bbox_mean: 0.3 bbox_mean: 0.4 bbox_std: 0.5 "
               "bbox_std: 2 bbox_std: 0.25 bbox_std: 4 }"),
         example(), {.mean = {0.1, 0.2, 0.3, 0.4}, .deviation = {0.5, 2, 0.25, 4}});
 }
 
-TEST(DetectionLoss, LeavesOutWhatIsIgnoredOrUnclear) {
+TEST(DetectionLoss, SkipsIgnoredAndUnclearPositions) {
   Arrays x = example();
   for (size_t p = 12; p < 19; ++p) x[1][100 + p] = 0.6;
   check(layer(kWide + "sample_mode: 'bootstrap'", "loss_param { ignore_label: 2 }"), x, {.ignored = 2});
 }
 
-TEST(DetectionLoss, DrawsBackgroundAnewInEachPass) {
+TEST(DetectionLoss, DrawsBackgroundInEachPass) {
   const Arrays x = example();
   const auto chosen = [&](uint64_t pass, const std::string& mode) {
     LayerRun run(layer(kWide + "sample_mode: '" + mode + "'"), x, {.pass = pass});
@@ -154,14 +154,14 @@ TEST(DetectionLoss, DrawsBackgroundAnewInEachPass) {
   EXPECT_EQ(first, chosen(0, "random"));
   EXPECT_NE(first, chosen(1, "random"));
   EXPECT_GE(first.size(), 8u);
-  EXPECT_LE(first.size(), 16u);  // twice eight draws, with repetition and objects among them
+  EXPECT_LE(first.size(), 16u);  // twice eight draws, with repetition, some of them objects
   const Rule half{.multiple = 0.5};
   const std::set<size_t> worst = Reference(x, half).bootstrap(), both = chosen(0, "mixture");
   EXPECT_TRUE(std::includes(both.begin(), both.end(), worst.begin(), worst.end()));
   EXPECT_GT(both.size(), worst.size());
 }
 
-TEST(DetectionLoss, BeyondItsLimitsABoxLearnsAsAtThem) {
+TEST(DetectionLoss, GradientBeyondTheLimitsIsThatAtTheLimits) {
   Arrays x = {Array({1, 7, 1, 1}, 0.0), branch_labels_of(1, 1, 1, {{0, 0, 1, 5, 5, 8, 4}})};
   x[0][3] = -5, x[0][5] = 9;
   LayerRun run(layer("field_xyr: 4 sample_mode: 'bootstrap'"), x);
@@ -173,7 +173,7 @@ TEST(DetectionLoss, BeyondItsLimitsABoxLearnsAsAtThem) {
   EXPECT_NEAR(run.dx(0)[5], std::log(2) / 4, 1e-6);
 }
 
-TEST(DetectionLoss, MayHaveNothingToLearn) {
+TEST(DetectionLoss, AcceptsBatchesWithoutSelectedPositions) {
   Arrays x = {random({1, 7, 2, 2}, 1), branch_labels_of(1, 2, 2, {})};
   for (size_t p = 0; p < 4; ++p) x[1][20 + p] = 1;
   LayerRun run(layer("pos_neg_weighted: true"), x);
@@ -183,7 +183,7 @@ TEST(DetectionLoss, MayHaveNothingToLearn) {
   EXPECT_EQ(run.dx(0).values, std::vector<double>(28, 0));
 }
 
-TEST(DetectionLoss, FindsLabelsThatAreNoClass) {
+TEST(DetectionLoss, RejectsInvalidLabels) {
   for (const double label : {3.0, -1.0, 0.5, double(NAN)}) {
     Arrays x = example();
     x[1][2] = label;
@@ -198,7 +198,7 @@ TEST(DetectionLoss, FindsLabelsThatAreNoClass) {
   }
 }
 
-TEST(DetectionLoss, NamesWhatIsWrong) {
+TEST(DetectionLoss, ReportsErrors) {
   const std::vector<Shape> x = {{2, 7, 4, 5}, {2, 6, 4, 5}};
   const std::string field = "detection_loss_param.";
   expect_field_error(layer("sample_mode: 'all'"), x, field + "sample_mode", "'all', but must be random");
@@ -213,12 +213,12 @@ TEST(DetectionLoss, NamesWhatIsWrong) {
   expect_field_error(layer("", "bbox_reg_param { bbox_mean: 0 }"), x, "bbox_reg_param.bbox_mean", "1 time");
 }
 
-// From here on YOLO's: 2 x 2 cells, 2 classes, 2 boxes.
+// Below: YOLO's layer, with 2 x 2 cells, 2 classes, 2 boxes.
 const std::string kGrid =
     "type: 'DetectionLoss' detection_loss_param { side: 2 num_class: 2 num_object: 2 object_scale: 3 "
     "noobject_scale: 0.5 class_scale: 2 coord_scale: 5 ";
 
-/// Of one image, with an object of class 1 in cell 1, of which box 1 is the better one.
+/// One image, with an object of class 1 in cell 1, where box 1 is the better one.
 Arrays grid(bool within_cell, bool roots) {
   Arrays x = {Array({1, 48}, 0.0), Array({1, 28}, 0.0)};
   const auto set = [&](size_t plane, size_t cell, double value) { x[0][plane * 4 + cell] = value; };
@@ -250,13 +250,13 @@ TEST(DetectionLoss, OfAGridIsTheSumOfFourErrors) {
       EXPECT_NEAR(at(1, 1), 10 * 2 * -0.25, 1e-4);
       EXPECT_NEAR(at(2, 0), 10 * 0.5 * 0.5, 1e-4);
       EXPECT_NEAR(at(2, 1), 10 * 0.5, 1e-4);
-      EXPECT_NEAR(at(3, 1), 10 * 3 * (0.25 - 0.5), 1e-4);  // box and object overlap by half
+      EXPECT_NEAR(at(3, 1), 10 * 3 * (0.25 - 0.5), 1e-4);  // the overlap of box and object is 0.5
       EXPECT_NEAR(at(11, 1), 10 * 5 * height, 1e-4);
       EXPECT_NEAR(at(10, 1), 0, 1e-4);
     }
 }
 
-TEST(DetectionLoss, OfAGridTakesTheNearestBoxWhereNoneOverlaps) {
+TEST(DetectionLoss, OfAGridTakesTheNearestBoxWithoutOverlap) {
   Arrays x = grid(false, false);
   for (size_t i = 0; i < 4; ++i) x[0][(4 + i) * 4 + 1] = 0.1, x[0][(8 + i) * 4 + 1] = i == 0 ? 9 : 0.1;
   LayerRun run(kGrid + "sqrt: false }", x);
@@ -267,7 +267,7 @@ TEST(DetectionLoss, OfAGridTakesTheNearestBoxWhereNoneOverlaps) {
   EXPECT_NEAR(run.dx(0)[2 * 4 + 1], 3 * 1, 1e-5);
 }
 
-TEST(DetectionLoss, OfAGridFindsClassesThatAreNone) {
+TEST(DetectionLoss, OfAGridRejectsInvalidClasses) {
   for (const double label : {2.0, -1.0, double(NAN)}) {
     Arrays x = grid(false, false);
     x[1][9] = label;
@@ -282,9 +282,9 @@ TEST(DetectionLoss, OfAGridFindsClassesThatAreNone) {
   }
 }
 
-TEST(DetectionLoss, OfAGridNamesWhatIsWrong) {
-  expect_field_error(kGrid + "}", {{1, 47}, {1, 28}}, "bottom[0]", "an image has 48 values");
-  expect_field_error(kGrid + "}", {{1, 48}, {2, 28}}, "bottom[1]", "an image has 28 values");
+TEST(DetectionLoss, OfAGridReportsErrors) {
+  expect_field_error(kGrid + "}", {{1, 47}, {1, 28}}, "bottom[0]", "an image needs 48 values");
+  expect_field_error(kGrid + "}", {{1, 48}, {2, 28}}, "bottom[1]", "an image needs 28 values");
   expect_field_error("type: 'DetectionLoss' detection_loss_param { side: 0 }", {{1, 48}, {1, 28}},
                      "detection_loss_param.side", "0");
   expect_field_error("type: 'DetectionLoss' detection_loss_param { side: 2 coord_scale: nan }", {{1, 48}, {1, 28}},

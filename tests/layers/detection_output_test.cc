@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Four priors: three that lie about each other in the upper left, one in the lower right.
+/// Four priors: three that overlap in the upper left, one in the lower right.
 const Array kPriors({1, 2, 16}, {0.125, 0.125, 0.375, 0.375, 0.125, 0.125, 0.375, 0.4375, 0.25, 0.125, 0.5,
                                  0.375, 0.5,   0.5,   1.0,   1.0,   0.5,   0.5,   0.5,    0.5,  0.5,   0.5,
                                  0.5,   0.5,   0.5,   0.5,   0.5,   0.5,   0.5,   0.5,    0.5,  0.5});
@@ -34,7 +34,7 @@ TEST(DetectionOutput, KeepsTheBestOfBoxesThatOverlap) {
                                 0, 2, 0.4f, 0.125, 0.125, 0.375, 0.375}));
 }
 
-TEST(DetectionOutput, KeepsSoManyOfAllClasses) {
+TEST(DetectionOutput, KeepsTheTopOfAllClasses) {
   const Array scores({1, 12}, {0.1, 0.5, 0.4, 0.1, 0.75, 0.1, 0.1, 0.3, 0.1, 0.2, 0.2, 0.6});
   check_layer(detection_output("num_classes: 3 nms_param { nms_threshold: 0.5 } keep_top_k: 2",
                                {no_offsets(1), scores, kPriors}, 2,
@@ -64,7 +64,7 @@ TEST(DetectionOutput, MovesPriorsByOffsets) {
   row("code_type: CORNER_SIZE", {0.625, 0.4375, 1 + std::log(2.0) / 2, 1 - std::log(2.0) / 2});
 }
 
-TEST(DetectionOutput, TellsImagesApart) {
+TEST(DetectionOutput, ProcessesImagesSeparately) {
   Array scores({2, 12}, 0);
   scores[1] = 0.5;
   scores[12 + 11] = 0.75;
@@ -72,12 +72,12 @@ TEST(DetectionOutput, TellsImagesApart) {
                                {0, 1, 0.5, 0.125, 0.125, 0.375, 0.375, 1, 2, 0.75, 0.5, 0.5, 1, 1}));
 }
 
-TEST(DetectionOutput, GivesOneRowForEachImageWhereNoneHasAny) {
+TEST(DetectionOutput, HasOneRowPerImageWithoutDetections) {
   check_layer(detection_output(kParam, {no_offsets(2), Array({2, 12}, 0), kPriors}, 8,
                                {0, -1, -1, -1, -1, -1, -1, 1, -1, -1, -1, -1, -1, -1}));
 }
 
-TEST(DetectionOutput, MayHaveABoxForEachClass) {
+TEST(DetectionOutput, SupportsABoxForEachClass) {
   Array scores({1, 12}, 0);
   scores[1] = scores[2] = 0.5;
   Array offsets({1, 48}, 0);
@@ -86,16 +86,16 @@ TEST(DetectionOutput, MayHaveABoxForEachClass) {
                                {0, 1, 0.5, 0.125, 0.125, 0.375, 0.375, 0, 2, 0.5, 0.25, 0.125, 0.375, 0.375}));
 }
 
-TEST(DetectionOutput, MayBeRefined) {
+TEST(DetectionOutput, SupportsRefineDet) {
   Array scores({1, 12}, 0), objectness({1, 8}, 0.5), moves = no_offsets(1);
   scores[1] = scores[11] = 0.5;
-  objectness[1] = 0.001;  // nothing is at the first prior
+  objectness[1] = 0.001;  // the first prior is background
   moves[12] = 0.25;
   check_layer(
       detection_output(kParam, {no_offsets(1), scores, kPriors, objectness, moves}, 4, {0, 2, 0.5, 0.625, 0.5, 1, 1}));
 }
 
-TEST(DetectionOutput, TakesWhateverNumbersComeForNoDetections) {
+TEST(DetectionOutput, AcceptsAnyValues) {
   Array scores({1, 12}, std::nan(""));
   scores[1] = 0.5;
   Array offsets({1, 16}, std::nan(""));
@@ -107,7 +107,7 @@ TEST(DetectionOutput, TakesWhateverNumbersComeForNoDetections) {
   EXPECT_EQ(run.y()[0][7], 0);
 }
 
-TEST(DetectionOutput, NamesWhatIsWrong) {
+TEST(DetectionOutput, ReportsErrors) {
   const auto wrong = [](const std::string& options, const std::vector<Shape>& x, const std::string& field,
                         const std::string& words) {
     expect_field_error("type: 'DetectionOutput' detection_output_param { " + options + " }", x, field, words);

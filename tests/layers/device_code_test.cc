@@ -1,5 +1,5 @@
-// Layers whose own tests do not call check_layer(), which runs them on devices, too: each runs here with a few options,
-// on devices whose memory the host may not touch. registry_test.cc looks that every type is in one place or the other.
+// Layers whose own tests do not call check_layer(), which also runs them on devices. Each runs here with a few options,
+// on devices whose memory the host must not access. registry_test.cc checks that every type is covered by one of them.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ struct Trial {
 const Array kImage = random({2, 4, 6, 5}, 1, 0.1, 1), kOther = random({2, 4, 6, 5}, 2), kRows = random({6, 5}, 3),
             kLabels = random_labels({6}, 4, 5);
 
-/// Five records, and a list, a window file and one of objects, of one image, in a folder that goes with it.
+/// Five records, and a list, a window file and an object file of one image, in a temporary folder.
 class Dataset {
  public:
   Dataset() : folder_(std::filesystem::temp_directory_path() / ("cortado_device_code_" + std::to_string(::getpid()))) {
@@ -154,12 +154,12 @@ bool learns(const Trial& trial, const MadeLayer& made) {
   return false;
 }
 
-/// The same values but for rounding; what nobody wrote is equal, too.
+/// Equal up to rounding; values that were not written must be equal, too.
 void expect_same(const Array& got, const Array& expected, const std::string& what) {
   if (!same_bits(got, expected)) expect_near(got, expected, 1e-5, what);
 }
 
-/// Runs it on `device` and expects what the CPU gives.
+/// Runs the trial on `device` and expects the result of the CPU.
 void run(const Trial& trial, const Device& device) {
   const MadeLayer made(trial.layer, "", shapes_of(trial.x));
   RunOptions options;
@@ -183,7 +183,7 @@ void run(const Trial& trial, const Device& device) {
     if (on_device.has_dw(i)) expect_same(on_device.dw(i), on_cpu.dw(i), "dw" + std::to_string(i));
 }
 
-TEST(DeviceCode, LayersThatCheckLayerDoesNotRunGiveWhatTheCpuGives) {
+TEST(DeviceCode, OtherLayersMatchTheCpu) {
   const Dataset dataset;
   std::vector<Trial> list = trials(dataset);
   if (Dataset::has_hdf5())

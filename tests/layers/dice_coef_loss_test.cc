@@ -26,16 +26,17 @@ TEST(DiceCoefLoss, IsTheMeanOverTheImages) {
       {.layer = kLayer, .x = {random({3, 1, 4, 5}, 1, 0, 1), random_labels({3, 1, 4, 5}, 2, 2)}, .reference = dice});
 }
 
-TEST(DiceCoefLoss, OfTheTargetsThemselvesIsZero) {
+TEST(DiceCoefLoss, IsZeroForEqualInputs) {
   const Array x({2, 1, 1, 3}, {0, 1, 1, 0, 0, 0});
   LayerRun run(kLayer, {x, x});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(DiceCoefLoss, NamesWhatIsWrong) {
+TEST(DiceCoefLoss, ReportsErrors) {
   expect_field_error(kLayer, {{2, 1, 3, 3}, {2, 1, 3, 2}}, "bottom[1]", "12 targets (2x1x3x2) for 18 predictions");
-  expect_field_error(kLayer + "loss_param { ignore_label: 1 }", {{2, 3}, {2, 3}}, "loss_param", "no options");
+  expect_field_error(kLayer + "loss_param { ignore_label: 1 }", {{2, 3}, {2, 3}}, "loss_param",
+                     "does not have options");
 }
 
 }  // namespace

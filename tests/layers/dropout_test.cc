@@ -17,7 +17,7 @@ double share_of_zeros(const Array& array) {
   return double(std::count(array.values.begin(), array.values.end(), 0.0)) / double(array.size());
 }
 
-TEST(Dropout, DropsTheShareThatWasAskedFor) {
+TEST(Dropout, DropsTheGivenFraction) {
   for (const double ratio : {0.1, 0.5, 0.9}) {
     const Array y =
         forward("type: 'Dropout' dropout_param { dropout_ratio: " + std::to_string(ratio) + " }", Array({100000}, 3.0));
@@ -26,7 +26,7 @@ TEST(Dropout, DropsTheShareThatWasAskedFor) {
   }
 }
 
-TEST(Dropout, BackwardMakesTheSameMaskAgain) {
+TEST(Dropout, BackwardRecomputesTheMask) {
   for (const Shape& shape : {Shape{1001}, Shape{2, 20, 3, 3}}) {
     RunOptions options;
     if (shape.axes() == 4) options.layout = Layout::kBlocked16;
@@ -38,7 +38,7 @@ TEST(Dropout, BackwardMakesTheSameMaskAgain) {
   }
 }
 
-TEST(Dropout, DrawsAnotherMaskForEachPassLayerAndSeed) {
+TEST(Dropout, DrawsADifferentMaskForEachPassLayerAndSeed) {
   const Array x({4096}, 1.0);
   const Array first = forward(kHalf, x);
   RunOptions pass, layer, seed;
@@ -77,7 +77,7 @@ TEST(Dropout, IsTheIdentityInTesting) {
   });
 }
 
-TEST(Dropout, IsTheIdentityWithoutARatio) {
+TEST(Dropout, IsTheIdentityForRatioZero) {
   check_layer({
       .layer = "type: 'Dropout' dropout_param { dropout_ratio: 0 }",
       .x = {random({2, 5}, 1)},
@@ -85,7 +85,7 @@ TEST(Dropout, IsTheIdentityWithoutARatio) {
   });
 }
 
-TEST(Dropout, MayScaleInTestsInsteadOfTraining) {
+TEST(Dropout, SupportsScalingInTests) {
   const std::string layer = "type: 'Dropout' dropout_param { dropout_ratio: 0.25 scale_train: false }";
   const Array y = forward(layer, Array({100000}, 3.0));
   EXPECT_NEAR(share_of_zeros(y), 0.25, 0.01);
@@ -97,14 +97,14 @@ TEST(Dropout, MayScaleInTestsInsteadOfTraining) {
     check_layer({.layer = layer, .x = {random(shape, 1)}, .reference = scaled, .phase = caffe::TEST});
 }
 
-TEST(Dropout, BackwardMakesTheSameMaskAgainWithoutAScale) {
+TEST(Dropout, BackwardRecomputesTheMaskWithoutAScale) {
   LayerRun run("type: 'Dropout' dropout_param { scale_train: false }", {Array({1001}, 1.0)});
   run.forward();
   run.backward({Array({1001}, 1.0)});
   EXPECT_TRUE(same_bits(run.dx(0), run.y()[0]));
 }
 
-TEST(Dropout, RefusesARatioOutsideItsRange) {
+TEST(Dropout, RejectsARatioOutsideItsRange) {
   for (const char* ratio : {"1", "1.5", "-0.1", "nan"})
     expect_field_error("type: 'Dropout' dropout_param { dropout_ratio: " + std::string(ratio) + " }", {{2, 3}},
                        "dropout_param.dropout_ratio", ratio);

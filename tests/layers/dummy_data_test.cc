@@ -28,13 +28,13 @@ TEST(DummyData, IsZeroWithoutAFiller) {
   expect_near(draw("type: 'DummyData' dummy_data_param { shape { dim: 3 } }")[0], Array(Shape{3}), 0, "y");
 }
 
-TEST(DummyData, KnowsTheOldWayToWriteShapes) {
+TEST(DummyData, AcceptsTheOldFormOfShapes) {
   const MadeLayer made(
       "type: 'DummyData' top: 'a' top: 'b' dummy_data_param { num: 2 num: 3 channels: 4 height: 5 width: 6 }", "", {});
   EXPECT_EQ(made.shapes.y, (std::vector<Shape>{{2, 4, 5, 6}, {3, 4, 5, 6}}));
 }
 
-TEST(DummyData, DrawsAnewInEachPassAndForEachTop) {
+TEST(DummyData, DrawsNewValuesForEachPassAndTop) {
   const Arrays first = draw(kRandom), again = draw(kRandom), next = draw(kRandom, {.pass = 1}),
                other = draw(kRandom, {.seed = 2});
   EXPECT_TRUE(same_bits(first[0], again[0]));

@@ -13,7 +13,7 @@ Arrays inputs(size_t n) {
   return x;
 }
 
-/// Reads the bottoms of one element one after the other.
+/// Reads the bottoms of one element in order.
 template <typename Join>
 std::function<Arrays(const Arrays&, const Arrays&)> joined(const Join& join) {
   return [join](const Arrays& x, const Arrays&) -> Arrays {
@@ -38,7 +38,7 @@ LayerCase sum(const std::string& options, const std::vector<double>& coeff) {
   };
 }
 
-/// Sums that lie on both sides of 0, none near it.
+/// Sums on both sides of 0, none near it.
 LayerCase rectified_sum(const std::string& options, const std::vector<double>& coeff) {
   LayerCase layer_case = sum(options, coeff);
   layer_case.follower = "type: 'ReLU'";
@@ -54,18 +54,18 @@ TEST(Eltwise, AddsFour) { check_layer(sum("operation: SUM", {1, 1, 1, 1})); }
 TEST(Eltwise, AddsWithCoefficients) { check_layer(sum("coeff: 1 coeff: -2", {1, -2})); }
 TEST(Eltwise, AddsThreeWithCoefficients) { check_layer(sum("coeff: 0.5 coeff: -2 coeff: 3", {0.5, -2, 3})); }
 
-TEST(Eltwise, TakesOverARelu) { check_layer(rectified_sum("", {1, 1})); }
-TEST(Eltwise, TakesOverAReluBehindThree) { check_layer(rectified_sum("", {1, 1, 1})); }
-TEST(Eltwise, TakesOverAReluBehindCoefficients) { check_layer(rectified_sum("coeff: 1 coeff: -0.5", {1, -0.5})); }
+TEST(Eltwise, FusesARelu) { check_layer(rectified_sum("", {1, 1})); }
+TEST(Eltwise, FusesAReluAfterThreeBottoms) { check_layer(rectified_sum("", {1, 1, 1})); }
+TEST(Eltwise, FusesAReluAfterCoefficients) { check_layer(rectified_sum("coeff: 1 coeff: -0.5", {1, -0.5})); }
 
-TEST(Eltwise, LeavesOtherFollowersAlone) {
+TEST(Eltwise, DoesNotFuseOtherLayers) {
   const std::vector<Shape> x = {kShape, kShape};
   EXPECT_FALSE(MadeLayer("type: 'Eltwise'", "type: 'ReLU' relu_param { negative_slope: 0.1 }", x).absorbed);
   EXPECT_FALSE(MadeLayer("type: 'Eltwise'", "type: 'TanH'", x).absorbed);
   EXPECT_FALSE(MadeLayer("type: 'Eltwise' eltwise_param { operation: MAX }", "type: 'ReLU'", x).absorbed);
 }
 
-TEST(Eltwise, PassesThePlainSumsGradientOn) {
+TEST(Eltwise, PropagatesThePlainSumsGradient) {
   const LayerRun plain("type: 'Eltwise'", inputs(2));
   EXPECT_TRUE(plain.needs().aliasing.dx_is_dy);
   const LayerRun scaled("type: 'Eltwise' eltwise_param { coeff: 1 coeff: 2 }", inputs(2));
@@ -88,7 +88,7 @@ LayerCase product(size_t n) {
 TEST(Eltwise, Multiplies) { check_layer(product(2)); }
 TEST(Eltwise, MultipliesFour) { check_layer(product(4)); }
 
-TEST(Eltwise, ProductHasASlopeAtZero) {
+TEST(Eltwise, ProductHasAGradientAtZero) {
   LayerRun run("type: 'Eltwise' eltwise_param { operation: PROD stable_prod_grad: false }",
                {Array({1}, 0.0), Array({1}, 5.0)});
   run.forward();
@@ -119,7 +119,7 @@ LayerCase maximum(size_t n) {
 TEST(Eltwise, TakesTheMaximum) { check_layer(maximum(2)); }
 TEST(Eltwise, TakesTheMaximumOfFourAndIgnoresCoefficients) { check_layer(maximum(4)); }
 
-TEST(Eltwise, GivesTiesToTheSecondBottom) {
+TEST(Eltwise, TiesGoToTheSecondBottom) {
   LayerRun run("type: 'Eltwise' eltwise_param { operation: MAX }", Arrays(3, Array({1}, 1.0)));
   run.forward();
   run.backward({Array({1}, 1.0)});
@@ -128,7 +128,7 @@ TEST(Eltwise, GivesTiesToTheSecondBottom) {
   EXPECT_EQ(run.dx(2)[0], 0);
 }
 
-TEST(Eltwise, NamesBothShapesThatDiffer) {
+TEST(Eltwise, ReportsBothShapes) {
   expect_field_error("type: 'Eltwise'", {{2, 3}, {2, 3}, {3, 2}}, "bottom[2]",
                      "its shape is 3x2, but bottom[0] has 2x3");
 }

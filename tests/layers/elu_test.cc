@@ -21,7 +21,7 @@ LayerCase elu(const std::string& options, double alpha, double lambda) {
 TEST(ELU, BendsBelowZero) { check_layer(elu("", 1, 1)); }
 TEST(ELU, ReachesMinusAlpha) { check_layer(elu("alpha: 0.5", 0.5, 1)); }
 TEST(ELU, IsReluWithoutAlpha) { check_layer(elu("alpha: 0", 0, 1)); }
-TEST(ELU, NeedsXWhereAlphaIsNegative) { check_layer(elu("alpha: -0.5", -0.5, 1)); }
+TEST(ELU, NeedsXForNegativeAlpha) { check_layer(elu("alpha: -0.5", -0.5, 1)); }
 TEST(ELU, IsSeluWithLambda) { check_layer(elu("alpha: 1.6733 lambda: 1.0507", 1.6733, 1.0507)); }
 
 }  // namespace

@@ -27,10 +27,10 @@ LayerCase embed(const std::string& options, const Shape& shape, int64_t rows, in
   };
 }
 
-TEST(Embed, GivesEachIndexItsRow) { check_layer(embed("", {7}, 5, 3)); }
+TEST(Embed, LooksUpRows) { check_layer(embed("", {7}, 5, 3)); }
 TEST(Embed, AddsAnAxis) { check_layer(embed("", {4, 2, 3}, 3, 5)); }
 TEST(Embed, WithoutBias) { check_layer(embed("bias_term: false", {3, 4}, 20, 2)); }
-TEST(Embed, OfNothing) { check_layer(embed("", {0}, 5, 3)); }
+TEST(Embed, AcceptsEmptyInputs) { check_layer(embed("", {0}, 5, 3)); }
 
 TEST(Embed, FillsItsTable) {
   const MadeLayer made(layer("input_dim: 5 num_output: 3 weight_filler { type: 'xavier' } bias_filler { value: 2 }"),
@@ -40,7 +40,7 @@ TEST(Embed, FillsItsTable) {
   EXPECT_EQ(made.shapes.w[1].filler.value(), 2);
 }
 
-TEST(Embed, RefusesIndicesThatAreNoRow) {
+TEST(Embed, RejectsInvalidIndices) {
   for (const double index : {5.0, -1.0, double(NAN)}) {
     LayerRun run(layer("input_dim: 5 num_output: 3"), {Array({2}, {4, index})});
     try {
@@ -54,7 +54,7 @@ TEST(Embed, RefusesIndicesThatAreNoRow) {
   }
 }
 
-TEST(Embed, OnDevicesAnIndexThatIsNoRowMakesNan) {
+TEST(Embed, InvalidIndicesYieldNanOnDevices) {
   for (const Device& device : tested_devices()) {
     LayerRun run(layer("input_dim: 5 num_output: 1"), {Array({2}, {4, 5})}, {.device = device});
     run.forward();
@@ -66,7 +66,7 @@ TEST(Embed, OnDevicesAnIndexThatIsNoRowMakesNan) {
   }
 }
 
-TEST(Embed, NamesWhatIsWrong) {
+TEST(Embed, ReportsErrors) {
   expect_field_error(layer("input_dim: 5"), {{2}}, "embed_param", "num_output is missing");
   expect_field_error(layer("num_output: 5"), {{2}}, "embed_param", "input_dim is missing");
   expect_field_error(layer("input_dim: 5 num_output: 0"), {{2}}, "embed_param.num_output", "num_output is 0");

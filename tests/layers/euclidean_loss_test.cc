@@ -26,7 +26,7 @@ TEST(EuclideanLoss, IsZeroForNoSamples) {
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(EuclideanLoss, NamesBothShapesThatDiffer) {
+TEST(EuclideanLoss, ReportsBothShapes) {
   expect_field_error("type: 'EuclideanLoss'", {{4, 3}, {4, 2}}, "bottom[1]", "4x2, but bottom[0] has 4x3");
   expect_field_error("type: 'EuclideanLoss'", {{4, 3}, {3, 4}}, "bottom[1]", "3x4");
   expect_field_error("type: 'EuclideanLoss'", {{}, {}}, "bottom[0]", "0 axes");

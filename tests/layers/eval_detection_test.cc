@@ -14,7 +14,7 @@ struct Known {
   bool difficult = false;
 };
 
-/// y of one image: `found` is judged class by class, best first.
+/// y of one image: `found` is evaluated class by class, best first.
 void judge(std::vector<Object> found, const std::vector<Known>& known, int classes, double threshold, double nms,
            double* y) {
   for (const Known& k : known)
@@ -112,16 +112,16 @@ void check_cells(const CellOptions& o) {
        .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {reference_of_cells(x[0], x[1], o)}; }});
 }
 
-TEST(EvalDetection, JudgesBoxesOfCells) {
+TEST(EvalDetection, EvaluatesBoxesOfCells) {
   check_cells({});
   check_cells({.nms = 0.4});
   check_cells({.score = "OBJ"});
-  // Without distinct scores (PROB gives both boxes of a cell the same) the first is better.
+  // Without distinct scores (with PROB both boxes of a cell have the same) the first is better.
   check_cells({.score = "PROB", .nms = 0.2});
   check_cells({.roots = false, .in_cell = false, .nms = 0.5});
 }
 
-TEST(EvalDetection, CountsADifficultObjectNotAtAll) {
+TEST(EvalDetection, IgnoresDifficultObjects) {
   Array x({1, 6}, {1, 0.9, 0.5, 0.5, 0.5, 0.5}), labels({1, 7}, {1, 1, 0, 0.5, 0.5, 0.5, 0.5});
   const auto y = [&] {
     LayerRun run("type: 'EvalDetection' eval_detection_param { side: 1 num_class: 1 num_object: 1 sqrt: false }",
@@ -139,7 +139,7 @@ TEST(EvalDetection, CountsADifficultObjectNotAtAll) {
 
 // ---- YOLO v2
 
-TEST(EvalDetection, JudgesBoxesOfAnchors) {
+TEST(EvalDetection, EvaluatesBoxesOfAnchors) {
   const double anchors[2][2] = {{0.8, 1.2}, {2.5, 1.5}};
   const std::vector<Object> objects = {
       {0, 1, 0.3, 0.7, 0.5, 0.5}, {0, 1, 0.6, 0.3, 0.5, 0.4}, {1, 0, 0.5, 0.5, 0.6, 0.6}};
@@ -171,7 +171,7 @@ TEST(EvalDetection, JudgesBoxesOfAnchors) {
                  }});
 }
 
-TEST(EvalDetection, SaysWhichObjectIsWrong) {
+TEST(EvalDetection, ReportsTheInvalidObject) {
   Array labels = labels_of_cells();
   labels[2 * kCells + 8] = 2;
   const Arrays x = {random({2, 12 * kCells}, 1), labels};
@@ -190,19 +190,19 @@ TEST(EvalDetection, SaysWhichObjectIsWrong) {
   }
 }
 
-TEST(EvalDetection, NamesWhatIsWrong) {
+TEST(EvalDetection, ReportsErrors) {
   const std::string param = "eval_detection_param";
   const auto refuses = [&](const std::string& options, const std::vector<Shape>& x, const std::string& field,
                            const std::string& words) {
     expect_field_error("type: 'EvalDetection' " + param + " { " + options + " }", x, field, words);
   };
   const std::vector<Shape> sound = {{1, 108}, {1, 63}};
-  refuses("side: 0", sound, param + ".side", "a side has 0 cells");
-  refuses("side: 4294967295", sound, param + ".side", "a side has 4294967295 cells");
-  refuses("num_class: 0", sound, param + ".num_class", "0 classes");
+  refuses("side: 0", sound, param + ".side", "it is 0, but must be 1 to");
+  refuses("side: 4294967295", sound, param + ".side", "it is 4294967295, but must be 1 to");
+  refuses("num_class: 0", sound, param + ".num_class", "it is 0");
   refuses("side: 3 num_class: 3", sound, "bottom[0]", "its shape is 1x108");
   refuses("side: 3 num_class: 2", {{1, 108}, {1, 62}}, "bottom[1]", "its shape is 1x62");
-  refuses("num_class: 2 biases: 1", sound, param + ".biases[0]", "there are 1 numbers");
+  refuses("num_class: 2 biases: 1", sound, param + ".biases[0]", "it has 1 numbers");
   refuses("num_class: 2 biases: 1 biases: 1", sound, param + ".biases", "1 anchor for 2 boxes");
   refuses("num_class: 2 num_object: 1 biases: 1 biases: 1", {{1, 7, 2, 2}, {1, 4}}, "bottom[1]", "its shape is 1x4");
 }

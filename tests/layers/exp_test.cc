@@ -22,13 +22,13 @@ LayerCase exponential(const std::string& options, double base, double scale, dou
 const double kE = std::exp(1.0);
 
 TEST(Exp, IsAPowerOfEWithoutOptions) { check_layer(exponential("", kE, 1, 0)); }
-TEST(Exp, TakesMinusOneForE) { check_layer(exponential("base: -1 scale: 0.5 shift: 1", kE, 0.5, 1)); }
+TEST(Exp, BaseMinusOneIsE) { check_layer(exponential("base: -1 scale: 0.5 shift: 1", kE, 0.5, 1)); }
 TEST(Exp, TakesOtherBases) { check_layer(exponential("base: 2 scale: -1.5 shift: 0.5", 2, -1.5, 0.5)); }
 TEST(Exp, TakesBasesBelowOne) { check_layer(exponential("base: 0.25", 0.25, 1, 0)); }
 TEST(Exp, IsOneForBaseOne) { check_layer(exponential("base: 1 shift: 3", 1, 1, 3)); }
 TEST(Exp, RunsInFullBlocks) { check_layer(exponential("", kE, 1, 0, {1, 16, 2, 2})); }
 
-TEST(Exp, RefusesBasesWithoutLogarithm) {
+TEST(Exp, RejectsBasesWithoutLogarithm) {
   for (const std::string base : {"0", "-2", "nan", "inf"})
     expect_field_error("type: 'Exp' exp_param { base: " + base + " }", {{2}}, "exp_param.base", "base is " + base);
 }

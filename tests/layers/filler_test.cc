@@ -61,7 +61,7 @@ void expect_normal(const Array& array, double mean, double deviation) {
   EXPECT_NEAR(double(within) / double(array.size()), 0.6827, 0.01);
 }
 
-TEST(Filler, ConstantIsZeroUnlessItSays) {
+TEST(Filler, ConstantIsZeroByDefault) {
   EXPECT_EQ(filled("", {2, 2}).values, std::vector<double>(4, 0));
   EXPECT_EQ(filled("value: 3", {2, 2}).values, std::vector<double>(4, 3));
 }
@@ -81,7 +81,7 @@ TEST(Filler, SparseGaussianKeepsSomePerOutput) {
   EXPECT_NEAR(kept / double(w.size()), 5.0 / 50, 0.01);
 }
 
-TEST(Filler, PositiveUnitballRowsAddUpToOne) {
+TEST(Filler, PositiveUnitballRowsSumToOne) {
   const Array w = filled("type: 'positive_unitball'", {6, 30});
   for (size_t row = 0; row < 6; ++row) {
     double sum = 0;
@@ -117,7 +117,7 @@ TEST(Filler, FansOfFewAxes) {
 }
 
 TEST(Filler, BilinearInterpolates) {
-  const std::vector<double> four = {0.25, 0.75, 0.75, 0.25};  // the kernel that doubles an image
+  const std::vector<double> four = {0.25, 0.75, 0.75, 0.25};  // the kernel that doubles the size of an image
   const Array w = filled("type: 'bilinear'", {2, 1, 4, 4});
   for (size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(w[i], four[i % 4] * four[i / 4 % 4], 1e-6);
   const std::vector<double> three = {0.5, 1, 0.5};
@@ -146,7 +146,7 @@ TEST(Filler, NormalValuesAreThoseOfAStreamForEachChunk) {
   }
 }
 
-TEST(Filler, TakesEmptyShapes) {
+TEST(Filler, AcceptsEmptyShapes) {
   for (const char* type : {"constant", "uniform", "gaussian", "xavier", "msra", "positive_unitball"})
     EXPECT_TRUE(filled("type: '" + std::string(type) + "'", {0, 3}).values.empty());
 }
@@ -161,7 +161,7 @@ void expect_refused(const std::string& text, const Shape& shape, const std::stri
   }
 }
 
-TEST(Filler, RefusesWhatMakesNoSense) {
+TEST(Filler, RejectsInvalidOptions) {
   expect_refused("type: 'xavierr'", {2, 2}, "type", "did you mean 'xavier'?");
   expect_refused("type: 'Gaussian'", {2, 2}, "type", "gaussian");
   expect_refused("type: 'uniform' min: 2", {2, 2}, "min", "min 2 is above max 1");

@@ -7,7 +7,7 @@ namespace {
 
 const std::string kLayer = "type: 'Filter' top: 'a' top: 'b'";
 
-/// The chosen rows, and zeros to the shape of x.
+/// The selected rows, padded with zeros to the shape of x.
 Array chosen(const Array& x, const Array& selector) {
   const size_t width = size_t(x.shape.count(1));
   Array y(x.shape);
@@ -17,7 +17,7 @@ Array chosen(const Array& x, const Array& selector) {
   return y;
 }
 
-TEST(Filter, GivesTheChosenRows) {
+TEST(Filter, ReturnsTheSelectedRows) {
   Array selector({5}, 1);
   selector[1] = selector[4] = 0;
   selector[2] = -0.5;
@@ -28,13 +28,13 @@ TEST(Filter, GivesTheChosenRows) {
                }});
 }
 
-TEST(Filter, MayChooseNothing) {
+TEST(Filter, AcceptsAnEmptySelection) {
   check_layer({.layer = "type: 'Filter'",
                .x = {random({3, 4, 1, 1}, 1), Array({3, 1, 1, 1}, 0)},
                .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {Array(x[0].shape)}; }});
 }
 
-TEST(Filter, NamesWhatIsWrong) {
+TEST(Filter, ReportsErrors) {
   expect_field_error(kLayer, {{5, 3}, {5}}, "top", "2 bottoms and 2 tops");
   expect_field_error(kLayer, {{5, 3}, {5}, {5, 2}}, "bottom[2]", "the selector's shape is 5x2");
   expect_field_error(kLayer, {{5, 3}, {4}, {5}}, "bottom[1]", "but the selector has 5 values");

@@ -15,7 +15,7 @@ struct Rule {
   std::vector<double> weights = {};
 };
 
-/// The loss and the probabilities from their definitions.
+/// The loss and the probabilities, by their definitions.
 Arrays loss_of(const Arrays& x, const Rule& rule) {
   const SoftmaxRowsOf rows(x[0], rule.axis);
   double loss = 0, counted = 0;
@@ -41,17 +41,17 @@ LayerCase focal(const std::string& options, const Shape& shape, const Shape& lab
   };
 }
 
-TEST(FocalLoss, CountsWhatIsRightLess) { check_layer(focal("", {6, 10}, {6}, {})); }
+TEST(FocalLoss, ReducesTheWeightOfWellClassifiedSamples) { check_layer(focal("", {6, 10}, {6}, {})); }
 TEST(FocalLoss, GammaAndAlpha) {
   check_layer(focal("focal_loss_param { gamma: 0.5 alpha: 0.25 }", {6, 10}, {6}, {.gamma = 0.5, .alpha = 0.25}));
   check_layer(focal("focal_loss_param { gamma: 1 alpha: 3 }", {6, 10}, {6}, {.gamma = 1, .alpha = 3}));
   check_layer(focal("focal_loss_param { gamma: 0 }", {6, 10}, {6}, {.gamma = 0}));
 }
-TEST(FocalLoss, JudgesEveryPlaceOfAnImage) {
+TEST(FocalLoss, SupportsEveryPositionOfAnImage) {
   check_layer(focal("", {2, 5, 3, 4}, {2, 1, 3, 4}, {}));
   check_layer(focal("softmax_param { axis: -1 }", {2, 3, 7}, {2, 3}, {.axis = 2}));
 }
-TEST(FocalLoss, DividesAsToldTo) {
+TEST(FocalLoss, UsesTheNormalizer) {
   const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
   const auto check = [&](const std::string& mode, By by) {
     check_layer(
@@ -62,10 +62,10 @@ TEST(FocalLoss, DividesAsToldTo) {
   check("BATCH_SIZE", By::kOuter);
   check("NONE", By::kOne);
 }
-TEST(FocalLoss, WeighsClasses) {
+TEST(FocalLoss, WeightsClasses) {
   check_layer(focal("loss_param { class_weight: [0.5, 2, 0, 1] }", {9, 4}, {9}, {.weights = {0.5, 2, 0, 1}}));
 }
-TEST(FocalLoss, ShowsTheProbabilities) { check_layer(focal("", {6, 10}, {6}, {}, true)); }
+TEST(FocalLoss, ReturnsTheProbabilities) { check_layer(focal("", {6, 10}, {6}, {}, true)); }
 
 TEST(FocalLoss, WithoutFocusIsTheSoftmaxLoss) {
   const Arrays x = {random({5, 4}, 1), random_labels({5}, 2, 4)};
@@ -75,7 +75,7 @@ TEST(FocalLoss, WithoutFocusIsTheSoftmaxLoss) {
   expect_near(focal.y()[0], plain.y()[0], 1e-6, "loss");
 }
 
-TEST(FocalLoss, IsCalmAboutCertainty) {
+TEST(FocalLoss, IsFiniteForCertainPredictions) {
   for (const std::string gamma : {"0", "0.5", "1", "2"}) {
     LayerRun run("type: 'FocalLoss' focal_loss_param { gamma: " + gamma + " }",
                  {Array({2, 2}, {200, 0, 200, 0}), Array({2}, {0, 1})});
@@ -87,7 +87,7 @@ TEST(FocalLoss, IsCalmAboutCertainty) {
   }
 }
 
-TEST(FocalLoss, ALabelThatIsNoClassIsAMistake) {
+TEST(FocalLoss, RejectsInvalidLabels) {
   LayerRun run("type: 'FocalLoss'", {random({3, 4}, 1), Array({3}, {0, 4, 1})});
   try {
     run.forward();
@@ -97,7 +97,7 @@ TEST(FocalLoss, ALabelThatIsNoClassIsAMistake) {
   }
 }
 
-TEST(FocalLoss, ExplainsWhatIsWrong) {
+TEST(FocalLoss, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
                          const Shape& labels = {4}) {
     expect_field_error("type: 'FocalLoss' " + options, {{4, 3}, labels}, field, words);

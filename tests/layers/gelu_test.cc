@@ -23,14 +23,14 @@ LayerCase gelu(const std::string& options, double (*reference)(double)) {
   };
 }
 
-TEST(GELU, IsXTimesTheShareOfTheNormalDistributionBelowX) {
+TEST(GELU, IsXTimesTheNormalDistributionFunction) {
   check_layer(gelu("", by_erf));
   check_layer(gelu("approximate: false", by_erf));
 }
 
-TEST(GELU, MayTakeTanhInPlaceOfErf) { check_layer(gelu("approximate: true", by_tanh)); }
+TEST(GELU, SupportsTheTanhApproximation) { check_layer(gelu("approximate: true", by_tanh)); }
 
-TEST(GELU, StaysFiniteFarOut) {
+TEST(GELU, StaysFiniteForLargeInputs) {
   for (const char* approximate : {"false", "true"}) {
     LayerRun run(std::string("type: 'GELU' gelu_param { approximate: ") + approximate + " }",
                  {Array({4}, {1000, -1000, 3e38, -3e38})});
@@ -42,7 +42,7 @@ TEST(GELU, StaysFiniteFarOut) {
   }
 }
 
-/// 1 + erf(x) would have lost all its digits here.
+/// 1 + erf(x) would lose all its digits here.
 TEST(GELU, KeepsSmallValuesBelowZero) {
   LayerRun run("type: 'GELU'", {Array({1}, -6.0)});
   run.forward();

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// One group of one sample after the other, from the definition.
+/// By the definition, group by group.
 Array normalized(const Array& x, int64_t groups, double eps, const Arrays& w) {
   Array y(x.shape);
   const int64_t channels = x.shape[1], size = x.shape.count(2), width = channels / groups * size;
@@ -42,7 +42,7 @@ TEST(GroupNorm, TakesVolumes) { check_layer(group_norm("group: 2", {2, 4, 3, 2, 
 TEST(GroupNorm, NormalizesOnly) { check_layer(group_norm("group: 2 affine: false", {2, 4, 3, 2}, 2)); }
 TEST(GroupNorm, AddsEpsToTheVariance) { check_layer(group_norm("group: 2 eps: 0.5", {2, 4, 3, 2}, 2, 0.5)); }
 
-TEST(GroupNorm, StartsAsNoChange) {
+TEST(GroupNorm, IsTheIdentityAtFirst) {
   const MadeLayer made("type: 'GroupNorm' group_norm_param { group: 2 }", "", {{2, 6, 4}});
   ASSERT_EQ(made.shapes.w.size(), 2u);
   EXPECT_EQ(made.shapes.w[0].shape, Shape{6});
@@ -50,13 +50,13 @@ TEST(GroupNorm, StartsAsNoChange) {
   EXPECT_EQ(made.shapes.w[1].filler.value(), 0);
 }
 
-TEST(GroupNorm, ExplainsWhatIsWrong) {
+TEST(GroupNorm, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
                          const Shape& x = {2, 6, 3}) {
     expect_field_error("type: 'GroupNorm' group_norm_param { " + options + " }", {x}, field, words);
   };
-  expect("group: 0", "group_norm_param.group", "0 groups");
-  expect("group: 4", "group_norm_param.group", "6 channels do not fall into 4 groups");
+  expect("group: 0", "group_norm_param.group", "it is 0");
+  expect("group: 4", "group_norm_param.group", "6 channels cannot be split into 4 groups");
   expect("", "group_norm_param.group", "32 groups");
   expect("group: 2 eps: -1", "group_norm_param.eps", "above 0");
   expect("group: 2 affine: false bias_filler { value: 1 }", "group_norm_param.bias_filler", "without affine");

@@ -19,12 +19,12 @@ LayerCase hard_sigmoid(const std::string& options, double alpha, double beta, co
   };
 }
 
-TEST(HardSigmoid, RisesBySixthsUnlessToldOtherwise) { check_layer(hard_sigmoid("", 1 / 6.0, 0.5)); }
-TEST(HardSigmoid, TakesASlopeAndATerm) { check_layer(hard_sigmoid("alpha: 0.25 beta: 0.125", 0.25, 0.125)); }
-TEST(HardSigmoid, MayFall) { check_layer(hard_sigmoid("alpha: -0.25 beta: -0.25", -0.25, -0.25)); }
-TEST(HardSigmoid, RunsInFullBlocksWhateverItDoesToZero) { check_layer(hard_sigmoid("", 1 / 6.0, 0.5, {1, 16, 2, 2})); }
+TEST(HardSigmoid, HasSlopeOneSixthByDefault) { check_layer(hard_sigmoid("", 1 / 6.0, 0.5)); }
+TEST(HardSigmoid, SupportsAlphaAndBeta) { check_layer(hard_sigmoid("alpha: 0.25 beta: 0.125", 0.25, 0.125)); }
+TEST(HardSigmoid, SupportsANegativeSlope) { check_layer(hard_sigmoid("alpha: -0.25 beta: -0.25", -0.25, -0.25)); }
+TEST(HardSigmoid, RunsInFullBlocksForAnyValueAtZero) { check_layer(hard_sigmoid("", 1 / 6.0, 0.5, {1, 16, 2, 2})); }
 
-TEST(HardSigmoid, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
+TEST(HardSigmoid, RunsInPaddedBlocksOnlyIfZeroStaysZero) {
   const auto rule = [](const std::string& options) {
     return MadeLayer("type: 'HardSigmoid' hard_sigmoid_param { " + options + " }", "", {{2, 20, 3, 3}})
         .layer->storage({})
@@ -34,7 +34,7 @@ TEST(HardSigmoid, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
   EXPECT_EQ(rule("beta: 0"), LayoutRule::kFollow);
 }
 
-TEST(HardSigmoid, HasNoSlopeOnItsBoundsAndLetsNanThrough) {
+TEST(HardSigmoid, HasZeroSlopeOnItsBoundsAndPropagatesNan) {
   LayerRun run("type: 'HardSigmoid' hard_sigmoid_param { alpha: 0.5 beta: 0.5 }", {Array({4}, {-1, 0, 1, NAN})});
   run.forward();
   EXPECT_TRUE(std::isnan(run.y()[0][3]));

@@ -1,4 +1,4 @@
-// The harness must notice broken layers. Each fault here is one that the contract forbids.
+// The harness must detect broken layers. Each fault here violates the interface of layers.
 
 #include <gtest/gtest-spi.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace cortado::harness {
 namespace {
 
-/// y = 2 x, and one fault, named by the layer.
+/// y = 2 x, with one fault, named by the layer.
 class Faulty : public Layer {
  public:
   explicit Faulty(const LayerOptions& options) : fault_(options.config.name()) {}
@@ -66,7 +66,7 @@ void check(const std::string& fault) {
   });
 }
 
-/// How many expectations fail.
+/// The number of expectations that fail.
 int failures(const std::string& fault) {
   testing::TestPartResultArray results;
   {
@@ -77,7 +77,7 @@ int failures(const std::string& fault) {
   return results.size();
 }
 
-/// The layer above is code of the host's, which cannot read a GPU's memory.
+/// The layer above runs on the host, which cannot read a GPU's memory.
 class Harness : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -92,9 +92,9 @@ class Harness : public ::testing::Test {
   std::optional<std::string> gpu_;
 };
 
-TEST_F(Harness, PassesALayerThatKeepsItsPromises) { check("none"); }
+TEST_F(Harness, AcceptsACorrectLayer) { check("none"); }
 
-TEST_F(Harness, NoticesEachFault) {
+TEST_F(Harness, DetectsEachFault) {
   for (const char* fault : {"wrong forward", "wrong backward", "threads", "outside", "changes x", "padding", "reads x",
                             "changes dy", "in place"})
     EXPECT_GT(failures(fault), 0) << fault;

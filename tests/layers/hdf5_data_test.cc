@@ -49,7 +49,7 @@ class HDF5Data : public testing::Test {
   std::string folder_ = testing::TempDir() + "cortado_hdf5_data_" + std::to_string(::getpid());
 };
 
-TEST_F(HDF5Data, BatchesGoOnInTheNextFile) {
+TEST_F(HDF5Data, BatchesContinueInTheNextFile) {
   LayerRun run(layer(), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{5, 1, 2, 2}, {5, 1}}));
   for (int batch = 0; batch < 4; ++batch) {
@@ -63,7 +63,7 @@ TEST_F(HDF5Data, BatchesGoOnInTheNextFile) {
   }
 }
 
-TEST_F(HDF5Data, ContinuesWhereItIsTold) {
+TEST_F(HDF5Data, ContinuesAfterSeek) {
   LayerRun whole(layer("shuffle: true "), {}, {.backward = false}),
       later(layer("shuffle: true "), {}, {.backward = false});
   whole.forward();
@@ -85,8 +85,8 @@ TEST_F(HDF5Data, DevicesGetTheSame) {
   }
 }
 
-/// Volumes that tell their places: one of 1 x 4 x 5 x 6, one of 1 x 3 x 3 x 4, with labels of the same.
-TEST_F(HDF5Data, TakesPartsOfVolumes) {
+/// Volumes whose values encode their positions: one of 1 x 4 x 5 x 6, one of 1 x 3 x 3 x 4, with labels of the same.
+TEST_F(HDF5Data, CropsVolumes) {
   const auto write_volume = [&](const std::string& name, int64_t l, int64_t h, int64_t w) {
     Hdf5Writer writer(folder_ + "/" + name, {{"image", "F32", {1, 2, l, h, w}}, {"label", "F32", {1, 1, l, h, w}}});
     for (const int64_t channels : {2, 1})
@@ -121,19 +121,19 @@ TEST_F(HDF5Data, TakesPartsOfVolumes) {
   EXPECT_THROW(LayerRun(layer() + " transform_param { crop_size_l: 5 crop_size_h: 3 crop_size_w: 2 }", {}, {}), Error);
 }
 
-TEST_F(HDF5Data, MistakesNameTheirFields) {
+TEST_F(HDF5Data, ErrorsNameTheirFields) {
   const std::string param = "hdf5_data_param { source: '" + source() + "' batch_size: 5 } ";
   expect_field_error("type: 'HDF5Data' top: 'image' transform_param { scale: 2 } " + param, {}, "transform_param.scale",
                      "no transform");
   expect_field_error("type: 'HDF5Data' top: 'image' transform_param { crop_size_l: 2 crop_size_h: 2 } " + param, {},
-                     "transform_param.crop_size_w", "0 or not given");
+                     "transform_param.crop_size_w", "0 or not set");
   expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { batch_size: 5 }", {}, "hdf5_data_param.source",
                      "source");
   expect_field_error("type: 'HDF5Data' top: 'image' hdf5_data_param { source: 'x' }", {}, "hdf5_data_param.batch_size",
                      "batch_size");
 }
 
-TEST(HDF5DataWithoutItsFiles, DoesNotKnowTheShapes) {
+TEST(HDF5DataWithoutItsFiles, ShapesAreUnknownWithoutFiles) {
   caffe::LayerParameter config;
   config.set_type("HDF5Data");
   config.add_top("data");

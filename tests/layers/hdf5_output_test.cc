@@ -57,7 +57,7 @@ TEST_F(HDF5Output, WithoutAForwardTheOldFileStays) {
   EXPECT_EQ(read_file(path_), "old");
 }
 
-TEST_F(HDF5Output, MistakesNameTheirFields) {
+TEST_F(HDF5Output, ErrorsNameTheirFields) {
   expect_field_error("type: 'HDF5Output'", {{1}, {1}}, "hdf5_output_param.file_name", "file_name");
   expect_field_error(layer(), {{3, 2}, {2}}, "bottom[1]", "2 rows, the first bottom has 3");
 }

@@ -44,7 +44,7 @@ TEST(HingeLoss, IsZeroForNoItems) {
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(HingeLoss, NamesALabelThatIsNoClass) {
+TEST(HingeLoss, ReportsAnInvalidLabel) {
   const Arrays x = {Array({3, 10}), Array({3}, {0, 9, 10})};
   LayerRun run("type: 'HingeLoss'", x);
   EXPECT_THROW(run.forward(), Error);
@@ -62,7 +62,7 @@ TEST(HingeLoss, NamesALabelThatIsNoClass) {
   }
 }
 
-TEST(HingeLoss, ExplainsWhatIsWrong) {
+TEST(HingeLoss, ReportsErrors) {
   expect_field_error("type: 'HingeLoss'", {{4, 10}, {4, 9}}, "bottom[1]",
                      "there are 36 labels (4x9) for 4 predictions (4x10)");
   expect_field_error("type: 'HingeLoss'", {{}, {}}, "bottom[0]", "0 axes");

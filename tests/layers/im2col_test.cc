@@ -11,7 +11,7 @@ struct Window {
   int64_t out(int64_t in) const { return (in + 2 * pad - dilation * (kernel - 1) - 1) / stride + 1; }
 };
 
-/// By scattering: each element of x goes to all places that see it. `x` has four axes.
+/// By scattering: each element of x goes to all windows that contain it. `x` has four axes.
 Array columns(const Array& x, const Window& h, const Window& w) {
   const int64_t height = x.shape[2], width = x.shape[3], rows = h.out(height), places = w.out(width);
   Array y({x.shape[0], x.shape[1] * h.kernel * w.kernel, rows, places});
@@ -36,14 +36,14 @@ LayerCase im2col(const std::string& options, const Shape& shape, const Window& h
   };
 }
 
-TEST(Im2col, ShowsWhatWindowsSee) { check_layer(im2col("kernel_size: 3", {2, 3, 5, 4}, {3}, {3})); }
+TEST(Im2col, UnrollsWindows) { check_layer(im2col("kernel_size: 3", {2, 3, 5, 4}, {3}, {3})); }
 TEST(Im2col, PadsAndStrides) {
   check_layer(im2col("kernel_size: 3 pad: 1 stride: 2", {2, 2, 6, 5}, {3, 2, 1}, {3, 2, 1}));
 }
 TEST(Im2col, Dilates) {
   check_layer(im2col("kernel_size: 2 dilation: 3 pad: 2", {1, 2, 6, 5}, {2, 1, 2, 3}, {2, 1, 2, 3}));
 }
-TEST(Im2col, TellsHeightFromWidth) {
+TEST(Im2col, DistinguishesHeightFromWidth) {
   check_layer(
       im2col("kernel_h: 1 kernel_w: 4 stride_h: 3 stride_w: 2 pad_h: 0 pad_w: 2", {2, 3, 7, 5}, {1, 3, 0}, {4, 2, 2}));
   check_layer(im2col("kernel_size: 2 kernel_size: 3 dilation: 2 dilation: 1", {1, 3, 5, 4}, {2, 1, 0, 2}, {3}));
@@ -77,11 +77,11 @@ TEST(Im2col, TakesAnyNumberOfAxes) {
                }});
 }
 
-TEST(Im2col, OfNothing) { check_layer(im2col("kernel_size: 3", {0, 3, 5, 4}, {3}, {3})); }
+TEST(Im2col, AcceptsEmptyInputs) { check_layer(im2col("kernel_size: 3", {0, 3, 5, 4}, {3}, {3})); }
 
-TEST(Im2col, RefusesWhatDoesNotFit) {
+TEST(Im2col, RejectsMismatchedShapes) {
   const std::string layer = "type: 'Im2col' convolution_param { ";
-  expect_field_error("type: 'Im2col'", {{1, 2, 3, 3}}, "convolution_param", "the size of the kernel is missing");
+  expect_field_error("type: 'Im2col'", {{1, 2, 3, 3}}, "convolution_param", "the kernel size is missing");
   expect_field_error(layer + "kernel_size: 5 }", {{1, 2, 3, 3}}, "convolution_param.kernel_size[0]", "larger");
   expect_field_error(layer + "kernel_size: 3 stride: 0 }", {{1, 2, 3, 3}}, "convolution_param.stride[0]", "0");
   expect_field_error(layer + "kernel_size: 3 axis: 3 }", {{1, 2, 3, 3}}, "convolution_param.axis", "axis is 3");

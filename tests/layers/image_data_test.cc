@@ -1,4 +1,4 @@
-// The layer around the pipeline; what it reads is tested in tests/data/image_source_test.cc.
+// The layer around the pipeline; the image source is tested in tests/data/image_source_test.cc.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -13,7 +13,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Three grey images of 2 x 2: image i holds i everywhere and has the label 10 + i.
+/// Three grey images of 2 x 2: all pixels of image i are i, its label is 10 + i.
 class ImageData : public testing::Test {
  protected:
   ImageData()
@@ -37,7 +37,7 @@ class ImageData : public testing::Test {
 
 DataCursor& cursor_of(LayerRun& run) { return dynamic_cast<DataCursor&>(run.layer()); }
 
-TEST_F(ImageData, GivesBatchesAndContinuesWhereItIsTold) {
+TEST_F(ImageData, ReadsBatchesAndContinuesAfterSeek) {
   LayerRun run(layer("is_color: false"), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 2, 2}, {2}}));
   run.forward();
@@ -50,14 +50,14 @@ TEST_F(ImageData, GivesBatchesAndContinuesWhereItIsTold) {
   expect_near(run.y()[1], Array({2}, {11, 12}), 0, "label");
 }
 
-TEST_F(ImageData, GreyImagesBecomeColouredUnlessToldOtherwise) {
+TEST_F(ImageData, ConvertsGreyImagesByDefault) {
   LayerRun run(layer("new_height: 5 new_width: 4"), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y[0], (Shape{2, 3, 5, 4}));
   run.forward();
   for (int k = 0; k < 60; ++k) EXPECT_EQ(run.y()[0][size_t(60 + k)], 1);
 }
 
-TEST_F(ImageData, GivesLabelsOfSeveralNumbers) {
+TEST_F(ImageData, SupportsLabelsOfSeveralNumbers) {
   std::ofstream(folder_ / "list") << "0.pgm 1 0 2.5\n1.pgm 0 0 1\n2.pgm -1 1 1\n";
   LayerRun run(layer("is_color: false label_dim: 3"), {}, {.backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 2, 2}, {2, 3}}));
@@ -72,7 +72,7 @@ TEST_F(ImageData, GivesLabelsOfSeveralNumbers) {
                      "image_data_param.label_dim", "mixed samples");
 }
 
-TEST_F(ImageData, LabelsAreNoImages) {
+TEST_F(ImageData, RejectsMixingOfLabelVectors) {
   LayerRun run(layer("label_type: IMAGE"), {}, {.backward = false});
   expect_field_error(layer("label_type: PIXEL"), {}, "image_data_param.label_type", "one class for each image");
 }

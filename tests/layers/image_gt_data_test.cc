@@ -27,7 +27,7 @@ class ImageGtData : public ::testing::Test {
   }
   ~ImageGtData() override { std::filesystem::remove_all(folder_); }
 
-  /// Dark, but for one rectangle whose left half is a little less bright than its right half.
+  /// A dark picture with one rectangle, whose left half is slightly darker than its right half.
   void write_picture(const std::string& name, int x0, int y0, int x1, int y1) const {
     std::string pixels(size_t(kWidth) * kHeight, char(kDark));
     for (int y = y0; y < y1; ++y)
@@ -51,7 +51,7 @@ class ImageGtData : public ::testing::Test {
            (folder_ / "list").string() + "' root_folder: '" + folder_.string() + "/' " + options + " }";
   }
 
-  /// What is wrong with a list.
+  /// The error in a list.
   std::string mistake(const std::string& list) const {
     write_list(list);
     try {
@@ -77,7 +77,7 @@ Box box_of(const double* row) { return {float(row[1]), float(row[2]), float(row[
 
 bool inside(const Box& box, float x, float y) { return x > box.x0 && x < box.x1 && y > box.y0 && y < box.y1; }
 
-/// The bright pixels of image n are those in the box, but for `blurred` pixels about its edge.
+/// The bright pixels of image n are those in the box, except for `blurred` pixels around its edge.
 void expect_box_of_bright_pixels(const Array& images, int64_t n, const Box& box, float blurred) {
   const Box inner = {box.x0 + blurred, box.y0 + blurred, box.x1 - blurred, box.y1 - blurred};
   const Box outer = {box.x0 - blurred, box.y0 - blurred, box.x1 + blurred, box.y1 + blurred};
@@ -96,7 +96,7 @@ const double* object_of(const Array& rows, int64_t n) {
   throw std::out_of_range("no object");
 }
 
-TEST_F(ImageGtData, LabelsPlacesAndListsObjects) {
+TEST_F(ImageGtData, LabelsPositionsAndListsObjects) {
   std::ofstream(folder_ / "grey.pgm") << "P5 32 16 255\n" << std::string(512, char(50));
   write_list(
       "# 0\ngrey.pgm\n3\n16\n32\n4\n2 0 1 0 9 8\n3 0 18 10 22 14\n1 1 24 0 32 8\n1 0 0 9 2 11\n1\n8 8 16 13\n"
@@ -110,11 +110,12 @@ TEST_F(ImageGtData, LabelsPlacesAndListsObjects) {
   Array images({2, 3, 16, 32}, 0);
   for (size_t i = 0; i < images.values.size(); ++i) images.values[i] = 49 - double(i / 512 % 3);
   expect_near(run.y()[0], images, 0, "images");
-  // Fits; nothing; nothing; the ignored one. Hardly; in a region; too small for a template, but here; nothing.
+  // Matches; background; background; the ignored one. Barely matches; in a region; too small for the template, but
+  // assigned here; background.
   Array fine({1, 6, 2, 4},
              {2, 0, 0, 0, 0, 0, 3, 0, 5, 0, 0, 28, 0, 0, 20, 0, 4,      0,       0, 4, 0,       0, 12,     0,
               8, 0, 0, 8, 0, 0, 4, 0, 8, 0, 0, 8,  0, 0, 4,  0, 7. / 9, 1. / 15, 0, 1, 1. / 16, 1, 1. / 4, 0});
-  fine.values.resize(96);  // the second image has no object
+  fine.values.resize(96);  // the second image has no objects
   fine.shape = {2, 6, 2, 4};
   expect_near(run.y()[1], fine, 1e-6, "labels of the first branch");
   Array coarse({2, 6, 1, 2}, 0);
@@ -142,7 +143,7 @@ TEST_F(ImageGtData, IgnoresLowAndNarrowObjects) {
   }
 }
 
-TEST_F(ImageGtData, BoxesLieWherePixelsAreBright) {
+TEST_F(ImageGtData, BoxesMatchThePixels) {
   write_two();
   LayerRun run(layer("batch_size: 2 crop_width: 40 crop_height: 32 downsample_rate: 8 field_w: 16 field_h: 16 "
                      "output_gt_boxes: true",
@@ -172,7 +173,7 @@ TEST_F(ImageGtData, BoxesFollowTheScale) {
                      "output_gt_boxes: true",
                      "mirror: true"),
                {}, {.backward = false});
-  std::set<int> factors;  // in halves of an octave
+  std::set<int> factors;  // in half octaves
   bool has_border = false;
   for (int i = 0; i < 100; ++i) {
     run.forward();
@@ -186,7 +187,7 @@ TEST_F(ImageGtData, BoxesFollowTheScale) {
     has_border = true;
     EXPECT_EQ(run.y()[1].values[5 * 72], 1) << "no image is there";
   }
-  // Of sides 16, 22.6, 32, 45.3 and 64 the third is nearest to the root of 24 x 32, 27.7.
+  // Of the sides 16, 22.6, 32, 45.3 and 64 the third is closest to the root of 24 x 32, 27.7.
   EXPECT_EQ(factors, (std::set<int>{-2, -1, 0, 1, 2}));
   EXPECT_TRUE(has_border);
 }
@@ -227,7 +228,7 @@ TEST_F(ImageGtData, ShufflesEachEpoch) {
   EXPECT_EQ(orders, (std::set<std::vector<double>>{{5, 6}, {6, 5}}));
 }
 
-TEST_F(ImageGtData, KnowsAllShapesButOneWithoutItsFiles) {
+TEST_F(ImageGtData, KnowsAllShapesExceptOneWithoutFiles) {
   const MadeLayer parsed("type: 'Silence' image_gt_data_param { source: 'nowhere' " + kWhole + " }", "", {});
   caffe::LayerParameter config = parsed.config;
   config.set_type("ImageGtData");
@@ -238,7 +239,7 @@ TEST_F(ImageGtData, KnowsAllShapesButOneWithoutItsFiles) {
             (std::vector<Shape>{{1, 3, 48, 64}, {1, 6, 6, 8}, {-1}}));
 }
 
-TEST_F(ImageGtData, TellsMistakesOfTheFile) {
+TEST_F(ImageGtData, ReportsErrorsOfTheFile) {
   write_two();
   const std::string head = "# 0\na.pgm\n3\n48\n64\n";
   const std::pair<std::string, const char*> mistakes[] = {
@@ -260,7 +261,7 @@ TEST_F(ImageGtData, TellsMistakesOfTheFile) {
   EXPECT_NE(mistake("# 0\nsmall.pgm\n3\n2\n3\n0\n0\n").find("the image is 3 x 2, smaller than"), std::string::npos);
 }
 
-TEST_F(ImageGtData, TellsMistakesOfTheOptions) {
+TEST_F(ImageGtData, ReportsErrorsOfTheOptions) {
   const std::string own = "image_gt_data_param.";
   const auto expect = [&](const std::string& options, const std::string& field, const std::string& words,
                           const std::string& transform = "") {

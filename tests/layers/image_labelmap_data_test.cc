@@ -4,7 +4,7 @@
 namespace cortado::harness {
 namespace {
 
-TEST(ImageLabelmapData, GivesMapsOfZeroAndOne) {
+TEST(ImageLabelmapData, ReturnsBinaryMaps) {
   const PairFolder folder("image_labelmap_data");
   folder.write("a.pgm", std::string("P5 3 2 255\n") + "\x01\x02\x03\x04\x05\x06");
   folder.write("b.pgm", std::string("P5 3 2 255\n") + std::string("\x00\x01\x7f\x80\xc8\xff", 6));
@@ -18,7 +18,7 @@ TEST(ImageLabelmapData, GivesMapsOfZeroAndOne) {
   for (size_t k = 0; k < 18; ++k) EXPECT_EQ(run.y()[0][k], double(k % 6));
 }
 
-TEST(ImageLabelmapData, RefusesWhatItCannotDo) {
+TEST(ImageLabelmapData, RejectsUnsupportedOptions) {
   const std::string layer = "type: 'ImageLabelmapData' top: 'data' image_data_param { source: 's' ";
   expect_field_error(layer + "has_label: false }", {}, "image_data_param.has_label", "without labels");
   expect_field_error(layer + "min_height: 5 }", {}, "image_data_param.min_height", "not supported");

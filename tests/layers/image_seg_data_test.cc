@@ -23,7 +23,7 @@ class ImageSegData : public testing::Test {
   const PairFolder folder_{"image_seg_data"};
 };
 
-TEST_F(ImageSegData, FillsImagesSmallerThanTheCrop) {
+TEST_F(ImageSegData, PadsImagesSmallerThanTheCrop) {
   LayerRun run(layer(kTops, "", "transform_param { crop_size: 4 mean_value: 6.8 }"), {},
                {.phase = caffe::TEST, .backward = false});
   EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 4, 4}, {2, 1, 4, 4}, {2, 1, 1, 2}}));
@@ -32,13 +32,13 @@ TEST_F(ImageSegData, FillsImagesSmallerThanTheCrop) {
     const bool inside = k / 4 < 2 && k % 4 < 3;
     EXPECT_NEAR(run.y()[0][size_t(k)], (inside ? pixel_of(0, k / 4, k % 4) : 7) - 6.8, 1e-5) << k;
     EXPECT_EQ(run.y()[1][size_t(k)], inside ? label_of(0, k / 4, k % 4) : 255) << k;
-    const bool second = k % 4 < 3;  // five rows, of which testing shows the first four of two ways to cut
+    const bool second = k % 4 < 3;  // five rows, of which testing reads the first four, cropped in two ways
     EXPECT_EQ(run.y()[1][size_t(16 + k)], second ? label_of(1, k / 4, k % 4) : 255) << k;
   }
   expect_near(run.y()[2], Array({2, 1, 1, 2}, {2, 3, 4, 3}), 0, "sizes");
 }
 
-TEST_F(ImageSegData, TakesListsWithoutLabels) {
+TEST_F(ImageSegData, AcceptsListsWithoutLabels) {
   LayerRun run(layer("top: 'data' top: 'label' ", "has_label: false", "transform_param { crop_size: 5 }", "images"), {},
                {.backward = false});
   run.forward();

@@ -44,13 +44,13 @@ LayerCase infogain(const std::string& options, const Shape& shape, const Shape& 
   };
 }
 
-TEST(InfogainLoss, WeighsAllClassesByTheLabelsRow) {
+TEST(InfogainLoss, WeightsAllClassesByTheLabelsRow) {
   check_layer(infogain("", {6, 5}, {6}, {}));
   check_layer(infogain("infogain_loss_param { axis: -1 }", {2, 3, 4}, {2, 3}, {.axis = 2}));
   check_layer(infogain("", {2, 4, 3, 2}, {2, 1, 3, 2}, {}, true));
 }
 
-TEST(InfogainLoss, DividesAsToldTo) {
+TEST(InfogainLoss, UsesTheNormalizer) {
   const Shape x = {2, 5, 3, 2}, labels = {2, 3, 2};
   check_layer(infogain("loss_param { ignore_label: 2 }", x, labels, {By::kCounted, 2}));
   check_layer(infogain("loss_param { ignore_label: 2 normalization: FULL }", x, labels, {By::kAll, 2}));
@@ -76,7 +76,7 @@ TEST(InfogainLoss, ReadsTheMatrixFromAFile) {
   EXPECT_THROW(MadeLayer(layer, "", {{6, 5}, {6}}), Error);
 }
 
-TEST(InfogainLoss, NamesALabelThatIsNoClass) {
+TEST(InfogainLoss, ReportsAnInvalidLabel) {
   const Arrays x = {Array({2, 3}), Array({2}, {0, 3}), Array({3, 3}, 1.0)};
   EXPECT_THROW(LayerRun("type: 'InfogainLoss'", x).forward(), Error);
   for (const Device& device : tested_devices()) {
@@ -87,7 +87,7 @@ TEST(InfogainLoss, NamesALabelThatIsNoClass) {
   }
 }
 
-TEST(InfogainLoss, ExplainsWhatIsWrong) {
+TEST(InfogainLoss, ReportsErrors) {
   const std::string layer = "type: 'InfogainLoss' ";
   expect_field_error(layer, {{4, 3}, {4}}, "infogain_loss_param", "infogain matrix is missing");
   expect_field_error(layer + "infogain_loss_param { source: 'h' }", {{4, 3}, {4}, {3, 3}}, "infogain_loss_param.source",

@@ -53,7 +53,7 @@ TEST(InnerProduct, WithoutBias) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(InnerProduct, TakesOverARelu) {
+TEST(InnerProduct, FusesARelu) {
   Array bias({4}, {3, -3, 3, -3});  // far from the kink
   check_layer({.layer = layer("num_output: 4"),
                .x = {random({3, 5}, 1)},
@@ -65,14 +65,14 @@ TEST(InnerProduct, TakesOverARelu) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(InnerProduct, OfNothing) { check_layer(with_bias("num_output: 3", {0, 4}, {0, 3})); }
+TEST(InnerProduct, AcceptsEmptyInputs) { check_layer(with_bias("num_output: 3", {0, 4}, {0, 3})); }
 
 TEST(InnerProduct, CountsFlops) {
   const MadeLayer made(layer("num_output: 4"), "", {{3, 5}});
   EXPECT_EQ(made.layer->flops({{3, 5}}, made.shapes.y), 3 * 4 * (2 * 5 + 1));
 }
 
-TEST(InnerProduct, NamesWhatIsWrong) {
+TEST(InnerProduct, ReportsErrors) {
   expect_field_error(layer(""), {{2, 3}}, "inner_product_param", "num_output is missing");
   expect_field_error(layer("num_output: 0"), {{2, 3}}, "inner_product_param.num_output", "num_output is 0");
   expect_field_error(layer("num_output: 2 axis: 2"), {{2, 3}}, "inner_product_param.axis", "axis 2 does not exist");

@@ -8,7 +8,7 @@
 namespace cortado::harness {
 namespace {
 
-/// One channel of one sample after the other.
+/// By the definition, channel by channel.
 Array normalized(const Array& x, double eps, const Arrays& w) {
   Array y(x.shape);
   const size_t channels = size_t(x.shape[1]), size = size_t(x.shape.count(2));
@@ -38,13 +38,13 @@ TEST(InstanceNorm, NormalizesEachChannelOfEachSample) { check_layer(instance_nor
 TEST(InstanceNorm, HasFactorsAndTerms) { check_layer(instance_norm("affine: true", {2, 5, 3, 4})); }
 TEST(InstanceNorm, AddsEpsToTheVariance) { check_layer(instance_norm("eps: 0.1", {2, 5, 9}, 0.1)); }
 
-TEST(InstanceNorm, HasNoWeightsUnlessTold) {
+TEST(InstanceNorm, HasNoWeightsByDefault) {
   EXPECT_TRUE(MadeLayer("type: 'InstanceNorm'", "", {{2, 6, 4}}).shapes.w.empty());
   const MadeLayer affine("type: 'InstanceNorm' instance_norm_param { affine: true }", "", {{2, 6, 4}});
   EXPECT_EQ(affine.shapes.w.size(), 2u);
 }
 
-TEST(InstanceNorm, ExplainsWhatIsWrong) {
+TEST(InstanceNorm, ReportsErrors) {
   expect_field_error("type: 'InstanceNorm' instance_norm_param { eps: 0 }", {{2, 6, 4}}, "instance_norm_param.eps",
                      "above 0");
   expect_field_error("type: 'InstanceNorm' instance_norm_param { scale_filler { value: 2 } }", {{2, 6, 4}},

@@ -1,4 +1,4 @@
-// What makes an Interleave of a Concat and a ShuffleChannel is tested in tests/graph/interleave_test.cc.
+// The pass that creates an Interleave from a Concat and a ShuffleChannel is tested in tests/graph/interleave_test.cc.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ Array dealt_out(const Arrays& x) {
   return y;
 }
 
-TEST(Interleave, DealsOutTheChannelsOfItsBottoms) {
+TEST(Interleave, InterleavesTheChannelsOfItsBottoms) {
   for (const Shape& part : {Shape{2, 10, 3, 2}, Shape{2, 3}, Shape{1, 4, 5}})
     for (const size_t parts : {2u, 3u}) {
       LayerCase layer_case{.layer = "type: 'Interleave'", .x = {}, .reference = [](const Arrays& x, const Arrays&) {
@@ -33,7 +33,7 @@ TEST(Interleave, DealsOutTheChannelsOfItsBottoms) {
     }
 }
 
-TEST(Interleave, IsAConcatWithAShuffleBehindIt) {
+TEST(Interleave, IsAConcatAndAShuffle) {
   const Arrays x = {random({2, 6, 3, 2}, 1), random({2, 6, 3, 2}, 2), random({2, 6, 3, 2}, 3)};
   LayerRun concat("type: 'Concat'", x), interleave("type: 'Interleave'", x);
   concat.forward();
@@ -43,7 +43,7 @@ TEST(Interleave, IsAConcatWithAShuffleBehindIt) {
   EXPECT_TRUE(same_bits(interleave.y()[0], shuffle.y()[0]));
 }
 
-TEST(Interleave, RefusesWhatIsNotAlike) {
+TEST(Interleave, RejectsDifferentShapes) {
   expect_field_error("type: 'Interleave'", {{2, 6, 2}, {2, 4, 2}}, "bottom[1]", "2x4x2");
   expect_field_error("type: 'Interleave'", {{6}, {6}}, "bottom[0]", "needs at least 2");
 }

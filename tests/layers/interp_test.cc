@@ -9,7 +9,7 @@ namespace {
 
 std::string interp(const std::string& options) { return "type: 'Interp' interp_param { " + options + " }"; }
 
-/// By the definition: the shares of all elements, most of them 0, of what is left of x without `begin` and `end`.
+/// By the definition: the weights of all elements, most of them 0, after cropping x by `begin` and `end`.
 Array resized(const Array& x, int64_t h, int64_t w, int64_t begin = 0, int64_t end = 0) {
   const int64_t height = x.shape[2], width = x.shape[3];
   const auto share = [&](int64_t place, int64_t out, int64_t at, int64_t in) {
@@ -42,13 +42,13 @@ TEST(Interp, ResizesToHeightAndWidth) {
   check("height: 5 width: 4", {1, 16, 5, 4}, 5, 4);
 }
 
-TEST(Interp, TakesOneRowOrColumn) {
+TEST(Interp, AcceptsOneRowOrColumn) {
   check("height: 1 width: 1", {2, 3, 4, 5}, 1, 1);
   check("height: 3 width: 4", {2, 3, 1, 1}, 3, 4);
   check("height: 3 width: 1", {1, 1, 2, 4}, 3, 1);
 }
 
-TEST(Interp, TakesBlobsOfFewerAxes) {
+TEST(Interp, AcceptsFewerAxes) {
   for (const Shape& shape : {Shape{3}, Shape{2, 3, 4}})
     check_layer({.layer = interp("height: 3 width: 2"),
                  .x = {random(shape, 1)},
@@ -68,13 +68,13 @@ TEST(Interp, ShrinksThenZooms) {
   check("zoom_factor: 1", {1, 2, 3, 4}, 3, 4);
 }
 
-TEST(Interp, CutsFirst) {
+TEST(Interp, CropsFirst) {
   check("height: 5 width: 5 pad_beg: -1", {1, 20, 4, 5}, 5, 5, 1, 0);
   check("height: 5 width: 6 pad_end: -2", {1, 2, 4, 5}, 5, 6, 0, 2);
   check("zoom_factor: 2 pad_beg: -1 pad_end: -1", {1, 2, 5, 6}, 5, 7, 1, 1);
 }
 
-TEST(Interp, TakesTheSizeOfASecondBottom) {
+TEST(Interp, UsesTheSizeOfASecondBottom) {
   check_layer({
       .layer = "type: 'Interp' bottom: 'x' bottom: 'size'",
       .x = {random({2, 20, 3, 4}, 1), random({1, 5, 6, 2}, 2)},
@@ -94,7 +94,7 @@ TEST(Interp, KeepsTheCorners) {
   EXPECT_EQ(y[712 * 3 + 2], 4);
 }
 
-TEST(Interp, NamesWhatIsWrong) {
+TEST(Interp, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const std::vector<Shape>& x = {{1, 2, 3, 4}}) {
     SCOPED_TRACE(options);

@@ -25,7 +25,7 @@ LayerCase l1(const Shape& a, const Shape& b) {
 TEST(L1Loss, IsTheMeanSumOfDifferences) { check_layer(l1({4, 3, 2, 2}, {4, 3, 2, 2})); }
 TEST(L1Loss, ComparesSamplesOfTheSameSize) { check_layer(l1({4, 1}, {4})); }
 
-TEST(L1Loss, EqualValuesPullNowhere) {
+TEST(L1Loss, EqualValuesHaveZeroGradient) {
   LayerRun run("type: 'L1Loss'", {Array({2, 2}, {1, 2, 3, 4}), Array({2, 2}, {1, 1, 5, 4})});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 1.5);
@@ -34,7 +34,7 @@ TEST(L1Loss, EqualValuesPullNowhere) {
   EXPECT_EQ(run.dx(1).values, (std::vector<double>{0, -1, 1, 0}));
 }
 
-TEST(L1Loss, NamesBothShapesThatDiffer) {
+TEST(L1Loss, ReportsBothShapes) {
   expect_field_error("type: 'L1Loss'", {{4, 3}, {4, 2}}, "bottom[1]", "4x2, but bottom[0] has 4x3");
   expect_field_error("type: 'L1Loss'", {{}, {}}, "bottom[0]", "0 axes");
 }

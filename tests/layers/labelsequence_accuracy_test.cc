@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Scores N x T x 4 for which the best classes are these.
+/// Scores N x T x 4 with these best classes.
 Array scores(const std::vector<std::vector<int>>& classes) {
   const size_t sequences = classes.size(), steps = classes[0].size();
   Array x = random({int64_t(sequences), int64_t(steps), 4}, 1, -1, 0.5);
@@ -20,7 +20,7 @@ double share(const std::string& options, const Array& x, const Array& labels) {
   return run.y()[0][0];
 }
 
-TEST(LabelsequenceAccuracy, CountsSequencesThatAreAllRight) {
+TEST(LabelsequenceAccuracy, CountsCorrectSequences) {
   const Array x = scores({{0, 2, 2, 0, 2, 1}, {3, 3, 3, 3, 3, 3}, {0, 0, 0, 0, 0, 0}, {1, 2, 3, 2, 1, 0}});
   EXPECT_EQ(share("", x, Array({4, 5}, {2, 2, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 2, 1})), 1);
   EXPECT_EQ(share("", x, Array({4, 5}, {2, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 2, 3, 2, 1})), 0.5);
@@ -33,7 +33,7 @@ TEST(LabelsequenceAccuracy, TakesAnyBlank) {
   EXPECT_EQ(share("blank_label: 3", x, Array({1, 4}, {2, 2, 0, 0})), 0);
 }
 
-TEST(LabelsequenceAccuracy, ExplainsWhatIsWrong) {
+TEST(LabelsequenceAccuracy, ReportsErrors) {
   const std::string layer = "type: 'LabelsequenceAccuracy'", param = "labelsequence_accuracy_param";
   expect_field_error(layer, {{5, 2}, {5, 3}}, "bottom[0]", "its shape is 5x2; scores are sequences x steps x classes");
   expect_field_error(layer, {{5, 2, 4}, {2, 5}}, "bottom[1]", "its shape is 2x5, but bottom[0] has 5 sequences");

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Rows of `width` elements, one after the other.
+/// By the definition, for rows of `width` elements.
 Array normalized(const Array& x, size_t width, double eps, const Arrays& w) {
   Array y(x.shape);
   for (size_t first = 0; first < x.size(); first += width) {
@@ -40,7 +40,7 @@ TEST(LayerNorm, NormalizesAllFromOneAxisOn) {
 TEST(LayerNorm, NormalizesOnly) { check_layer(layer_norm("affine: false", {5, 9}, 9)); }
 TEST(LayerNorm, AddsEpsToTheVariance) { check_layer(layer_norm("eps: 0.5", {5, 9}, 9, 0.5)); }
 
-TEST(LayerNorm, StartsAsNoChange) {
+TEST(LayerNorm, IsTheIdentityAtFirst) {
   const MadeLayer made("type: 'LayerNorm' layer_norm_param { axis: 1 }", "", {{2, 3, 4}});
   ASSERT_EQ(made.shapes.w.size(), 2u);
   EXPECT_EQ(made.shapes.w[0].shape, (Shape{3, 4}));
@@ -49,20 +49,20 @@ TEST(LayerNorm, StartsAsNoChange) {
   EXPECT_EQ(made.shapes.w[1].filler.value(), 0);
 }
 
-TEST(LayerNorm, FillsAsTold) {
+TEST(LayerNorm, UsesItsFillers) {
   const MadeLayer made(
       "type: 'LayerNorm' layer_norm_param { scale_filler { value: 2 } bias_filler { type: 'uniform' } }", "", {{2, 3}});
   EXPECT_EQ(made.shapes.w[0].filler.value(), 2);
   EXPECT_EQ(made.shapes.w[1].filler.type(), "uniform");
 }
 
-TEST(LayerNorm, OfEqualValuesIsTheTerm) {
+TEST(LayerNorm, IsTheBiasForEqualValues) {
   LayerRun run("type: 'LayerNorm'", {Array({2, 4}, 3.0)}, {}, {Array({4}, 5.0), Array({4}, {1, 2, 3, 4})});
   run.forward();
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{1, 2, 3, 4, 1, 2, 3, 4}));
 }
 
-TEST(LayerNorm, ExplainsWhatIsWrong) {
+TEST(LayerNorm, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'LayerNorm' layer_norm_param { " + options + " }", {{2, 3}}, field, words);
   };

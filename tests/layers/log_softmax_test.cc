@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// log(e^x / sum of e^x), in doubles, which hold what this test makes of it.
+/// log(e^x / sum of e^x) in double, which is precise enough for the values of this test.
 Array log_of_softmax(const Array& x, int axis) {
   const int64_t outer = x.shape.count(0, axis), classes = x.shape[axis], inner = x.shape.count(axis + 1);
   Array y(x.shape);
@@ -29,7 +29,7 @@ LayerCase log_softmax_case(const Shape& shape, int axis, int written_axis) {
   };
 }
 
-TEST(LogSoftmax, GivesLogarithmsOfProbabilitiesAlongAnAxis) {
+TEST(LogSoftmax, ReturnsLogProbabilitiesAlongAnAxis) {
   check_layer(log_softmax_case({5, 10}, 1, 1));
   check_layer(log_softmax_case({3, 37}, 1, -1));
   check_layer(log_softmax_case({2, 20, 3, 7}, 1, 1));
@@ -37,7 +37,7 @@ TEST(LogSoftmax, GivesLogarithmsOfProbabilitiesAlongAnAxis) {
   check_layer(log_softmax_case({6, 5}, 0, 0));
 }
 
-TEST(LogSoftmax, IsFiniteWhereProbabilitiesVanish) {
+TEST(LogSoftmax, IsFiniteIfProbabilitiesUnderflow) {
   for (const Shape& shape : {Shape{1, 3}, Shape{1, 3, 1, 2}}) {
     Array x(shape);
     for (size_t i = 0; i < x.size(); ++i) x[i] = i < x.size() / 3 ? 1000 : -110;
@@ -48,7 +48,7 @@ TEST(LogSoftmax, IsFiniteWhereProbabilitiesVanish) {
   }
 }
 
-TEST(LogSoftmax, ExplainsAnAxisThatDoesNotExist) {
+TEST(LogSoftmax, ReportsAnInvalidAxis) {
   expect_field_error("type: 'LogSoftmax' softmax_param { axis: 2 }", {{3, 5}}, "softmax_param.axis",
                      "axis 2 does not exist");
 }

@@ -16,7 +16,7 @@ size_t at(const Shape& s, int64_t n, int64_t c, int64_t h, int64_t w) {
   return size_t(((n * s[1] + c) * s[2] + h) * s[3] + w);
 }
 
-/// Adds up squares over every neighbour that exists, straight from the definition.
+/// Sums squares over every existing neighbour, by the definition.
 Array normalise(const Array& x, const Lrn& o, bool within) {
   const Shape& s = x.shape;
   const int64_t half = o.size / 2;
@@ -50,21 +50,21 @@ LayerCase lrn(const Lrn& o, const Shape& shape, bool within) {
   };
 }
 
-TEST(Lrn, DividesByTheStrengthOfNeighbouringChannels) {
+TEST(Lrn, NormalizesAcrossChannels) {
   check_layer(lrn({}, {2, 20, 3, 4}, false));
   check_layer(lrn({.k = 2}, {1, 32, 3, 7}, false));
   check_layer(lrn({.size = 3, .alpha = 0.5, .beta = 0.5}, {1, 20, 5, 5}, false));
   check_layer(lrn({.size = 7, .beta = 0.6, .k = 1.5}, {1, 20, 2, 3}, false));
 }
 
-TEST(Lrn, TakesWindowsWiderThanTheChannels) { check_layer(lrn({.size = 31}, {1, 3, 4, 5}, false)); }
+TEST(Lrn, AcceptsWindowsLargerThanTheChannels) { check_layer(lrn({.size = 31}, {1, 3, 4, 5}, false)); }
 
-TEST(Lrn, DividesByTheStrengthOfTheSurroundings) {
+TEST(Lrn, NormalizesWithinAChannel) {
   check_layer(lrn({.size = 3}, {2, 20, 5, 7}, true));
   check_layer(lrn({.size = 5, .beta = 1}, {1, 20, 4, 4}, true));
 }
 
-TEST(Lrn, TakesSurroundingsWiderThanTheImage) { check_layer(lrn({.size = 9}, {1, 3, 4, 3}, true)); }
+TEST(Lrn, AcceptsWindowsLargerThanTheImage) { check_layer(lrn({.size = 9}, {1, 3, 4, 3}, true)); }
 
 TEST(Lrn, IgnoresKWithinAChannel) {
   LayerCase layer_case = lrn({.size = 3, .k = 1}, {1, 2, 4, 4}, true);
@@ -72,7 +72,7 @@ TEST(Lrn, IgnoresKWithinAChannel) {
   check_layer(layer_case);
 }
 
-TEST(Lrn, ExplainsWhatIsWrong) {
+TEST(Lrn, ReportsErrors) {
   expect_field_error("type: 'LRN' lrn_param { local_size: 4 }", {{1, 3, 5, 5}}, "lrn_param.local_size", "must be odd");
   expect_field_error("type: 'LRN' lrn_param { local_size: 0 }", {{1, 3, 5, 5}}, "lrn_param.local_size", "must be odd");
   expect_field_error("type: 'LRN'", {{3, 5}}, "bottom[0]", "needs N x C x H x W");

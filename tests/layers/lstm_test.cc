@@ -42,7 +42,7 @@ Arrays lstm(const Arrays& x, const Arrays& w, int64_t units, bool has_static, co
   return {y, h, c};
 }
 
-/// Sequences begin here and there, but the first steps go on.
+/// Some steps start a sequence, but the first ones continue.
 Array goes_on(int64_t steps, int64_t lanes) {
   Array cont({steps, lanes}, 1);
   for (size_t i = size_t(lanes); i < cont.size(); i += 4) cont[i] = 0;
@@ -94,7 +94,7 @@ TEST(Lstm, ExposesItsState) {
        .same_bits_for_any_threads = false});
 }
 
-TEST(Lstm, GoesOnWhereTheLastPassEnded) {
+TEST(Lstm, KeepsItsStateBetweenPasses) {
   const Array x = random({3, 2, 4}, 1), cont({3, 2}, {1, 0, 1, 1, 1, 1});
   std::vector<Device> devices = tested_devices();
   devices.emplace_back();
@@ -117,29 +117,30 @@ TEST(Lstm, KeepsCaffesOrderOfWeights) {
   EXPECT_EQ(made.shapes.w[3].shape, (Shape{12, 3}));
 }
 
-TEST(Lstm, ExplainsWhatIsWrong) {
+TEST(Lstm, ReportsErrors) {
   const std::string good = layer("num_output: 3"), exposed = layer("num_output: 3 expose_hidden: true");
   expect_field_error(layer(""), {{5, 2, 4}, {5, 2}}, "recurrent_param", "num_output is missing");
   expect_field_error(layer("num_output: 0"), {{5, 2, 4}, {5, 2}}, "recurrent_param.num_output", "num_output is 0");
-  expect_field_error(good, {{5}, {5, 2}}, "bottom[0]", "its shape is 5; sequences are");
+  expect_field_error(good, {{5}, {5, 2}}, "bottom[0]", "its shape is 5, but must be");
   expect_field_error(good, {{0, 2, 4}, {0, 2}}, "bottom[0]", "its shape is 0x2x4");
   expect_field_error(good, {{5, 2, 4}, {2, 5}}, "bottom[1]", "its shape is 2x5, but there are 5 steps of 2 sequences");
   expect_field_error(good, {{5, 2, 4}, {5, 2}, {3, 4}}, "bottom[2]", "its shape is 3x4, but there are 2 sequences");
-  expect_field_error(good, {{5, 2, 4}, {5, 2}, {2, 4}, {2, 4}}, "bottom", "without expose_hidden there are 2 bottoms");
-  expect_field_error(exposed, {{5, 2, 4}, {5, 2}}, "bottom", "with expose_hidden there are 4 bottoms, or 5");
+  expect_field_error(good, {{5, 2, 4}, {5, 2}, {2, 4}, {2, 4}}, "bottom",
+                     "without expose_hidden the layer needs 2 bottoms");
+  expect_field_error(exposed, {{5, 2, 4}, {5, 2}}, "bottom", "with expose_hidden the layer needs 4 bottoms, or 5");
   expect_field_error(exposed, {{5, 2, 4}, {5, 2}, {1, 2, 3}, {1, 2, 3}}, "top",
-                     "with expose_hidden there are 3 tops, not 1");
+                     "with expose_hidden the layer needs 3 tops, not 1");
   expect_field_error(exposed + "top: 'y' top: 'h' top: 'c'", {{5, 2, 4}, {5, 2}, {1, 2, 3}, {1, 2, 4}}, "bottom[3]",
                      "its shape is 1x2x4, but the state is 1x2x3");
   expect_field_error(layer("num_output: 3 bias_filler { type: 'msr' }"), {{5, 2, 4}, {5, 2}},
-                     "recurrent_param.bias_filler.type", "there is no filler 'msr'");
+                     "recurrent_param.bias_filler.type", "filler 'msr' is unknown");
 }
 
-// Lstm, whose weights have another order and which takes its steps in two ways.
+// Lstm, which has another order of weights and two layouts of steps.
 
 std::string small(const std::string& options) { return "type: 'Lstm' lstm_param { num_output: 3 " + options + " }"; }
 
-/// x and cont as T x N and T x N x I; y in the shape that is asked for.
+/// x and cont as T x N and T x N x I; y in the requested shape.
 Array small_lstm(const Array& x, const Array& cont, const Arrays& w, const Shape& y) {
   Array result = lstm({x, cont}, {w[0], w[2], w[1]}, 3, false, nullptr, nullptr)[0];
   result.shape = y;
@@ -152,7 +153,7 @@ Array begins_once(int64_t steps, int64_t lanes) {
   return cont;
 }
 
-TEST(Lstm, SmallOneTakesStepsAndSequencesApart) {
+TEST(Lstm, SmallOneSupportsSeparateAxesOfStepsAndSequences) {
   check_layer({.layer = small(""),
                .x = {random({5, 2, 4}, 1)},
                .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
@@ -161,7 +162,7 @@ TEST(Lstm, SmallOneTakesStepsAndSequencesApart) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Lstm, SmallOneTakesThemTogether) {
+TEST(Lstm, SmallOneSupportsACommonAxis) {
   check_layer({.layer = small("batch_size: 2"),
                .x = {random({10, 2, 2}, 1)},
                .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
@@ -176,7 +177,7 @@ TEST(Lstm, SmallOneTakesThemTogether) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Lstm, SmallOneTakesClip) {
+TEST(Lstm, SmallOneSupportsClip) {
   check_layer({.layer = small("batch_size: 2"),
                .x = {random({10, 4}, 1), Array({10}, goes_on(5, 2).values)},
                .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
@@ -185,7 +186,7 @@ TEST(Lstm, SmallOneTakesClip) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Lstm, SmallOneGoesOnOnlyWithClip) {
+TEST(Lstm, SmallOneKeepsItsStateOnlyWithClip) {
   const Array x = random({3, 4}, 1), cont({3, 1}, {1, 0, 1});
   LayerRun clipped(small(""), {x, cont}), alone(small(""), {x});
   const Arrays w = {clipped.w()[0], clipped.w()[2], clipped.w()[1]};
@@ -205,7 +206,7 @@ struct Gradients {
   Array x, w_x, w_h, b;
 };
 
-/// Backward through time of one sequence by hand, each gradient of a gate's sum bounded.
+/// Backward through time of one sequence by hand, with a limit on the gradient of each pre-activation.
 Gradients bounded_gradients(const Array& x, const Arrays& w, const Array& dy, double limit) {
   const size_t steps = size_t(x.shape[0]), inputs = size_t(x.shape[1]), units = 3, wide = 12;
   const auto sigmoid = [](double v) { return 1 / (1 + std::exp(-v)); };
@@ -250,7 +251,7 @@ Gradients bounded_gradients(const Array& x, const Arrays& w, const Array& dy, do
   return g;
 }
 
-TEST(Lstm, SmallOneBoundsGradientsOfSteps) {
+TEST(Lstm, SmallOneClipsGradientsOfSteps) {
   const Array x = random({7, 4}, 1), dy = random({7, 3}, 2);
   for (const double limit : {0.02, 0.1, 100.0}) {
     LayerRun run(small("clipping_threshold: " + std::to_string(limit)), {x});
@@ -272,7 +273,7 @@ TEST(Lstm, SmallOneKeepsItsOrderOfWeights) {
   EXPECT_EQ(made.shapes.w[2].shape, (Shape{12}));
 }
 
-TEST(Lstm, SmallOneExplainsWhatIsWrong) {
+TEST(Lstm, SmallOneReportsErrors) {
   expect_field_error("type: 'Lstm'", {{5, 4}}, "lstm_param", "num_output is missing");
   expect_field_error("type: 'Lstm' lstm_param { num_output: 0 }", {{5, 4}}, "lstm_param.num_output", "num_output is 0");
   expect_field_error(small("clipping_threshold: -1"), {{5, 4}}, "lstm_param.clipping_threshold", "not be negative");
@@ -281,7 +282,7 @@ TEST(Lstm, SmallOneExplainsWhatIsWrong) {
   expect_field_error(small(""), {{0, 4}}, "bottom[0]", "has no steps");
   expect_field_error(small(""), {{5, 2, 4}, {5}}, "bottom[1]", "its shape is 5, but there are 5 steps of 2 sequences");
   expect_field_error(small("weight_filler { type: 'msr' }"), {{5, 4}}, "lstm_param.weight_filler.type",
-                     "there is no filler 'msr'");
+                     "filler 'msr' is unknown");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ TEST(LstmUnit, IsTheDefinition) {
                .reference = [](const Arrays& x, const Arrays&) { return step(x); }});
 }
 
-TEST(LstmUnit, NamesWhatIsWrong) {
+TEST(LstmUnit, ReportsErrors) {
   const auto refuses = [](const std::vector<Shape>& x, const std::string& field) {
     expect_field_error("type: 'LSTMUnit' top: 'c' top: 'h'", x, field, "its shape is");
   };

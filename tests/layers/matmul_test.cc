@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Element by element; `a_at` and `b_at` of one matrix are exchanged where it is transposed.
+/// Element by element; the two indices of `a_at` and `b_at` are swapped if the matrix is transposed.
 Array product(const Array& a, const Array& b, bool ta, bool tb, double alpha) {
   const int na = a.shape.axes(), nb = b.shape.axes();
   const int64_t m = a.shape[na - (ta ? 1 : 2)], k = a.shape[na - (ta ? 2 : 1)], n = b.shape[nb - (tb ? 2 : 1)];
@@ -34,7 +34,7 @@ LayerCase matmul(const std::string& options, const Shape& a, const Shape& b, boo
   };
 }
 
-/// Every combination of transposes, for shapes that are given before transposing.
+/// All combinations of transposes; shapes are those before transposing.
 void check_transposes(std::vector<int64_t> lead_a, std::vector<int64_t> lead_b, int64_t m, int64_t k, int64_t n) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
@@ -49,7 +49,7 @@ void check_transposes(std::vector<int64_t> lead_a, std::vector<int64_t> lead_b, 
 
 TEST(MatMul, MultipliesMatrices) { check_transposes({}, {}, 3, 5, 4); }
 TEST(MatMul, MultipliesMatrixByMatrix) { check_transposes({2, 3}, {2, 3}, 3, 5, 4); }
-TEST(MatMul, OneMatrixServesAll) {
+TEST(MatMul, BroadcastsOneMatrix) {
   check_transposes({3, 2}, {}, 4, 5, 3);
   check_transposes({}, {3, 2}, 4, 5, 3);
 }
@@ -58,7 +58,7 @@ TEST(MatMul, MultipliesByAlpha) {
   check_layer(matmul("alpha: -2 transpose_a: true", {2, 5, 3}, {5, 4}, true, false, -2));
 }
 
-TEST(MatMul, ExplainsWhatDoesNotFit) {
+TEST(MatMul, ReportsMismatchedShapes) {
   const auto expect = [](const std::string& options, const Shape& a, const Shape& b, const std::string& field,
                          const std::string& words) {
     expect_field_error("type: 'MatMul' matmul_param { " + options + " }", {a, b}, field, words);

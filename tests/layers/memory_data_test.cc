@@ -8,7 +8,7 @@ namespace {
 
 const std::string kSizes = "batch_size: 2 channels: 3 height: 4 width: 5";
 
-TEST(MemoryData, HasTheShapesItSays) {
+TEST(MemoryData, HasTheGivenShapes) {
   const auto tops = [](const std::string& names) {
     return MadeLayer("type: 'MemoryData' " + names + " memory_data_param { " + kSizes + " }", "", {}).shapes.y;
   };
@@ -17,7 +17,7 @@ TEST(MemoryData, HasTheShapesItSays) {
   EXPECT_EQ(tops("top: 'data'"), (std::vector<Shape>{{2, 3, 4, 5}}));
 }
 
-TEST(MemoryData, WithoutAnyDataSaysWhereItComesFrom) {
+TEST(MemoryData, ReportsMissingData) {
   LayerRun run("type: 'MemoryData' name: 'mem' top: 'data' memory_data_param { " + kSizes + " }", {},
                {.backward = false});
   try {
@@ -31,7 +31,7 @@ TEST(MemoryData, WithoutAnyDataSaysWhereItComesFrom) {
   }
 }
 
-TEST(MemoryData, EverySizeIsNeeded) {
+TEST(MemoryData, RequiresAllSizes) {
   for (const std::string field : {"batch_size", "channels", "height", "width"}) {
     std::string sizes = kSizes;
     sizes.replace(sizes.find(field) + field.size() + 2, 1, "0");

@@ -18,7 +18,7 @@ TEST(Mish, IsXTimesTanhOfSoftplus) {
   });
 }
 
-TEST(Mish, StaysFiniteFarOut) {
+TEST(Mish, StaysFiniteForLargeInputs) {
   LayerRun run("type: 'Mish'", {Array({2}, {1000, -1000})});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 1000);

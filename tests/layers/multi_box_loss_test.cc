@@ -24,7 +24,7 @@ Array priors() {
   return made;
 }
 
-/// Two objects in the first image, one and a difficult one in the second; the last row is no object.
+/// Two objects in the first image, one and a difficult one in the second; the last row is unused.
 Array objects() {
   return Array({1, 1, 5, 8}, {0,  1,  0,  0,   0,   0.5, 0.375, 0,  //
                               0,  2,  0,  0.5, 0.5, 1,   0.75,  0,  //
@@ -33,7 +33,7 @@ Array objects() {
                               -1, -1, -1, -1,  -1,  -1,  -1,    -1});
 }
 
-/// Scores by which, of the first image's boxes without an object, the third and the last lose most.
+/// Scores for which, of the first image's background boxes, the third and the last have the largest loss.
 Array scores() {
   Array made = random({2, kPriors * kClasses}, 5, -0.5, 0.5);
   for (const auto& [p, background] : std::map<size_t, double>{{1, 2}, {2, -4}, {4, 2.5}, {5, -3.5}})
@@ -48,7 +48,7 @@ struct Rule {
   double loc_weight = 1, normalizer = 6;
 };
 
-/// Number k of what the offsets of a prior should be.
+/// Target k of the offsets of a prior.
 double code(const double* prior, const double* box, size_t k, bool center) {
   const size_t axis = k % 2;
   if (!center) return (box[k] - prior[k]) / kVariances[k];
@@ -66,7 +66,7 @@ double class_loss(const double* x, size_t label, bool logistic) {
   return logistic ? each : std::log(sum) - x[label];
 }
 
-/// The loss where it is known which object (or -1) each box that counts stands for: by image and prior.
+/// The loss for known matches: the object (or -1) of each box that counts, by image and prior.
 using Known = std::map<std::pair<size_t, size_t>, int>;
 
 Arrays loss_of(const Arrays& x, const Known& known, const Rule& rule) {
@@ -85,7 +85,7 @@ Arrays loss_of(const Arrays& x, const Known& known, const Rule& rule) {
   return {Array(Shape(), {loss / rule.normalizer})};
 }
 
-/// Matched: what overlaps an object most, and all that overlap one by a quarter.
+/// Matched: the best box of each object, and all that overlap one by a quarter.
 const Known kMatched = {{{0, 0}, 0}, {{0, 3}, 1}, {{1, 0}, 2}, {{1, 1}, 2}, {{1, 4}, 2}, {{1, 5}, 2}};
 
 Known with(Known known, const std::vector<std::pair<size_t, size_t>>& negatives) {
@@ -104,39 +104,39 @@ LayerCase multi_box(const std::string& options, const Known& known, const Rule& 
           .tolerance = 5e-4};
 }
 
-TEST(MultiBoxLoss, MinesAsManyNegativesAsToldThatLoseMost) {
+TEST(MultiBoxLoss, MinesTheNegativesWithTheLargestLoss) {
   check_layer(multi_box(kAsMany, with(kMatched, {{0, 2}, {0, 5}, {1, 2}, {1, 3}})));
   check_layer(multi_box(kCenters + "neg_pos_ratio: 0.5", with(kMatched, {{0, 2}, {1, 2}, {1, 3}})));
 }
 
-TEST(MultiBoxLoss, TakesOtherLossesCodesAndWeights) {
+TEST(MultiBoxLoss, SupportsOtherLossesCodesAndWeights) {
   const Known known = with(kMatched, {{0, 2}, {0, 5}, {1, 2}, {1, 3}});
   check_layer(multi_box(kAsMany + "loc_loss_type: L2 loc_weight: 0.25", known, {.smooth = false, .loc_weight = 0.25}));
   check_layer(multi_box(kAsMany + "conf_loss_type: LOGISTIC", known, {.logistic = true}));
   check_layer(multi_box("neg_pos_ratio: 1 code_type: CORNER", known, {.center = false}));
 }
 
-TEST(MultiBoxLoss, DividesAsToldTo) {
+TEST(MultiBoxLoss, UsesTheNormalizer) {
   const Known known = with(kMatched, {{0, 2}, {0, 5}, {1, 2}, {1, 3}});
   check_layer(multi_box(kAsMany, known, {.normalizer = 2}, "loss_param { normalization: BATCH_SIZE }"));
   check_layer(multi_box(kAsMany, known, {.normalizer = 12}, "loss_param { normalization: FULL }"));
   check_layer(multi_box(kAsMany, known, {.normalizer = 1}, "loss_param { normalization: NONE }"));
 }
 
-TEST(MultiBoxLoss, MayTakeAllNegatives) {
+TEST(MultiBoxLoss, SupportsAllNegatives) {
   check_layer(
       multi_box(kCenters + "mining_type: NONE", with(kMatched, {{0, 1}, {0, 2}, {0, 4}, {0, 5}, {1, 2}, {1, 3}})));
 }
 
-TEST(MultiBoxLoss, MayMatchEachObjectOnce) {
+TEST(MultiBoxLoss, SupportsBipartiteMatching) {
   const Known best = {{{0, 0}, 0}, {{0, 3}, 1}, {{1, 5}, 2}};
   check_layer(multi_box(kCenters + "match_type: BIPARTITE mining_type: NONE neg_overlap: 0",
                         with(best, {{0, 1}, {0, 2}, {0, 4}, {0, 5}, {1, 0}, {1, 1}, {1, 2}, {1, 3}, {1, 4}}),
                         {.normalizer = 3}));
 }
 
-TEST(MultiBoxLoss, MayLearnFromTheHardestAlone) {
-  // Boxes far from their codes lose most, and those of the first image that are sure of what they are not.
+TEST(MultiBoxLoss, SupportsHardExampleMining) {
+  // Boxes far from their codes have the largest loss, and those of the first image with confident wrong scores.
   const Known hardest = {{{0, 3}, 1}, {{0, 2}, -1}, {{0, 5}, -1}, {{1, 0}, 2}, {{1, 1}, 2}, {{1, 4}, 2}};
   check_layer(multi_box(kCenters + "mining_type: HARD_EXAMPLE sample_size: 3", hardest, {.normalizer = 4}));
 }
@@ -147,7 +147,7 @@ TEST(MultiBoxLoss, IsZeroWithoutObjects) {
   check_layer(empty);
 }
 
-TEST(MultiBoxLoss, NamesALabelThatIsNoClass) {
+TEST(MultiBoxLoss, ReportsAnInvalidLabel) {
   for (const double label : {3.0, 0.0, 1.5}) {
     Array wrong = objects();
     wrong[1] = label;
@@ -157,7 +157,7 @@ TEST(MultiBoxLoss, NamesALabelThatIsNoClass) {
   }
 }
 
-TEST(MultiBoxLoss, NamesWhatIsWrong) {
+TEST(MultiBoxLoss, ReportsErrors) {
   const std::vector<Shape> x = {{2, 24}, {2, 18}, {1, 2, 24}, {1, 1, 4, 8}};
   const auto wrong = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'MultiBoxLoss' multibox_loss_param { " + options + " }", x,

@@ -37,7 +37,7 @@ TEST(MultinomialLogisticLoss, HasAFloor) {
   EXPECT_EQ(run.dx(0)[1], 0);
 }
 
-TEST(MultinomialLogisticLoss, NamesALabelThatIsNoClass) {
+TEST(MultinomialLogisticLoss, ReportsAnInvalidLabel) {
   const Arrays x = {Array({2, 3}, 0.5), Array({2}, {0, -1})};
   LayerRun run(kLayer, x);
   EXPECT_THROW(run.forward(), Error);
@@ -49,7 +49,7 @@ TEST(MultinomialLogisticLoss, NamesALabelThatIsNoClass) {
   }
 }
 
-TEST(MultinomialLogisticLoss, ExplainsWhatIsWrong) {
+TEST(MultinomialLogisticLoss, ReportsErrors) {
   expect_field_error(kLayer, {{4, 10}, {3}}, "bottom[1]", "there are 3 labels (3) for 4 predictions (4x10)");
 }
 

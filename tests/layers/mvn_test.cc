@@ -51,7 +51,7 @@ TEST(Mvn, IsZeroForConstants) {
   EXPECT_EQ(run.y()[0].values, std::vector<double>(4, 0.0));
 }
 
-TEST(Mvn, RefusesScalars) { expect_field_error("type: 'MVN'", {{}}, "bottom[0]", "0 axes"); }
+TEST(Mvn, RejectsScalars) { expect_field_error("type: 'MVN'", {{}}, "bottom[0]", "0 axes"); }
 
 }  // namespace
 }  // namespace cortado::harness

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Every element asks anew for the norm of what it belongs to.
+/// Every element computes the norm of its set again.
 Array normalized(const Array& x, bool whole, bool shared, double eps, const Array& scale) {
   Array y(x.shape);
   const int64_t channels = x.shape[1], places = x.shape.count(2);
@@ -36,13 +36,13 @@ LayerCase normalize(const std::string& options, bool whole, bool shared, const S
   };
 }
 
-TEST(Normalize, NormalizesWholeSamplesUnlessTold) { check_layer(normalize("", true, true)); }
-TEST(Normalize, NormalizesTheChannelsOfEachPlace) {
+TEST(Normalize, NormalizesWholeSamplesByDefault) { check_layer(normalize("", true, true)); }
+TEST(Normalize, NormalizesTheChannelsOfEachPosition) {
   check_layer(normalize("across_spatial: false channel_shared: false", false, false));
   check_layer(normalize("across_spatial: false", false, true));
 }
 TEST(Normalize, ScalesEachChannelOfWholeSamples) { check_layer(normalize("channel_shared: false", true, false)); }
-TEST(Normalize, AddsEpsBelowTheRoot) {
+TEST(Normalize, AddsEpsUnderTheRoot) {
   check_layer(normalize("eps: 0.5", true, true, {2, 5, 3, 4}, 0.5));
   check_layer(normalize("across_spatial: false eps: 0.5", false, true, {2, 5, 3, 4}, 0.5));
 }
@@ -51,7 +51,7 @@ TEST(Normalize, TakesMatrices) {
 }
 TEST(Normalize, TakesVolumes) { check_layer(normalize("across_spatial: false", false, true, {2, 3, 2, 2, 3})); }
 
-TEST(Normalize, StartsAtOneOrAsTold) {
+TEST(Normalize, StartsAtOneOrWithItsFiller) {
   const MadeLayer one("type: 'Normalize'", "", {{2, 3, 4, 4}});
   EXPECT_EQ(one.shapes.w[0].shape, Shape());
   EXPECT_EQ(one.shapes.w[0].filler.value(), 1);
@@ -61,7 +61,7 @@ TEST(Normalize, StartsAtOneOrAsTold) {
   EXPECT_EQ(told.shapes.w[0].filler.value(), 20);
 }
 
-TEST(Normalize, ExplainsWhatIsWrong) {
+TEST(Normalize, ReportsErrors) {
   expect_field_error("type: 'Normalize'", {{5}}, "bottom[0]", "1 axis");
   expect_field_error("type: 'Normalize' norm_param { eps: 0 }", {{2, 5}}, "norm_param.eps", "above 0");
   expect_field_error("type: 'Normalize' norm_param { scale_filler { type: 'one' } }", {{2, 5}},

@@ -25,16 +25,16 @@ void check(const std::string& options, int64_t begin, int64_t end) {
                .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {padded(x[0], begin, end)}; }});
 }
 
-TEST(Padding, PutsZerosAround) { check("pad_beg: 1 pad_end: 2", 1, 2); }
-TEST(Padding, CutsOff) { check("pad_beg: -1 pad_end: -2", -1, -2); }
-TEST(Padding, DoesBoth) {
+TEST(Padding, PadsWithZeros) { check("pad_beg: 1 pad_end: 2", 1, 2); }
+TEST(Padding, Crops) { check("pad_beg: -1 pad_end: -2", -1, -2); }
+TEST(Padding, PadsAndCrops) {
   check("pad_beg: 2 pad_end: -3", 2, -3);
   check("pad_beg: -3 pad_end: 1", -3, 1);
   check("pad_beg: 5 pad_end: -8", 5, -8);
 }
-TEST(Padding, OfNothingIsTheSame) { check("", 0, 0); }
+TEST(Padding, AcceptsEmptyInputs) { check("", 0, 0); }
 
-TEST(Padding, NamesWhatIsWrong) {
+TEST(Padding, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x) {
     expect_field_error("type: 'Padding' padding_param { " + options + " }", {x}, field, words);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Small pictures with pictures of labels, in a folder that goes with them. Channel c of image i has i, h and w in each
-// of its pixels; the label tells the place, too.
+// Small pictures with label pictures, in a temporary folder. Channel c of image i has i, h and w in each of its pixels;
+// the label encodes the position, too.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

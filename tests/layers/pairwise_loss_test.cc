@@ -17,7 +17,7 @@ struct Rule {
   }
 };
 
-/// The share of classes that row i of a and row j of b have both.
+/// The fraction of classes that row i of a and row j of b have in common.
 double share(const Array& a, size_t i, const Array& b, size_t j) {
   const size_t classes = size_t(a.shape.count(1));
   if (classes == 1) return a[i] == b[j];
@@ -54,7 +54,7 @@ LayerCase pairs(const Rule& rule, const Array& labels_a, const Array& labels_b, 
   };
 }
 
-/// Of 4 classes each sample has some.
+/// Each sample has some of 4 classes.
 const Array kA({3, 4}, {1, 0, 0, 0, 0, 1, 1, 0, 1, 1, 0, 1});
 const Array kB({4, 4}, {1, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, 1, 1});
 
@@ -64,9 +64,9 @@ TEST(PairwiseLoss, IsTheLikelihoodOfPairs) {
   check_layer(pairs({.alike = 2, .by_share = true}, kA, kB));
 }
 
-TEST(PairwiseLoss, IsALineBeyondTheThreshold) { check_layer(pairs({.threshold = 1, .factor = 2}, kA, kB, 2)); }
+TEST(PairwiseLoss, IsLinearBeyondTheThreshold) { check_layer(pairs({.threshold = 1, .factor = 2}, kA, kB, 2)); }
 
-TEST(PairwiseLoss, TakesClassesAsLabels) {
+TEST(PairwiseLoss, AcceptsClassesAsLabels) {
   check_layer(pairs({.alike = 4}, Array({3}, {2, 0, 1}), Array({2}, {1, 2})));
 }
 
@@ -74,10 +74,10 @@ TEST(PairwiseLoss, StaysFiniteFarFromZero) {
   LayerRun run("type: 'PairwiseLoss'",
                {Array({1, 1}, 300.0), Array({1}, 1.0), Array({2, 1}, {-300, 300}), Array({2}, {1, 0})});
   run.forward();
-  EXPECT_NEAR(run.y()[0][0], 90000, 1);  // an alike pair at -90000 and another at 90000
+  EXPECT_NEAR(run.y()[0][0], 90000, 1);  // a similar pair at -90000 and another at 90000
 }
 
-TEST(PairwiseLoss, RefusesShapesThatDoNotFit) {
+TEST(PairwiseLoss, RejectsMismatchedShapes) {
   const auto expect = [](const std::vector<Shape>& x, const std::string& bottom, const std::string& words) {
     expect_field_error("type: 'PairwiseLoss'", x, bottom, words);
   };
@@ -87,7 +87,7 @@ TEST(PairwiseLoss, RefusesShapesThatDoNotFit) {
   expect({{3, 5}, {3, 0}, {4, 5}, {4, 0}}, "bottom[1]", "labels are empty");
 }
 
-TEST(PairwiseLoss, RefusesWhatIsNoNumber) {
+TEST(PairwiseLoss, RejectsNan) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'PairwiseLoss' pairwise_param { " + options + " }", {{3, 5}, {3}, {4, 5}, {4}},
                        "pairwise_param." + field, words);

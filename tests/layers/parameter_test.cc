@@ -22,7 +22,7 @@ TEST(Parameter, StartsAsZeros) {
   EXPECT_EQ(made.shapes.w[0].filler.value(), 0);
 }
 
-TEST(Parameter, NamesAShapeThatIsNone) {
+TEST(Parameter, ReportsAnInvalidShape) {
   expect_field_error(parameter("dim: 2 dim: -1").layer, {}, "parameter_param.shape", "-1 is negative");
 }
 

@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Element by element: the place in y of one that has index i in x.
+/// Element by element: the index in y of the element with index i in x.
 Array permuted(const Array& x, const std::vector<int>& order) {
   Shape shape = x.shape;
   for (size_t k = 0; k < order.size(); ++k) shape[int(k)] = x.shape[order[k]];
@@ -30,25 +30,25 @@ void check(const std::string& options, const Shape& shape, const std::vector<int
   });
 }
 
-TEST(Permute, BringsChannelsLast) {
+TEST(Permute, MovesChannelsLast) {
   check("order: 0 order: 2 order: 3 order: 1", {2, 20, 3, 4}, {0, 2, 3, 1});
   check("order: 0 order: 2 order: 3 order: 1", {2, 3, 5, 4}, {0, 2, 3, 1});
   check("order: 0 order: 3 order: 1 order: 2", {2, 3, 5, 4}, {0, 3, 1, 2});
 }
 
-TEST(Permute, TakesAnyOrder) {
+TEST(Permute, SupportsAnyOrder) {
   check("order: 3 order: 2 order: 1 order: 0", {2, 3, 4, 5}, {3, 2, 1, 0});
   check("order: 1 order: 0 order: 3 order: 2", {2, 3, 4, 5}, {1, 0, 3, 2});
   check("order: 1 order: 0", {7, 5}, {1, 0});
   check("order: 2 order: 1 order: 0", {1, 4, 3}, {2, 1, 0});
 }
 
-TEST(Permute, AppendsWhatIsLeftOut) {
+TEST(Permute, AppendsOmittedAxes) {
   check("order: 2", {2, 3, 4, 5}, {2, 0, 1, 3});
   check("order: 3 order: 1", {2, 3, 4, 5}, {3, 1, 0, 2});
 }
 
-TEST(Permute, LeavesValuesWhereTheyAreIfItCan) {
+TEST(Permute, AvoidsCopiesIfPossible) {
   check("", {2, 3, 4, 5}, {0, 1, 2, 3});
   check("order: 0 order: 2 order: 1", {2, 1, 6}, {0, 2, 1});
   const MadeLayer made("type: 'Permute' permute_param { order: 0 order: 2 order: 1 }", "", {{2, 1, 6}});
@@ -65,7 +65,7 @@ TEST(Permute, TakesAnyNumberOfAxes) {
   check("order: 1", {3, 0, 2}, {1, 0, 2});
 }
 
-TEST(Permute, NamesWhatIsWrong) {
+TEST(Permute, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'Permute' permute_param { " + options + " }", {{2, 3, 4}}, "permute_param." + field,
                        words);

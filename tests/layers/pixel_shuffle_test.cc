@@ -24,14 +24,14 @@ void check(const std::string& options, int64_t r, const Shape& shape) {
   });
 }
 
-TEST(PixelShuffle, MakesPlacesOfChannels) {
+TEST(PixelShuffle, MovesChannelsToPositions) {
   check("", 2, {2, 12, 3, 5});
   check("upscale_factor: 3", 3, {2, 18, 2, 4});
   check("upscale_factor: 4", 4, {1, 16, 2, 1});
   check("upscale_factor: 1", 1, {2, 3, 2, 2});
 }
 
-TEST(PixelShuffle, NamesWhatIsWrong) {
+TEST(PixelShuffle, ReportsErrors) {
   const auto refuses = [](const std::string& factor, const std::string& words) {
     expect_field_error("type: 'PixelShuffle' pixel_shuffle_param { upscale_factor: " + factor + " }", {{1, 6, 2, 2}},
                        "pixel_shuffle_param.upscale_factor", words);

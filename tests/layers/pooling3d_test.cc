@@ -16,7 +16,7 @@ TEST(Pooling3D, IsTheDefinition) {
   }
 }
 
-TEST(Pooling3D, NamesWhatIsWrong) {
+TEST(Pooling3D, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {1, 2, 4, 4, 4}) {
     for (const std::string message : {"pooling_param", "pooling3d_param"}) {
@@ -27,8 +27,8 @@ TEST(Pooling3D, NamesWhatIsWrong) {
   };
   refuses("kernel_size: 2", "", "kernel_depth is missing");
   refuses("kernel_depth: 2", "", "kernel_size is missing");
-  refuses("kernel_size: 2 kernel_depth: 0", ".kernel_depth", "holds nothing");
-  refuses("kernel_size: 2 kernel_depth: 2 temporal_stride: 0", ".temporal_stride", "never moves");
+  refuses("kernel_size: 2 kernel_depth: 0", ".kernel_depth", "the window is 0");
+  refuses("kernel_size: 2 kernel_depth: 2 temporal_stride: 0", ".temporal_stride", "the stride is 0");
   refuses("kernel_size: 2 kernel_depth: 2 temporal_pad: 2", ".temporal_pad", "not smaller");
   refuses("kernel_size: 9 kernel_depth: 2", ".kernel_size", "larger than its padded input 4, on axis 3");
   refuses("kernel_size: 4000000000 kernel_depth: 2 pad: 3999999999", ".kernel_depth", "too large");

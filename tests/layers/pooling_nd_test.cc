@@ -14,7 +14,7 @@ TEST(PoolingND, TakesUpToThreeAxes) {
   check_pooling("PoolingND", message, "kernel_size: 3 stride: 2", {2, 2, 6}, {{3, 2}});
 }
 
-TEST(PoolingND, NamesWhatIsWrong) {
+TEST(PoolingND, ReportsErrors) {
   const std::string p = "pooling_nd_param";
   const auto refuses = [&](const std::string& options, const std::string& field, const std::string& words,
                            const Shape& x = {1, 2, 4, 4, 4}) {
@@ -22,8 +22,8 @@ TEST(PoolingND, NamesWhatIsWrong) {
     expect_field_error("type: 'PoolingND' pooling_nd_param { " + options + " }", {x}, field, words);
   };
   refuses("", p, "window size is missing");
-  refuses("kernel_size: 0", p + ".kernel_size", "holds nothing");
-  refuses("kernel_size: 2 stride: 0", p + ".stride", "never moves");
+  refuses("kernel_size: 0", p + ".kernel_size", "the window is 0");
+  refuses("kernel_size: 2 stride: 0", p + ".stride", "the stride is 0");
   refuses("kernel_size: 2 pad: 2", p + ".pad", "not smaller");
   refuses("kernel_size: [2, 2]", p + ".kernel_size[1]", "2 values for 3 axes");
   refuses("kernel_size: 2 pool: STOCHASTIC", p + ".pool", "MAX and AVE");

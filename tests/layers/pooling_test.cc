@@ -12,7 +12,7 @@ struct Window {
   int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
 };
 
-/// How many windows fit on one side, by walking: the next one starts while something is left to cover.
+/// The number of windows on one side, by a loop: the next window starts while something is left to cover.
 int64_t outputs(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up) {
   int64_t n = 1;
   while (up ? (n - 1) * stride + kernel < in + 2 * pad : n * stride + kernel <= in + 2 * pad) ++n;
@@ -20,7 +20,7 @@ int64_t outputs(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up
   return n;
 }
 
-/// Pooling as its definition says, one window after the other; y[1] are the places.
+/// Pooling by its definition, window by window; y[1] is the positions.
 Arrays pool(const Array& x, const Window& k, bool average, bool up = true, bool counts_padding = true) {
   const int64_t planes = x.shape[0] * x.shape[1], h = x.shape[2], w = x.shape[3];
   const int64_t out_h = outputs(h, k.kernel_h, k.stride_h, k.pad_h, up),
@@ -78,7 +78,7 @@ TEST(Pooling, OneWindowLargerThanItsInputIsRoundedUpTo) {
   check_both("kernel_size: 5 stride: 3 pad: 1", {5, 5, 3, 3, 1, 1}, {1, 3, 2, 1});
 }
 
-TEST(Pooling, RoundsDownWhenTold) {
+TEST(Pooling, SupportsRoundingDown) {
   const Window window = {3, 3, 2, 2, 0, 0}, padded = {3, 3, 2, 2, 1, 1};
   for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false", "torch_pooling: true",
                                  "round_mode: FLOOR ceil_mode: false torch_pooling: true"}) {
@@ -90,7 +90,7 @@ TEST(Pooling, RoundsDownWhenTold) {
   check_both("kernel_size: 3 stride: 2 axis: -3", window, {1, 3, 6, 8}, true);
 }
 
-TEST(Pooling, LeavesPaddingOutOfTheDivisorWhenTold) {
+TEST(Pooling, SupportsDivisorsWithoutPadding) {
   const auto check = [](const std::string& options, const Window& window, const Shape& shape, bool up) {
     SCOPED_TRACE(options + " of " + shape.str());
     LayerCase layer_case = pooling("avg_include_pad: false " + options, window, shape, true);
@@ -106,12 +106,12 @@ TEST(Pooling, LeavesPaddingOutOfTheDivisorWhenTold) {
   check("kernel_size: 3 stride: 2", {3, 3, 2, 2, 0, 0}, {1, 20, 6, 8}, true);
 }
 
-TEST(Pooling, CountsPaddingButNotWhatHangsOverIt) {
+TEST(Pooling, CountsPaddingButNotBeyondIt) {
   check_both("kernel_size: 3 stride: 2 pad: 1", {3, 3, 2, 2, 1, 1}, {1, 20, 6, 8});
   check_both("kernel_size: 4 stride: 3 pad: 2", {4, 4, 3, 3, 2, 2}, {1, 3, 6, 7});
 }
 
-TEST(Pooling, LeavesOutAWindowThatStartsBeyondThePadding) {
+TEST(Pooling, DropsAWindowThatStartsBeyondThePadding) {
   check_both("kernel_size: 2 stride: 2 pad: 1", {2, 2, 2, 2, 1, 1}, {1, 20, 4, 6});
 }
 
@@ -125,10 +125,10 @@ TEST(Pooling, TakesStridesBeyondTheKernel) {
 
 TEST(Pooling, PoolsTheWholeImage) {
   check_both("global_pooling: true", {5, 3, 1, 1, 0, 0}, {2, 20, 5, 3});
-  check_both("global_pooling: true", {17, 19, 1, 1, 0, 0}, {1, 20, 17, 19});  // places that need more than 8 bits
+  check_both("global_pooling: true", {17, 19, 1, 1, 0, 0}, {1, 20, 17, 19});  // positions that need more than 8 bits
 }
 
-TEST(Pooling, TellsWhereTheMaximaAre) {
+TEST(Pooling, ReturnsThePositionsOfTheMaxima) {
   const Window window = {3, 2, 2, 2, 1, 0};
   LayerCase layer_case = {
       .layer = "type: 'Pooling' top: 'y' top: 'place' pooling_param { kernel_h: 3 kernel_w: 2 stride: 2 pad_h: 1 }",
@@ -153,7 +153,7 @@ TEST(Pooling, OfEqualValuesTheFirstWins) {
   }
 }
 
-TEST(Pooling, LetsADivergedNetShow) {
+TEST(Pooling, PropagatesNan) {
   RunOptions blocked;
   blocked.layout = Layout::kBlocked16;
   LayerRun run("type: 'Pooling' pooling_param { kernel_size: 2 }", {Array({1, 1, 2, 2}, NAN)}, blocked);
@@ -161,17 +161,17 @@ TEST(Pooling, LetsADivergedNetShow) {
   EXPECT_TRUE(std::isnan(run.y()[0][0]));
 }
 
-TEST(Pooling, ExplainsWhatIsWrong) {
+TEST(Pooling, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
                          const Shape& x = {1, 3, 5, 5}) {
     expect_field_error("type: 'Pooling' pooling_param { " + options + " }", {x}, field, words);
   };
   expect("", "pooling_param", "missing");
   expect("kernel_h: 3", "pooling_param.kernel_h", "only one side");
-  expect("kernel_size: 0", "pooling_param.kernel_size", "holds nothing");
-  expect("kernel_h: 0 kernel_w: 2", "pooling_param.kernel_h", "holds nothing");
+  expect("kernel_size: 0", "pooling_param.kernel_size", "the window is 0");
+  expect("kernel_h: 0 kernel_w: 2", "pooling_param.kernel_h", "the window is 0");
   expect("kernel_size: 2 kernel_w: 2", "pooling_param.kernel_w", "contradicts kernel_size");
-  expect("kernel_size: 2 stride: 0", "pooling_param.stride", "never moves");
+  expect("kernel_size: 2 stride: 0", "pooling_param.stride", "the stride is 0");
   expect("kernel_size: 2 stride: 1 stride_h: 2", "pooling_param.stride_h", "contradicts stride");
   expect("kernel_size: 2 pad: 1 pad_w: 1", "pooling_param.pad_w", "contradicts pad");
   expect("kernel_size: 2 pad: 2", "pooling_param.pad", "not smaller than the window");
@@ -179,8 +179,8 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 7 stride: 2", "pooling_param.kernel_size", "7x7, larger than its padded input 5x5");
   expect("kernel_size: 6 stride: 2 round_mode: FLOOR", "pooling_param.kernel_size", "6x6, larger");
   expect("global_pooling: true kernel_size: 5", "pooling_param.kernel_size", "contradicts global_pooling");
-  expect("global_pooling: true pad: 1", "pooling_param.pad", "no padding");
-  expect("global_pooling: true stride: 2", "pooling_param.stride", "one window");
+  expect("global_pooling: true pad: 1", "pooling_param.pad", "does not support padding");
+  expect("global_pooling: true stride: 2", "pooling_param.stride", "a single window");
   expect("kernel_size: 70000 pad: 69999 stride: 70000", "pooling_param.kernel_size", "too large");
   expect("kernel_size: 2", "bottom[0]", "needs N x C x H x W", {3, 5});
   expect("kernel_size: 2 axis: 2", "pooling_param.axis", "axis 2");
@@ -188,8 +188,8 @@ TEST(Pooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 2 round_mode: CEIL ceil_mode: false", "pooling_param.ceil_mode", "contradicts round_mode");
   expect("kernel_size: 2 torch_pooling: true ceil_mode: true", "pooling_param.ceil_mode", "contradicts torch_pooling");
   expect("kernel_size: 2 torch_pooling: true round_mode: CEIL", "pooling_param.torch_pooling", "contradicts round");
-  expect("kernel_size: 2 stride_3d: 2", "pooling_param.stride_3d", "goes with kernel_size_3d");
-  expect("kernel_size: 2 pad_3d: 1", "pooling_param.pad_3d", "goes with kernel_size_3d");
+  expect("kernel_size: 2 stride_3d: 2", "pooling_param.stride_3d", "needs kernel_size_3d");
+  expect("kernel_size: 2 pad_3d: 1", "pooling_param.pad_3d", "needs kernel_size_3d");
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 pool: AVE }", {{1, 1, 4, 4}},
                      "top[1]", "only MAX");
 }

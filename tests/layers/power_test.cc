@@ -33,7 +33,7 @@ TEST(Power, TakesRoots) { check_layer(power(0.5, 2, 0, positive())); }
 TEST(Power, Inverts) { check_layer(power(-1, 1, 0.5, positive())); }
 TEST(Power, IsConstantWithoutScale) { check_layer(power(2, 0, 3, both_signs())); }
 TEST(Power, IsOneForPowerZero) { check_layer(power(0, 1, 0, both_signs())); }
-TEST(Power, RunsInFullBlocksWhateverItDoesToZero) { check_layer(power(2, 1, 1, random({1, 16, 2, 2}, 3))); }
+TEST(Power, RunsInFullBlocksForAnyValueAtZero) { check_layer(power(2, 1, 1, random({1, 16, 2, 2}, 3))); }
 
 TEST(Power, HasAFiniteSlopeAtZero) {
   LayerRun run("type: 'Power' power_param { power: 3 }", {Array(Shape{1})});
@@ -42,7 +42,7 @@ TEST(Power, HasAFiniteSlopeAtZero) {
   EXPECT_EQ(run.dx(0)[0], 0);
 }
 
-TEST(Power, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
+TEST(Power, RunsInPaddedBlocksOnlyIfZeroStaysZero) {
   const auto rule = [](const std::string& options) {
     return MadeLayer("type: 'Power' power_param { " + options + " }", "", {{2, 20, 3, 3}}).layer->storage({}).layout;
   };

@@ -42,7 +42,7 @@ TEST(PReLU, SharesAScalar) {
 
 TEST(PReLU, NeedsAChannelAxis) { expect_field_error("type: 'PReLU'", {{7}}, "bottom[0]", "has 1 axis"); }
 
-TEST(PReLU, RefusesAnUnknownFiller) {
+TEST(PReLU, RejectsAnUnknownFiller) {
   expect_field_error("type: 'PReLU' prelu_param { filler { type: 'gausian' } }", {{2, 3}}, "prelu_param.filler.type",
                      "gausian");
 }

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// A box of a cell: width, height and where its centre lies from the cell's, in pixels.
+/// A box of a cell: width, height and the offset of its centre from the cell's, in pixels.
 struct Box {
   double width, height, x = 0, y = 0;
 };
@@ -36,7 +36,7 @@ LayerCase prior_box(const std::string& options, const Array& expected) {
           .reference = [expected](const Arrays&, const Arrays&) -> Arrays { return {expected}; }};
 }
 
-TEST(PriorBox, GivesSquaresAndRatiosAroundTheCentresOfCells) {
+TEST(PriorBox, HasSquaresAndRatiosAroundTheCentresOfCells) {
   const double r = std::sqrt(2), q = std::sqrt(3);
   check_layer(
       prior_box("min_size: 10 max_size: 40 aspect_ratio: 2 aspect_ratio: 3 variance: 0.1 variance: 0.2 "
@@ -46,7 +46,7 @@ TEST(PriorBox, GivesSquaresAndRatiosAroundTheCentresOfCells) {
                        {0.1f, 0.2f, 0.3f, 0.4f})));
 }
 
-TEST(PriorBox, LeavesOutRatiosThatAreThereAndFlipsOnlyWhenTold) {
+TEST(PriorBox, DropsDuplicateRatiosAndFlipsOnRequest) {
   const double r = std::sqrt(2);
   check_layer(prior_box(
       "min_size: 10 aspect_ratio: 1 aspect_ratio: 2 aspect_ratio: 0.5",
@@ -55,7 +55,7 @@ TEST(PriorBox, LeavesOutRatiosThatAreThereAndFlipsOnlyWhenTold) {
                         priors(2, 3, 20, 20, 40, 60, {{10, 10}, {10 * r, 10 / r}}, {0.5, 0.5, 0.5, 0.5})));
 }
 
-TEST(PriorBox, CutsFractionsOffSizesAndBoxesAtEdges) {
+TEST(PriorBox, TruncatesSizesAndClipsBoxes) {
   check_layer(prior_box("min_size: 30.9 max_size: 50.7 clip: true step: 16 offset: 0.25 img_size: 48",
                         priors(2, 3, 16, 16, 48, 48, {{30, 30}, {std::sqrt(1500.0), std::sqrt(1500.0)}},
                                {0.1f, 0.1f, 0.1f, 0.1f}, 0.25, true)));
@@ -63,12 +63,12 @@ TEST(PriorBox, CutsFractionsOffSizesAndBoxesAtEdges) {
                         priors(2, 3, 10, 12, 30, 50, {{8, 8}}, {0.1f, 0.1f, 0.1f, 0.1f})));
 }
 
-TEST(PriorBox, GivesEachSizeInTurn) {
+TEST(PriorBox, HasEachSizeInTurn) {
   check_layer(prior_box("min_size: 4 min_size: 9 max_size: 9 max_size: 16",
                         priors(2, 3, 20, 20, 40, 60, {{4, 4}, {6, 6}, {9, 9}, {12, 12}}, {0.1f, 0.1f, 0.1f, 0.1f})));
 }
 
-TEST(PriorBox, MayBeDenserInACell) {
+TEST(PriorBox, SupportsDenserPriors) {
   const std::vector<Box> dense = {{32, 32, -8, -8}, {32, 32, 8, -8}, {32, 32, -8, 8}, {32, 32, 8, 8}, {64, 64}};
   check_layer(prior_box("fixed_size: 32 fixed_size: 64 density: 2 density: 1",
                         priors(2, 3, 20, 20, 40, 60, dense, {0.1f, 0.1f, 0.1f, 0.1f})));
@@ -76,7 +76,7 @@ TEST(PriorBox, MayBeDenserInACell) {
                         priors(2, 3, 20, 20, 40, 60, {{8, 8}, {8, 8, 0, 10}}, {0.1f, 0.1f, 0.1f, 0.1f})));
 }
 
-TEST(PriorBox, NamesWhatIsWrong) {
+TEST(PriorBox, ReportsErrors) {
   const std::vector<Shape> x = {{1, 3, 2, 2}, {1, 3, 20, 20}};
   const auto wrong = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'PriorBox' prior_box_param { " + options + " }", x, "prior_box_param." + field, words);

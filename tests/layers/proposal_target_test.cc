@@ -26,7 +26,7 @@ Array matrix(const Rows& rows, int64_t width) {
   return array;
 }
 
-/// The rows of each top that there are; what is behind them must be 0.
+/// The live rows of each top; the rows after them must be 0.
 std::vector<Rows> run(const std::string& text, const Rows& regions, const Rows& objects, uint64_t pass = 0) {
   LayerRun run(text, {matrix(regions, 5), matrix(objects, 7)}, {.pass = pass});
   run.forward();
@@ -43,13 +43,13 @@ std::vector<Rows> run(const std::string& text, const Rows& regions, const Rows& 
   return tops;
 }
 
-// In image 0: one that overlaps the object by 9 / 11, one by a third, one not at all; in image 1 one that overlaps an
-// object that is ignored, and one that overlaps the object of image 0.
+// In image 0: one that overlaps the object by 9 / 11, one by a third, one not at all. In image 1: one that overlaps an
+// ignored object, and one that overlaps the object of image 0.
 const Rows kRegions = {
     {0, 11, 20, 20, 39}, {0, 15, 20, 24, 39}, {0, 60, 60, 69, 69}, {1, 10, 20, 19, 39}, {1, 10, 60, 19, 69}};
 const Rows kObjects = {{0, 10, 20, 19, 39, 2, 0}, {1, 10, 20, 19, 40, 1, 1}, {0, 1, 2, 3, 4, 0, 0}};
 
-TEST(ProposalTarget, TakesAllWithObjectsAndAllGoodBackground) {
+TEST(ProposalTarget, TakesAllForegroundAndAllGoodBackground) {
   const std::vector<Rows> y = run(layer("batch_size: -1 bg_thr_lw: 0.1"), kRegions, kObjects);
   EXPECT_EQ(y[0], (Rows{kRegions[0], {0, 10, 20, 19, 39}, kRegions[1]}));
   EXPECT_EQ(y[1], (Rows{{2}, {2}, {0}}));
@@ -65,11 +65,11 @@ TEST(ProposalTarget, TakesAllWithObjectsAndAllGoodBackground) {
   EXPECT_EQ(y[5][1], (std::vector<double>{2, 10, 20, 19, 39, 1}));
   EXPECT_NEAR(y[5][0][5], 9 / 11., 1e-6);
   EXPECT_EQ(y[5][2], std::vector<double>(6));
-  // Objects count a quarter of all three, the background the rest.
+  // Objects have a quarter of the total weight, the background the rest.
   EXPECT_EQ(y[6], (Rows{{0.375}, {0.375}, {2.25}}));
 }
 
-TEST(ProposalTarget, DividesOffsetsAndMayTakeAllObjectsAlike) {
+TEST(ProposalTarget, NormalizesOffsetsAndSupportsClassAgnosticTargets) {
   const std::vector<Rows> y =
       run(layer("batch_size: -1 bg_thr_lw: 0.1",
                 "bbox_reg_param { cls_aware: false bbox_mean: 0.1 bbox_mean: 0 bbox_mean: 0 bbox_mean: 0.2 "
@@ -86,7 +86,7 @@ TEST(ProposalTarget, DividesOffsetsAndMayTakeAllObjectsAlike) {
 TEST(ProposalTarget, FillsABatch) {
   const std::vector<Rows> y = run(layer("batch_size: 8 bg_thr_lw: 0.1"), kRegions, kObjects);
   ASSERT_EQ(y[0].size(), 8u);
-  // Two with objects, the good background, the poor one of image 0 and that of image 1, then three that are drawn.
+  // Two with objects, the good background, the poor one of image 0 and that of image 1, then three random ones.
   EXPECT_EQ(Rows(y[0].begin(), y[0].begin() + 5),
             (Rows{kRegions[0], {0, 10, 20, 19, 39}, kRegions[1], kRegions[2], kRegions[4]}));
   EXPECT_EQ(y[1], (Rows{{2}, {2}, {0}, {0}, {0}, {0}, {0}, {0}}));
@@ -99,9 +99,9 @@ TEST(ProposalTarget, FillsABatch) {
   }
 }
 
-TEST(ProposalTarget, DrawsWhereThereAreTooMany) {
+TEST(ProposalTarget, DrawsIfThereAreTooMany) {
   Rows regions;
-  for (int i = 0; i < 20; ++i) regions.push_back({0, 10, 20, 19 + i * 0.1, 39});  // all have the object's class
+  for (int i = 0; i < 20; ++i) regions.push_back({0, 10, 20, 19 + i * 0.1, 39});  // all match the object
   for (int i = 0; i < 20; ++i) regions.push_back({0, 15 + i * 0.1, 20, 24, 39});  // good background
   std::set<Rows> batches;
   for (uint64_t pass = 0; pass < 4; ++pass) {
@@ -114,14 +114,14 @@ TEST(ProposalTarget, DrawsWhereThereAreTooMany) {
   EXPECT_EQ(batches.size(), 4u);
 }
 
-TEST(ProposalTarget, HasFewerRowsWhereObjectsLeaveNoPlace) {
+TEST(ProposalTarget, HasFewerRowsIfObjectsLeaveNoSpace) {
   const std::vector<Rows> y = run(layer("batch_size: 4 fg_thr: 0.001 bg_thr_hg: 0.001"), {},
                                   {{0, 0, 0, 89, 79, 1, 0}, {1, 0, 0, 89, 79, 1, 0}});
   EXPECT_EQ(y[1], (Rows{{1}}));
   EXPECT_EQ(run(layer("batch_size: -1"), {}, {})[0], Rows());
 }
 
-TEST(ProposalTarget, FindsWhatDoesNotFit) {
+TEST(ProposalTarget, RejectsInvalidRows) {
   const auto message = [](const Rows& regions, const Rows& objects) {
     try {
       run(layer("batch_size: 4"), regions, objects);
@@ -138,7 +138,7 @@ TEST(ProposalTarget, FindsWhatDoesNotFit) {
   EXPECT_EQ(message({{0, NAN, 0, 9, 9}}, {{0, 0, 0, 9, 9, 0, 0}}), "");
 }
 
-TEST(ProposalTarget, NamesWhatIsWrong) {
+TEST(ProposalTarget, ReportsErrors) {
   const std::vector<Shape> x = {{5, 5}, {3, 7}};
   const std::string field = "proposal_target_param.";
   expect_field_error(layer("batch_size: 0"), x, field + "batch_size", "0");

@@ -21,7 +21,7 @@ Rows rows_of(const Array& array, int64_t count) {
   return rows;
 }
 
-/// The regions that there are; what is behind them must be 0.
+/// The live regions; the rows after them must be 0.
 Rows run(const std::string& options, const Arrays& x, Array* scores = nullptr) {
   LayerRun run("type: 'Proposal' top: 'rois' " + std::string(scores ? "top: 'scores' " : "") + "proposal_param { " +
                    options + " }",
@@ -34,7 +34,7 @@ Rows run(const std::string& options, const Arrays& x, Array* scores = nullptr) {
   return rows_of(y, live[0]);
 }
 
-/// Offsets that move all anchors, of those sides, by `by` pixels right and down.
+/// Offsets that move all anchors, which have these sides, by `by` pixels right and down.
 Array moved_by(double by, const Rows& sides) {
   Array offsets({1, int64_t(4 * sides.size()), 1, 1});
   for (size_t a = 0; a < sides.size(); ++a) offsets[4 * a] = by / sides[a][0], offsets[4 * a + 1] = by / sides[a][1];
@@ -42,13 +42,13 @@ Array moved_by(double by, const Rows& sides) {
 }
 
 Array falling_scores(int64_t anchors) {
-  Array scores({1, 2 * anchors, 1, 1}, 100.0);  // those of the background, which nobody looks at
+  Array scores({1, 2 * anchors, 1, 1}, 100.0);  // those of the background, which are not read
   for (int64_t a = 0; a < anchors; ++a) scores[size_t(anchors + a)] = double(-a);
   return scores;
 }
 
 TEST(Proposal, HasFasterRcnnsAnchors) {
-  // As generate_anchors(16) gives them for ratios 0.5, 1, 2 and scales 8, 16, 32.
+  // The result of generate_anchors(16) for ratios 0.5, 1, 2 and scales 8, 16, 32.
   const Rows anchors = {{-84, -40, 99, 55}, {-176, -88, 191, 103},  {-360, -184, 375, 199},
                         {-56, -56, 71, 71}, {-120, -120, 135, 135}, {-248, -248, 263, 263},
                         {-36, -80, 51, 95}, {-80, -168, 95, 183},   {-168, -344, 183, 359}};
@@ -108,7 +108,7 @@ struct Reference {
   }
 };
 
-TEST(Proposal, IsWhatItsDefinitionGives) {
+TEST(Proposal, MatchesTheDefinition) {
   const Arrays x = {distinct({2, 4, 5, 6}, 1), random({2, 8, 5, 6}, 2), Array({2, 3}, {20, 24, 2, 16, 30, 2})};
   const Reference reference{6, 6, 0.4, 40, 9};
   Rows expected;
@@ -130,8 +130,8 @@ TEST(Proposal, IsWhatItsDefinitionGives) {
 
 const std::string kOne = "base_size: 16 ratio: 1 scale: 1 ";
 
-TEST(Proposal, ScalesTheLeastSideOfEachAxis) {
-  // An anchor of 16 x 16 in the corner of the image: 17 x 17 pixels of it are there.
+TEST(Proposal, ScalesTheMinimumSideOfEachAxis) {
+  // An anchor of 16 x 16 in the corner of the image, of which 17 x 17 pixels are inside.
   const Arrays x = {Array({1, 2, 1, 1}, 1.0), Array({1, 4, 1, 1}, 0.0), Array({1, 4}, {100, 100, 1, 1.05})};
   EXPECT_EQ(run(kOne + "min_size: 16", x), (Rows{{0, 0, 0, 16, 16}}));
   Arrays wide = x;
@@ -139,7 +139,7 @@ TEST(Proposal, ScalesTheLeastSideOfEachAxis) {
   EXPECT_EQ(run(kOne + "min_size: 16", wide), Rows());
 }
 
-TEST(Proposal, DropsWhatIsNoNumberAndCutsWhatIsEndless) {
+TEST(Proposal, DropsNanAndClipsInfiniteRegions) {
   Arrays x = {Array({1, 2, 1, 2}, 1.0), Array({1, 4, 1, 2}, 0.0), Array({1, 3}, {50, 60, 1})};
   x[1][0] = NAN;
   x[1][5] = x[1][7] = 1e9;
@@ -148,7 +148,7 @@ TEST(Proposal, DropsWhatIsNoNumberAndCutsWhatIsEndless) {
   EXPECT_EQ(run(kOne, x), Rows());
 }
 
-TEST(Proposal, FindsWhatIsNoImage) {
+TEST(Proposal, RejectsInvalidImages) {
   for (const double wrong : {0.0, -5.0, double(NAN), double(INFINITY)}) {
     const Arrays x = {Array({1, 2, 1, 1}, 1.0), Array({1, 4, 1, 1}, 0.0), Array({1, 3}, {wrong, 60, 1})};
     LayerRun run("type: 'Proposal' proposal_param { " + kOne + "}", x);
@@ -162,7 +162,7 @@ TEST(Proposal, FindsWhatIsNoImage) {
   }
 }
 
-TEST(Proposal, PlansForTheMostThereCanBe) {
+TEST(Proposal, PlansForTheMaximum) {
   const auto rows = [](const std::string& options) {
     return MadeLayer("type: 'Proposal' proposal_param { " + kOne + options + " }", "",
                      {{2, 2, 3, 4}, {2, 4, 3, 4}, {2, 3}})
@@ -173,7 +173,7 @@ TEST(Proposal, PlansForTheMostThereCanBe) {
   EXPECT_EQ(rows("post_nms_topn: 0"), 24);
 }
 
-TEST(Proposal, NamesWhatIsWrong) {
+TEST(Proposal, ReportsErrors) {
   const std::string layer = "type: 'Proposal' proposal_param { ";
   const std::vector<Shape> x = {{1, 18, 3, 4}, {1, 36, 3, 4}, {1, 3}};
   expect_field_error(layer + "feat_stride: 0 }", x, "proposal_param.feat_stride", "0");

@@ -34,19 +34,19 @@ LayerCase pooling(int64_t channels, int64_t group, double scale) {
   };
 }
 
-TEST(PSROIPooling, AveragesPartsOfChannelsOfTheirOwn) { check_layer(pooling(3, 2, 1)); }
+TEST(PSROIPooling, AveragesPartsWithSeparateChannels) { check_layer(pooling(3, 2, 1)); }
 TEST(PSROIPooling, ScalesRegions) { check_layer(pooling(2, 4, 0.25)); }
-TEST(PSROIPooling, MayHaveOnePart) { check_layer(pooling(20, 1, 0.5)); }
+TEST(PSROIPooling, SupportsOnePart) { check_layer(pooling(20, 1, 0.5)); }
 
-TEST(PSROIPooling, FindsRowsThatAreNoRegions) {
+TEST(PSROIPooling, RejectsInvalidRegions) {
   expect_bad_regions_found(kLayer + "output_dim: 1 group_size: 2 spatial_scale: 1 }", {2, 4, 4, 4});
 }
 
-TEST(PSROIPooling, TakesRegionsOfAnySize) {
+TEST(PSROIPooling, AcceptsRegionsOfAnySize) {
   expect_any_region_runs(kLayer + "output_dim: 1 group_size: 2 spatial_scale: 100 }", {2, 4, 4, 4});
 }
 
-TEST(PSROIPooling, NamesWhatIsWrong) {
+TEST(PSROIPooling, ReportsErrors) {
   const Shape x = {2, 12, 4, 4}, rois = {7, 5};
   const std::string field = "psroi_pooling_param.";
   expect_field_error(kLayer + "output_dim: 0 group_size: 2 spatial_scale: 1 }", {x, rois}, field + "output_dim", "0");

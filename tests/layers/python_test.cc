@@ -14,7 +14,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Modules are looked for where PYTHONPATH says when the interpreter starts.
+/// Python reads PYTHONPATH when the interpreter starts.
 const bool path_is_set = ::setenv("PYTHONPATH", in_source("tests/layers/python").c_str(), 1) == 0 &&
                          ::setenv("PYTHONDONTWRITEBYTECODE", "1", 1) == 0;
 
@@ -68,7 +68,7 @@ TEST_F(Python, InPlaceBottomAndTopAreOneBlob) {
   });
 }
 
-TEST_F(Python, WeightsStartAsSetupLeftThem) {
+TEST_F(Python, WeightsStartWithSetupsValues) {
   const MadeLayer made(layer("Mix"), "", {{2, 3}, {2, 3}});
   ASSERT_EQ(made.shapes.w.size(), 1u);
   EXPECT_EQ(made.shapes.w[0].shape, Shape({3}));
@@ -86,7 +86,7 @@ TEST_F(Python, OptionsArriveUnderEitherAttribute) {
   }
 }
 
-TEST_F(Python, BlobsAnswerAsCaffes) {
+TEST_F(Python, BlobsBehaveLikeCaffes) {
   for (const Device& device : {Device(), tested_devices()[0]}) {
     LayerRun run(layer("Blobs"), {Array({3, 4}, 1.0)}, {.device = device, .backward = false});
     for (int pass = 0; pass < 2; ++pass) run.forward();
@@ -95,13 +95,12 @@ TEST_F(Python, BlobsAnswerAsCaffes) {
   }
 }
 
-TEST_F(Python, MistakesNameTheirFields) {
-  expect_field_error("type: 'Python' python_param { layer: 'x' }", {}, "python_param.module", "no module");
-  expect_field_error("type: 'Python' python_param { module: 'x' }", {}, "python_param.layer", "no layer");
+TEST_F(Python, ErrorsNameTheirFields) {
+  expect_field_error("type: 'Python' python_param { layer: 'x' }", {}, "python_param.module", "module is missing");
+  expect_field_error("type: 'Python' python_param { module: 'x' }", {}, "python_param.layer", "layer is missing");
   expect_field_error(layer("x", "", "no_such_module"), {}, "python_param.module",
-                     "there is no module 'no_such_module' in the working directory");
-  expect_field_error(layer("x", "", "tested_layers.part"), {}, "python_param.module",
-                     "there is no module 'tested_layers.part'");
+                     "no module 'no_such_module' in the working directory");
+  expect_field_error(layer("x", "", "tested_layers.part"), {}, "python_param.module", "no module 'tested_layers.part'");
   expect_field_error(layer("x", "", "broken_module"), {}, "python_param.module",
                      "module 'broken_module' cannot be imported: ModuleNotFoundError: No module named "
                      "'a_module_that_is_nowhere'");
@@ -112,7 +111,7 @@ TEST_F(Python, MistakesNameTheirFields) {
   expect_field_error(layer("Mix"), {{2, 2}, {2, 3}}, "python_param.layer", "the shapes differ");
 }
 
-TEST_F(Python, ExceptionsComeWithTheirTraceback) {
+TEST_F(Python, ExceptionsHaveATraceback) {
   expect_field_error(failing("setup"), {{2}}, "python_param.layer",
                      "setup() raised KeyError: 'asked for\\nin setup'\nTraceback (most recent call last):\n  File ");
   expect_field_error(failing("reshape"), {{2}}, "python_param.layer", "tested_layers.py\", line ");
@@ -130,8 +129,8 @@ TEST_F(Python, ExceptionsComeWithTheirTraceback) {
   }
 }
 
-TEST_F(Python, ShapesThatAreNoneAreRefused) {
-  expect_field_error(failing("shapeless"), {{2}}, "top[0]", "gave it no shape");
+TEST_F(Python, RejectsInvalidShapes) {
+  expect_field_error(failing("shapeless"), {{2}}, "top[0]", "did not set its shape");
   expect_field_error(failing("bottom"), {{2}}, "python_param.layer", "those of its bottoms are not its own");
   expect_field_error(failing("negative"), {{2}}, "python_param.layer", "an extent is negative");
   expect_field_error(failing("huge"), {{2}}, "python_param.layer", "too large");
@@ -146,11 +145,11 @@ TEST_F(Python, ATopKeepsItsShape) {
     ADD_FAILURE();
   } catch (const FieldError& error) {
     EXPECT_EQ(error.field(), "top[0]");
-    EXPECT_EQ(error.message(), "reshape() made its shape 3x3, and it was 3x2 at first");
+    EXPECT_EQ(error.message(), "reshape() changed its shape to 3x3, but the first reshape() set 3x2");
   }
 }
 
-TEST_F(Python, RowsMayVaryWhereTheClassSaysSo) {
+TEST_F(Python, RowsMayVaryIfTheClassDeclaresIt) {
   for (const Device& device : {Device(), tested_devices()[0]}) {
     LayerRun run(layer("Fewer"), {Array({3, 2}, {1, 2, -3, 4, 5, 6})}, {.device = device});
     run.forward();
@@ -175,7 +174,7 @@ caffe::LayerParameter config_of(const std::string& module, int bottoms) {
   return config;
 }
 
-TEST(PythonWithoutData, WhatIsNotRunHasUnknownShapes) {
+TEST(PythonWithoutData, ShapesAreUnknownIfItIsNotRun) {
   for (const int bottoms : {0, 1}) {
     const caffe::LayerParameter config = config_of("no_such_module", bottoms);
     LayerOptions options{.config = config};

@@ -26,7 +26,7 @@ LayerCase reduction(const std::string& options, const Shape& shape, int axis, co
   };
 }
 
-TEST(Reduction, SumsToAScalarWithoutOptions) {
+TEST(Reduction, SumsToAScalarByDefault) {
   check_layer(reduction("", {3, 4, 2, 5}, 0, [](double v) { return v; }));
 }
 TEST(Reduction, SumsTheLastAxes) {
@@ -62,7 +62,7 @@ TEST(Reduction, HasNoSlopeAtAKink) {
   EXPECT_EQ(run.dx(0).values, (std::vector<double>{0, 0}));
 }
 
-TEST(Reduction, NamesAnAxisThatDoesNotExist) {
+TEST(Reduction, ReportsAnInvalidAxis) {
   expect_field_error("type: 'Reduction' reduction_param { axis: 2 }", {{2, 3}}, "reduction_param.axis", "axis 2");
 }
 

@@ -24,7 +24,7 @@ struct Options {
 
 class Reference {
  public:
-  /// What x decides by its size alone, it decides as `given` does.
+  /// Decisions that depend on the size of x are taken from `given`.
   Reference(const Options& o, std::vector<Object> objects, Array given)
       : o_(o), objects_(std::move(objects)), given_(std::move(given)) {}
 
@@ -114,19 +114,19 @@ void check(const Options& options, const Array& objects, const std::vector<Objec
                .phase = options.drawn ? caffe::TRAIN : caffe::TEST});
 }
 
-TEST(RegionLoss, IsItsLoss) {
+TEST(RegionLoss, MatchesTheDefinition) {
   check({}, by_image(kObjects, 2, 5), kObjects);
   check({}, with_images(kObjects), kObjects);
   check({}, Array({2, 150}), {});
 }
 
-TEST(RegionLoss, CountsAsItIsTold) {
+TEST(RegionLoss, UsesItsWeights) {
   check({.object = 5, .noobject = 1, .classes = 2, .coord = 1, .thresh = 0.6}, by_image(kObjects, 2, 4), kObjects);
   check({.object = 5, .noobject = 1, .rescore = false}, by_image(kObjects, 2, 4), kObjects);
   check({.by_anchors = false}, by_image(kObjects, 2, 4), kObjects);
 }
 
-TEST(RegionLoss, DrawsBoxesToTheirAnchorsAtFirst) {
+TEST(RegionLoss, DrawsBoxesToTheirAnchorsInTheFirstPasses) {
   check({.drawn = true}, by_image(kObjects, 2, 4), kObjects);
   const Array x = random({2, 16, kHeight, kWidth}, 1), none({2, 5});
   const auto loss = [&](uint64_t pass) {
@@ -140,17 +140,17 @@ TEST(RegionLoss, DrawsBoxesToTheirAnchorsAtFirst) {
   EXPECT_LT(loss(6400), loss(6399));
 }
 
-TEST(RegionLoss, NamesWhatIsWrong) {
+TEST(RegionLoss, ReportsErrors) {
   const std::string param = "region_loss_param";
   const auto refuses = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'RegionLoss' " + param + " { " + options + " }", {{2, 16, 3, 4}, {2, 5}}, field, words);
   };
-  refuses("", param + ".biases", "there are 0 numbers");
+  refuses("", param + ".biases", "it has 0 numbers");
   refuses("biases: 1 biases: 2", param + ".biases", "1 anchor for 5 boxes");
-  refuses(kSound + "coords: 5", param + ".coords", "a box has 5 numbers");
-  refuses(kSound + "softmax: 0", param + ".softmax", "a softmax and nothing else");
-  refuses(kSound + "softmax_tree: 'tree'", param + ".softmax_tree", "not known");
-  refuses(kSound + "class_map: 'map'", param + ".class_map", "not known");
+  refuses(kSound + "coords: 5", param + ".coords", "it is 5");
+  refuses(kSound + "softmax: 0", param + ".softmax", "only softmax");
+  refuses(kSound + "softmax_tree: 'tree'", param + ".softmax_tree", "not available");
+  refuses(kSound + "class_map: 'map'", param + ".class_map", "not available");
   refuses("num: 2 biases: 1 biases: 1 biases: 2 biases: 2", "bottom[0]",
           "it has 16 channels, but 2 boxes of 5 + 20 numbers need 50");
 }

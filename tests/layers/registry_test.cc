@@ -27,7 +27,7 @@ std::string file_content(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// "InnerProduct" and "inner_product" alike.
+/// Normalizes "InnerProduct" and "inner_product" to the same string.
 std::string squeezed(std::string name) {
   std::erase(name, '_');
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return char(std::tolower(c)); });
@@ -49,12 +49,12 @@ TEST(Registry, HasOneTypeForEachLayerFile) {
   std::set<std::string> types;
   for (const LayerType* type : all_layer_types())
     if (!type->name.starts_with(kTestPrefix) && type->alias_of.empty()) types.insert(squeezed(type->name));
-  types.insert(squeezed(type_names::kReorder));  // which no net may have
+  types.insert(squeezed(type_names::kReorder));  // not allowed in nets
   EXPECT_EQ(types, registering_files());
   EXPECT_GE(types.size(), 20u);
 }
 
-TEST(Registry, KnowsWhatAnotherNameIsOf) {
+TEST(Registry, ResolvesAliases) {
   for (const char* name : {"SyncBN", "VoxelSoftmax", "WarpCTCLoss", "ConvolutionDepthwise"}) {
     const LayerType* type = find_layer_type(name);
     ASSERT_NE(type, nullptr) << name;
@@ -64,13 +64,13 @@ TEST(Registry, KnowsWhatAnotherNameIsOf) {
   for (const LayerType* type : all_layer_types()) EXPECT_NE(type->kind, LayerKind::kInternal) << type->name;
 }
 
-TEST(Registry, WhatIsNotHereIsNotHere) {
+TEST(Registry, UnavailableTypesAreNotRegistered) {
   for (const LayerType* type : all_layer_types()) EXPECT_EQ(find_unavailable_type(type->name), nullptr) << type->name;
   ASSERT_NE(find_unavailable_type("TRT"), nullptr);
   EXPECT_EQ(find_unavailable_type("Pithon"), nullptr);
 }
 
-/// Squeezed names of files in a folder of the source tree, and their contents.
+/// Normalized names of files in a folder of the source tree, and their contents.
 std::map<std::string, std::string> contents_of(const std::string& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::directory_iterator(in_source(folder)))
@@ -78,7 +78,7 @@ std::map<std::string, std::string> contents_of(const std::string& folder) {
   return contents;
 }
 
-/// The types of the product that `holds` of neither their source nor their test.
+/// The built-in types for which `holds` is true neither of their source nor of their test.
 std::string types_without(const std::function<bool(const LayerType&, std::string, std::string)>& holds) {
   auto sources = contents_of("layers/types"), tests = contents_of("tests/layers");
   std::string missing;
@@ -89,15 +89,15 @@ std::string types_without(const std::function<bool(const LayerType&, std::string
   return missing;
 }
 
-/// check_layer() is the harness's, and so are the others, which call it: it measures gradients and runs the layer on
-/// every device.
+/// check_layer() is a function of the harness, like the others, which call it: it measures gradients and runs the layer
+/// on all devices.
 bool is_checked(const LayerType& type, const std::string& test) {
   const bool checks = std::any_of(std::begin(kChecks), std::end(kChecks),
                                   [&](const char* check) { return test.find(check) != std::string::npos; });
   return checks && test.find("'" + type.name + "'") != std::string::npos;
 }
 
-/// Where gradients may flow through a layer, its test must measure them.
+/// If gradients may flow through a layer, its test must measure them.
 TEST(Registry, HasTheGradientOfEachTypeMeasured) {
   const auto measured = [](const LayerType& type, const std::string& source, const std::string& test) {
     if (type.max_bottoms == 0 || type.max_tops == 0) return true;
@@ -107,10 +107,11 @@ TEST(Registry, HasTheGradientOfEachTypeMeasured) {
   EXPECT_EQ(types_without(measured), "") << "a type's test is tests/layers/<its name>_test.cc and calls check_layer()";
 }
 
-/// A net on a device has nothing to fall back to.
+/// A net on a device cannot fall back to the CPU.
 TEST(Registry, HasEachTypeRunOnDevices) {
   const std::string others = file_content(in_source("tests/layers/device_code_test.cc"));
-  // MemoryData never runs: an Input layer takes its place. Two HDF5Outputs cannot write one file; its test knows how.
+  // MemoryData never runs: an Input layer replaces it. Two HDF5Outputs cannot write one file, so that layer is covered
+  // by its test.
   const std::set<std::string> apart = {"MemoryData", "HDF5Output"};
   const auto runs = [&](const LayerType& type, const std::string&, const std::string& test) {
     return apart.contains(type.name) || is_checked(type, test) ||
@@ -126,7 +127,7 @@ TEST(Registry, FindsTypesByTheirExactName) {
   EXPECT_EQ(find_layer_type(""), nullptr);
 }
 
-TEST(Registry, SaysOfEachTypeWhatPeopleAsk) {
+TEST(Registry, DescribesEachType) {
   for (const LayerType* type : all_layer_types()) {
     EXPECT_FALSE(type->help.empty()) << type->name;
     EXPECT_TRUE(type->max_bottoms == -1 || type->max_bottoms >= type->min_bottoms) << type->name;

@@ -24,7 +24,7 @@ TEST(ReLU6, StopsAtSix) { check_layer(relu6("0")); }
 TEST(ReLU6, Leaks) { check_layer(relu6("0.25")); }
 TEST(ReLU6, FoldsWithANegativeSlope) { check_layer(relu6("-1.5")); }
 
-TEST(ReLU6, HasNoSlopeFromSixOnAndLetsNanThrough) {
+TEST(ReLU6, HasZeroSlopeFromSixOnAndPropagatesNan) {
   LayerRun run("type: 'ReLU6'", {Array({5}, {NAN, -1, 5.5, 6, 7})});
   run.forward();
   EXPECT_TRUE(std::isnan(run.y()[0][0]));

@@ -30,7 +30,7 @@ TEST(ReLU, TakesAnyNumberOfAxes) {
   }
 }
 
-TEST(ReLU, WorksInPlaceUnlessTheSlopeHidesTheSign) {
+TEST(ReLU, WorksInPlaceUnlessTheSlopeIsNegative) {
   const auto in_place = [](const std::string& slope) {
     LayerRun run("type: 'ReLU' relu_param { negative_slope: " + slope + " }", {random({4}, 1)});
     return run.needs().aliasing.y_may_overwrite_x;
@@ -40,7 +40,7 @@ TEST(ReLU, WorksInPlaceUnlessTheSlopeHidesTheSign) {
   EXPECT_FALSE(in_place("-0.1"));
 }
 
-TEST(ReLU, LetsNanThrough) {
+TEST(ReLU, PropagatesNan) {
   LayerRun run("type: 'ReLU'", {Array({3}, {NAN, -1, 2})});
   run.forward();
   EXPECT_TRUE(std::isnan(run.y()[0][0]));

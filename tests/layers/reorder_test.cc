@@ -5,8 +5,8 @@
 namespace cortado::harness {
 namespace {
 
-/// What moves between layouts and types is the kernels' (tests/kernels/reorder_test.cc).
-TEST(Reorder, ChangesNoValue) {
+/// The conversions of layouts and types are tested in tests/kernels/reorder_test.cc.
+TEST(Reorder, KeepsAllValues) {
   check_layer({
       .layer = "type: 'Reorder'",
       .x = {random({2, 20, 3, 4}, 1)},

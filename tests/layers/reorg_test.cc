@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// darknet's loops: `small` is a place in n x c x h x w, `large` the one in n x c/ss x hs x ws that goes with it.
+/// darknet's loops: `small` is an index in n x c x h x w, `large` the corresponding one in n x c/ss x hs x ws.
 template <typename Visit>
 void visit_pairs(const Shape& shape, int64_t s, const Visit& visit) {
   const int64_t c = shape[1], h = shape[2], w = shape[3], parts = c / (s * s);
@@ -44,7 +44,7 @@ TEST(Reorg, HasDarknetsOrder) {
   check("stride: 3 reverse: true", 3, {1, 9, 2, 1});
 }
 
-/// The values of a 4 x 2 x 2 image in the order that OpenCV and darknet give them.
+/// The values of a 4 x 2 x 2 image in the order of OpenCV and darknet.
 TEST(Reorg, IsNotSpaceToDepth) {
   Array x({1, 4, 2, 2});
   for (size_t i = 0; i < x.size(); ++i) x[i] = double(i);
@@ -54,14 +54,14 @@ TEST(Reorg, IsNotSpaceToDepth) {
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{0, 2, 8, 10, 1, 3, 9, 11, 4, 6, 12, 14, 5, 7, 13, 15}));
 }
 
-TEST(Reorg, NamesWhatIsWrong) {
+TEST(Reorg, ReportsErrors) {
   const auto refuses = [](const std::string& options, const Shape& x, const std::string& words) {
     expect_field_error("type: 'Reorg' reorg_param { " + options + " }", {x}, "reorg_param.stride", words);
   };
   refuses("", {1, 4, 2, 2}, "stride is missing");
   refuses("stride: 0", {1, 4, 2, 2}, "stride is 0");
   refuses("stride: 2", {1, 6, 2, 2}, "does not divide the 6 channels");
-  refuses("stride: 2", {1, 4, 3, 2}, "does not divide the 3 x 2 places");
+  refuses("stride: 2", {1, 4, 3, 2}, "does not divide the 3 x 2 positions");
   refuses("stride: 4294967295", {1, 4, 2, 2}, "does not divide");
   expect_field_error("type: 'Reorg' reorg_param { stride: 2 }", {{1, 4, 2}}, "bottom[0]", "N x C x H x W");
 }

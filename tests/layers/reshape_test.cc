@@ -21,23 +21,23 @@ TEST(Reshape, KeepsTheElementsInOrder) {
   });
 }
 
-TEST(Reshape, FollowsTheRulesOfTheLanguage) {
+TEST(Reshape, FollowsCaffesRules) {
   EXPECT_EQ(shape_after("shape { dim: 3 dim: 8 }", {2, 3, 4}), Shape({3, 8}));
   EXPECT_EQ(shape_after("shape { dim: -1 }", {2, 3, 4}), Shape({24}));
   EXPECT_EQ(shape_after("shape { dim: 0 dim: 0 dim: -1 }", {2, 3, 4, 5}), Shape({2, 3, 20}));
   EXPECT_EQ(shape_after("shape { dim: 2 dim: 2 } axis: 2", {2, 3, 4}), Shape({2, 3, 2, 2}));
   EXPECT_EQ(shape_after("shape { dim: 2 dim: -1 } axis: 1 num_axes: 1", {2, 6, 4}), Shape({2, 2, 3, 4}));
-  EXPECT_EQ(shape_after("shape { dim: 1 } axis: -1", {2, 3}), Shape({2, 3, 1})) << "-1 is behind the last axis";
+  EXPECT_EQ(shape_after("shape { dim: 1 } axis: -1", {2, 3}), Shape({2, 3, 1})) << "-1 is after the last axis";
   EXPECT_EQ(shape_after("shape { dim: 1 } axis: 0 num_axes: 0", {2, 3}), Shape({1, 2, 3}));
   EXPECT_EQ(shape_after("shape { } axis: 1 num_axes: 1", {2, 1, 3}), Shape({2, 3}));
   EXPECT_EQ(shape_after("shape { dim: 0 } axis: 1", {2, 3}), Shape({2, 3})) << "0 keeps the axis at the window's place";
   EXPECT_EQ(shape_after("shape { dim: 1 dim: 1 }", {}), Shape({1, 1}));
 }
 
-TEST(Reshape, ShowsTheArithmeticOfAMistake) {
+TEST(Reshape, ErrorsShowTheArithmetic) {
   const std::string field = "reshape_param.shape";
   expect_field_error(reshape("shape { dim: 5 dim: -1 }"), {{2, 3, 4}}, field,
-                     "bottom[0] of shape 2x3x4 has 24 elements, which do not divide by 5");
+                     "bottom[0] of shape 2x3x4 has 24 elements, which is not divisible by 5");
   expect_field_error(reshape("shape { dim: 5 dim: 5 }"), {{2, 3, 4}}, field, "the new shape 5x5 has 25");
   expect_field_error(reshape("shape { dim: -1 dim: -1 }"), {{2, 3}}, field, "two extents are -1");
   expect_field_error(reshape("shape { dim: -2 }"), {{2, 3}}, field, "-2 is negative");
@@ -48,7 +48,7 @@ TEST(Reshape, ShowsTheArithmeticOfAMistake) {
                      "2 axes from axis 1");
   expect_field_error(reshape("shape { dim: -1 } num_axes: -2"), {{2, 3}}, "reshape_param.num_axes", "-2");
   expect_field_error(reshape("shape { dim: -1 } pixelshuffler: 2"), {{2, 3}}, "reshape_param.pixelshuffler",
-                     "where they are");
+                     "does not move values");
   expect_field_error(reshape("shape { dim: 4611686018427387904 dim: 4 }"), {{2, 3}}, field, "more than any memory");
   expect_field_error(reshape("shape { dim: 1000000000000 dim: 1000000000000 }"), {{2, 3}}, field, "overflows");
 }

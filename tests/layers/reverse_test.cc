@@ -22,7 +22,7 @@ void check(const std::string& options, const Shape& shape, int axis) {
   });
 }
 
-TEST(Reverse, TurnsAnAxisRound) {
+TEST(Reverse, ReversesAnAxis) {
   check("", {5, 2, 3}, 0);
   check("axis: 0", {4, 20}, 0);
   check("axis: 1", {2, 20, 3, 4}, 1);
@@ -39,13 +39,13 @@ TEST(Reverse, AnExample) {
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{5, 6, 3, 4, 1, 2}));
 }
 
-TEST(Reverse, TakesNothing) {
+TEST(Reverse, AcceptsEmptyInputs) {
   LayerRun run("type: 'Reverse'", {Array({0, 3})});
   run.forward();
   EXPECT_EQ(run.y()[0].size(), 0u);
 }
 
-TEST(Reverse, NamesWhatIsWrong) {
+TEST(Reverse, ReportsErrors) {
   expect_field_error("type: 'Reverse' reverse_param { axis: 2 }", {{2, 3}}, "reverse_param.axis",
                      "axis 2 does not exist");
   expect_field_error("type: 'Reverse' reverse_param { axis: -3 }", {{2, 3}}, "reverse_param.axis",

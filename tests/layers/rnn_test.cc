@@ -64,7 +64,7 @@ TEST(Rnn, ExposesItsState) {
                .same_bits_for_any_threads = false});
 }
 
-TEST(Rnn, GoesOnWhereTheLastPassEnded) {
+TEST(Rnn, KeepsItsStateBetweenPasses) {
   const Array x = random({4, 2, 3}, 1);
   LayerRun run(layer("num_output: 3"), {x, kCont});
   run.forward();
@@ -81,10 +81,10 @@ TEST(Rnn, KeepsCaffesOrderOfWeights) {
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(made.shapes.w[i].shape, expected[i]);
 }
 
-TEST(Rnn, ExplainsWhatIsWrong) {
+TEST(Rnn, ReportsErrors) {
   expect_field_error(layer(""), {{5, 2, 4}, {5, 2}}, "recurrent_param", "num_output is missing");
   expect_field_error(layer("num_output: 3 expose_hidden: true"), {{5, 2, 4}, {5, 2}, {1, 2, 3}}, "top",
-                     "there are 2 tops, not 1");
+                     "the layer needs 2 tops, not 1");
 }
 
 }  // namespace

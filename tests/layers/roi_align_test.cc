@@ -8,7 +8,7 @@ namespace {
 const std::string kLayer = "type: 'ROIAlign' roi_align_param { ";
 const std::string kCorners = "type: 'ROIAlign' roi_pooling_param { ";
 
-/// The value between the places around (h, w), which is moved inside first; 0 more than `margin` outside.
+/// The value interpolated at (h, w), which is clamped to the positions first; 0 if it is more than `margin` outside.
 double interpolated(const RegionBin& b, double h, double w, double margin) {
   const double last_h = double(b.height - 1), last_w = double(b.width - 1);
   if (h < -margin || h > last_h + margin || w < -margin || w > last_w + margin) return 0;
@@ -64,23 +64,23 @@ LayerCase corners(int64_t parts_h, int64_t parts_w, double scale, double pad) {
 }
 
 TEST(ROIAlign, AveragesPoints) { check_layer(averages(2, 3, 1, 2)); }
-TEST(ROIAlign, TakesAsManyPointsAsPixels) { check_layer(averages(3, 2, 0.5, 0)); }
-TEST(ROIAlign, MayTakeOnePoint) { check_layer(averages(5, 5, 0.25, 1)); }
-TEST(ROIAlign, GivesTheValuesAtCorners) { check_layer(corners(3, 2, 0.5, 0)); }
+TEST(ROIAlign, SupportsAPointPerPixel) { check_layer(averages(3, 2, 0.5, 0)); }
+TEST(ROIAlign, SupportsOnePoint) { check_layer(averages(5, 5, 0.25, 1)); }
+TEST(ROIAlign, ReturnsTheValuesAtCorners) { check_layer(corners(3, 2, 0.5, 0)); }
 TEST(ROIAlign, GrowsRegionsByTheirSides) { check_layer(corners(2, 2, 0.25, 0.25)); }
 
-TEST(ROIAlign, FindsRowsThatAreNoRegions) {
+TEST(ROIAlign, RejectsInvalidRegions) {
   expect_bad_regions_found(kLayer + "pooled_h: 2 pooled_w: 2 }", {2, 3, 4, 4});
   expect_bad_regions_found(kCorners + "pooled_h: 2 pooled_w: 2 }", {2, 3, 4, 4});
 }
 
-TEST(ROIAlign, TakesRegionsOfAnySize) {
+TEST(ROIAlign, AcceptsRegionsOfAnySize) {
   expect_any_region_runs(kLayer + "pooled_h: 2 pooled_w: 2 spatial_scale: 100 }", {2, 3, 4, 4});
   expect_any_region_runs(kLayer + "pooled_h: 2 pooled_w: 2 sampling_ratio: 1000 }", {2, 3, 4, 4});
   expect_any_region_runs(kCorners + "pooled_h: 2 pooled_w: 2 pad_ratio: 10 }", {2, 3, 4, 4});
 }
 
-TEST(ROIAlign, NamesWhatIsWrong) {
+TEST(ROIAlign, ReportsErrors) {
   const Shape x = {2, 3, 4, 4}, rois = {7, 5};
   expect_field_error("type: 'ROIAlign'", {x, rois}, "roi_align_param.pooled_h", "0");
   expect_field_error(kLayer + "pooled_h: 2 }", {x, rois}, "roi_align_param.pooled_w", "0");

@@ -9,7 +9,7 @@ const std::string kLayer = "type: 'ROIPooling' roi_pooling_param { ";
 
 int64_t limited(int64_t at, int64_t size) { return std::min(std::max<int64_t>(at, 0), size); }
 
-/// The pixels of bin k along an axis, by whole numbers.
+/// The pixels of bin k along an axis, in integers.
 std::pair<int64_t, int64_t> bin(double from, double to, double scale, double pad, int64_t k, int64_t bins,
                                 int64_t size) {
   const double more = pad * (to - from + 1);
@@ -36,20 +36,20 @@ LayerCase pooling(const std::string& options, int64_t pooled_h, int64_t pooled_w
   };
 }
 
-TEST(ROIPooling, GivesTheLargestOfEachPart) { check_layer(pooling("pooled_h: 2 pooled_w: 4", 2, 4, 1)); }
+TEST(ROIPooling, ReturnsTheMaximumOfEachPart) { check_layer(pooling("pooled_h: 2 pooled_w: 4", 2, 4, 1)); }
 TEST(ROIPooling, ScalesAndRoundsCorners) {
   check_layer(pooling("pooled_h: 4 pooled_w: 2 spatial_scale: 0.25", 4, 2, 0.25));
 }
-TEST(ROIPooling, MayHaveMorePartsThanPixels) { check_layer(pooling("pooled_h: 16 pooled_w: 1", 16, 1, 1)); }
+TEST(ROIPooling, SupportsMorePartsThanPixels) { check_layer(pooling("pooled_h: 16 pooled_w: 1", 16, 1, 1)); }
 TEST(ROIPooling, GrowsRegionsByTheirSides) {
   check_layer(pooling("pooled_h: 2 pooled_w: 2 spatial_scale: 0.5 pad_ratio: 0.25", 2, 2, 0.5, 0.25));
 }
-TEST(ROIPooling, TakesIntelsSizes) {
+TEST(ROIPooling, SupportsIntelsSizes) {
   check_layer(pooling("pooled_size: 2", 2, 2, 1));
   check_layer(pooling("pooled_size: 2 pooled_size: 4", 2, 4, 1));
 }
 
-TEST(ROIPooling, TakesRegionsOfFourAxesAndNone) {
+TEST(ROIPooling, AcceptsRegionsOfFourAxesAndNone) {
   LayerCase layer = pooling("pooled_h: 2 pooled_w: 2", 2, 2, 1);
   layer.x[1].shape = {7, 5, 1, 1};
   check_layer(layer);
@@ -57,7 +57,7 @@ TEST(ROIPooling, TakesRegionsOfFourAxesAndNone) {
   check_layer(layer);
 }
 
-TEST(ROIPooling, OfEqualValuesTheFirstLearns) {
+TEST(ROIPooling, TheFirstOfEqualValuesGetsTheGradient) {
   LayerRun run(kLayer + "pooled_h: 1 pooled_w: 1 }",
                {Array({1, 1, 2, 2}, {1, 3, 3, 3}), Array({2, 5}, {0, 0, 0, 1, 1,  //
                                                                   0, 0, 1, 1, 1})});
@@ -67,22 +67,22 @@ TEST(ROIPooling, OfEqualValuesTheFirstLearns) {
   EXPECT_EQ(run.dx(0).values, (std::vector<double>{0, 5, 7, 0}));
 }
 
-TEST(ROIPooling, FindsRowsThatAreNoRegions) {
+TEST(ROIPooling, RejectsInvalidRegions) {
   expect_bad_regions_found(kLayer + "pooled_h: 2 pooled_w: 2 }", {2, 3, 4, 4});
 }
 
-TEST(ROIPooling, TakesRegionsOfAnySize) {
+TEST(ROIPooling, AcceptsRegionsOfAnySize) {
   expect_any_region_runs(kLayer + "pooled_h: 2 pooled_w: 2 }", {2, 3, 4, 4});
   expect_any_region_runs(kLayer + "pooled_h: 2 pooled_w: 2 spatial_scale: 100 pad_ratio: 10 }", {2, 3, 4, 4});
 }
 
-TEST(ROIPooling, NamesWhatIsWrong) {
+TEST(ROIPooling, ReportsErrors) {
   const Shape x = {2, 3, 4, 4}, rois = {7, 5};
   const std::string field = "roi_pooling_param.";
   expect_field_error(kLayer + "pooled_w: 2 }", {x, rois}, field + "pooled_h", "pooled_h is 0");
   expect_field_error(kLayer + "pooled_h: 2 }", {x, rois}, field + "pooled_w", "pooled_w is 0");
   expect_field_error(kLayer + "pooled_size: 0 }", {x, rois}, field + "pooled_size", "pooled_size is 0");
-  expect_field_error(kLayer + "pooled_size: 2 pooled_w: 3 }", {x, rois}, field + "pooled_size", "more sizes");
+  expect_field_error(kLayer + "pooled_size: 2 pooled_w: 3 }", {x, rois}, field + "pooled_size", "more than two values");
   const std::string good = kLayer + "pooled_h: 2 pooled_w: 2 ";
   for (const char* scale : {"0", "-1", "nan", "inf"})
     expect_field_error(good + "spatial_scale: " + scale + " }", {x, rois}, field + "spatial_scale", scale);

@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-/// y = x * g + b, where g and b repeat over `outer` and over `inner` elements.
+/// y = x * g + b, where g and b are broadcast over `outer` and over `inner` elements.
 Array scaled(const Array& x, const Array& g, const Array* b, int64_t inner) {
   Array y = x;
   for (size_t i = 0; i < y.size(); ++i) {
@@ -37,7 +37,7 @@ TEST(Scale, MultipliesEachChannel) {
   }
 }
 
-TEST(Scale, TakesFactorsFromASecondBottom) {
+TEST(Scale, ReadsFactorsFromASecondBottom) {
   LayerCase layer_case = {
       .layer = "type: 'Scale' bottom: 'x' bottom: 'g' scale_param { axis: 0 }",
       .x = {random({2, 3, 4}, 1), random({2, 3}, 2)},
@@ -49,7 +49,7 @@ TEST(Scale, TakesFactorsFromASecondBottom) {
   check_layer(layer_case);
 }
 
-TEST(Scale, TakesAScalarFromASecondBottom) {
+TEST(Scale, ReadsAScalarFromASecondBottom) {
   check_layer({
       .layer = "type: 'Scale' bottom: 'x' bottom: 'g' scale_param { axis: 0 }",
       .x = {random({2, 3}, 1), random(Shape(), 2)},
@@ -57,17 +57,17 @@ TEST(Scale, TakesAScalarFromASecondBottom) {
   });
 }
 
-TEST(Scale, StartsWithOneUnlessAFillerSaysOtherwise) {
+TEST(Scale, StartsWithOneByDefault) {
   const MadeLayer plain("type: 'Scale'", "", {{2, 3}}),
       filled("type: 'Scale' scale_param { filler { value: 5 } }", "", {{2, 3}});
   EXPECT_EQ(plain.shapes.w[0].filler.value(), 1);
   EXPECT_EQ(filled.shapes.w[0].filler.value(), 5);
 }
 
-TEST(Scale, ExplainsWhatIsWrong) {
+TEST(Scale, ReportsErrors) {
   expect_field_error("type: 'Scale' scale_param { axis: 4 }", {{1, 2, 3, 4}}, "scale_param.axis", "does not exist");
   expect_field_error("type: 'Scale' scale_param { num_axes: -2 }", {{1, 2, 3, 4}}, "scale_param.num_axes",
-                     "least is -1");
+                     "must be -1");
   expect_field_error("type: 'Scale' scale_param { axis: 2 num_axes: 3 }", {{1, 2, 3, 4}}, "scale_param.num_axes",
                      "more than bottom[0] has");
   expect_field_error("type: 'Scale' bottom: 'x' bottom: 'g'", {{1, 2, 3}, {3}}, "bottom[1]",

@@ -1,4 +1,4 @@
-// What scores divide, and the classes that were judged (layers/roles.h), against counts by hand.
+// The ratios of scores and the predicted classes (layers/roles.h), compared with counts by hand.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ Numbers parts_of(const std::string& layer, const Arrays& x, size_t k = 0, size_t
   return parts;
 }
 
-/// True classes and those that were taken.
+/// True and predicted classes.
 Numbers judged(const std::string& layer, const Arrays& x) {
   Numbers notes;
   for (const Device& device : all_devices())
@@ -65,7 +65,7 @@ const Array kScores({5, 3}, {3, 2, 1,  //
                              1, 2, 2});
 const Array kLabels({5}, {0, 1, 0, 0, 2});
 
-TEST(Scoring, AccuracyTellsHowManyAreRightAndCount) {
+TEST(Scoring, AccuracyReturnsItsCounts) {
   EXPECT_EQ(parts_of("type: 'Accuracy'", {kScores, kLabels}), (Numbers{2, 5}));
   EXPECT_EQ(parts_of("type: 'Accuracy' accuracy_param { top_k: 2 }", {kScores, kLabels}), (Numbers{4, 5}));
   EXPECT_EQ(parts_of("type: 'Accuracy' accuracy_param { ignore_label: 0 }", {kScores, kLabels}), (Numbers{1, 2}));
@@ -75,7 +75,7 @@ TEST(Scoring, AccuracyTellsHowManyAreRightAndCount) {
             (Numbers{0, 1, 1, 0, 1, 1}));
 }
 
-TEST(Scoring, NotesWhichClassWasTaken) {
+TEST(Scoring, RecordsPredictedClasses) {
   EXPECT_EQ(judged("type: 'Accuracy'", {kScores, kLabels}), (Numbers{0, 1, 0, 0, 2, 0, 1, 2, 2, 1}))
       << "the last is a tie, which is wrong";
   EXPECT_EQ(judged("type: 'Accuracy' accuracy_param { ignore_label: 0 top_k: 3 }", {kScores, kLabels}),
@@ -87,19 +87,19 @@ TEST(Scoring, NotesWhichClassWasTaken) {
       << "NaN is never right";
 }
 
-TEST(Scoring, NotesClassesAlongTheirAxis) {
-  // 1 x 2 classes x 3 places
+TEST(Scoring, RecordsClassesAlongTheirAxis) {
+  // 1 x 2 classes x 3 positions
   const Array scores({1, 2, 3}, {1, 5, 2,  //
                                  2, 4, 1});
   EXPECT_EQ(judged("type: 'Accuracy'", {scores, Array({1, 3}, {1, 0, 1})}), (Numbers{1, 0, 1, 1, 0, 0}));
 }
 
-TEST(Scoring, SoftLabelsAreNoClasses) {
+TEST(Scoring, SoftLabelsHaveNoClasses) {
   LayerRun run("type: 'SoftmaxWithLoss'", {Array({2, 3}, 1.0), Array({2, 3}, 0.25)}, {.backward = false});
   EXPECT_EQ(dynamic_cast<Scoring&>(run.layer()).note_classes(run.context()), 0);
 }
 
-TEST(Scoring, LossesTellTheirSumsWhereTheyCountLabels) {
+TEST(Scoring, LossesReturnTheirSumsIfTheyCountLabels) {
   const Arrays x = {Array({4, 2}, 0.0), Array({4}, {0, 1, 1, 0})};
   const float each = std::log(2.0f);
   const auto expect = [&](const std::string& type, const Numbers& wanted) {
@@ -124,7 +124,7 @@ TEST(Scoring, LossesTellTheirSumsWhereTheyCountLabels) {
   EXPECT_EQ(parts_of(sigmoid + "normalization: VALID }", targets)[1], 3);
 }
 
-TEST(Scoring, LossesOfTheBatchTellItsSize) {
+TEST(Scoring, LossesOfTheBatchReturnItsSize) {
   const Array a({3, 2}, 1.0), b({3, 2}, 0.5), labels({3}, {0, 1, 1});
   for (const char* type : {"EuclideanLoss", "L1Loss", "SmoothL1Loss"})
     EXPECT_EQ(parts_of(std::string("type: '") + type + "'", {a, b}), (Numbers{3})) << type;

@@ -27,8 +27,8 @@ Array accuracy(const std::string& options, const Array& scores, const Array& lab
 const Array kScores({2, 3, 1, 3}, {5, 1, 0, 1, 5, 1, 0, 1, 5,  //
                                    4, 2, 0, 1, 1, 3, 0, 0, 2});
 
-TEST(SegAccuracy, GivesThreeNumbers) {
-  // class 0: 2 of 3 right, 3 predicted; class 1: 2 of 2, 2 predicted; class 2: 0 of 1, 1 predicted
+TEST(SegAccuracy, ReturnsThreeMetrics) {
+  // class 0: 2 of 3 correct, 3 predicted; class 1: 2 of 2, 2 predicted; class 2: 0 of 1, 1 predicted
   const Array y = accuracy("", kScores, Array({2, 1, 1, 3}, {0, 1, 0, 0, 2, 1}));
   EXPECT_EQ(y.shape, Shape{3});
   EXPECT_NEAR(y[0], 4.0 / 6, 1e-6);
@@ -36,25 +36,25 @@ TEST(SegAccuracy, GivesThreeNumbers) {
   EXPECT_NEAR(y[2], (2.0 / 4 + 1 + 0) / 3, 1e-6);
 }
 
-TEST(SegAccuracy, LeavesOutWhatIsIgnored) {
+TEST(SegAccuracy, SkipsIgnoredPixels) {
   const Array y = accuracy("ignore_label: 255 ignore_label: 2", kScores, Array({2, 1, 1, 3}, {0, 255, 2, 0, 1, 1}));
-  // class 0: 2 of 2, 3 predicted; class 1: 1 of 2, 1 predicted; class 2 is nowhere
+  // class 0: 2 of 2, 3 predicted; class 1: 1 of 2, 1 predicted; class 2 does not occur
   EXPECT_NEAR(y[0], 3.0 / 4, 1e-6);
   EXPECT_NEAR(y[1], (1 + 0.5) / 2, 1e-6);
   EXPECT_NEAR(y[2], (2.0 / 3 + 0.5 + 1) / 3, 1e-6);
 }
 
-TEST(SegAccuracy, OfNoPixelIsZero) {
+TEST(SegAccuracy, IsZeroWithoutPixels) {
   const Array y = accuracy("ignore_label: 1", kScores, Array({2, 1, 1, 3}, 1.0));
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(y[i], 0);
 }
 
-TEST(SegAccuracy, TakesTheHigherOfEqualClasses) {
+TEST(SegAccuracy, PrefersTheHigherOfEqualClasses) {
   EXPECT_EQ(accuracy("", Array({1, 3}, 1.0), Array({1}, 2.0))[0], 1);
   EXPECT_EQ(accuracy("", Array({1, 3}, {NAN, NAN, NAN}), Array({1}, 2.0))[0], 0);
 }
 
-TEST(SegAccuracy, RefusesLabelsThatAreNoClass) {
+TEST(SegAccuracy, RejectsInvalidLabels) {
   for (const double label : {3.0, -1.0, 0.5, 1e30, double(NAN)}) {
     LayerRun run(kLayer, {kScores, Array({2, 1, 1, 3}, {0, 1, 2, 0, label, 0})}, {.backward = false});
     EXPECT_THROW(run.validate(), Error) << label;
@@ -66,7 +66,7 @@ TEST(SegAccuracy, RefusesLabelsThatAreNoClass) {
   }
 }
 
-TEST(SegAccuracy, RefusesWhatDoesNotFit) {
+TEST(SegAccuracy, RejectsMismatchedShapes) {
   expect_field_error(kLayer, {{2, 3, 4, 4}, {2, 1, 4, 3}}, "bottom[1]", "24 labels (2x1x4x3) for 32 predictions");
   expect_field_error(kLayer, {{2, 0, 4, 4}, {2, 1, 4, 4}}, "bottom[0]", "no channels");
 }

@@ -50,20 +50,20 @@ TEST(SegmentationEvaluate, ComparesSegments) {
   check({2, 3, 6, 5}, {2, 3, 6, 5}, 0.3);
 }
 
-TEST(SegmentationEvaluate, BringsThemToOneSize) {
+TEST(SegmentationEvaluate, ResizesToOneSize) {
   check({2, 3, 4, 5}, {2, 3, 9, 7}, 0.5);
   check({1, 3, 9, 8}, {1, 3, 4, 3}, 0.4);
   check({1, 3, 1, 1}, {1, 3, 2, 3}, 0.5);
 }
 
-TEST(SegmentationEvaluate, IsZeroWhereNothingIsThere) {
+TEST(SegmentationEvaluate, IsZeroForAbsentClasses) {
   LayerRun run("type: 'SegmentationEvaluate' segmentation_evaluate_param { num_classes: 1 }",
                {Array({1, 1, 2, 2}), Array({1, 1, 2, 2})});
   run.forward();
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{0}));
 }
 
-TEST(SegmentationEvaluate, NamesWhatIsWrong) {
+TEST(SegmentationEvaluate, ReportsErrors) {
   const std::string layer = "type: 'SegmentationEvaluate' segmentation_evaluate_param { num_classes: 3 }";
   expect_field_error("type: 'SegmentationEvaluate'", {{1, 3, 2, 2}, {1, 3, 2, 2}},
                      "segmentation_evaluate_param.num_classes", "missing");

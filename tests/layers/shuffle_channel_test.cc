@@ -30,27 +30,27 @@ TEST(ShuffleChannel, ReadsGroupsColumnByColumn) {
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{1, 4, 2, 5, 3, 6}));
 }
 
-TEST(ShuffleChannel, MovesWhereverTheChannelsLie) {
+TEST(ShuffleChannel, SupportsEveryLayout) {
   check_layer(shuffled(2, {2, 20, 3, 2}));
   check_layer(shuffled(4, {2, 20, 3, 2}));
   check_layer(shuffled(3, {2, 48, 2, 3}));
 }
 
-TEST(ShuffleChannel, LeavesOneGroupAndGroupsOfOneAlone) {
+TEST(ShuffleChannel, OneGroupAndGroupsOfOneAreTheIdentity) {
   check_layer(shuffled(1, {2, 20, 2, 2}));
   check_layer(shuffled(20, {2, 20, 2, 2}));
   LayerRun run("type: 'ShuffleChannel'", {random({2, 20, 2, 2}, 1)});
   EXPECT_TRUE(run.needs().aliasing.view);
 }
 
-TEST(ShuffleChannel, TakesAnyNumberOfAxesFromTwoOn) {
+TEST(ShuffleChannel, SupportsTwoAxesAndMore) {
   check_layer(shuffled(2, {3, 6}));
   check_layer(shuffled(3, {2, 6, 4}));
   check_layer(shuffled(3, {2, 6, 2, 2, 2}));
   check_layer(shuffled(2, {0, 6, 2, 2}));
 }
 
-TEST(ShuffleChannel, RefusesGroupsThatDoNotDivideTheChannels) {
+TEST(ShuffleChannel, RejectsGroupsThatDoNotDivideTheChannels) {
   const auto layer = [](const std::string& group) {
     return "type: 'ShuffleChannel' shuffle_channel_param { group: " + group + " }";
   };

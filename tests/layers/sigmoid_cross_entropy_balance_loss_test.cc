@@ -24,31 +24,31 @@ Arrays balanced(const Arrays& x, const Arrays&) {
   return {Array(Shape(), loss / double(images))};
 }
 
-TEST(SigmoidCrossEntropyBalanceLoss, WeighsBothClassesOfEachImage) {
+TEST(SigmoidCrossEntropyBalanceLoss, BalancesBothClassesOfEachImage) {
   check_layer({.layer = kLayer,
                .x = {random({3, 1, 4, 5}, 1, -3, 3),
                      map(random_labels({3, 1, 4, 5}, 2, 4), [](double v) { return v > 0 ? 0.0 : 1.0; })},
                .reference = balanced});
 }
 
-TEST(SigmoidCrossEntropyBalanceLoss, LeavesOutWhatIsNeitherOneNorZero) {
+TEST(SigmoidCrossEntropyBalanceLoss, SkipsTargetsOtherThanZeroAndOne) {
   Array targets({3, 1, 2, 3}, {0, 1, 2, 0.5, 0, 255, 1, 1, 1, 0, 0, 1, 2, 2, 2, 2, 2, 2});
   check_layer({.layer = kLayer, .x = {random({3, 1, 2, 3}, 3), targets}, .reference = balanced});
 }
 
-TEST(SigmoidCrossEntropyBalanceLoss, OfOneClassAloneIsZero) {
+TEST(SigmoidCrossEntropyBalanceLoss, IsZeroForOneClass) {
   LayerRun run(kLayer, {random({2, 1, 2, 3}, 3), Array({2, 1, 2, 3}, 0.0)}, {.backward = false});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(SigmoidCrossEntropyBalanceLoss, StaysFiniteFarOut) {
+TEST(SigmoidCrossEntropyBalanceLoss, StaysFiniteForLargeInputs) {
   LayerRun run(kLayer, {Array({1, 2}, {-1e30, 1000}), Array({1, 2}, {0.0, 1.0})}, {.backward = false});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(SigmoidCrossEntropyBalanceLoss, NamesWhatIsWrong) {
+TEST(SigmoidCrossEntropyBalanceLoss, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error(kLayer + options, {{2, 1, 3, 3}, {2, 1, 3, 3}}, field, words);
   };

@@ -35,7 +35,7 @@ LayerCase cross_entropy(const std::string& options, const Shape& shape, By by, d
 
 TEST(SigmoidCrossEntropyLoss, IsDividedByTheBatch) { check_layer(cross_entropy("", {4, 3, 2, 2}, By::kItems)); }
 
-TEST(SigmoidCrossEntropyLoss, DividesAsToldTo) {
+TEST(SigmoidCrossEntropyLoss, UsesTheNormalizer) {
   const Shape shape = {4, 6};
   check_layer(cross_entropy("normalization: FULL ignore_label: 2", shape, By::kAll, 2));
   check_layer(cross_entropy("normalization: VALID ignore_label: 2", shape, By::kCounted, 2));
@@ -46,7 +46,7 @@ TEST(SigmoidCrossEntropyLoss, DividesAsToldTo) {
   check_layer(cross_entropy("ignore_label: 1", shape, By::kItems, 1));
 }
 
-TEST(SigmoidCrossEntropyLoss, IgnoresByTheWholePart) {
+TEST(SigmoidCrossEntropyLoss, TruncatesTargetsForIgnoreLabel) {
   LayerRun run("type: 'SigmoidCrossEntropyLoss' loss_param { ignore_label: 0 }",
                {Array({1, 2}), Array({1, 2}, {0.9, 1})});
   run.forward();
@@ -68,7 +68,7 @@ TEST(SigmoidCrossEntropyLoss, DoesNotOverflow) {
   EXPECT_EQ(run.dx(0)[1], -1);
 }
 
-TEST(SigmoidCrossEntropyLoss, ExplainsWhatIsWrong) {
+TEST(SigmoidCrossEntropyLoss, ReportsErrors) {
   expect_field_error("type: 'SigmoidCrossEntropyLoss'", {{4, 10}, {4}}, "bottom[1]",
                      "there are 4 targets (4) for 40 predictions (4x10)");
   expect_field_error("type: 'SigmoidCrossEntropyLoss' loss_param { label_smoothing: 0.1 }", {{4, 10}, {4, 10}},

@@ -5,7 +5,7 @@
 namespace cortado::harness {
 namespace {
 
-TEST(Silence, TakesAnythingAndGivesNothing) {
+TEST(Silence, AcceptsAnyBottoms) {
   LayerRun run("type: 'Silence'", {random({2, 3}, 1), random({4}, 2)});
   run.forward();
   EXPECT_TRUE(run.y().empty());

@@ -34,18 +34,18 @@ LayerCase slice(const std::string& options, const Shape& shape, int axis, const 
   };
 }
 
-TEST(Slice, CutsAtItsPoints) { check_layer(slice("slice_point: 1 slice_point: 4", {2, 6, 2, 2}, 1, {1, 3, 2})); }
-TEST(Slice, CutsEqualParts) { check_layer(slice("", {2, 6, 2, 2}, 1, {2, 2, 2})); }
-TEST(Slice, CutsWholeBlocksInAnyLayout) { check_layer(slice("slice_point: 16", {2, 48, 2, 3}, 1, {16, 32})); }
-TEST(Slice, CutsSamples) { check_layer(slice("axis: 0 slice_point: 1", {4, 3}, 0, {1, 3})); }
-TEST(Slice, CutsTheLastAxis) { check_layer(slice("axis: -1 slice_point: 2", {2, 3, 5}, 2, {2, 3})); }
-TEST(Slice, KnowsTheOldName) { check_layer(slice("slice_dim: 0", {4, 3}, 0, {2, 2})); }
-TEST(Slice, PassesASingleTopOn) { check_layer(slice("", {2, 3}, 1, {3})); }
+TEST(Slice, SplitsAtItsPoints) { check_layer(slice("slice_point: 1 slice_point: 4", {2, 6, 2, 2}, 1, {1, 3, 2})); }
+TEST(Slice, SplitsIntoEqualParts) { check_layer(slice("", {2, 6, 2, 2}, 1, {2, 2, 2})); }
+TEST(Slice, SplitsWholeBlocksInAnyLayout) { check_layer(slice("slice_point: 16", {2, 48, 2, 3}, 1, {16, 32})); }
+TEST(Slice, SplitsSamples) { check_layer(slice("axis: 0 slice_point: 1", {4, 3}, 0, {1, 3})); }
+TEST(Slice, SplitsTheLastAxis) { check_layer(slice("axis: -1 slice_point: 2", {2, 3, 5}, 2, {2, 3})); }
+TEST(Slice, AcceptsTheOldName) { check_layer(slice("slice_dim: 0", {4, 3}, 0, {2, 2})); }
+TEST(Slice, PassesASingleTop) { check_layer(slice("", {2, 3}, 1, {3})); }
 
-TEST(Slice, RefusesWhatDoesNotFit) {
+TEST(Slice, RejectsMismatchedShapes) {
   const std::string two = "type: 'Slice' top: 'a' top: 'b' slice_param { ",
                     three = "type: 'Slice' top: 'a' top: 'b' top: 'c' slice_param { ";
-  expect_field_error(two + "}", {{2, 5}}, "slice_param", "extent 5 does not divide into 2 equal parts");
+  expect_field_error(two + "}", {{2, 5}}, "slice_param", "extent 5 cannot be split into 2 equal parts");
   expect_field_error(three + "slice_point: 2 }", {{2, 5}}, "slice_param.slice_point[0]", "1 slice_point for 3 tops");
   expect_field_error(three + "slice_point: 3 slice_point: 3 }", {{2, 5}}, "slice_param.slice_point[1]", "from 3 to 3");
   expect_field_error(two + "slice_point: 0 }", {{2, 5}}, "slice_param.slice_point[0]", "from 0 to 0");

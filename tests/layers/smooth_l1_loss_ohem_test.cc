@@ -34,14 +34,14 @@ LayerCase smooth_l1(const std::string& options, double normalizer, int bottoms, 
   };
 }
 
-TEST(SmoothL1LossOHEM, GivesTheLossOfEachRegion) {
+TEST(SmoothL1LossOHEM, ReturnsTheLossOfEachRegion) {
   check_layer(smooth_l1("", 5, 3, {5, 8}));
   check_layer(smooth_l1("", 5, 3, {5, 8, 1, 1}));
 }
-TEST(SmoothL1LossOHEM, GivesTheLossOfEachPlace) { check_layer(smooth_l1("", 2 * 6, 2, {2, 4, 3, 2})); }
-TEST(SmoothL1LossOHEM, MayHaveOneTop) { check_layer(smooth_l1("", 5, 3, {5, 8}, false)); }
+TEST(SmoothL1LossOHEM, ReturnsTheLossOfEachPosition) { check_layer(smooth_l1("", 2 * 6, 2, {2, 4, 3, 2})); }
+TEST(SmoothL1LossOHEM, SupportsOneTop) { check_layer(smooth_l1("", 5, 3, {5, 8}, false)); }
 
-TEST(SmoothL1LossOHEM, DividesAsToldTo) {
+TEST(SmoothL1LossOHEM, UsesTheNormalizer) {
   const Shape shape = {2, 4, 3, 2};
   const std::string param = "loss_param { ", by = param + "normalization: ";
   check_layer(smooth_l1(by + "FULL }", 12, 3, shape));
@@ -54,13 +54,13 @@ TEST(SmoothL1LossOHEM, DividesAsToldTo) {
   check_layer(smooth_l1(param + "normalize: true }", 12, 3, shape));
 }
 
-TEST(SmoothL1LossOHEM, MayHaveNoRegions) {
+TEST(SmoothL1LossOHEM, AcceptsNoRegions) {
   LayerRun run("type: 'SmoothL1LossOHEM' top: 'loss' top: 'losses'", {Array({0, 4}), Array({0, 4}), Array({0, 4})});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 0);
 }
 
-TEST(SmoothL1LossOHEM, NamesWhatIsWrong) {
+TEST(SmoothL1LossOHEM, ReportsErrors) {
   const std::string layer = "type: 'SmoothL1LossOHEM' ";
   expect_field_error(layer, {{5}, {5}}, "bottom[0]", "at least 2");
   expect_field_error(layer, {{5, 8}, {5, 4}}, "bottom[1]", "5x4, but bottom[0] has 5x8");

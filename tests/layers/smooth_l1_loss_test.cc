@@ -12,7 +12,7 @@ double smooth(double d, double sigma) {
   return size < edge ? std::pow(sigma * d, 2) / 2 : size - edge / 2;
 }
 
-/// Of x1 = x0 + d with d on both sides of the edge.
+/// x1 = x0 + d, with d on both sides of the edge.
 LayerCase smooth_l1(const std::string& options, double sigma, int bottoms, const Shape& shape = {3, 4, 2, 2}) {
   Arrays x = {random(shape, 1), random(shape, 2, -3, 3), random(shape, 3, -1, 2), random(shape, 4, 0, 2)};
   x.resize(size_t(bottoms));
@@ -31,14 +31,14 @@ LayerCase smooth_l1(const std::string& options, double sigma, int bottoms, const
 }
 
 TEST(SmoothL1Loss, IsSquaredNearZeroAndAbsoluteBeyond) { check_layer(smooth_l1("", 1, 2)); }
-TEST(SmoothL1Loss, TakesWeightsWithin) { check_layer(smooth_l1("", 1, 3)); }
-TEST(SmoothL1Loss, TakesWeightsWithinAndOutside) { check_layer(smooth_l1("", 1, 4)); }
+TEST(SmoothL1Loss, SupportsInsideWeights) { check_layer(smooth_l1("", 1, 3)); }
+TEST(SmoothL1Loss, SupportsInsideAndOutsideWeights) { check_layer(smooth_l1("", 1, 4)); }
 TEST(SmoothL1Loss, SigmaMovesTheEdge) {
   check_layer(smooth_l1("smooth_l1_loss_param { sigma: 3 }", 3, 4));
   check_layer(smooth_l1("smooth_l1_loss_param { sigma: 0.5 }", 0.5, 2));
 }
 
-TEST(SmoothL1Loss, GivesTheNumbersOfTheFormula) {
+TEST(SmoothL1Loss, MatchesTheFormula) {
   // d = 0.5, -2, 1, 0: 0.125 + 1.5 + 0.5 + 0, over two samples
   LayerRun run("type: 'SmoothL1Loss'", {Array({2, 2}, {0.5, 0, 1, 7}), Array({2, 2}, {0, 2, 0, 7})});
   run.forward();
@@ -48,13 +48,13 @@ TEST(SmoothL1Loss, GivesTheNumbersOfTheFormula) {
   EXPECT_EQ(run.dx(1).values, (std::vector<double>{-0.25, 0.5, -0.5, 0}));
 }
 
-TEST(SmoothL1Loss, WeightsDoNotLearn) {
+TEST(SmoothL1Loss, WeightsHaveNoGradient) {
   const MadeLayer made("type: 'SmoothL1Loss'", "", {{2, 3}, {2, 3}, {2, 3}, {2, 3}});
   EXPECT_TRUE(made.layer->differentiable(0) && made.layer->differentiable(1));
   EXPECT_FALSE(made.layer->differentiable(2) || made.layer->differentiable(3));
 }
 
-TEST(SmoothL1Loss, ExplainsWhatIsWrong) {
+TEST(SmoothL1Loss, ReportsErrors) {
   expect_field_error("type: 'SmoothL1Loss'", {{4, 3}, {4, 3}, {4, 3}, {4, 2}}, "bottom[3]", "4x2, but bottom[0]");
   for (const std::string sigma : {"0", "-1", "nan", "inf"})
     expect_field_error("type: 'SmoothL1Loss' smooth_l1_loss_param { sigma: " + sigma + " }", {{4, 3}, {4, 3}},

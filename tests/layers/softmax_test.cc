@@ -28,7 +28,7 @@ LayerCase softmax_case(const Shape& shape, int axis, int written_axis) {
   };
 }
 
-TEST(Softmax, GivesProbabilitiesAlongAnAxis) {
+TEST(Softmax, ReturnsProbabilitiesAlongAnAxis) {
   check_layer(softmax_case({5, 10}, 1, 1));
   check_layer(softmax_case({3, 37}, 1, -1));
   check_layer(softmax_case({2, 20, 3, 7}, 1, 1));
@@ -47,7 +47,7 @@ TEST(Softmax, DoesNotOverflow) {
   }
 }
 
-TEST(Softmax, ExplainsAnAxisThatDoesNotExist) {
+TEST(Softmax, ReportsAnInvalidAxis) {
   expect_field_error("type: 'Softmax' softmax_param { axis: 2 }", {{3, 5}}, "softmax_param.axis",
                      "axis 2 does not exist");
 }

@@ -29,18 +29,18 @@ LayerCase loss_case(const std::string& options, const Shape& shape, const Shape&
   };
 }
 
-TEST(SoftmaxWithLossOHEM, GivesTheLossOfEachRow) {
+TEST(SoftmaxWithLossOHEM, ReturnsTheLossOfEachRow) {
   check_layer(loss_case("", {6, 10}, {6}, By::kCounted));
   check_layer(loss_case("", {6, 10, 1, 1}, {6, 1, 1, 1}, By::kCounted));
 }
 
-TEST(SoftmaxWithLossOHEM, GivesTheLossOfEachPlaceBeforeItIsDivided) {
+TEST(SoftmaxWithLossOHEM, ReturnsTheLossOfEachPositionBeforeTheDivision) {
   check_layer(loss_case("loss_param { ignore_label: 2 }", {2, 5, 3, 4}, {2, 1, 3, 4}, By::kCounted, 2));
   check_layer(
       loss_case("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 5 }", {2, 5, 3, 4}, {2, 3, 4}, By::kFive));
 }
 
-TEST(SoftmaxWithLossOHEM, MayHaveOneTop) {
+TEST(SoftmaxWithLossOHEM, SupportsOneTop) {
   LayerCase layer = loss_case("", {6, 10}, {6}, By::kCounted);
   const auto all = layer.reference;
   layer.layer = "type: 'SoftmaxWithLossOHEM'";
@@ -48,8 +48,8 @@ TEST(SoftmaxWithLossOHEM, MayHaveOneTop) {
   check_layer(layer);
 }
 
-TEST(SoftmaxWithLossOHEM, NamesWhatIsWrong) {
-  expect_field_error("type: 'SoftmaxWithLossOHEM'", {{6, 10}, {5}}, "bottom[1]", "there are 5 labels");
+TEST(SoftmaxWithLossOHEM, ReportsErrors) {
+  expect_field_error("type: 'SoftmaxWithLossOHEM'", {{6, 10}, {5}}, "bottom[1]", "it has 5 labels");
 }
 
 }  // namespace

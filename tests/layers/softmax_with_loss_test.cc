@@ -17,7 +17,7 @@ struct Rule {
   std::vector<double> weights = {};  ///< of classes
 };
 
-/// The loss and the probabilities from their definitions.
+/// The loss and the probabilities, by their definitions.
 Arrays loss_of(const Arrays& x, const Rule& rule) {
   const SoftmaxRowsOf rows(x[0], rule.axis);
   const bool soft = x[1].size() == x[0].size();
@@ -50,12 +50,12 @@ LayerCase loss_case(const std::string& options, const Shape& shape, const Shape&
 
 TEST(SoftmaxWithLoss, IsTheNegativeLogLikelihood) { check_layer(loss_case("", {6, 10}, {6}, {})); }
 
-TEST(SoftmaxWithLoss, JudgesEveryPlaceOfAnImage) {
+TEST(SoftmaxWithLoss, SupportsEveryPositionOfAnImage) {
   check_layer(loss_case("", {2, 5, 3, 4}, {2, 1, 3, 4}, {}));
   check_layer(loss_case("softmax_param { axis: -1 }", {2, 3, 7}, {2, 3}, {.axis = 2}));
 }
 
-TEST(SoftmaxWithLoss, DividesAsToldTo) {
+TEST(SoftmaxWithLoss, UsesTheNormalizer) {
   const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
   const double ignored = 2;
   const std::string ignore = "ignore_label: 2 ";
@@ -71,18 +71,18 @@ TEST(SoftmaxWithLoss, DividesAsToldTo) {
   check_layer(loss_case("loss_param { normalize: false normalization: FULL }", x, labels, {By::kAll}));
 }
 
-TEST(SoftmaxWithLoss, ShowsTheProbabilities) {
+TEST(SoftmaxWithLoss, ReturnsTheProbabilities) {
   check_layer(loss_case("", {6, 10}, {6}, {}, true));
   check_layer(loss_case("loss_param { ignore_label: 1 }", {2, 5, 3, 4}, {2, 3, 4}, {By::kCounted, 1}, true));
 }
 
-TEST(SoftmaxWithLoss, SpreadsAShareOfEachLabel) {
+TEST(SoftmaxWithLoss, SmoothsLabels) {
   check_layer(loss_case("loss_param { label_smoothing: 0.1 }", {6, 10}, {6}, {.smoothing = 0.1}));
   check_layer(loss_case("loss_param { label_smoothing: 0.3 ignore_label: 2 }", {2, 5, 3, 4}, {2, 3, 4},
                         {.ignored = 2, .smoothing = 0.3}, true));
 }
 
-TEST(SoftmaxWithLoss, TakesSoftLabels) {
+TEST(SoftmaxWithLoss, SupportsSoftLabels) {
   const auto soft = [](const std::string& options, const Shape& shape, const Rule& rule, double sum) {
     LayerCase layer_case = loss_case(options, shape, shape, rule);
     layer_case.x[1] = random(shape, 3, 0, 2 * sum / double(shape[rule.axis]));
@@ -93,7 +93,7 @@ TEST(SoftmaxWithLoss, TakesSoftLabels) {
   soft("loss_param { label_smoothing: 0.2 ignore_label: 0 }", {2, 5, 3, 4}, {.smoothing = 0.2}, 1);
 }
 
-TEST(SoftmaxWithLoss, WeighsClasses) {
+TEST(SoftmaxWithLoss, WeightsClasses) {
   const std::vector<double> weights = {0.5, 2, 0, 1.5, 0.25};
   const std::string text = "class_weight: [0.5, 2, 0, 1.5, 0.25] ";
   const Shape x = {2, 5, 3, 4}, labels = {2, 3, 4};
@@ -109,7 +109,7 @@ TEST(SoftmaxWithLoss, WeighsClasses) {
   check("label_smoothing: 0.2 ignore_label: 3", {.ignored = 3, .smoothing = 0.2});
 }
 
-TEST(SoftmaxWithLoss, OfSegNetsWeightsIsDividedByTheNumberOfSamples) {
+TEST(SoftmaxWithLoss, DividesByTheNumberOfSamplesWithSegNetsWeights) {
   const std::string weights = "class_weighting: [0.5, 2, 0, 1.5, 0.25] ";
   const auto segnets = [](const Arrays& x, double divisor) {
     const SoftmaxRowsOf rows(x[0], 1);
@@ -133,15 +133,15 @@ TEST(SoftmaxWithLoss, OfSegNetsWeightsIsDividedByTheNumberOfSamples) {
   check_layer(loss_case("loss_param { weight_by_label_freqs: false " + weights + "}", {2, 5, 3, 4}, {2, 3, 4}, {}));
 }
 
-TEST(SoftmaxWithLoss, WeighsClassesOfSoftLabels) {
+TEST(SoftmaxWithLoss, WeightsClassesOfSoftLabels) {
   LayerCase layer_case =
       loss_case("loss_param { class_weight: [0.5, 2, 0.1] }", {4, 3}, {4, 3}, {.weights = {0.5, 2, 0.1}});
   layer_case.x[1] = random({4, 3}, 3, 0, 0.7);
   check_layer(layer_case);
 }
 
-TEST(SoftmaxWithLoss, OfWeighedClassesIsTheWeightedMean) {
-  // Equal scores cost log 2 each, however little they weigh together.
+TEST(SoftmaxWithLoss, IsTheWeightedMeanWithClassWeights) {
+  // Equal scores cost log 2 each, for any weights.
   const std::string layer = "type: 'SoftmaxWithLoss' loss_param { class_weight: [0.125, 0.25] }";
   LayerRun run(layer, {Array({3, 2}), Array({3}, {0, 1, 1})});
   run.forward();
@@ -151,7 +151,7 @@ TEST(SoftmaxWithLoss, OfWeighedClassesIsTheWeightedMean) {
   EXPECT_EQ(none.y()[0][0], 0);
 }
 
-TEST(SoftmaxWithLoss, WeighsSamples) {
+TEST(SoftmaxWithLoss, WeightsSamples) {
   const auto check = [](const std::string& options, const Shape& shape, const Shape& labels, const Rule& rule) {
     LayerCase layer_case = loss_case(options, shape, labels, rule);
     layer_case.x.push_back(random(labels, 4, 0, 2));
@@ -163,13 +163,13 @@ TEST(SoftmaxWithLoss, WeighsSamples) {
         {.smoothing = 0.1, .weights = {1, 2, 3}});
 }
 
-TEST(SoftmaxWithLoss, WeightsOfSamplesLeaveTheNormalizerAlone) {
+TEST(SoftmaxWithLoss, SampleWeightsDoNotChangeTheNormalizer) {
   LayerRun run("type: 'SoftmaxWithLoss'", {Array({2, 2}), Array({2}, {0, 1}), Array({2}, {3, 0})});
   run.forward();
   EXPECT_NEAR(run.y()[0][0], 3 * std::log(2) / 2, 1e-6);
 }
 
-TEST(SoftmaxWithLoss, SoftLabelsThatAreHardGiveTheSame) {
+TEST(SoftmaxWithLoss, OneHotSoftLabelsEqualHardLabels) {
   const Shape shape = {4, 3};
   const Array x = random(shape, 1), hard({4}, {2, 0, 1, 1});
   Array soft(shape);
@@ -195,7 +195,7 @@ TEST(SoftmaxWithLoss, ADeadNetSays87) {
   EXPECT_NEAR(run.y()[0][0], 87.3365, 1e-4);
 }
 
-TEST(SoftmaxWithLoss, NamesALabelThatIsNoClass) {
+TEST(SoftmaxWithLoss, ReportsAnInvalidLabel) {
   const auto message = [](const Shape& shape, const Array& labels) -> std::string {
     LayerRun run("type: 'SoftmaxWithLoss' loss_param { ignore_label: -1 }", {Array(shape), labels});
     try {
@@ -215,7 +215,7 @@ TEST(SoftmaxWithLoss, NamesALabelThatIsNoClass) {
   EXPECT_EQ(message({3, 10}, Array({3}, {-1, 9, 0})), "no error");
 }
 
-TEST(SoftmaxWithLoss, OnDevicesALabelThatIsNoClassMakesItNan) {
+TEST(SoftmaxWithLoss, InvalidLabelsYieldNanOnDevices) {
   for (const Device& device : tested_devices()) {
     LayerRun run("type: 'SoftmaxWithLoss'", {Array({3, 10}), Array({3}, {0, 9, 10})}, {.device = device});
     run.forward();
@@ -234,19 +234,19 @@ TEST(SoftmaxWithLoss, OnDevicesALabelThatIsNoClassMakesItNan) {
   }
 }
 
-TEST(SoftmaxWithLoss, ExplainsWhatIsWrong) {
+TEST(SoftmaxWithLoss, ReportsErrors) {
   expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4, 9}}, "bottom[1]",
-                     "there are 36 labels (4x9) for 4 predictions (4x10)");
+                     "it has 36 labels (4x9) for 4 predictions (4x10)");
   expect_field_error("type: 'SoftmaxWithLoss' softmax_param { axis: 5 }", {{4, 10}, {4}}, "softmax_param.axis",
                      "does not exist");
   expect_field_error("type: 'SoftmaxWithLoss' loss_param { label_smoothing: 1 }", {{4, 10}, {4}},
-                     "loss_param.label_smoothing", "must lie in [0, 1)");
+                     "loss_param.label_smoothing", "must be in [0, 1)");
   expect_field_error("type: 'SoftmaxWithLoss'", {{4, 10}, {4}, {5}}, "bottom[2]", "5 weights (5) for 4 predictions");
   const auto expect_segnets = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'SoftmaxWithLoss' loss_param { " + options + " }", {{4, 2}, {4}}, "loss_param." + field,
                        words);
   };
-  expect_segnets("weight_by_label_freqs: true", "weight_by_label_freqs", "no class_weighting");
+  expect_segnets("weight_by_label_freqs: true", "weight_by_label_freqs", "class_weighting is missing");
   expect_segnets("class_weighting: [1, 2]", "class_weighting[0]", "no effect");
   expect_segnets("weight_by_label_freqs: true class_weighting: 1", "class_weighting[0]", "1 weight for 2 classes");
   expect_segnets("weight_by_label_freqs: true class_weighting: [1, 2] class_weight: [1, 2]", "class_weight[0]",

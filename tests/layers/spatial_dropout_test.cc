@@ -31,7 +31,7 @@ TEST(SpatialDropout, DropsWholeChannels) {
   check(" spatial_dropout_param { dropout_ratio: 0.9 }", 0.9);
 }
 
-TEST(SpatialDropout, BackwardMakesTheSameMaskAgain) {
+TEST(SpatialDropout, BackwardRecomputesTheMask) {
   for (const Device& device : tested_devices()) {
     LayerRun run(kHalf, {Array({8, 20, 3}, 1.0)}, {.device = device});
     run.forward();
@@ -41,7 +41,7 @@ TEST(SpatialDropout, BackwardMakesTheSameMaskAgain) {
   }
 }
 
-TEST(SpatialDropout, DrawsAnotherMaskForEachPassLayerAndSeed) {
+TEST(SpatialDropout, DrawsADifferentMaskForEachPassLayerAndSeed) {
   const Array x({4, 1024}, 1.0), first = forward(kHalf, x);
   RunOptions pass, layer, seed, in_place, eight;
   pass.pass = 1, layer.layer_seed = 8, seed.seed = 2, in_place.in_place = true, eight.threads = 8;
@@ -49,7 +49,7 @@ TEST(SpatialDropout, DrawsAnotherMaskForEachPassLayerAndSeed) {
   for (const RunOptions& options : {in_place, eight}) EXPECT_TRUE(same_bits(first, forward(kHalf, x, options)));
 }
 
-TEST(SpatialDropout, TakesASeedOfItsOwn) {
+TEST(SpatialDropout, SupportsItsOwnSeed) {
   const Array x({4, 1024}, 1.0);
   const std::string own = kHalf + " dropout_param { random_seed: 5 }";
   RunOptions seed;
@@ -67,7 +67,7 @@ TEST(SpatialDropout, IsTheIdentityInTesting) {
   });
 }
 
-TEST(SpatialDropout, ExplainsWhatIsWrong) {
+TEST(SpatialDropout, ReportsErrors) {
   expect_field_error(kHalf + " dropout_param { dropout_ratio: 1 }", {{2, 3}}, "dropout_param.dropout_ratio", "[0, 1)");
   expect_field_error(kHalf + " spatial_dropout_param { dropout_ratio: -1 }", {{2, 3}},
                      "spatial_dropout_param.dropout_ratio", "[0, 1)");

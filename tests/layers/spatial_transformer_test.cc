@@ -28,7 +28,7 @@ Array transformed(const Array& x, const std::vector<std::vector<double>>& maps, 
   return y;
 }
 
-/// Near the identity, with places away from whole pixels, where the slope changes.
+/// Near the identity, with positions away from whole pixels, where the slope changes.
 const Array kMaps({2, 6}, {0.976, 0.008, 0.068, 0.0, 0.973, 0.078, 1.032, -0.006, 0.199, 0.019, 0.994, -0.251});
 
 std::vector<std::vector<double>> rows_of(const Array& maps) {
@@ -38,7 +38,7 @@ std::vector<std::vector<double>> rows_of(const Array& maps) {
   return rows;
 }
 
-TEST(SpatialTransformer, SamplesWhereTheMapSays) {
+TEST(SpatialTransformer, SamplesByTheMap) {
   for (const Shape& y : {Shape{2, 3, 5, 4}, Shape{2, 3, 3, 6}})
     check_layer({
         .layer = "type: 'SpatialTransformer' st_param { output_H: " + std::to_string(y[2]) +
@@ -48,14 +48,14 @@ TEST(SpatialTransformer, SamplesWhereTheMapSays) {
     });
 }
 
-TEST(SpatialTransformer, LeavesAnImageAloneByTheIdentity) {
+TEST(SpatialTransformer, IdentityKeepsTheImage) {
   const Array x = random({1, 2, 4, 3}, 1);
   LayerRun run("type: 'SpatialTransformer'", {x, Array({1, 6}, {1, 0, 0, 0, 1, 0})});
   run.forward();
   expect_near(run.y()[0], x, 1e-5, "y");
 }
 
-TEST(SpatialTransformer, TakesNumbersThatAreGiven) {
+TEST(SpatialTransformer, SupportsFixedNumbers) {
   check_layer({
       .layer = "type: 'SpatialTransformer' st_param { theta_1_2: 0.083 theta_2_1: -0.057 theta_2_3: 0.023 }",
       .x = {random({1, 2, 5, 4}, 1), Array({1, 3}, {0.91, 0.031, 0.87})},
@@ -65,23 +65,23 @@ TEST(SpatialTransformer, TakesNumbersThatAreGiven) {
   });
 }
 
-TEST(SpatialTransformer, GivesTheImageNoGradientWhereTold) {
+TEST(SpatialTransformer, SupportsImagesWithoutGradient) {
   const std::string layer = "type: 'SpatialTransformer' st_param { to_compute_dU: false }";
   LayerRun run(layer, {random({2, 3, 5, 4}, 1), kMaps});
   EXPECT_FALSE(run.layer().differentiable(0));
   EXPECT_TRUE(run.layer().differentiable(1));
 }
 
-TEST(SpatialTransformer, ExplainsWhatIsWrong) {
+TEST(SpatialTransformer, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::vector<Shape>& x, const std::string& field,
                          const std::string& words) {
     expect_field_error("type: 'SpatialTransformer' st_param { " + options + " }", x, field, words);
   };
   const std::vector<Shape> x = {{2, 3, 5, 4}, {2, 6}};
-  expect("transform_type: 'tps'", x, "st_param.transform_type", "no map 'tps'");
-  expect("sampler_type: 'nearest'", x, "st_param.sampler_type", "no sampler 'nearest'");
+  expect("transform_type: 'tps'", x, "st_param.transform_type", "map 'tps' is not available");
+  expect("sampler_type: 'nearest'", x, "st_param.sampler_type", "sampler 'nearest' is not available");
   expect("output_H: -1", x, "st_param.output_H", "it is -1");
-  expect("theta_1_3: nan", {{2, 3, 5, 4}, {2, 5}}, "st_param.theta_1_3", "must be a number");
+  expect("theta_1_3: nan", {{2, 3, 5, 4}, {2, 5}}, "st_param.theta_1_3", "must be a finite number");
   expect("theta_1_3: 1", x, "bottom[1]", "must be 2x5");
   expect("", {{2, 3, 5}, {2, 6}}, "bottom[0]", "N x C x H x W");
 }

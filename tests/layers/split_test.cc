@@ -11,7 +11,7 @@ std::string split_into(size_t n) {
   return text;
 }
 
-TEST(Split, HandsXToEveryReaderAndSumsTheirGradients) {
+TEST(Split, PassesXToEveryReaderAndSumsTheirGradients) {
   for (const size_t n : {1, 2, 3, 4, 5, 8}) {
     SCOPED_TRACE(n);
     check_layer({
@@ -23,7 +23,7 @@ TEST(Split, HandsXToEveryReaderAndSumsTheirGradients) {
   }
 }
 
-TEST(Split, TakesGradientsFromFewReaders) {
+TEST(Split, AcceptsMissingGradients) {
   for (const size_t arriving : {0, 1, 6}) {
     RunOptions options;
     options.has_dy.assign(7, false);

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Window number o of `bins` along an axis.
+/// Window o of `bins` along an axis.
 struct Span {
   int64_t begin, end, length;  ///< inside the image, and with padding
 };
@@ -59,20 +59,21 @@ TEST(Spp, PoolsAPyramid) {
 
 TEST(Spp, OneLevelIsAnImage) { check({2, 3, 5, 4}, 1); }
 
-TEST(Spp, ImagesOfAnySizeGiveAsManyValues) {
+TEST(Spp, SizeDoesNotDependOnTheImage) {
   const std::string layer = "type: 'SPP' spp_param { pyramid_height: 3 }";
   EXPECT_EQ(MadeLayer(layer, "", {{2, 4, 13, 13}}).shapes.y[0], (Shape{2, 84}));
   EXPECT_EQ(MadeLayer(layer, "", {{2, 4, 10, 24}}).shapes.y[0], (Shape{2, 84}));
 }
 
-TEST(Spp, ExplainsWhatIsWrong) {
+TEST(Spp, ReportsErrors) {
   const Shape x = {1, 2, 8, 8};
   expect_field_error("type: 'SPP'", {x}, "spp_param", "pyramid_height is missing");
-  expect_field_error("type: 'SPP' spp_param { pyramid_height: 0 }", {x}, "spp_param.pyramid_height", "0 levels");
+  expect_field_error("type: 'SPP' spp_param { pyramid_height: 0 }", {x}, "spp_param.pyramid_height",
+                     "pyramid_height is 0");
   expect_field_error("type: 'SPP' spp_param { pyramid_height: 4000000000 }", {x}, "spp_param.pyramid_height",
                      "level 4 has 16 windows of 1 along an axis of 8, with padding 4");
   expect_field_error("type: 'SPP' spp_param { pyramid_height: 2 pool: STOCHASTIC }", {x}, "spp_param.pool",
-                     "no padding");
+                     "does not support padding");
   expect_field_error("type: 'SPP' spp_param { pyramid_height: 2 }", {{1, 2}}, "bottom[0]", "its shape is 1x2");
 }
 

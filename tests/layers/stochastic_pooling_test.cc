@@ -11,7 +11,7 @@ std::string layer(const std::string& options) {
   return "type: 'Pooling' pooling_param { pool: STOCHASTIC " + options + " }";
 }
 
-/// In testing: what the draw gives on average. Windows hang over the edge, without padding.
+/// In testing: the expectation of the draw. Windows extend over the edge, without padding.
 Array average(const Array& x, int64_t kernel, int64_t stride) {
   const int64_t planes = x.shape[0] * x.shape[1], height = x.shape[2], width = x.shape[3];
   const auto out = [&](int64_t in) { return int64_t(std::ceil(double(in - kernel) / double(stride))) + 1; };
@@ -30,7 +30,7 @@ Array average(const Array& x, int64_t kernel, int64_t stride) {
   return y;
 }
 
-TEST(StochasticPooling, TestsWithTheAverage) {
+TEST(StochasticPooling, TestingUsesTheExpectation) {
   for (const int64_t stride : {1, 2, 3})
     check_layer({
         .layer = layer("kernel_size: 3 stride: " + std::to_string(stride)),
@@ -75,7 +75,7 @@ TEST(StochasticPooling, DrawsInProportion) {
   }
 }
 
-TEST(StochasticPooling, DrawsAnewInEachPassAndForEachSeed) {
+TEST(StochasticPooling, DrawsNewValuesForEachPassAndSeed) {
   const Array x = random({1, 4, 8, 8}, 1, 0.1, 1);
   const auto drawn = [&](uint64_t seed, uint64_t pass, uint64_t layer_seed) {
     LayerRun run(layer("kernel_size: 4 stride: 4"), {x}, {.seed = seed, .pass = pass, .layer_seed = layer_seed});
@@ -88,7 +88,7 @@ TEST(StochasticPooling, DrawsAnewInEachPassAndForEachSeed) {
   EXPECT_FALSE(same_bits(drawn(1, 2, 3), drawn(1, 2, 4)));
 }
 
-TEST(StochasticPooling, KeepsNanAndStandsZeros) {
+TEST(StochasticPooling, PropagatesNanAndAcceptsZeros) {
   const Array x({1, 2, 1, 2}, {NAN, 1, 0, 0});
   for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
     LayerRun run(layer("global_pooling: true"), {x}, {.phase = phase});
@@ -98,9 +98,10 @@ TEST(StochasticPooling, KeepsNanAndStandsZeros) {
   }
 }
 
-TEST(StochasticPooling, ExplainsWhatIsWrong) {
-  expect_field_error(layer("kernel_size: 3 pad: 1"), {{1, 1, 4, 4}}, "pooling_param.pad", "no padding");
-  expect_field_error(layer("kernel_size: 3 pad_h: 1"), {{1, 1, 4, 4}}, "pooling_param.pad_h", "no padding");
+TEST(StochasticPooling, ReportsErrors) {
+  expect_field_error(layer("kernel_size: 3 pad: 1"), {{1, 1, 4, 4}}, "pooling_param.pad", "does not support padding");
+  expect_field_error(layer("kernel_size: 3 pad_h: 1"), {{1, 1, 4, 4}}, "pooling_param.pad_h",
+                     "does not support padding");
   expect_field_error(layer("kernel_size: 5"), {{1, 1, 4, 4}}, "pooling_param.kernel_size",
                      "larger than its padded input");
   expect_field_error(layer("kernel_size: 2") + " top: 'a' top: 'b'", {{1, 1, 4, 4}}, "top[1]", "only MAX");

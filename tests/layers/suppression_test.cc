@@ -1,5 +1,5 @@
-// suppress() against the greedy rule written out pair by pair, with core/box.h's formulas: the same boxes stay, so many
-// that they are compared in several goes, and where corners are exchanged, equal or no numbers.
+// Compares suppress() with the greedy rule, computed pair by pair with the formulas of core/box.h. The same boxes must
+// stay, also with many boxes, and with swapped, equal or NaN corners.
 
 #include "layers/common/detection/suppression.h"
 
@@ -33,7 +33,7 @@ std::vector<int> pair_by_pair(const std::vector<Box>& boxes, const std::vector<i
   return kept;
 }
 
-/// Boxes of up to a third of the image; one in ten with a corner that is special.
+/// Boxes of up to a third of the image; one in ten with a special corner.
 std::vector<Box> drawn_boxes(int count, std::mt19937& random) {
   const float special[] = {NAN, INFINITY, -INFINITY, 0.0f, 3e38f, -0.2f};
   std::uniform_real_distribution<float> place(0, 1), side(0, 0.33f);
@@ -66,9 +66,9 @@ TEST(Suppression, IsTheGreedyRule) {
   EXPECT_GT(most_kept, 100u);
 }
 
-TEST(Suppression, NothingIsLeftOfNothing) { EXPECT_TRUE(suppress(nullptr, {}, {}).empty()); }
+TEST(Suppression, AcceptsNoBoxes) { EXPECT_TRUE(suppress(nullptr, {}, {}).empty()); }
 
-TEST(BestFirst, AreThoseOfAWholeSort) {
+TEST(BestFirst, MatchesAFullSort) {
   std::mt19937 random(2);
   std::vector<float> scores;
   for (int i = 0; i < 500; ++i) scores.push_back(random() % 20 == 0 ? NAN : float(random() % 40) / 40);

@@ -19,11 +19,11 @@ LayerCase swish(const std::string& options, double beta) {
 }
 
 TEST(Swish, IsXTimesItsSigmoid) { check_layer(swish("", 1)); }
-TEST(Swish, TakesABeta) { check_layer(swish("beta: 1.5", 1.5)); }
-TEST(Swish, TakesANegativeBeta) { check_layer(swish("beta: -0.5", -0.5)); }
+TEST(Swish, SupportsBeta) { check_layer(swish("beta: 1.5", 1.5)); }
+TEST(Swish, SupportsANegativeBeta) { check_layer(swish("beta: -0.5", -0.5)); }
 TEST(Swish, IsHalfOfXWithoutBeta) { check_layer(swish("beta: 0", 0)); }
 
-TEST(Swish, StaysFiniteFarOut) {
+TEST(Swish, StaysFiniteForLargeInputs) {
   LayerRun run("type: 'Swish'", {Array({2}, {1000, -1000})});
   run.forward();
   EXPECT_EQ(run.y()[0][0], 1000);

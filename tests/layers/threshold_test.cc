@@ -21,9 +21,7 @@ LayerCase threshold(const std::string& options, double level, const Shape& shape
 TEST(Threshold, IsOneAboveZero) { check_layer(threshold("", 0, {2, 20, 3, 2})); }
 TEST(Threshold, IsOneAboveItsThreshold) { check_layer(threshold("threshold: 0.25", 0.25, {2, 20, 3, 2})); }
 TEST(Threshold, MayBeNegative) { check_layer(threshold("threshold: -0.5", -0.5, {2, 20, 3, 2})); }
-TEST(Threshold, RunsInFullBlocksWhateverItDoesToZero) {
-  check_layer(threshold("threshold: -0.5", -0.5, {1, 16, 2, 2}));
-}
+TEST(Threshold, RunsInFullBlocksForAnyValueAtZero) { check_layer(threshold("threshold: -0.5", -0.5, {1, 16, 2, 2})); }
 
 TEST(Threshold, IsZeroAtTheThresholdAndForNan) {
   LayerRun run("type: 'Threshold' threshold_param { threshold: 0.5 }", {Array({3}, {0.5, NAN, 0.75})});
@@ -33,7 +31,7 @@ TEST(Threshold, IsZeroAtTheThresholdAndForNan) {
 
 TEST(Threshold, HasNoGradient) { EXPECT_FALSE(MadeLayer("type: 'Threshold'", "", {{2}}).layer->differentiable(0)); }
 
-TEST(Threshold, FollowsIntoPaddedBlocksOnlyWhereZeroStaysZero) {
+TEST(Threshold, RunsInPaddedBlocksOnlyIfZeroStaysZero) {
   const auto rule = [](const std::string& options) {
     return MadeLayer("type: 'Threshold' threshold_param { " + options + " }", "", {{2, 20, 3, 3}})
         .layer->storage({})

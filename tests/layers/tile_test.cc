@@ -28,9 +28,9 @@ LayerCase tile(const std::string& options, const Shape& shape, int axis, int64_t
 TEST(Tile, RepeatsChannels) { check_layer(tile("tiles: 3", {2, 3, 2, 2}, 1, 3)); }
 TEST(Tile, RepeatsSamples) { check_layer(tile("tiles: 2 axis: 0", {2, 3}, 0, 2)); }
 TEST(Tile, RepeatsTheLastAxis) { check_layer(tile("tiles: 4 axis: -1", {2, 3, 5}, 2, 4)); }
-TEST(Tile, PassesOneTileOn) { check_layer(tile("tiles: 1", {2, 3}, 1, 1)); }
+TEST(Tile, PassesOneTile) { check_layer(tile("tiles: 1", {2, 3}, 1, 1)); }
 
-TEST(Tile, RefusesWhatDoesNotFit) {
+TEST(Tile, RejectsMismatchedShapes) {
   expect_field_error("type: 'Tile'", {{2, 3}}, "tile_param", "tiles is missing");
   expect_field_error("type: 'Tile' tile_param { tiles: 0 }", {{2, 3}}, "tile_param.tiles", "tiles is 0");
   expect_field_error("type: 'Tile' tile_param { tiles: -2 }", {{2, 3}}, "tile_param.tiles", "tiles is -2");

@@ -7,7 +7,7 @@ namespace {
 
 const std::string kLayer = "type: 'Transpose' transpose_param { dim: 3 dim: 2 dim: 0 dim: 1 }";
 
-TEST(Transpose, PutsAxesIntoTheOrderThatIsNamed) {
+TEST(Transpose, PermutesAxes) {
   check_layer({
       .layer = kLayer,
       .x = {random({2, 20, 3, 4}, 1)},
@@ -24,7 +24,7 @@ TEST(Transpose, PutsAxesIntoTheOrderThatIsNamed) {
   });
 }
 
-TEST(Transpose, IsUndoneByTheOppositeOrder) {
+TEST(Transpose, IsInvertedByTheInverseOrder) {
   const Array x = random({2, 3, 4, 5}, 1);
   LayerRun there(kLayer, {x});
   there.forward();
@@ -35,12 +35,12 @@ TEST(Transpose, IsUndoneByTheOppositeOrder) {
   EXPECT_EQ(back.y()[0].values, x.values);
 }
 
-TEST(Transpose, LeavesValuesWhereTheyAreIfItCan) {
+TEST(Transpose, AvoidsCopiesIfPossible) {
   LayerRun run("type: 'Transpose' transpose_param { dim: 1 dim: 0 dim: 2 }", {random({1, 4, 3}, 1)});
   EXPECT_TRUE(run.needs().aliasing.view);
 }
 
-TEST(Transpose, NamesWhatIsWrong) {
+TEST(Transpose, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'Transpose' transpose_param { " + options + " }", {{2, 3, 4}}, "transpose_param" + field,
                        words);
@@ -49,7 +49,7 @@ TEST(Transpose, NamesWhatIsWrong) {
   refuses("dim: 1 dim: 0", ".dim[0]", "dim names 2 axes");
   refuses("dim: 0 dim: 1 dim: 3", ".dim[2]", "axis 3 does not exist");
   refuses("dim: 0 dim: 4294967295 dim: 1", ".dim[1]", "does not exist");
-  refuses("dim: 1 dim: 2 dim: 1", ".dim[2]", "axis 1 is there already");
+  refuses("dim: 1 dim: 2 dim: 1", ".dim[2]", "axis 1 is named twice");
 }
 
 }  // namespace

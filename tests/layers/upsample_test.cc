@@ -36,13 +36,12 @@ TEST(Upsample, RepeatsValues) {
   check_nearest("", 2, 2, {0, 3, 2, 2});
 }
 
-/// A mask of different places for each plane, in no order.
+/// A mask with distinct positions in each plane, in no order.
 Array mask_for(const Shape& x, int64_t places) {
   Array mask(x);
   const int64_t values = x.count(2);
   for (int64_t i = 0; i < x.count(); ++i)
-    mask[size_t(i)] =
-        double((i % values * 7 + i / values * 3) % places);  // 7 and the numbers of places have no common factor
+    mask[size_t(i)] = double((i % values * 7 + i / values * 3) % places);  // 7 and the number of positions are coprime
   return mask;
 }
 
@@ -60,20 +59,20 @@ void check_unpool(const std::string& options, int64_t h, int64_t w, const Shape&
   });
 }
 
-TEST(Upsample, PutsValuesBackWhereAPoolingTookThem) {
+TEST(Upsample, RestoresPooledValues) {
   check_unpool("", 6, 4, {2, 3, 3, 2});
   check_unpool("scale: 3", 6, 3, {1, 2, 2, 1});
   check_unpool("scale_h: 2 scale_w: 4", 4, 8, {1, 2, 2, 2});
 }
 
-TEST(Upsample, TakesTheSizeThatWasPooled) {
+TEST(Upsample, UsesThePooledSize) {
   check_unpool("upsample_h: 5 upsample_w: 3", 5, 3, {2, 3, 3, 2});
-  check_unpool("scale: 2 upsample_h: 5 upsample_w: 4", 5, 4, {2, 3, 3, 2});  // as SegNet's nets have it
+  check_unpool("scale: 2 upsample_h: 5 upsample_w: 4", 5, 4, {2, 3, 3, 2});  // as in SegNet's nets
   check_unpool("pad_out_h: true", 5, 4, {2, 3, 3, 2});
   check_unpool("pad_out_w: true", 6, 3, {2, 3, 3, 2});
 }
 
-TEST(Upsample, UndoesAPooling) {
+TEST(Upsample, InvertsAPooling) {
   LayerRun pooling("type: 'Pooling' top: 'y' top: 'mask' pooling_param { kernel_size: 2 stride: 2 }",
                    {Array({1, 1, 3, 4}, {1, 5, 2, 3, 4, 0, 7, 6, 9, 8, 1, 2})}, {.backward = false});
   pooling.forward();
@@ -82,14 +81,14 @@ TEST(Upsample, UndoesAPooling) {
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{0, 5, 0, 0, 0, 0, 7, 0, 9, 0, 0, 2}));
 }
 
-TEST(Upsample, KeepsTheLastOfSeveralValuesForOnePlace) {
+TEST(Upsample, KeepsTheLastValueForAnIndex) {
   LayerRun run(upsample("upsample_h: 1 upsample_w: 4"),
                {Array({1, 1, 1, 3}, {1, 2, 3}), Array({1, 1, 1, 3}, {2, 0, 2})});
   run.forward();
   EXPECT_EQ(run.y()[0].values, (std::vector<double>{2, 0, 3, 0}));
 }
 
-TEST(Upsample, NamesAPlaceOutsideOfTheTop) {
+TEST(Upsample, ReportsAnIndexOutsideTheTop) {
   for (const double place : {6.0, -1.0, double(NAN)}) {
     const Arrays x = {Array({1, 1, 1, 2}, {1, 2}), Array({1, 1, 1, 2}, {0, place})};
     const std::string layer = upsample("upsample_h: 2 upsample_w: 3");
@@ -98,7 +97,7 @@ TEST(Upsample, NamesAPlaceOutsideOfTheTop) {
         call();
         ADD_FAILURE() << "no error";
       } catch (const Error& error) {
-        EXPECT_NE(std::string(error.what()).find("in bottom[1] lies outside of the 2x3 of top[0]"), std::string::npos)
+        EXPECT_NE(std::string(error.what()).find("in bottom[1] is outside the 2x3 of top[0]"), std::string::npos)
             << error.what();
       }
     };
@@ -113,7 +112,7 @@ TEST(Upsample, NamesAPlaceOutsideOfTheTop) {
   }
 }
 
-TEST(Upsample, NamesWhatIsWrong) {
+TEST(Upsample, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words, int bottoms) {
     SCOPED_TRACE(options);
     expect_field_error(upsample(options) + (bottoms == 2 ? " bottom: 'x' bottom: 'mask'" : " bottom: 'x'"),
@@ -126,8 +125,8 @@ TEST(Upsample, NamesWhatIsWrong) {
     refuses("scale_h: 2 scale_w: 0", "scale_w", "scale_w is 0", bottoms);
     refuses("scale: 2 scale_h: 2 scale_w: 2", "scale_h", "contradicts scale", bottoms);
   }
-  refuses("upsample_h: 6 upsample_w: 6", "upsample_h", "undoes a pooling", 1);
-  refuses("pad_out_w: true", "pad_out_w", "undoes a pooling", 1);
+  refuses("upsample_h: 6 upsample_w: 6", "upsample_h", "inverse of a pooling", 1);
+  refuses("pad_out_w: true", "pad_out_w", "inverse of a pooling", 1);
   refuses("upsample_h: 6", "upsample_h", "only one side", 2);
   refuses("upsample_h: 6 upsample_w: 0", "upsample_w", "upsample_w is 0", 2);
   refuses("scale: 3 pad_out_h: true", "pad_out_h", "needs a scale of 2, not 3", 2);

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// A frame of one grey, which JPEG keeps as it is; `marked`: its left half is white.
+/// A frame of one grey value, which JPEG preserves; `marked`: its left half is white.
 std::string frame(int grey, int height, int width, bool marked = false) {
   data::Image image;
   image.resize(3, height, width);
@@ -35,7 +35,7 @@ class VideoData : public testing::Test {
   const PairFolder folder_{"video_data"};
 };
 
-TEST_F(VideoData, GivesFramesThatFollowEachOther) {
+TEST_F(VideoData, ReadsConsecutiveFrames) {
   LayerRun run(
       layer("batch_size: 2 new_length: 3 sampling_rate: 2", "transform_param { mean_value: [1, 2, 3] scale: 2 }"), {},
       {.backward = false});
@@ -67,7 +67,7 @@ TEST_F(VideoData, CropsAndMirrorsAllFramesAlike) {
   EXPECT_GT(rows.size(), 3u);
 }
 
-TEST_F(VideoData, TellsWhatIsWrong) {
+TEST_F(VideoData, ReportsErrors) {
   const auto expect = [&](const std::string& list, const std::string& more, const std::string& words) {
     folder_.write("list", list);
     try {

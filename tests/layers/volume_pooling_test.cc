@@ -13,7 +13,7 @@ struct Windows {
   bool average = false, up = true, counts_padding = true;
 };
 
-/// How many windows fit on one side, by walking.
+/// The number of windows on one side, by a loop.
 int64_t outputs(const Windows& k, size_t axis, int64_t in) {
   const int64_t kernel = k.kernel[axis], stride = k.stride[axis], pad = k.pad[axis];
   int64_t n = 1;
@@ -22,7 +22,7 @@ int64_t outputs(const Windows& k, size_t axis, int64_t in) {
   return n;
 }
 
-/// Every place of a volume is asked whether it lies in the window.
+/// Checks for every position of a volume whether it is in the window.
 Array pool(const Array& x, const Windows& k) {
   Shape shape = x.shape;
   for (int a = 2; a < 5; ++a) shape[a] = outputs(k, size_t(a - 2), x.shape[a]);
@@ -63,45 +63,45 @@ void check_both(const std::string& options, Windows windows, const Shape& shape)
   }
 }
 
-TEST(VolumePooling, TakesOneNumberForAllAxes) {
+TEST(VolumePooling, SupportsOneValueForAllAxes) {
   check_both("kernel_size_3d: 2 stride_3d: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {2, 3, 4, 5, 6});
   check_both("kernel_size_3d: 3 pad_3d: 1", {{3, 3, 3}, {1, 1, 1}, {1, 1, 1}}, {1, 2, 3, 4, 3});
   check_both("kernel_size_3d: 3 stride: 2 pad: 1", {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}}, {1, 2, 4, 5, 6});
 }
 
-TEST(VolumePooling, TakesTheOptionsOfImages) {
+TEST(VolumePooling, SupportsTheOptionsOfImages) {
   check_both("kernel_size: 2 stride: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {2, 3, 4, 5, 6});
   check_both("kernel_size: 3 pad: 1 stride: 2 round_mode: FLOOR", {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}, false, false},
              {1, 2, 3, 4, 3});
 }
 
-TEST(VolumePooling, TakesOneForEach) {
+TEST(VolumePooling, SupportsOneValueForEachAxis) {
   check_both("kernel_size_3d: [1, 2, 3] stride_3d: [1, 2, 2] pad_3d: [0, 1, 1]", {{1, 2, 3}, {1, 2, 2}, {0, 1, 1}},
              {2, 2, 3, 5, 6});
 }
 
-TEST(VolumePooling, RoundsAsTold) {
+TEST(VolumePooling, SupportsBothRoundings) {
   check_both("kernel_size_3d: 2 stride_3d: 2", {{2, 2, 2}, {2, 2, 2}, {0, 0, 0}}, {1, 2, 1, 3, 1});
   for (const std::string down : {"round_mode: FLOOR", "ceil_mode: false"})
     check_both("kernel_size_3d: 3 stride_3d: 2 " + down, {{3, 3, 3}, {2, 2, 2}, {0, 0, 0}, false, false},
                {1, 2, 4, 5, 6});
 }
 
-TEST(VolumePooling, LeavesPaddingOutOfTheDivisorWhenTold) {
+TEST(VolumePooling, SupportsDivisorsWithoutPadding) {
   check_both("kernel_size_3d: 3 stride_3d: 2 pad_3d: 1 avg_include_pad: false",
              {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}, false, true, false}, {1, 2, 4, 5, 6});
 }
 
-TEST(VolumePooling, ExplainsWhatIsWrong) {
+TEST(VolumePooling, ReportsErrors) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words,
                          const Shape& x = {1, 2, 4, 4, 4}) {
     expect_field_error("type: 'Pooling' pooling_param { " + options + " }", {x}, field, words);
   };
   expect("kernel_size_3d: 2", "bottom[0]", "need N x C x D x H x W", {1, 2, 4, 4});
-  expect("kernel_size_3d: 0", "pooling_param.kernel_size_3d", "holds nothing");
+  expect("kernel_size_3d: 0", "pooling_param.kernel_size_3d", "the window is 0");
   expect("kernel_size_3d: 4000000000 pad_3d: 3999999999", "pooling_param.kernel_size_3d", "too large");
   expect("kernel_size_3d: [2, 2]", "pooling_param.kernel_size_3d[1]", "2 values");
-  expect("kernel_size_3d: 2 stride_3d: 0", "pooling_param.stride_3d", "never moves");
+  expect("kernel_size_3d: 2 stride_3d: 0", "pooling_param.stride_3d", "the stride is 0");
   expect("kernel_size_3d: 2 pad_3d: 2", "pooling_param.pad_3d", "not smaller");
   expect("kernel_size_3d: [2, 2, 9]", "pooling_param.kernel_size_3d", "larger than its padded input 4, on axis 4");
   expect("kernel_size_3d: 2 kernel_size: 2", "pooling_param.kernel_size", "contradicts");
@@ -110,7 +110,7 @@ TEST(VolumePooling, ExplainsWhatIsWrong) {
   expect("kernel_size: 5", "pooling_param.kernel_size", "larger than its padded input 4, on axis 2");
   expect("kernel_size: 2 stride_h: 2 stride_w: 2", "bottom[0]", "pooling needs N x C x H x W");
   expect("kernel_size_3d: 2 kernel_depth: 2", "pooling_param.kernel_depth", "contradicts");
-  expect("kernel_size_3d: 2 pool: STOCHASTIC", "pooling_param.pool", "MAX or AVE");
+  expect("kernel_size_3d: 2 pool: STOCHASTIC", "pooling_param.pool", "MAX and AVE");
   expect("kernel_size_3d: 2 axis: 2", "pooling_param.axis", "axis 2");
   expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size_3d: 2 }", {{1, 2, 4, 4, 4}},
                      "top[1]", "second top");

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-TEST(VoxelSoftmaxLoss, IsTheMeanOverAllPlaces) {
+TEST(VoxelSoftmaxLoss, IsTheMeanOverAllPositions) {
   check_layer({.layer = "type: 'VoxelSoftmaxLoss'",
                .x = {random({2, 3, 2, 3, 2}, 1), random_labels({2, 1, 2, 3, 2}, 2, 3)},
                .reference = [](const Arrays& x, const Arrays&) -> Arrays {

@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Two steps and one label: it stands in the first, in the second, or in both.
+/// Two steps and one label: in the first, in the second, or in both.
 TEST(WarpCtcLoss, IsCtcLossWithClassZeroAsTheBlank) {
   check_layer({
       .layer = "type: 'WarpCTCLoss'",

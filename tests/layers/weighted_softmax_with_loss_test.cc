@@ -7,7 +7,7 @@
 namespace cortado::harness {
 namespace {
 
-/// Labels of class 1 count 10, the divisor counts samples, or (by_batch) images.
+/// Labels of class 1 have weight 10; the divisor counts samples or (by_batch) images.
 double loss_of(const Array& x, const Array& labels, double ignored, bool by_batch) {
   const size_t images = size_t(x.shape[0]), classes = size_t(x.shape[1]), pixels = x.size() / images / classes;
   double loss = 0, counted = 0;
@@ -34,18 +34,18 @@ LayerCase weighted(const std::string& options, double ignored, bool by_batch) {
   };
 }
 
-TEST(WeightedSoftmaxWithLoss, CountsOneClassMore) {
+TEST(WeightedSoftmaxWithLoss, WeightsOneClass) {
   check_layer(weighted("", -1, false));
   check_layer(weighted("loss_param { ignore_label: 2 normalize: false }", 2, true));
 }
 
-TEST(WeightedSoftmaxWithLoss, RefusesOtherWeightsAndClasses) {
+TEST(WeightedSoftmaxWithLoss, RejectsOtherWeightsAndClasses) {
   const auto expect = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'WeightedSoftmaxWithLoss' " + options, {{4, 3}, {4}}, field, words);
   };
   expect("", "softmax_param", "pos_cid is missing");
   expect("softmax_param { pos_cid: 3 }", "softmax_param.pos_cid", "3 is not one of the 3 classes");
-  expect("softmax_param { pos_cid: -1 }", "softmax_param.pos_cid", "-1 is no class");
+  expect("softmax_param { pos_cid: -1 }", "softmax_param.pos_cid", "-1 is not a class");
   expect("softmax_param { pos_cid: 1 pos_mult: -2 }", "softmax_param.pos_mult", "-2");
   expect("softmax_param { pos_cid: 1 } loss_param { class_weight: 1 }", "loss_param.class_weight", "not available");
   expect_field_error("type: 'SoftmaxWithLoss' softmax_param { pos_cid: 1 }", {{4, 3}, {4}}, "softmax_param.pos_cid",

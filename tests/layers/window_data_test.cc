@@ -1,4 +1,4 @@
-// The layer around the pipeline; what it reads is tested in tests/data/window_source_test.cc.
+// The layer around the pipeline; the window source is tested in tests/data/window_source_test.cc.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 namespace cortado::harness {
 namespace {
 
-TEST(WindowData, GivesBackgroundThenObjects) {
+TEST(WindowData, ReadsBackgroundThenObjects) {
   const std::string folder =
       std::filesystem::temp_directory_path() / ("cortado_window_layer_" + std::to_string(::getpid()));
   std::filesystem::create_directories(folder);

@@ -46,7 +46,7 @@ void check(double least, double threshold, const Arrays& x) {
                }});
 }
 
-TEST(YoloDetectionOutput, FindsWhatIsBest) {
+TEST(YoloDetectionOutput, ReturnsTheBestBoxes) {
   const Array large = random({2, 16, 3, 4}, 1, -2, 2), small = random({2, 16, 5, 5}, 2, -2, 2);
   check(0.3, 0.45, {large});
   check(0.01, 0.3, {large});
@@ -54,14 +54,14 @@ TEST(YoloDetectionOutput, FindsWhatIsBest) {
   check(0.99, 0.45, {large, small});
 }
 
-TEST(YoloDetectionOutput, NamesWhatIsWrong) {
+TEST(YoloDetectionOutput, ReportsErrors) {
   const std::string param = "yolo_detection_output_param";
   const auto refuses = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'YoloDetectionOutput' " + param + " { " + options + " }", {{1, 16, 2, 2}}, field, words);
   };
-  refuses("", param + ".biases", "there are 0 numbers");
+  refuses("", param + ".biases", "it has 0 numbers");
   refuses("num_classes: 3" + kBiases, param + ".biases", "2 anchors for 5 boxes");
-  refuses("num_classes: 3 num_box: 2 coords: 5" + kBiases, param + ".coords", "a box has 5 numbers");
+  refuses("num_classes: 3 num_box: 2 coords: 5" + kBiases, param + ".coords", "it is 5");
   refuses("num_classes: 20 num_box: 2" + kBiases, "bottom[0]", "16 channels");
 }
 

@@ -37,14 +37,14 @@ TEST(YoloSeg, IsCrossEntropy) {
   check({x, t}, "object_scale: 0.2", 0.2);
 }
 
-/// The last class is everywhere, the one before nearly so.
-TEST(YoloSeg, CountsSmallClassesMore) {
+/// The last class covers everything, the one before nearly so.
+TEST(YoloSeg, WeightsSmallClassesMore) {
   const Array x = random({2, 3, 4, 5}, 1, -3, 3), t = random_labels({2, 3, 4, 5}, 3, 2);
   check({x, t, Array({2, 3}, {5, 19, 20, 2, 18, 20})}, "object_scale: 0.5", 0.5);
   check({x, t, Array({2, 3, 1, 1}, {0, 3, 10, 0, 5, 10})});
 }
 
-TEST(YoloSeg, NamesWhatIsWrong) {
+TEST(YoloSeg, ReportsErrors) {
   expect_field_error("type: 'YoloSeg'", {{2, 3, 4, 5}, {2, 3, 4, 4}}, "bottom[1]", "2x3x4x4");
   expect_field_error("type: 'YoloSeg'", {{2, 3, 4, 5}, {2, 3, 4, 5}, {2, 4}}, "bottom[2]", "its shape is 2x4");
   expect_field_error("type: 'YoloSeg'", {{2}, {2}}, "bottom[0]", "2");

@@ -14,7 +14,7 @@ const std::string kLayer =
     "mask: 2 mask: 3 mask: 0 mask: 1 anchors_scale: 32 anchors_scale: 16" +
     kBiases;
 
-/// Every class of every box that is sure enough, each a detection of its own.
+/// Every class above the threshold of every box, each a separate detection.
 void find(const Array& x, size_t first_anchor, double scale, double least, std::vector<Object>& found) {
   const int64_t height = x.shape[2], width = x.shape[3];
   for (int64_t n = 0; n < x.shape[0]; ++n)
@@ -47,16 +47,16 @@ void check(double least, double threshold, uint64_t key) {
                }});
 }
 
-TEST(Yolov3DetectionOutput, FindsWhatIsBest) {
+TEST(Yolov3DetectionOutput, ReturnsTheBestBoxes) {
   check(0.3, 0.45, 1);
   check(0.01, 0.45, 3);
   check(0.1, 0.05, 5);
   check(0.5, 0.9, 7);
 }
 
-TEST(Yolov3DetectionOutput, SaysSoWhereNothingIsFound) { check(0.99, 0.45, 1); }
+TEST(Yolov3DetectionOutput, ReportsImagesWithoutDetections) { check(0.99, 0.45, 1); }
 
-TEST(Yolov3DetectionOutput, HasAsManyRowsAsThereAre) {
+TEST(Yolov3DetectionOutput, HasARowPerDetection) {
   const std::string layer =
       "type: 'Yolov3DetectionOutput' yolov3_detection_output_param { num_classes: 1 num_box: 1 mask_group_num: 1 "
       "biases: 8 biases: 16 anchors_scale: 32 confidence_threshold: 0.25 }";
@@ -71,7 +71,7 @@ TEST(Yolov3DetectionOutput, HasAsManyRowsAsThereAre) {
   for (size_t i = 0; i < 7; ++i) EXPECT_NEAR(run.y()[0][i], row[i], 1e-6) << i;
 }
 
-TEST(Yolov3DetectionOutput, TakesAnyNumbers) {
+TEST(Yolov3DetectionOutput, AcceptsAnyValues) {
   Array x({1, 6, 2, 2}, 100);
   for (const size_t i : {0u, 5u, 10u, 15u, 19u}) x[i] = std::nan("");
   LayerRun run(
@@ -82,7 +82,7 @@ TEST(Yolov3DetectionOutput, TakesAnyNumbers) {
   EXPECT_EQ(run.y()[0].shape, Shape({1, 1, 4, 7}));
 }
 
-TEST(Yolov3DetectionOutput, NamesWhatIsWrong) {
+TEST(Yolov3DetectionOutput, ReportsErrors) {
   const std::string param = "yolov3_detection_output_param";
   const auto refuses = [&](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'Yolov3DetectionOutput' " + param + " { " + options + " }",
@@ -90,18 +90,18 @@ TEST(Yolov3DetectionOutput, NamesWhatIsWrong) {
   };
   const std::string sound = "num_classes: 3 num_box: 2 anchors_scale: 32 anchors_scale: 16" + kBiases;
   const std::string mask = "mask: 0 mask: 1 mask: 2 mask: 3 ";
-  refuses("", param + ".biases", "there are 0 numbers");
+  refuses("", param + ".biases", "it has 0 numbers");
   refuses(kBiases, param + ".anchors_scale[0]", "0 scales for 2 bottoms");
   refuses(sound + mask + "mask_group_num: 3", param + ".mask_group_num", "3 groups for 2 bottoms");
   refuses(sound + "mask: 0", param + ".mask[0]", "1 anchor for 4 boxes");
-  refuses(sound + "mask: 0 mask: 1 mask: 2 mask: 4", param + ".mask[3]", "names anchor 4");
+  refuses(sound + "mask: 0 mask: 1 mask: 2 mask: 4", param + ".mask[3]", "anchor 4");
   refuses(sound + mask + "nms_threshold: -1", param + ".nms_threshold", "it is -1");
   refuses(sound + mask + "nms_threshold: nan", param + ".nms_threshold", "it is nan");
-  refuses(sound + mask + "confidence_threshold: nan", param + ".confidence_threshold", "not a number");
+  refuses(sound + mask + "confidence_threshold: nan", param + ".confidence_threshold", "NaN");
   refuses("num_classes: 0 num_box: 2 anchors_scale: 32 anchors_scale: 16" + kBiases + mask, param + ".num_classes",
-          "0 classes");
+          "it is 0");
   refuses("num_classes: 3 num_box: 2 anchors_scale: 32 anchors_scale: 0" + kBiases + mask, param + ".anchors_scale[1]",
-          "0 pixels");
+          "it is 0");
   refuses("num_classes: 4 num_box: 2 anchors_scale: 32 anchors_scale: 16" + kBiases + mask, "bottom[0]",
           "16 channels, but 2 boxes of 5 + 4 numbers need 18");
   expect_field_error("type: 'Yolov3DetectionOutput' " + param + " { " + sound + mask + " }",

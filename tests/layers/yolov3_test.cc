@@ -108,36 +108,36 @@ void check(const Options& options, const Array& objects, const std::vector<Objec
        .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {Array(Shape(), reference(x[0]))}; }});
 }
 
-TEST(Yolov3, IsItsLoss) {
+TEST(Yolov3, MatchesTheDefinition) {
   check({}, by_image(kObjects, 2, 5), kObjects);
   check({}, with_images(kObjects), kObjects);
 }
 
-TEST(Yolov3, CountsAsItIsTold) {
+TEST(Yolov3, UsesItsWeights) {
   check({.object = 5, .noobject = 0.5, .classes_scale = 2, .coord = 3, .thresh = 0.2}, by_image(kObjects, 2, 4),
         kObjects);
   check({.object = 5, .noobject = 0.5, .classes_scale = 2, .coord = 3, .squares = true}, by_image(kObjects, 2, 4),
         kObjects);
 }
 
-TEST(Yolov3, TakesImagesWithoutObjects) {
+TEST(Yolov3, AcceptsImagesWithoutObjects) {
   check({}, Array({2, 15}), {});
   check({}, Array({1, 1, 1, 8}, -1), {});
 }
 
-TEST(Yolov3, LeavesOutWhatIsNoBox) {
+TEST(Yolov3, SkipsInvalidBoxes) {
   std::vector<Object> list = kObjects;
   list.insert(list.begin() + 1, {{0, 1, 1.2, 0.5, 0.3, 0.3}, {1, 1, 0.5, 0.5, -0.3, 0.3}, {1, 1, 0.5, 0.5, 0.3, 0}});
   check({}, with_images(list), kObjects);
 }
 
 /// Anchors, mask and scale in a grid of one cell, by hand.
-TEST(Yolov3, LearnsWhereTheAnchorIsTheGrids) {
+TEST(Yolov3, UsesObjectsOfItsAnchorsOnly) {
   const std::string layer =
       "type: 'Yolov3' yolov3_param { num_class: 1 num: 1 anchors_scale: 32 biases: 8 biases: 8 biases: 32 biases: 16 "
       "thresh: 0.9 mask: ";
   const Array x({1, 6, 1, 1}), object({1, 5}, {0, 0.5, 0.5, 1, 0.5});
-  const double zero = std::log(2.0);  // what a sigmoid of 0 costs, whatever is wanted
+  const double zero = std::log(2.0);  // the cost of a sigmoid of 0, for any target
   LayerRun mine(layer + "1 }", {x, object}), other(layer + "0 }", {x, object});
   mine.forward();
   EXPECT_NEAR(mine.y()[0][0], 1.5 * 2 * zero + zero + zero, 1e-5);
@@ -145,7 +145,7 @@ TEST(Yolov3, LearnsWhereTheAnchorIsTheGrids) {
   EXPECT_NEAR(other.y()[0][0], zero, 1e-6);
 }
 
-TEST(Yolov3, SaysWhichObjectIsWrong) {
+TEST(Yolov3, ReportsTheInvalidObject) {
   const auto says = [](const Array& objects, const std::string& words) {
     const Arrays x = {random({2, 16, 3, 4}, 1), objects};
     for (const Device& device : tested_devices()) {
@@ -176,19 +176,19 @@ TEST(Yolov3, SaysWhichObjectIsWrong) {
   says(fraction, "label nan of item 0");
 }
 
-TEST(Yolov3, NamesWhatIsWrong) {
+TEST(Yolov3, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
     expect_field_error("type: 'Yolov3' yolov3_param { " + options + " }", {{2, 16, 3, 4}, {2, 5}}, field, words);
   };
   const std::string two = "num: 2 num_class: 3 biases: 1 biases: 1 biases: 2 biases: 2 ";
-  refuses("", "yolov3_param.biases", "there are 0 numbers");
-  refuses("biases: 1 biases: 2 biases: 3", "yolov3_param.biases[2]", "there are 3 numbers");
+  refuses("", "yolov3_param.biases", "it has 0 numbers");
+  refuses("biases: 1 biases: 2 biases: 3", "yolov3_param.biases[2]", "it has 3 numbers");
   refuses("biases: 1 biases: -2", "yolov3_param.biases[1]", "the side of an anchor is -2");
   refuses(two + "mask: 1", "yolov3_param.mask[0]", "1 anchor for 2 boxes");
   refuses("biases: 1 biases: 2", "yolov3_param.mask", "1 anchor for 3 boxes");
-  refuses(two + "mask: 1 mask: 2", "yolov3_param.mask[1]", "it names anchor 2, but there are 2");
-  refuses(two + "anchors_scale: 0", "yolov3_param.anchors_scale", "0 pixels");
-  refuses(two + "use_gt_label: true", "yolov3_param.use_gt_label", "not known");
+  refuses(two + "mask: 1 mask: 2", "yolov3_param.mask[1]", "anchor 2 does not exist: there are 2");
+  refuses(two + "anchors_scale: 0", "yolov3_param.anchors_scale", "it is 0");
+  refuses(two + "use_gt_label: true", "yolov3_param.use_gt_label", "not available");
   refuses("num: 2 num_class: 4 biases: 1 biases: 1 biases: 2 biases: 2", "bottom[0]",
           "it has 16 channels, but 2 boxes of 5 + 4 numbers need 18");
   const auto refuses_shapes = [&](const Shape& x, const Shape& objects, const std::string& field,

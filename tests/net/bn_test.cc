@@ -51,8 +51,8 @@ std::string message(const std::string& options, const std::vector<BlobFile>& blo
 
 TEST(Bn, ErrorsNameTheFormOfTheFile) {
   const BlobFile two{Shape{2}, kSlope}, three{Shape{3}, {1, 2, 3}};
-  EXPECT_NE(message("", {two, two}).find("write bn_param { bn_mode: LEARN }"), std::string::npos);
-  EXPECT_NE(message("bn_mode: LEARN", {two, two, two, two}).find("without bn_mode"), std::string::npos);
+  EXPECT_NE(message("", {two, two}).find("set bn_param { bn_mode: LEARN }"), std::string::npos);
+  EXPECT_NE(message("bn_mode: LEARN", {two, two, two, two}).find("remove bn_mode"), std::string::npos);
   EXPECT_NE(message("bn_mode: LEARN", {three, two}).find("blob 0: 3 in the file, 1x2x1x1"), std::string::npos);
 }
 

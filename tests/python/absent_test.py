@@ -9,7 +9,7 @@ layer { name: "py" type: "Python" bottom: "x" top: "y" python_param { module: "m
 '''
 
 
-ABSENT = 'this build does not run Python: libcortado_python.so is not beside the program'
+ABSENT = 'this build does not run Python: libcortado_python.so is not next to the program'
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ TEST(AveragePrecision, KnowsItsVersionsByName) {
   EXPECT_THROW(ap_version_of("12point"), FieldError);
 }
 
-/// Of one rank, told to another.
+/// Of one rank, sent to another.
 TEST(DetectionTally, IsItselfAgainAsNumbers) {
   const DetectionTally tally = tally_of(kRows);
   DetectionTally other = tally_of({kRows.begin() + 5, kRows.begin() + 35}), empty(4);

@@ -12,7 +12,7 @@
 
 namespace cortado {
 
-/// Training and test over a dataset of 8x8 images (make_dataset()); `batch`: of the training net, `norm`: layers behind
+/// Training and test over a dataset of 8x8 images (make_dataset()); `batch`: of the training net, `norm`: layers after
 /// the convolution.
 inline std::string data_net(const std::string& dataset, int batch, const std::string& norm) {
   const std::string source = "source: \"" + dataset + "\" backend: LMDB ";

@@ -60,7 +60,7 @@ TEST(SolverWarnings, ATestIntervalWithoutTests) {
 
 struct Case {
   const char* text;     ///< line 7 and on
-  const char* message;  ///< part of the first mistake
+  const char* message;  ///< part of the first error
   int line;             ///< where it is shown; 0: the file
 };
 
@@ -126,7 +126,7 @@ TEST(CheckSolver, AcceptsWhatDoesNothing) {
     EXPECT_TRUE(mistakes_in(good_but(text)).empty()) << text << ": " << mistakes_in(good_but(text))[0].message;
   EXPECT_TRUE(mistakes_in("net: \"n\" base_lr: 1 lr_policy: \"fixed\" test_iter: 0").empty()) << "no test_interval";
   const auto nets = [](const std::string& text) {
-    Mistakes mistakes;  // there is no base_lr, among others
+    Mistakes mistakes;  // base_lr is missing, among others
     return parse_solver(read_solver_from_text(text, "solver.prototxt"), mistakes).tests.nets;
   };
   EXPECT_EQ(nets("net: \"n\" test_iter: 0 test_iter: 0 test_net: \"t\""), 0);

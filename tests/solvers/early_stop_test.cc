@@ -26,7 +26,7 @@ std::string message_of(const std::vector<const std::vector<NetOutput>*>& tests, 
 }
 
 TEST(Metric, IsFoundByItsName) {
-  EXPECT_EQ(find_metric({&kOutputs}, "cost", "f").output, 4u) << "behind the three of classes";
+  EXPECT_EQ(find_metric({&kOutputs}, "cost", "f").output, 4u) << "after the three of classes";
   EXPECT_FALSE(find_metric({&kOutputs}, "cost", "f").higher_is_better);
   EXPECT_TRUE(find_metric({&kOutputs}, "accuracy", "f").higher_is_better);
   EXPECT_EQ(find_metric({&kOutputs, &kOutputs}, "#1 accuracy", "f").net, 1u);
@@ -35,7 +35,7 @@ TEST(Metric, IsFoundByItsName) {
   EXPECT_NE(message_of({&kOutputs}, "acuracy").find("'accuracy'"), std::string::npos);
   EXPECT_NE(message_of({&kOutputs}, "").find("accuracy, cost"), std::string::npos);
   EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net has"), std::string::npos)
-      << "three numbers are no score";
+      << "three numbers are not a score";
 }
 
 TEST(EarlyStop, CountsTestsWithoutAGain) {

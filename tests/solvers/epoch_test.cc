@@ -1,4 +1,4 @@
-// Lengths in passes over the data: scores of exactly the set, and training that counts records.
+// Lengths in epochs: scores of exactly the whole set, and training that counts records.
 
 #include "net/epoch.h"
 

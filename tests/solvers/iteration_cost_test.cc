@@ -50,7 +50,7 @@ TEST(IterationCost, CountsWhatTheDeviceIsTold) {
   const IterationCost cost = cost_of(Precision::kFp32);
   // A quarter of x, the 128 filters, 64 results. Plain floats need no copies.
   expect_step(cost, "forward", "conv", 1, {4 * (128 + 128), 4 * 64});
-  // x; no gradient of the data is wanted.
+  // x; the gradient of the data is not needed.
   expect_step(cost, "backward", "conv", 1, {4 * (128 + 64), 4 * 128});
   // One weight of 128 floats in one piece: the loss (its sum, their sum), the iteration's loss, the sums of squares of
   // the gradients (in 64 bits: of pieces, of all), the control, the update, which reads w, dw and the velocity and

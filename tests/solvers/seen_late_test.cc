@@ -1,5 +1,6 @@
-// A device is told an iteration before the host has seen the one before: that it is so, and that nothing shows it. The
-// same run, made to look at every iteration at once, gives the same lines, numbers, files and mistakes.
+// A device gets an iteration before the host has read the results of the previous one. The tests check that it does,
+// and that the results are unaffected: the same run, forced to read every iteration at once, has the same lines,
+// numbers, files and diagnostics.
 
 #include <cmath>
 #include <cstdlib>
@@ -17,15 +18,15 @@ std::vector<Device> devices() {
   return list;
 }
 
-/// A request that asks for nothing: the loop takes it, for which it looks at what the device was told.
+/// A request without an action: the loop takes it, and therefore reads the results of all enqueued iterations.
 constexpr int kLook = 1 << 8;
 
-/// What an observer is told after an iteration, and where the host was then.
+/// The arguments of an observer after an iteration, and the state of the host then.
 struct Report {
   int64_t iter;
   double loss, smoothed;
   float rate;
-  uint64_t pass;  ///< the latest that the device was told
+  uint64_t pass;  ///< the latest one that was enqueued on the device
   int64_t full_waits;
 
   bool tells_as(const Report& other) const {
@@ -130,7 +131,7 @@ TEST(DeviceTraining, TheHostWaitsForAnIterationThatIsLookedAt) {
         if (report.pass + 1 == uint64_t(report.iter))
           at_once.push_back(report.iter);
         else
-          EXPECT_EQ(report.pass, uint64_t(report.iter)) << "one more was told";
+          EXPECT_EQ(report.pass, uint64_t(report.iter)) << "one more was enqueued";
       EXPECT_EQ(at_once, c.at_once);
     }
 }
@@ -168,10 +169,10 @@ TEST(DeviceTraining, AfterADivergenceNothingIsUpdatedThatWasToldSince) {
       for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
         SCOPED_TRACE(device.str() + " " + name_of(precision) + " " + options);
         const Trained trained = expect_the_same(device, precision, true, options, "tiny_iter_4", with_large_targets());
-        ASSERT_EQ(trained.code, ExitCode::kDiverged) << "the case is none";
+        ASSERT_EQ(trained.code, ExitCode::kDiverged) << "the training did not diverge";
         const int64_t bad = diverged_at(trained.message);
         ASSERT_GT(bad, 0) << trained.message;
-        EXPECT_NE(bad % 4, 3) << "one more was told, or the case is none";
+        EXPECT_NE(bad % 4, 3) << "one more was enqueued, or the case does not cover it";
         EXPECT_EQ(trained.reports.size(), size_t(bad));
         const Folder shorter;
         const std::string until = std::regex_replace(options, std::regex("max_iter: 60"),

@@ -192,10 +192,10 @@ TEST(Shards, AreRefusedWherePythonMakesTheBatches) {
   net.replace(begin, end - begin,
               "type: \"Python\" top: \"data\" top: \"target\" python_param { module: \"m\" layer: \"L\" } }\n");
   const std::string message = refusal_of_two(tiny_solver(folder, "", net), ExitCode::kNet);
-  EXPECT_NE(message.find("cannot be shared"), std::string::npos) << message;
+  EXPECT_NE(message.find("cannot be split"), std::string::npos) << message;
 }
 
-/// Whoever runs the shards: their statistics would be of each alone.
+/// For any engine of shards: each shard would have separate statistics.
 TEST(Shards, AreRefusedWhereALayerWantsTheWholeBatch) {
   Folder folder;
   const std::string dataset = make_dataset(folder);

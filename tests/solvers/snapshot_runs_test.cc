@@ -83,7 +83,7 @@ TEST(SnapshotRuns, IdentityIsKeptThroughResumesAndNewWithEachStart) {
   EXPECT_NE(run_of(other / "tiny_iter_12.solverstate"), run);
 }
 
-/// Where one run went two ways, what lay ahead of the earlier point is no part of what comes.
+/// If a run branched, the later snapshots of the old branch do not belong to the new one.
 TEST(SnapshotRuns, GoingOnFromAnEarlierPointSetsTheLaterOnesAside) {
   Folder folder;
   train(tiny_solver(folder, kOld));
@@ -111,7 +111,7 @@ TEST(SnapshotRuns, WeightsThatARunStartsFromStay) {
   EXPECT_TRUE(read_file(aside(folder).at(0) + "/tiny_iter_12.caffemodel") == content);
 }
 
-/// A mixture as older programs left it: the times of the files tell.
+/// A mixture from older programs: the times of the files decide.
 TEST(SnapshotRuns, WithoutIdentitiesTheClockDecides) {
   Folder folder, whole;
   train(tiny_solver(whole, kOld));

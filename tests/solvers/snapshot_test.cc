@@ -63,7 +63,7 @@ TEST(Snapshot, TellsWeightsFromState) {
   EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "tiny_iter_8.caffemodel"); }, &message), ExitCode::kSnapshot);
   EXPECT_NE(message.find("--weights"), std::string::npos) << message;
   EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "nothing"); }), ExitCode::kIo);
-  write_file_atomically(folder / "noise", "this is no message at all");
+  write_file_atomically(folder / "noise", "this is not a message");
   EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "noise"); }), ExitCode::kSnapshot);
   write_file_atomically(folder / "empty", "");
   EXPECT_EQ(exit_code_of([&] { read_snapshot(folder / "empty"); }), ExitCode::kSnapshot);

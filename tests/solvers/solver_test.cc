@@ -103,7 +103,7 @@ TEST(Solver, Learns) {
   EXPECT_LT(solver.loss(), 0.5 * first);
 }
 
-/// A test inside of training sees the weights of this moment, and what a net made from the snapshot gives.
+/// A test during training uses the current weights, and has the same result as a net made from the snapshot.
 TEST(Solver, TestsWhatItsSnapshotHolds) {
   Folder folder;
   std::string net = kNet;

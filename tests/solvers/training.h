@@ -68,7 +68,7 @@ inline SolverFile solver_at(const std::string& path, const std::string& options,
                                path);
 }
 
-/// One that writes to `folder`, as "tiny" unless told otherwise.
+/// One that writes to `folder`, as "tiny" by default.
 inline SolverFile tiny_solver(const Folder& folder, const std::string& options = {}, const std::string& net = kNet) {
   return solver_at(folder / "solver.prototxt", with_defaults(options, {"snapshot_prefix: \"" + folder / "tiny" + "\""}),
                    net);

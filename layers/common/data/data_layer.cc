@@ -22,15 +22,16 @@ data::PipelineOptions options_of(const LayerOptions& options) {
 data::PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const data::DataOptions& options,
                                             bool read_files) {
   const LayerType* type = find_layer_type(layer.type());
-  if (!type || !type->pipeline) throw FieldError("type", "a layer of type '" + layer.type() + "' reads no records");
+  if (!type || !type->pipeline)
+    throw FieldError("type", "a layer of type '" + layer.type() + "' does not read records");
   return type->pipeline(layer, options, read_files);
 }
 
 PipelineLayer::PipelineLayer(const LayerOptions& options)
     : open_data_(options.open_data), labelled_(options.config.top_size() > 1), options_(options_of(options)) {
   if (options_.transform.augment.mix.on() && !labelled_)
-    throw FieldError("transform_param.augment.mix", "mixing makes shares of classes, and there is no top for them",
-                     "give the layer a second top");
+    throw FieldError("transform_param.augment.mix", "mixed samples need a second top for their class weights",
+                     "add a second top to the layer");
 }
 
 data::DataPipeline* PipelineLayer::open() {

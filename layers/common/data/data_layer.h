@@ -1,11 +1,11 @@
 #pragma once
 
-// What Data, ImageData, WindowData and their like share: batches that data/pipeline/pipeline.h makes ahead of need, and
-// a position in them.
+// The base of Data, ImageData, WindowData and similar layers: batches that data/pipeline/pipeline.h prefetches, and a
+// position in them.
 //
-// The shapes come from the dataset's first record, so infer() opens it. Where datasets are not to be touched
-// (LayerOptions::open_data is false) the type says what it knows of the images' shape; the one-axis shape {-1} means
-// "unknown", which shape inference lets pass without asking the readers.
+// The shapes come from the first record of the dataset, so infer() opens it. If datasets must not be opened
+// (LayerOptions::open_data is false), the derived class returns what it knows of the images' shape. The one-axis shape
+// {-1} means "unknown"; shape inference propagates it without calling the readers.
 
 #include <memory>
 
@@ -15,14 +15,14 @@
 
 namespace cortado {
 
-/// What reads the samples of a data layer. Touches no dataset, and no mean file unless `read_files`. Throws FieldError
-/// naming the field ("data_param.batch_size"), of "type" where the layer reads none; Error for a mean file.
+/// The pipeline options of a data layer. Opens no dataset, and the mean file only if `read_files`. Throws FieldError
+/// naming the field ("data_param.batch_size"), or "type" if the layer does not read records; Error for a mean file.
 data::PipelineOptions make_pipeline_options(const caffe::LayerParameter& layer, const data::DataOptions& options,
                                             bool read_files = true);
 
 class PipelineLayer : public Layer, public RecordSource {
  public:
-  /// Throws FieldError as make_pipeline_options() does, and where samples are mixed and there is no second top.
+  /// Throws FieldError like make_pipeline_options(), and if samples are mixed without a second top.
   explicit PipelineLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>& x) override;
@@ -41,10 +41,12 @@ class PipelineLayer : public Layer, public RecordSource {
 
  protected:
   const data::PipelineOptions& options() const { return options_; }
-  data::DataPipeline* open();  ///< null where datasets are not to be touched
+  data::DataPipeline* open();  ///< null if datasets must not be opened
   void read(Context& context, const Tensor& y, const Tensor& labels) { pipeline_->read(context, y, labels); }
-  const std::vector<std::vector<data::Object>>& objects() const { return pipeline_->objects(); }  ///< of that batch
-  /// What is known of y[0]'s shape before the dataset is opened.
+  const std::vector<std::vector<data::Object>>& objects() const {
+    return pipeline_->objects();
+  }  ///< of the current batch
+  /// The known part of y[0]'s shape before the dataset is opened.
   virtual Shape shape_without_data() const = 0;
 
  private:
@@ -52,7 +54,7 @@ class PipelineLayer : public Layer, public RecordSource {
 
   bool open_data_, labelled_;
   data::PipelineOptions options_;
-  std::unique_ptr<data::DataPipeline> pipeline_;  ///< null where datasets are not to be touched
+  std::unique_ptr<data::DataPipeline> pipeline_;  ///< null if datasets must not be opened
 };
 
 }  // namespace cortado

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// The channels before the last.
+/// Copies all channels but the last.
 template <typename T>
 struct TakeImage {
   T* image;
@@ -22,7 +22,7 @@ struct TakeImage {
   }
 };
 
-/// The last one, by its nearest pixels where it is made smaller.
+/// Copies the last channel, with nearest-neighbour downsampling.
 struct TakeLabels {
   const float* both;
   float* labels;
@@ -78,7 +78,7 @@ LayerShapes PairDataLayer::infer(const std::vector<Shape>&) {
       labels[axis] = int64_t(float(whole_[axis]) / label_divisor_);
       if (labels[axis] < 1)
         throw FieldError("dense_image_data_param.label_divide_factor",
-                         "nothing is left of the labels of images of " + std::to_string(whole_[2]) + "x" +
+                         "the label image is empty for images of " + std::to_string(whole_[2]) + "x" +
                              std::to_string(whole_[3]) + " divided by " + to_text(label_divisor_));
     }
   }

@@ -20,19 +20,19 @@ struct Loaded {
   std::string why_not, hint;
 };
 
-/// Its symbols are for all: NumPy's libraries, which are loaded later, take Python's from there.
+/// Loaded with global symbols, because NumPy's libraries need Python's.
 Loaded load() {
   const std::string path = companion_path(kLibrary);
   if (path.empty())
-    return {nullptr, std::string("this build does not run Python: ") + kLibrary + " is not beside the program",
+    return {nullptr, std::string("this build does not run Python: ") + kLibrary + " is not next to the program",
             "apt install python3-dev python3-numpy, then build again"};
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (!library) return {nullptr, ::dlerror(), "apt install python3-dev python3-numpy"};
   const auto start = reinterpret_cast<decltype(&cortado_python)>(::dlsym(library, "cortado_python"));
-  if (!start) return {nullptr, path + " is of another version", "build again"};
+  if (!start) return {nullptr, path + " has a different version", "build again"};
   Loaded loaded;
   loaded.python = start(into(loaded.why_not));
-  if (!loaded.python) loaded.hint = "apt install python3-numpy; PYTHONHOME and PYTHONPATH may lead astray";
+  if (!loaded.python) loaded.hint = "apt install python3-numpy; check PYTHONHOME and PYTHONPATH";
   return loaded;
 }
 
@@ -51,18 +51,17 @@ std::vector<unsigned char> in_place_tops(const caffe::LayerParameter& config) {
 
 bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
-/// Python's words, and what they mean here.
+/// Translates Python's errors to this program's errors, with hints.
 [[noreturn]] void throw_failure(int status, const std::string& text) {
   if (status == kCortadoPythonNoModule) {
     std::string hint;
-    if (text.starts_with("there is no module")) hint = "start in the module's folder, or add that to PYTHONPATH";
-    if (has(text, "SyntaxError") || has(text, "TabError"))
-      hint = "Python 3 runs it: a module of Python 2 must be rewritten";
+    if (has(text, "no module '")) hint = "run in the module's folder, or add the folder to PYTHONPATH";
+    if (has(text, "SyntaxError") || has(text, "TabError")) hint = "port the module to Python 3";
     throw PythonMissing("python_param.module", text, hint);
   }
   const bool writes = has(text, " is read-only");
   throw FieldError("python_param.layer", text,
-                   writes ? "bottoms, gradients of tops and, in tests, weights are read alone: work on a copy" : "");
+                   writes ? "modify a copy: bottoms, gradients of tops and, in tests, weights are read-only" : "");
 }
 
 }  // namespace
@@ -86,7 +85,7 @@ void PythonObject::bind(Kind kind, size_t i, const Shape& shape, const Memory& m
   const CortadoPythonBlob blob = {shape.dims().data(), shape.axes(),        memory.data,
                                   memory.diff,         memory.data_changes, memory.diff_changes};
   if (python_->bind(layer_, int(kind), int(i), &blob) != kCortadoPythonOk)
-    throw_internal("Python does not take the memory of a blob");
+    throw_internal("Python rejected the memory of a blob");
 }
 
 void PythonObject::call(Method method, const std::vector<bool>& propagate_down) {
@@ -116,7 +115,7 @@ bool PythonObject::rows_vary() const { return python_->rows_vary(layer_) != 0; }
 void* PythonObject::instance() const { return python_->instance(layer_); }
 
 void PythonObject::adopt(const PythonObject& other) {
-  if (python_->adopt(layer_, other.layer_) != kCortadoPythonOk) throw_internal("a layer in Python is not handed on");
+  if (python_->adopt(layer_, other.layer_) != kCortadoPythonOk) throw_internal("cannot transfer a Python layer");
 }
 
 }  // namespace cortado

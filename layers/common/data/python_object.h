@@ -1,7 +1,7 @@
 #pragma once
 
-// An object of a class that a user wrote in Python, by the interface of bindings/python_layers/module.h. Its library is
-// loaded when the first one is made.
+// An object of a class that a user wrote in Python, through the interface of bindings/python_layers/module.h. The
+// library of that interface is loaded for the first object.
 
 #include <optional>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace cortado {
 
-/// The module cannot be run, here and now: it is not there, cannot be imported, or nothing is that runs Python.
+/// The module cannot be run: it does not exist, cannot be imported, or Python is not available.
 class PythonMissing : public FieldError {
  public:
   using FieldError::FieldError;
@@ -25,33 +25,33 @@ class PythonObject {
   enum class Method { kSetup, kReshape, kForward, kBackward };
   enum class Kind { kBottom, kTop, kWeight };
 
-  /// Of `config`, which has a python_param. Throws PythonMissing, and FieldError for python_param.layer.
+  /// `config` has a python_param. Throws PythonMissing, and FieldError for python_param.layer.
   PythonObject(const caffe::LayerParameter& config, caffe::Phase phase);
   ~PythonObject();
   PythonObject(const PythonObject&) = delete;
   PythonObject& operator=(const PythonObject&) = delete;
 
-  /// Memory of the host that the object sees; null: zeros of its own.
+  /// Host memory for a blob of the object; null: the object allocates zeros.
   struct Memory {
     float *data = nullptr, *diff = nullptr;
     bool data_changes = false, diff_changes = false;
   };
   void bind(Kind kind, size_t i, const Shape& shape, const Memory& memory);
 
-  /// Throws FieldError("python_param.layer") with the traceback where the method raises an exception.
+  /// Throws FieldError("python_param.layer") with the traceback if the method raises an exception.
   void call(Method method, const std::vector<bool>& propagate_down = {});
 
-  /// As the object left it; none: it gave none.
+  /// The shape that the object has set; none: not set.
   std::optional<Shape> shape(Kind kind, size_t i) const;
-  /// How many weights setup() added. There cannot be more from now on.
+  /// The number of weights that setup() added. It is final from now on.
   size_t weights();
-  /// What setup() wrote into a weight.
+  /// The values that setup() wrote to a weight.
   std::vector<float> weight_values(size_t i) const;
-  /// Whether the class says that its tops have another number of rows in each pass.
+  /// Whether the class declares that the number of rows of its tops varies.
   bool rows_vary() const;
-  /// The user's own object: a new reference to a PyObject.
+  /// The user's object: a new reference to a PyObject.
   void* instance() const;
-  /// From now on the object of `other`, with what it keeps, works here too: of a net that was made anew.
+  /// Takes over the object of `other`, with its state, for a net that was rebuilt.
   void adopt(const PythonObject& other);
 
  private:
@@ -59,11 +59,11 @@ class PythonObject {
   CortadoPythonLayer* layer_ = nullptr;
 };
 
-/// A layer that computes by such an object.
+/// A layer that a Python object implements.
 class WrittenInPython {
  public:
   virtual ~WrittenInPython() = default;
-  /// Null where it is not run.
+  /// Null if it is not run.
   virtual PythonObject* object() = 0;
 };
 

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// A data layer whose forward() reads the records itself, at a cursor.
+/// A data layer whose forward() reads the records itself, with a cursor.
 class RecordLayer : public Layer, public DataCursor {
  public:
   RecordLayer(data::BatchShare share, int64_t batch) : cursor_(share, batch) {}

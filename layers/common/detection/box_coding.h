@@ -1,10 +1,11 @@
 #pragma once
 
-// How SSD writes a box as offsets from a prior (a default box), and back. With centres c, sides s and variances v:
+// SSD's encoding of a box as offsets from a prior (a default box), and its inverse. With centres c, sides s and
+// variances v:
 //   CENTER_SIZE  (c - c_prior) / s_prior and log(s / s_prior)
 //   CORNER       the differences of corners
-//   CORNER_SIZE  those divided by the prior's sides
-// each divided by its variance unless variances are in the targets, that is, left out.
+//   CORNER_SIZE  the differences of corners divided by the prior's sides
+// Each is divided by its variance, unless variances are encoded in the targets.
 
 #include <cmath>
 
@@ -13,14 +14,14 @@
 
 namespace cortado {
 
-/// Four numbers, one for each side of a box.
+/// One number for each side of a box.
 struct PriorOffsets {
   float v[4] = {};
 };
 
 struct BoxCode {
   caffe::PriorBoxParameter::CodeType type = caffe::PriorBoxParameter::CORNER;
-  bool divides = true;  ///< by the variances
+  bool divides = true;  ///< whether offsets are divided by the variances
 
   PriorOffsets encode(const Box& prior, const PriorOffsets& variances, const Box& box) const {
     const float width = box_width(prior), height = box_height(prior);
@@ -53,7 +54,7 @@ struct BoxCode {
   }
 };
 
-/// Priors as PriorBox makes them: corners of all, then variances of all.
+/// Priors in PriorBox's format: the corners of all, then the variances of all.
 struct Priors {
   const float* values;
   int64_t count;

@@ -10,7 +10,8 @@ namespace cortado {
 std::vector<float> anchors_of(const google::protobuf::RepeatedField<float>& biases, const std::string& field) {
   if (biases.empty() || biases.size() % 2 != 0)
     throw FieldError(biases.empty() ? field : entry(field, biases.size() - 1),
-                     "there are " + std::to_string(biases.size()) + " numbers", "each anchor has a width and a height");
+                     "it has " + std::to_string(biases.size()) + " numbers",
+                     "give a width and a height for each anchor");
   for (int i = 0; i < biases.size(); ++i)
     if (!(biases[i] > 0 && std::isfinite(biases[i])))
       throw FieldError(entry(field, i), "the side of an anchor is " + to_text(biases[i]), "it must be above 0");
@@ -18,17 +19,17 @@ std::vector<float> anchors_of(const google::protobuf::RepeatedField<float>& bias
 }
 
 std::vector<int32_t> chosen_anchors(const google::protobuf::RepeatedField<uint32_t>& mask, const std::string& field,
-                                    int64_t anchors, int64_t wanted) {
+                                    int64_t anchors, int64_t count) {
   const int64_t have = mask.empty() ? anchors : mask.size();
-  if (have != wanted)
-    throw FieldError(mask.empty() ? field : miscounted(field, have, wanted),
-                     count_of(have, "anchor", "anchors") + " for " + count_of(wanted, "box", "boxes"),
-                     "each box of a cell has one anchor");
-  std::vector<int32_t> chosen(static_cast<size_t>(wanted));
+  if (have != count)
+    throw FieldError(mask.empty() ? field : miscounted(field, have, count),
+                     count_of(have, "anchor", "anchors") + " for " + count_of(count, "box", "boxes"),
+                     "give one anchor for each box of a cell");
+  std::vector<int32_t> chosen(static_cast<size_t>(count));
   std::iota(chosen.begin(), chosen.end(), 0);
   for (int i = 0; i < mask.size(); ++i) {
     if (int64_t(mask[i]) >= anchors)
-      throw FieldError(entry(field, i), "it names anchor " + std::to_string(mask[i]) + ", but there are " +
+      throw FieldError(entry(field, i), "anchor " + std::to_string(mask[i]) + " does not exist: there are " +
                                             std::to_string(anchors) + ", counted from 0");
     chosen[size_t(i)] = int32_t(mask[i]);
   }
@@ -37,7 +38,7 @@ std::vector<int32_t> chosen_anchors(const google::protobuf::RepeatedField<uint32
 
 BoxGrid grid_of(const Shape& x, int64_t index, int64_t boxes, int64_t classes) {
   const std::string bottom = entry("bottom", index);
-  if (x.axes() != 4) throw FieldError(bottom, "its shape is " + x.str(), "predictions are N x channels x H x W");
+  if (x.axes() != 4) throw FieldError(bottom, "its shape is " + x.str(), "predictions must be N x channels x H x W");
   if (x[1] != boxes * (5 + classes))
     throw FieldError(bottom,
                      "it has " + count_of(x[1], "channel", "channels") + ", but " + count_of(boxes, "box", "boxes") +

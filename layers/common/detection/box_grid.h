@@ -1,10 +1,10 @@
 #pragma once
 
-// YOLO's predictions: each cell of a grid over the image has some boxes, each box five numbers (x, y, w, h and how
-// sure it is that there is an object) and one for each class. They are channels, box by box, so that a blob is
-// N x boxes (5 + classes) x H x W. Anchors are the usual sizes of boxes, in pixels (v3) or cells (v2):
+// YOLO's predictions. Each cell of a grid over the image has some boxes. Each box has five numbers (x, y, w, h and the
+// objectness) and one for each class. They are channels, box by box, so a blob is N x boxes (5 + classes) x H x W.
+// Anchors are typical sizes of boxes, in pixels (v3) or cells (v2):
 //   centre = (column + sigmoid(x)) / W, (row + sigmoid(y)) / H    width = exp(w) anchor / W / unit, height likewise
-// where a cell has `unit` of the anchors' unit along each side.
+// where `unit` is the side of a cell in the anchors' unit.
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace cortado {
 
-/// In shares of the image.
+/// Relative to the image's size.
 struct CentreBox {
   float x, y, w, h;
 };
@@ -27,7 +27,7 @@ CORTADO_HD inline Box corners_of(const CentreBox& box) {
   return {box.x - box.w / 2, box.y - box.h / 2, box.x + box.w / 2, box.y + box.h / 2};
 }
 
-/// How much two boxes with one centre overlap.
+/// The overlap of two boxes with the same centre.
 CORTADO_HD inline float shape_overlap(float w0, float h0, float w1, float h1) {
   const float common = fminf(w0, w1) * fminf(h0, h1);
   return common / (w0 * h0 + w1 * h1 - common);
@@ -36,20 +36,20 @@ CORTADO_HD inline float shape_overlap(float w0, float h0, float w1, float h1) {
 CORTADO_HD inline float sigmoid_of(float x) { return 1 / (1 + expf(-x)); }
 
 struct Anchors {
-  const float* sizes;     ///< width and height of each
+  const float* sizes;     ///< width and height of each anchor
   int64_t count;          ///< of all grids
-  const int32_t* chosen;  ///< which one each box of a cell has
+  const int32_t* chosen;  ///< the anchor of each box of a cell
   float unit;
 };
 
-/// Where the numbers of a box lie. A slot is box times cells() + cell, the place of a box in an image's grid.
+/// Where the numbers of a box are stored. A slot is box * cells() + cell, the index of a box in an image's grid.
 struct BoxGrid {
   int64_t images, boxes, classes, height, width;
 
   CORTADO_HD int64_t cells() const { return height * width; }
   CORTADO_HD int64_t slots() const { return boxes * cells(); }
   CORTADO_HD int64_t numbers() const { return 5 + classes; }
-  /// The place of x; the other numbers follow at distances of cells().
+  /// The index of x; the other numbers follow at a stride of cells().
   CORTADO_HD int64_t at(int64_t image, int64_t slot) const {
     return (image * boxes + slot / cells()) * numbers() * cells() + slot % cells();
   }
@@ -62,7 +62,7 @@ struct BoxGrid {
     return anchors.sizes[2 * which + 1] / (float(height) * anchors.unit);
   }
 
-  /// The box whose numbers begin at x[at].
+  /// The box whose numbers start at x[at].
   CORTADO_HD CentreBox box(const float* x, int64_t at, int64_t slot, const Anchors& anchors) const {
     const int64_t which = anchors.chosen[slot / cells()];
     return {(float(column(slot)) + sigmoid_of(x[at])) / float(width),
@@ -72,13 +72,13 @@ struct BoxGrid {
   }
 };
 
-/// The anchors that `biases`, `field`, gives. Throws FieldError.
+/// The anchors in `biases`, the value of `field`. Throws FieldError.
 std::vector<float> anchors_of(const google::protobuf::RepeatedField<float>& biases, const std::string& field);
 
-/// The anchors that `mask`, `field`, chooses for `wanted` boxes; none: the first ones, where there are as many as
-/// boxes. Throws FieldError.
+/// The anchors that `mask`, the value of `field`, selects for `count` boxes. An empty mask selects all anchors, if
+/// there are as many as boxes. Throws FieldError.
 std::vector<int32_t> chosen_anchors(const google::protobuf::RepeatedField<uint32_t>& mask, const std::string& field,
-                                    int64_t anchors, int64_t wanted);
+                                    int64_t anchors, int64_t count);
 
 /// The grid of bottom `index`, of shape `x`. Throws FieldError.
 BoxGrid grid_of(const Shape& x, int64_t index, int64_t boxes, int64_t classes);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Boxes told by their offsets from others, as R-CNN predicts them: how far the centres lie apart, divided by the other
-// box's sides, and the logarithms of how many times as long the sides are.
+// Boxes as offsets from other boxes, as R-CNN predicts them: the distance of the centres divided by the other box's
+// sides, and the logarithms of the ratios of the sides.
 
 #include <cmath>
 #include <string>
@@ -15,8 +15,8 @@ struct BoxOffsets {
   float x = 0, y = 0, w = 0, h = 0;
 };
 
-/// Which box lies so from `box`. Sides are longer than the difference of corners by `border`; those of the result by
-/// `border_after`: 1 and 0 is Faster R-CNN's reckoning. Offsets that are no numbers make corners that are none.
+/// Applies the offsets to `box`. Sides are longer than the difference of corners by `border`, those of the result by
+/// `border_after`: 1 and 0 is Faster R-CNN's convention. NaN offsets make NaN corners.
 CORTADO_HD inline Box moved(const Box& box, const BoxOffsets& by, float border, float border_after) {
   const float width = box_width(box, border), height = box_height(box, border);
   const float w = 0.5f * width * expf(by.w), h = 0.5f * height * expf(by.h);
@@ -24,7 +24,7 @@ CORTADO_HD inline Box moved(const Box& box, const BoxOffsets& by, float border, 
   return {x - w, y - h, x + w - border_after, y + h - border_after};
 }
 
-/// By what `to` lies from `from`: moved(from, offsets(from, to, border), border, border) is `to`.
+/// The offsets of `to` from `from`: moved(from, offsets(from, to, border), border, border) is `to`.
 CORTADO_HD inline BoxOffsets offsets(const Box& from, const Box& to, float border) {
   const float width = box_width(from, border), height = box_height(from, border);
   const float w = box_width(to, border), h = box_height(to, border);
@@ -36,7 +36,7 @@ CORTADO_HD inline bool has_nan(const Box& box) {
   return box.x0 != box.x0 || box.y0 != box.y0 || box.x1 != box.x1 || box.y1 != box.y1;
 }
 
-/// What offsets were divided by, after means were taken from them.
+/// Offsets are normalized: offset = (raw offset - mean) / deviation.
 struct OffsetScale {
   float mean[4] = {0, 0, 0, 0}, deviation[4] = {1, 1, 1, 1};
 
@@ -50,7 +50,7 @@ struct OffsetScale {
   }
 };
 
-/// From bbox_mean and bbox_std of the message `field`, both or neither. Throws FieldError.
+/// From bbox_mean and bbox_std of the message `field`; both must be set, or neither. Throws FieldError.
 OffsetScale offset_scale(const google::protobuf::RepeatedField<float>& means,
                          const google::protobuf::RepeatedField<float>& deviations, const std::string& field);
 

@@ -10,13 +10,13 @@ namespace cortado {
 
 namespace {
 
-/// That x[i] has `wanted` numbers for each image.
-void require_count(const std::vector<Shape>& x, int64_t i, int64_t images, int64_t wanted, const std::string& what) {
+/// Throws FieldError unless x[i] has `count` numbers for each image.
+void require_count(const std::vector<Shape>& x, int64_t i, int64_t images, int64_t count, const std::string& what) {
   const Shape& shape = x[size_t(i)];
-  if (shape.axes() >= 1 && shape[0] == images && shape.count(1) == wanted) return;
+  if (shape.axes() >= 1 && shape[0] == images && shape.count(1) == count) return;
   throw FieldError(entry("bottom", i),
                    "its shape is " + shape.str() + ", but " + std::to_string(images) + " images need " +
-                       std::to_string(wanted) + " numbers each",
+                       std::to_string(count) + " numbers each",
                    what);
 }
 
@@ -28,7 +28,7 @@ DetectionShapes detection_shapes(const std::vector<Shape>& x, const std::string&
   const Shape& priors = x[2];
   if (priors.axes() < 3 || priors[0] != 1 || priors[1] != 2 || priors.count(2) % 4 != 0)
     throw FieldError("bottom[2]", "its shape is " + priors.str() + ", but priors have 1 x 2 x (4 for each box)",
-                     "it is what PriorBox makes, joined along axis 2");
+                     "use tops of PriorBox, concatenated along axis 2");
   require_extent(classes, param + ".num_classes");
   DetectionShapes shapes{x[0][0], priors.count(2) / 4, classes, share_location ? 1 : classes};
   require_extent(shapes.priors * 4 * shapes.codes, param + ".num_classes");
@@ -42,7 +42,7 @@ DetectionShapes detection_shapes(const std::vector<Shape>& x, const std::string&
 }
 
 void require_anchors(const std::vector<Shape>& x, int64_t i, const DetectionShapes& shapes) {
-  require_count(x, i, shapes.images, 2 * shapes.priors, "two scores for each anchor: nothing, and something");
+  require_count(x, i, shapes.images, 2 * shapes.priors, "two scores for each anchor: background and object");
   require_count(x, i + 1, shapes.images, 4 * shapes.priors, "four offsets for each anchor");
 }
 

@@ -10,14 +10,14 @@ namespace cortado {
 
 GridDetections::GridDetections(const Rule& rule, std::vector<float> anchors)
     : rule_(rule), anchors_(std::move(anchors)) {
-  if (std::isnan(rule_.least_score)) throw FieldError(rule_.options + ".confidence_threshold", "it is not a number");
+  if (std::isnan(rule_.least_score)) throw FieldError(rule_.options + ".confidence_threshold", "it is NaN");
   if (!(rule_.nms_threshold >= 0))
     throw FieldError(rule_.options + ".nms_threshold", "it is " + to_text(rule_.nms_threshold),
-                     "boxes overlap by 0 to 1: with 1 all stay");
+                     "set a value from 0 to 1; with 1 all boxes stay");
 }
 
 LayerShapes GridDetections::settle(const std::vector<Shape>& x, const std::vector<Grid>& bottoms, int64_t classes) {
-  if (classes == 0) throw FieldError(rule_.options + ".num_classes", "there are 0 classes");
+  if (classes == 0) throw FieldError(rule_.options + ".num_classes", "it is 0, but must be 1 or more");
   bottoms_ = bottoms;
   grids_.clear();
   int64_t slots = 0;
@@ -27,11 +27,11 @@ LayerShapes GridDetections::settle(const std::vector<Shape>& x, const std::vecto
       throw FieldError(
           entry("bottom", int64_t(i)),
           "its shape is " + x[i].str() + ", but bottom[0] has " + count_of(grids_[0].images, "image", "images"),
-          "all are predictions for the same images");
+          "all bottoms must be predictions for the same images");
     slots += grids_[i].slots();
   }
   if (slots > INT32_MAX)
-    throw FieldError("bottom[0]", "there are " + std::to_string(slots) + " boxes in an image", "so many are not taken");
+    throw FieldError("bottom[0]", "it has " + std::to_string(slots) + " boxes per image", "use a smaller grid");
   images_ = grids_[0].images;
   most_ = rows_ = std::max(images_, checked_mul(images_, slots));
   boxes_.resize(size_t(slots));
@@ -66,7 +66,7 @@ GridDetections::Detection GridDetections::best_class(const float* numbers, int64
   return {1 / sum, best};
 }
 
-/// Adds the boxes of one bottom whose score is above the threshold.
+/// Adds the boxes of one bottom with a score above the threshold.
 void GridDetections::find(const float* x, size_t bottom, int64_t image) {
   const BoxGrid& grid = grids_[bottom];
   const Anchors anchors = {anchors_.data(), int64_t(anchors_.size() / 2), bottoms_[bottom].chosen.data(),
@@ -75,7 +75,7 @@ void GridDetections::find(const float* x, size_t bottom, int64_t image) {
   for (int64_t slot = 0; slot < grid.slots(); ++slot) {
     const int64_t at = grid.at(image, slot);
     const float sure = sigmoid_of(x[at + 4 * step]);
-    if (!(sure > rule_.least_score)) continue;  // no class makes it more
+    if (!(sure > rule_.least_score)) continue;  // times a class probability it cannot increase
     const Detection found = best_class(x + at + 5 * step, step, grid.classes);
     const float score = sure * found.score;
     if (!(score > rule_.least_score)) continue;

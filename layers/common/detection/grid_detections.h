@@ -1,9 +1,9 @@
 #pragma once
 
-// What YOLO's grids (box_grid.h) have found, as rows of image, class (from 1), score, left, top, right, bottom, in
-// shares of the image and not clipped to it: image by image, best first. A box's class is the one that it is surest
-// of; its score must be above the threshold, and of boxes that overlap, whatever their classes, the better one stays.
-// Where there is none in the whole batch, y is one row for each image, -1 but for the image.
+// The detections of YOLO's grids (box_grid.h), as rows of image, class (from 1), score, left, top, right, bottom: image
+// by image, best first. Coordinates are relative to the image's size and not clipped. The class of a box is that with
+// the best score, which must be above the threshold. Boxes that overlap a better one are dropped, whatever their
+// classes. Without detections in the whole batch, y is one row for each image, -1 except for the image.
 
 #include <vector>
 
@@ -23,25 +23,25 @@ class GridDetections : public Layer, public DynamicRows {
   std::vector<Shape> current_shapes() const override { return {{1, 1, rows_, kDetectionWidth}}; }
 
  protected:
-  /// How sure a box of `classes` numbers at scores[0], scores[step], … is of each class.
+  /// The scores of a box of `classes` classes at scores[0], scores[step], … as probabilities.
   enum class Certainty { kSigmoid, kSoftmax };
 
   struct Rule {
-    std::string options;  ///< the message's name
+    std::string options;  ///< the name of the options message
     float least_score, nms_threshold;
     Certainty certainty;
   };
 
-  /// Of one bottom.
+  /// The grid of one bottom.
   struct Grid {
     std::vector<int32_t> chosen;  ///< the anchor of each box of a cell
-    float unit;                   ///< of the anchors' unit in a cell
+    float unit;                   ///< the side of a cell in the anchors' unit
   };
 
   /// Throws FieldError.
   GridDetections(const Rule& rule, std::vector<float> anchors);
 
-  /// Throws FieldError. Returns the shapes of y.
+  /// Returns the shapes of y. Throws FieldError.
   LayerShapes settle(const std::vector<Shape>& x, const std::vector<Grid>& bottoms, int64_t classes);
 
  private:
@@ -60,7 +60,7 @@ class GridDetections : public Layer, public DynamicRows {
   std::vector<BoxGrid> grids_;
   int64_t images_ = 0, most_ = 0, rows_ = 0;
   DetectionRows found_;
-  std::vector<Box> boxes_;  ///< of the image at hand
+  std::vector<Box> boxes_;  ///< of the current image
   std::vector<float> scores_;
   std::vector<int64_t> labels_;
 };

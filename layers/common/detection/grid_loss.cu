@@ -50,7 +50,7 @@ void GridLoss::validate(Context& context, const Operands& io) {
         throw Error(ExitCode::kData,
                     "row " + std::to_string(row) + " of the objects is of image " + to_text(rows.image_of(row)) +
                         ", but the batch has " + count_of(grid_.images, "image", "images"),
-                    "images are counted from 0; -1 is none");
+                    "images are numbered from 0; -1 marks an unused row");
       if (kind != ObjectRows::Kind::kNoClass) continue;
       if (!rows.names_image) throw BadLabel(rows.label_of(row), row, rows.rows, grid_.classes, "");
       throw Error(ExitCode::kData,

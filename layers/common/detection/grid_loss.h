@@ -1,19 +1,19 @@
 #pragma once
 
-// The frame of YOLO's losses. bottom[0] is predictions (box_grid.h), bottom[1] the objects of the batch's images. The
-// loss is the sum of what boxes cost, divided by the number of images. For .cu files.
+// The base of YOLO's losses. bottom[0] is predictions (box_grid.h), bottom[1] the objects of the batch's images. The
+// loss is the sum of the costs of all boxes, divided by the number of images. For .cu files.
 //
-// Objects come in either of two forms:
-//   N x ... x 5 values: for each image rows of class (from 0), x, y, w, h; the first whose w is 0 ends them
-//   1 x 1 x M x 8, SSD's: image (-1: none), class (from 1), instance, left, top, right, bottom, difficult; the
-//     instance and whether it is difficult are not looked at
-// in shares of the image. A box without width or height, or with its centre outside of the image, is no object. A class
-// or an image that there is not makes the loss NaN, and validate() says so.
+// Objects have one of two formats:
+//   N x ... x 5 values: for each image rows of class (from 0), x, y, w, h; the first row with w = 0 ends them
+//   1 x 1 x M x 8, SSD's: image (-1: none), class (from 1), instance, left, top, right, bottom, difficult; instance and
+//     difficult are ignored
+// Coordinates are relative to the image's size. A box without width or height, or with its centre outside the image, is
+// ignored. An invalid class or image makes the loss NaN, and validate() reports it.
 //
-// A layer says what boxes cost by a rule, made anew in each pass:
+// A derived layer defines the costs by a rule, created anew in each pass:
 //   BoxGrid grid; Anchors anchors; const float* x;
-//   int64_t slot_of(int64_t image, const CentreBox& object) const;       the box that shall find it; -1: none here
-//   void add_cost(BoxCost& cost, const JudgedBox& box) const;            of every number of the box
+//   int64_t slot_of(int64_t image, const CentreBox& object) const;       the box that predicts it; -1: none
+//   void add_cost(BoxCost& cost, const JudgedBox& box) const;            for every number of the box
 
 #include <cfloat>
 
@@ -30,10 +30,10 @@ struct GridObject {
   int64_t label, slot;
 };
 
-/// Objects as bottom[1] has them.
+/// The objects in bottom[1].
 struct ObjectRows {
   const float* values;
-  int64_t rows;  ///< of an image; of the batch where each row names its image
+  int64_t rows;  ///< per image; of the whole batch if each row names its image
   bool names_image;
   int64_t images, classes;
 
@@ -51,7 +51,7 @@ struct ObjectRows {
     return value >= 0 && value < float(below) && value == floorf(value);
   }
 
-  /// What a row is to an image.
+  /// What a row means for an image.
   CORTADO_HD Kind kind(int64_t row, int64_t image) const {
     if (names_image) {
       const float named = image_of(row);
@@ -67,25 +67,25 @@ struct ObjectRows {
   }
 };
 
-/// What a number costs, and the slope of that.
+/// A cost and its derivative.
 struct Cost {
   float value, slope;
 };
 
-/// The cross-entropy of sigmoid(x) and `wanted`.
-CORTADO_HD inline Cost cross_entropy(float x, float wanted) {
-  return {fmaxf(x, 0) - x * wanted + log1pf(expf(-fabsf(x))), sigmoid_of(x) - wanted};
+/// The cross-entropy of sigmoid(x) and `target`.
+CORTADO_HD inline Cost cross_entropy(float x, float target) {
+  return {fmaxf(x, 0) - x * target + log1pf(expf(-fabsf(x))), sigmoid_of(x) - target};
 }
-CORTADO_HD inline Cost half_square(float x, float wanted) { return {0.5f * (x - wanted) * (x - wanted), x - wanted}; }
-CORTADO_HD inline Cost half_square_of_sigmoid(float x, float wanted) {
+CORTADO_HD inline Cost half_square(float x, float target) { return {0.5f * (x - target) * (x - target), x - target}; }
+CORTADO_HD inline Cost half_square_of_sigmoid(float x, float target) {
   const float s = sigmoid_of(x);
-  return {0.5f * (s - wanted) * (s - wanted), (s - wanted) * s * (1 - s)};
+  return {0.5f * (s - target) * (s - target), (s - target) * s * (1 - s)};
 }
 
-/// Takes what the numbers of one box cost, each once.
+/// Receives the cost of each number of one box, once.
 struct BoxCost {
   float value;
-  float* dx;  ///< null: only the value is wanted
+  float* dx;  ///< null: only the value is needed
   float factor;
 
   CORTADO_HD void add(int64_t i, const Cost& cost, float weight) { add(i, weight * cost.value, weight * cost.slope); }
@@ -98,36 +98,36 @@ struct BoxCost {
   }
 };
 
-/// A box, and what its image has.
+/// A box and the objects of its image.
 struct JudgedBox {
   int64_t at, slot;  ///< of box_grid.h
   CentreBox box;
-  const GridObject* own;  ///< the last object that this box shall find; null: none
-  float overlap;          ///< with the object that it overlaps most
+  const GridObject* own;  ///< the last object that this box predicts; null: none
+  float overlap;          ///< with the object that overlaps most
   const GridObject* truths;
   int64_t count;
 };
 
-/// What centre and size cost, `term` giving it of x and y.
+/// The cost of centre and size; `term` computes the cost of x and y.
 template <typename Rule, typename Term>
-CORTADO_HD void add_box_cost(BoxCost& cost, const Rule& rule, const JudgedBox& judged, const CentreBox& wanted,
+CORTADO_HD void add_box_cost(BoxCost& cost, const Rule& rule, const JudgedBox& judged, const CentreBox& target,
                              float weight, const Term& term) {
   const BoxGrid& grid = rule.grid;
   const int64_t which = rule.anchors.chosen[judged.slot / grid.cells()], step = grid.cells(), at = judged.at;
-  const float x = wanted.x * float(grid.width) - float(grid.column(judged.slot));
-  const float y = wanted.y * float(grid.height) - float(grid.row(judged.slot));
+  const float x = target.x * float(grid.width) - float(grid.column(judged.slot));
+  const float y = target.y * float(grid.height) - float(grid.row(judged.slot));
   cost.add(at, term(rule.x[at], x), weight);
   cost.add(at + step, term(rule.x[at + step], y), weight);
-  const float w = logf(wanted.w / grid.anchor_width(rule.anchors, which));
-  const float h = logf(wanted.h / grid.anchor_height(rule.anchors, which));
+  const float w = logf(target.w / grid.anchor_width(rule.anchors, which));
+  const float h = logf(target.h / grid.anchor_height(rule.anchors, which));
   cost.add(at + 2 * step, half_square(rule.x[at + 2 * step], w), weight);
   cost.add(at + 3 * step, half_square(rule.x[at + 3 * step], h), weight);
 }
 
-/// Small objects count more: 2 less the share of the image, not below 0.
+/// The weight of small objects is larger: 2 minus the area relative to the image, at least 0.
 CORTADO_HD inline float weight_by_size(const CentreBox& box) { return fmaxf(2 - box.w * box.h, 0); }
 
-/// The slot of the box of a cell that has the object's centre.
+/// The slot of the box in the cell that contains the object's centre.
 CORTADO_HD inline int64_t slot_at(const BoxGrid& grid, const CentreBox& object, int64_t box) {
   int64_t column = int64_t(object.x * float(grid.width)), row = int64_t(object.y * float(grid.height));
   if (column >= grid.width) column = grid.width - 1;
@@ -137,7 +137,7 @@ CORTADO_HD inline int64_t slot_at(const BoxGrid& grid, const CentreBox& object, 
 
 namespace {
 
-/// The objects of an image; their number is -1 where a row is not what it must be.
+/// The objects of an image; the count is -1 if a row is invalid.
 template <typename Rule>
 struct GatherTruths {
   Rule rule;
@@ -168,9 +168,9 @@ struct CostOfBox {
   Rule rule;
   const GridObject* truths;
   const int64_t* counts;
-  int64_t most;  ///< objects of an image
-  float* costs;  ///< one for each box; null: not wanted
-  float* dx;     ///< null: not wanted
+  int64_t most;  ///< objects per image
+  float* costs;  ///< one for each box; null: not needed
+  float* dx;     ///< null: not needed
   const float* dy;
   float scale;
   CORTADO_HD void operator()(int64_t i) const {
@@ -220,7 +220,7 @@ class GridLoss : public Layer, public Scoring {
 
   explicit GridLoss(Boxes boxes) : anchors_(std::move(boxes.anchors)), chosen_(std::move(boxes.chosen)) {}
 
-  /// Throws FieldError. Returns the shapes of y.
+  /// Returns the shapes of y. Throws FieldError.
   LayerShapes settle(const std::vector<Shape>& x, int64_t classes);
 
   const BoxGrid& grid() const { return grid_; }

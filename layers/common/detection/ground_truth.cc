@@ -11,7 +11,7 @@ constexpr float kLeastOverlap = 1e-6f;
 
 bool reaches_beyond(const Box& box) { return box.x0 < 0 || box.y0 < 0 || box.x1 > 1 || box.y1 > 1; }
 
-/// The pair of a box and a truth, both still free, that overlaps most.
+/// The pair of a free box and a free truth with the largest overlap.
 struct Pair {
   size_t box = 0, truth = 0;
   float overlap = kLeastOverlap;
@@ -22,7 +22,7 @@ class Matching {
   Matching(const std::vector<Box>& boxes, const std::vector<Truth>& truths, std::vector<BoxMatch>& matches)
       : boxes_(boxes), truths_(truths), matches_(matches), best_(truths.size()) {}
 
-  /// Looks through all boxes once for each truth, and again for one whose best box another took.
+  /// Scans all boxes once for each truth, and again if another truth took its best box.
   void match_truths() {
     for (size_t t = 0; t < truths_.size(); ++t) best_[t] = best_box(t);
     std::vector<bool> matched(truths_.size());

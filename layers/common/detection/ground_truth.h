@@ -1,8 +1,8 @@
 #pragma once
 
-// Objects as AnnotatedData gives them: a row of eight numbers for each (its image in the batch, label, number among
-// those of its label, the corners of its box in parts of the image, whether it is difficult). Rows whose image is below
-// 0 stand for nothing.
+// Objects in AnnotatedData's format: a row of eight numbers for each. The numbers are the image in the batch, label,
+// instance, the corners of the box relative to the image's size, and whether it is difficult. Rows with an image below
+// 0 are unused.
 
 #include <cstdint>
 #include <vector>
@@ -19,26 +19,26 @@ struct Truth {
   bool difficult;
 };
 
-/// Sorts `count` rows by images; `truths` has one list for each. A row of an image that is not there, or whose label or
-/// box is not finite, is left out.
+/// Sorts `count` rows by image; `truths` has one list for each image. Drops rows with an invalid image, and those whose
+/// label or box is not finite.
 void sort_truths(const float* rows, int64_t count, std::vector<std::vector<Truth>>& truths);
 
-/// Which truth each of some boxes stands for.
+/// The truth that a box is matched to.
 struct BoxMatch {
   static constexpr int kNone = -1, kLeftOut = -2;
   int truth = kNone;
-  float overlap = 0;  ///< with the truth that it overlaps most
+  float overlap = 0;  ///< with the truth that overlaps most
 };
 
 struct MatchRule {
-  bool per_box = true;  ///< besides each truth's best box, every box that overlaps a truth by `threshold`
+  bool per_box = true;  ///< match not only each truth's best box, but every box with an overlap of at least `threshold`
   float threshold = 0.5f;
-  bool inside_only = false;  ///< boxes that reach beyond the image are left out
+  bool inside_only = false;  ///< ignore boxes that extend beyond the image
 };
 
-/// Matches boxes with truths, SSD's way: the pair that overlaps most, then the pair that does among the others, until
-/// no truth is left; then, per_box, each other box with the truth that it overlaps most. matches[i].truth may say
-/// kLeftOut before: such boxes stay so.
+/// Matches boxes with truths as in SSD: repeatedly the free pair that overlaps most, until no truth is left; then, if
+/// per_box, each other box with the truth that overlaps most. Boxes with matches[i].truth == kLeftOut on entry stay
+/// unmatched.
 void match_boxes(const std::vector<Box>& boxes, const std::vector<Truth>& truths, const MatchRule& rule,
                  std::vector<BoxMatch>& matches);
 

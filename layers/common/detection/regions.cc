@@ -9,20 +9,21 @@ namespace cortado {
 void require_scale(const RegionScale& scale, const std::string& field) {
   if (!(scale.scale > 0 && std::isfinite(scale.scale)))
     throw FieldError(field + ".spatial_scale", "it is " + to_text(scale.scale) + ", but must be above 0",
-                     "it is 1 / the number of the image's pixels between two of the features' places");
+                     "set 1 / the stride of the features in pixels of the image");
   if (!(scale.pad_ratio >= 0 && std::isfinite(scale.pad_ratio)))
     throw FieldError(field + ".pad_ratio", "it is " + to_text(scale.pad_ratio) + ", but must not be below 0",
-                     "it is the share of their sides by which regions grow");
+                     "set the fraction of their sides by which regions grow");
 }
 
 void RegionLayer::require_regions(const std::vector<Shape>& x) {
   if (x[0].axes() != 4 || x[0].count(1) == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; regions are pooled from N x C x H x W, none 0");
+    throw FieldError("bottom[0]",
+                     "its shape is " + x[0].str() + ", but features must be N x C x H x W, without empty axes");
   if (x[0].count(2) > INT32_MAX)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": a channel has more than 2^31 - 1 places");
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": a channel has more than 2^31 - 1 values");
   if (x[1].axes() < 2 || x[1].count(1) != 5)
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but regions are R x 5",
-                     "each row is the number of an image in the batch and the left, top, right and bottom of a region");
+                     "each row is the index of an image in the batch and the left, top, right and bottom of a region");
 }
 
 void RegionLayer::validate(Context& context, const Operands& io) {
@@ -35,7 +36,7 @@ void RegionLayer::validate(Context& context, const Operands& io) {
     throw Error(ExitCode::kData,
                 "region " + std::to_string(r) + " is image " + to_text(v[0]) + " from (" + to_text(v[1]) + ", " +
                     to_text(v[2]) + ") to (" + to_text(v[3]) + ", " + to_text(v[4]) + ")",
-                "images of this batch count from 0 to " + std::to_string(found.images - 1) +
+                "images of this batch are numbered from 0 to " + std::to_string(found.images - 1) +
                     ", and corners are finite numbers");
   }
 }

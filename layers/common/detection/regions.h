@@ -1,8 +1,8 @@
 #pragma once
 
-// Regions of images, as layers read them that pool the features of each: R x 5, a row being the number of the image in
-// the batch and two corners in its pixels. A row that is no region (another image, a corner that is no number) makes
-// its part of y NaN, gets no gradient, and is found by validate().
+// Regions of images (regions of interest), for the layers that pool their features: R x 5. A row is the index of the
+// image in the batch and two corners in its pixels. An invalid row (an image outside the batch, a NaN corner) makes its
+// part of y NaN and gets no gradient; validate() reports it.
 
 #include <cmath>
 #include <string>
@@ -22,7 +22,7 @@ struct Regions {
     return v[0] > -1 && v[0] < float(images) && fabsf(v[1]) < INFINITY && fabsf(v[2]) < INFINITY &&
            fabsf(v[3]) < INFINITY && fabsf(v[4]) < INFINITY;
   }
-  /// -1: it is no region.
+  /// -1: the row is invalid.
   CORTADO_HD int64_t image(int64_t r) const { return valid(r) ? int64_t(row(r)[0]) : -1; }
   CORTADO_HD Box box(int64_t r) const {
     const float* v = row(r);
@@ -30,8 +30,8 @@ struct Regions {
   }
 };
 
-/// How regions meet the features: by what their corners are multiplied, and the share of their sides by which they grow
-/// on each side before that, a pixel at the end included (MS-CNN).
+/// Maps regions to features: the factor of their corners, and the fraction of their sides by which they grow on each
+/// side before that, including the last pixel (MS-CNN).
 struct RegionScale {
   float scale = 1, pad_ratio = 0;
   CORTADO_HD Box padded(const Box& box) const {
@@ -40,16 +40,16 @@ struct RegionScale {
   }
 };
 
-/// Throws FieldError(field + ".spatial_scale" or ".pad_ratio") where a number is none.
+/// Throws FieldError(field + ".spatial_scale" or ".pad_ratio") for an invalid number.
 void require_scale(const RegionScale& scale, const std::string& field);
 
-/// Places along an axis.
+/// Indices along an axis.
 struct PlaceRange {
   int64_t begin, end;
 };
 
-/// The gradient of one plane of the features, by one thread, as regions overlap: add(r, channel, plane) adds what
-/// region r, of the plane's image, has for it.
+/// Sums the gradient of one plane of the features in one thread, because regions overlap. add(r, channel, plane) adds
+/// the gradient of region r of the plane's image.
 template <typename Add>
 struct RegionGradient {
   float* dx;
@@ -65,7 +65,7 @@ struct RegionGradient {
   }
 };
 
-/// The frame of such layers: bottoms features N x C x H x W and regions, one top, a gradient for the features alone.
+/// The base of such layers: bottoms features N x C x H x W and regions, one top, a gradient for the features only.
 class RegionLayer : public Layer {
  public:
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
@@ -74,11 +74,11 @@ class RegionLayer : public Layer {
     return needs;
   }
   bool differentiable(int i) const override { return i == 0; }
-  /// Throws Error(kData) at the first row that is no region.
+  /// Throws Error(kData) at the first invalid row.
   void validate(Context& context, const Operands& io) override;
 
  protected:
-  /// Throws FieldError unless x has those shapes.
+  /// Throws FieldError unless x has these shapes.
   static void require_regions(const std::vector<Shape>& x);
   static Regions regions(const Operands& io) { return {io.x[1].f32(), io.x[1].shape()[0], io.x[0].shape()[0]}; }
 };

@@ -20,12 +20,12 @@ std::vector<int> best_first(const float* scores, int64_t count, float least, int
 
 namespace {
 
-// fmaxf and fminf, NaN included, without a call: loops over these become vector instructions.
+// fmaxf and fminf, including NaN, without a call: loops over these are vectorized.
 inline float larger(float a, float b) { return ((a > b) | (b != b)) ? a : b; }
 inline float smaller(float a, float b) { return ((a < b) | (b != b)) ? a : b; }
 
-/// The boxes that stay, corner by corner: a box is compared with several of them at a time, by the formulas of
-/// core/box.h, to the same bits.
+/// The boxes that stay, corner by corner. A box is compared with several of them at a time, bit-identical to
+/// core/box.h.
 class KeptBoxes {
  public:
   explicit KeptBoxes(const SuppressionRule& rule) : rule_(rule) {}
@@ -36,7 +36,7 @@ class KeptBoxes {
     area_[count_++] = box_area(box, rule_.border);
   }
 
-  /// Whether `box` overlaps one of them by more.
+  /// Whether `box` overlaps one of them by more than the threshold.
   bool any_overlaps(const Box& box, float threshold) const {
     const float area = box_area(box, rule_.border);
     for (size_t first = 0; first < count_; first += kTogether)
@@ -48,7 +48,7 @@ class KeptBoxes {
  private:
   static constexpr size_t kTogether = 16;
 
-  /// Places for more, which hold boxes that overlap nothing.
+  /// Adds space, initialized with boxes that overlap nothing.
   void grow() {
     for (std::vector<float>* begin : {&x0_, &y0_}) begin->resize(count_ + kTogether, FLT_MAX);
     for (std::vector<float>* end : {&x1_, &y1_}) end->resize(count_ + kTogether, -FLT_MAX);

@@ -14,7 +14,7 @@ Broadcast of_bottom(const std::vector<Shape>& x, int axis) {
     throw FieldError(
         "bottom[1]",
         "its shape " + x[1].str() + " does not match bottom[0], " + x[0].str() + ", from axis " + std::to_string(axis),
-        "its extents must be equal to those of bottom[0]; an extent of 1 is not stretched");
+        "its extents must equal those of bottom[0]; an extent of 1 is not broadcast");
   return {axis, x[1]};
 }
 
@@ -22,9 +22,9 @@ Broadcast of_bottom(const std::vector<Shape>& x, int axis) {
 
 Broadcast broadcast_of(const std::vector<Shape>& x, int64_t axis, int64_t num_axes, const std::string& options) {
   if (num_axes < -1)
-    throw FieldError(options + ".num_axes",
-                     "num_axes is " + std::to_string(num_axes) + "; the least is -1, for all that follow");
-  // A scalar goes with any x, also with one that has no axes.
+    throw FieldError(options + ".num_axes", "num_axes is " + std::to_string(num_axes) + ", but must be -1 or more",
+                     "-1 is all axes that follow");
+  // A scalar matches any x, even without axes.
   const bool scalar = x.size() > 1 ? x[1].axes() == 0 : num_axes == 0;
   const int first = scalar && x[0].axes() == 0 ? 0 : axis_of(x[0], axis, options + ".axis");
   if (x.size() > 1) return of_bottom(x, first);

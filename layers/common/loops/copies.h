@@ -1,6 +1,6 @@
 #pragma once
 
-// Copies and zeros of tensors, on all threads of whatever computes. For .cu files, as core/loops/for_each.h is.
+// Copies and zeros of tensors, on all threads of the context's device. For .cu files, like core/loops/for_each.h.
 
 #include "layers/common/loops/typed.h"
 
@@ -25,7 +25,7 @@ struct ClearValue {
 
 }  // namespace
 
-/// Both of one type and layout, 8-bit integers of whichever kind.
+/// Both tensors must have the same type and layout; 8-bit integers may differ in signedness.
 inline void copy_values(Context& context, const Tensor& from, const Tensor& to) {
   if (is_8_bit(from.spec.dtype))
     return for_each(context, from.spec.elements(), CopyValue<uint8_t>{from.as<const uint8_t>(), to.as<uint8_t>()});

@@ -1,8 +1,8 @@
 #pragma once
 
-// What layers have in common that make each element of y from the same element of x alone: shapes, storage, memory and
-// the registration. The file of such a layer holds its options, its function and its slope, and says of them what
-// backward reads and what becomes of 0.
+// The base of layers that compute each element of y from the same element of x alone: shapes, storage, memory and the
+// registration. The file of such a layer has its options, its function and its derivative. It declares what backward
+// reads and whether f(0) = 0.
 
 #include <string>
 
@@ -15,11 +15,11 @@ enum class BackwardReads { kX, kY, kNeither };
 
 class ElementwiseLayer : public Layer {
  public:
-  /// What backward looks at beside dy. Where that is x, forward does not write over it.
+  /// What backward reads in addition to dy. If that is x, forward does not overwrite x.
   virtual BackwardReads backward_reads() const = 0;
 
-  /// Whether f(0) = 0, with a finite slope there: the padding lanes of blocks stay zero then. Other functions run in
-  /// blocks only where those have no padding.
+  /// Whether f(0) = 0, with a finite slope there: then padding lanes of blocks stay zero. Other functions run in blocks
+  /// only if those have no padding.
   virtual bool keeps_zero() const = 0;
 
   LayerShapes infer(const std::vector<Shape>& x) override {
@@ -38,7 +38,7 @@ class ElementwiseLayer : public Layer {
     needs.backward_reads_y = {backward_reads() == BackwardReads::kY};
     needs.aliasing.y_may_overwrite_x = backward_reads() != BackwardReads::kX || !request.backward;
     needs.aliasing.dx_may_overwrite_dy = true;
-    needs.can_recompute_y = backward_reads() == BackwardReads::kX;  // then x is there in backward anyway
+    needs.can_recompute_y = backward_reads() == BackwardReads::kX;  // x is available in backward anyway
     return needs;
   }
 
@@ -46,7 +46,7 @@ class ElementwiseLayer : public Layer {
   bool fills_blocks_ = false;
 };
 
-/// What is registered of such a layer: one bottom, one top.
+/// The registration of such a layer: one bottom, one top.
 template <typename L>
 LayerType elementwise_type(const std::string& name, const std::string& help, const std::string& options = "",
                            LayerFamily family = LayerFamily::kActivation) {

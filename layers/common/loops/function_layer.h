@@ -1,12 +1,12 @@
 #pragma once
 
-// Layers without options that apply one function to each element. Such a layer is a struct with
-//   static constexpr BackwardReads kReads;         what the slope is known from: x or y
+// Layers without options that apply one function to each element. Such a layer is a struct with the members below, and
+// its registration. For .cu files, like core/loops/for_each.h.
+//   static constexpr BackwardReads kReads;         whether the slope is computed from x or y
 //   static constexpr bool kKeepsZero;              as ElementwiseLayer::keeps_zero()
 //   CORTADO_HD static float value(float x);        y
 //   CORTADO_HD static float gradient(float dy, float v);  dx, from dy and the x or y that kReads names
-//   static constexpr kernels::Activation::Kind kPostOp;  where there is one: what it is to the layer before it
-// and its registration. For .cu files, as core/loops/for_each.h is.
+//   static constexpr kernels::Activation::Kind kPostOp;  optional: the step that the previous layer can fuse
 
 #include <string>
 
@@ -15,10 +15,10 @@
 
 namespace cortado {
 
-// Not shared between files, as typed.h's templates are not.
+// Not shared between files, like the templates of typed.h.
 namespace {
 
-/// Functors of one such function, for each type that values are stored in.
+/// Functors of one such function, for each storage type.
 template <typename Function>
 struct FunctionOf {
   template <typename T>
@@ -65,7 +65,7 @@ class FunctionLayer : public ElementwiseLayer {
   void backward(Context& context, const Operands& io) override { apply_gradient<Function>(context, io); }
 };
 
-/// What is registered of such a layer. `options`: a field of LayerParameter that is accepted and says nothing.
+/// The registration of such a layer. `options`: a field of LayerParameter that is accepted and has no effect.
 template <typename Function>
 LayerType function_type(const std::string& name, const std::string& help, const std::string& options = "",
                         LayerFamily family = LayerFamily::kActivation) {

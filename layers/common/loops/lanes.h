@@ -1,6 +1,6 @@
 #pragma once
 
-// For layers that move over height and width alone, whatever the layout: images of H x W places, each so many channels
+// For layers that move only along height and width, in any layout: images of H x W positions, each several channels
 // wide.
 
 #include <vector>
@@ -10,15 +10,15 @@
 
 namespace cortado {
 
-/// The channels of an N x C x H x W tensor whose values for one place lie together.
+/// The channels of an N x C x H x W tensor that are contiguous at one position.
 inline int64_t lanes_of(const TensorSpec& spec) {
   return spec.layout == Layout::kPlain ? 1 : spec.layout == Layout::kBlocked16 ? 16 : spec.shape[1];
 }
 
-// Asked by the graph, too, so in a header without functors: those are for .cu files.
+// The graph uses it, too, so it is in a header without functors, which would need a .cu file.
 
-/// Whether tensors of these shapes may be joined or cut along `axis` in any layout: along the channels, in whole
-/// blocks.
+/// Whether tensors of these shapes may be concatenated or split along `axis` in any layout: along the channels, in
+/// whole blocks.
 inline bool whole_blocks(const std::vector<Shape>& parts, int axis) {
   for (const Shape& part : parts)
     if (part.axes() != 4 || axis != 1 || part[1] % 16 != 0) return false;

@@ -1,5 +1,5 @@
-// A permutation is a loop over rows and one along each row. The row is the longer of the two last axes, y's and x's:
-// there one side at least is read or written in order.
+// A permutation is a loop over rows and one along each row. The row is the longer of the last axes of y and x, so that
+// at least one side is read or written in order.
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// The axes of the rows, in an array that goes to devices.
+/// The axes of the rows, in an array that is passed to devices.
 template <size_t N>
 struct Digits {
   int count;
@@ -38,7 +38,7 @@ struct MoveRow {
   }
 };
 
-/// Few axes, as most permutations have: the compiler takes the digits out of the loop along the row.
+/// For few axes, the usual case: the compiler hoists the index arithmetic out of the loop along the row.
 template <typename T>
 using MoveFew = MoveRow<T, 4>;
 template <typename T>
@@ -64,7 +64,7 @@ Permutation Permutation::inverse() const {
   return back;
 }
 
-/// Joins axes that lie together on both sides, and moves that of the rows to the end.
+/// Merges axes that are adjacent on both sides, and moves that of the rows to the end.
 void Permutation::arrange() {
   std::vector<Axis> joined;
   for (const Axis& axis : axes_) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Values that change places because the axes of their tensor change their order, and what the layers share that do so.
+// Transposition of a tensor's axes, and the base of layers that do it.
 
 #include <vector>
 
@@ -12,19 +12,19 @@ class Permutation {
  public:
   Permutation() = default;
 
-  /// Of x, plain and of shape `x`, to a y whose axis k is x's axis order[k]. `order` names each axis once.
+  /// From x, plain and of shape `x`, to a y whose axis k is axis order[k] of x. `order` names each axis once.
   Permutation(const Shape& x, const std::vector<int>& order);
 
-  /// Whether all values keep their places.
+  /// Whether it is the identity in memory.
   bool stays() const { return stays_; }
 
-  /// From y to x.
+  /// The permutation from y to x.
   Permutation inverse() const;
 
-  /// Writes every element of `to`, which has `from`'s type.
+  /// Writes every element of `to`, which has the type of `from`.
   void run(Context& context, const Tensor& from, const Tensor& to) const;
 
-  /// An axis as both sides see it: how far apart its elements lie on each.
+  /// An axis with its stride on each side.
   struct Axis {
     int64_t extent, from, to;
   };
@@ -34,12 +34,11 @@ class Permutation {
   template <template <typename> class Functor, size_t N>
   void run_rows(Context& context, const Tensor& from, const Tensor& to) const;
 
-  std::vector<Axis>
-      axes_;  ///< those that cannot be seen as one with a neighbour; the loop along a row runs over the last
+  std::vector<Axis> axes_;  ///< after merging; the loop along a row runs over the last
   bool stays_ = true;
 };
 
-/// A layer whose y is x with its values in other places. infer() says which.
+/// A layer whose y is a permutation of x. Derived classes choose it in infer().
 class PermutingLayer : public Layer {
  public:
   StorageRule storage(const kernels::PostOps&) const override { return {.type = TypeRule::kFollow}; }

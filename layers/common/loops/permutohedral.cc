@@ -9,7 +9,7 @@ namespace cortado {
 
 namespace {
 
-constexpr float kMaxCoordinate = 30000;  ///< of a lattice's points, in 16 bits
+constexpr float kMaxCoordinate = 30000;  ///< limit of the lattice's points, which have 16 bits
 
 uint64_t hash_of(const int16_t* key, int n) {
   uint64_t hash = 0;
@@ -32,7 +32,7 @@ void Permutohedral::grow_table() {
   }
 }
 
-/// The number of the corner with these coordinates; a new one, or -1, where there is none.
+/// The index of the corner with these coordinates. If it is new, adds it or returns -1.
 int32_t Permutohedral::corner_of(const int16_t* key, bool adds) {
   if (adds && size_t(corner_count_) * 2 >= table_.size()) grow_table();
   size_t at = size_t(hash_of(key, dimensions_)) & (table_.size() - 1);
@@ -43,7 +43,7 @@ int32_t Permutohedral::corner_of(const int16_t* key, bool adds) {
   return table_[at] = corner_count_++;
 }
 
-/// Where a place lies in the hyperplane of the lattice, the simplex around it, and its barycentric coordinates there.
+/// Projects a position to the hyperplane of the lattice; finds the enclosing simplex and the barycentric coordinates.
 void Permutohedral::place_one(const float* features) {
   const int d = dimensions_, n = d + 1;
   const float far = far_out(d);
@@ -63,7 +63,7 @@ void Permutohedral::place_one(const float* features) {
   }
   for (int i = 0; i < d; ++i)
     for (int j = i + 1; j < n; ++j) ++rank[lifted[i] - float(zero[i]) < lifted[j] - float(zero[j]) ? i : j];
-  for (int i = 0; i < n; ++i) {  // back to the plane of coordinates whose sum is 0
+  for (int i = 0; i < n; ++i) {  // move back to the plane of coordinates whose sum is 0
     rank[i] += excess;
     const int turn = rank[i] < 0 ? n : rank[i] > d ? -n : 0;
     rank[i] += turn;
@@ -130,7 +130,7 @@ void Permutohedral::blur(Context& context, int64_t channels) {
 
 void Permutohedral::filter(Context& context, const float* values, int64_t channels, float* out) {
   const int64_t n = dimensions_ + 1;
-  lattice_.assign(size_t((corner_count_ + 1) * channels), 0.0f);  // the first corner is none: it stays 0
+  lattice_.assign(size_t((corner_count_ + 1) * channels), 0.0f);  // corner 0 means "none": it stays 0
   blurred_.assign(lattice_.size(), 0.0f);
   parallel_ranges(context, channels, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < places_ * n; ++i)

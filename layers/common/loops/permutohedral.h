@@ -1,9 +1,8 @@
 #pragma once
 
-// Gaussian filtering of values at places of a space of few dimensions, by the permutohedral lattice (Adams, Baek and
-// Davis 2010): values are spread over the corners of a lattice's simplices, blurred along its axes and gathered. An
-// approximation of the sum over all pairs of exp(-|f_i - f_j|^2 / 2) v_j up to a factor, in time that is linear in the
-// number of places. On the host.
+// Gaussian filtering of values in a space of few dimensions, by the permutohedral lattice (Adams, Baek and Davis 2010):
+// values are spread over the corners of the lattice's simplices, blurred along its axes and gathered. It approximates
+// the sum over all pairs of exp(-|f_i - f_j|^2 / 2) v_j up to a factor, in linear time. On the host.
 
 #include <cstdint>
 #include <vector>
@@ -14,11 +13,11 @@ namespace cortado {
 
 class Permutohedral {
  public:
-  /// The largest feature that fits.
+  /// The largest supported feature.
   static float far_out(int dimensions);
 
-  /// n places of `dimensions` (at most 8) features each. What is no number counts as 0, what is beyond far_out() as
-  /// that.
+  /// Sets n positions of `dimensions` (at most 8) features each. NaN counts as 0; larger features are limited to
+  /// far_out().
   void place(const std::vector<float>& features, int dimensions);
 
   /// out = the filtered values of `channels` channels, both n x channels.
@@ -38,12 +37,12 @@ class Permutohedral {
 
   int dimensions_ = 0;
   int64_t places_ = 0;
-  std::vector<int32_t> corners_;  ///< of each place, dimensions + 1
-  std::vector<float> shares_;     ///< of each of these corners
+  std::vector<int32_t> corners_;  ///< of each position, dimensions + 1
+  std::vector<float> shares_;     ///< barycentric coordinates for each of these corners
   std::vector<int16_t> keys_;     ///< of each corner, `dimensions` coordinates
   std::vector<int32_t> table_;    ///< corners by hash, -1: none
   int32_t corner_count_ = 0;
-  std::vector<Neighbours> neighbours_;  ///< of each corner along each axis; 0: none, else a corner's number + 1
+  std::vector<Neighbours> neighbours_;  ///< of each corner along each axis; 0: none, else the corner's index + 1
   std::vector<float> lattice_, blurred_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a layer that has taken over a ReLU begins backward with. For .cu files, as core/loops/for_each.h is.
+// The first step of backward in a layer that fuses a ReLU. For .cu files, like core/loops/for_each.h.
 
 #include "kernels/post_ops.h"
 #include "layers/common/loops/typed.h"
@@ -20,7 +20,7 @@ struct ReluMask {
 
 }  // namespace
 
-/// dy becomes 0 where the activation that made y lets no gradient pass: where a ReLU's y is 0, or at its ceiling.
+/// Sets dy to 0 where the activation of y blocks the gradient: where y is 0, or at the ceiling of the activation.
 inline void mask_by_relu(Context& context, const Tensor& y, const Tensor& dy,
                          const kernels::Activation& activation = kernels::Activation::relu()) {
   for_each_typed<ReluMask>(context, y, dy, activation);

@@ -1,7 +1,7 @@
 #pragma once
 
 // Means and variances of the rows of a matrix, and other sums over rows or columns. Rows are contiguous. For .cu files,
-// as core/loops/for_each.h is.
+// like core/loops/for_each.h.
 
 #include <cmath>
 
@@ -44,20 +44,20 @@ void sum_of_rows(Context& context, int64_t rows, int64_t width, float* out, cons
   with_functor<Term>(sum, members...);
 }
 
-/// 1 / width; 0 where rows are empty.
+/// 1 / width; 0 for empty rows.
 inline float share_of_row(int64_t width) { return width > 0 ? 1 / float(width) : 0; }
 
 inline void row_means(Context& context, const Tensor& x, int64_t rows, int64_t width, float* mean) {
   sum_of_rows<RowValue>(context, rows, width, mean, x, width, share_of_row(width));
 }
 
-/// The mean square of the distances from `mean`.
+/// The mean square of the differences from `mean`.
 inline void row_variances(Context& context, const Tensor& x, int64_t rows, int64_t width, const float* mean,
                           float* variance) {
   sum_of_rows<RowSquaredDistance>(context, rows, width, variance, x, mean, width, share_of_row(width));
 }
 
-constexpr int64_t kRowsAtOnce = 32;  ///< short enough for a part of them to stay in a core's cache
+constexpr int64_t kRowsAtOnce = 32;  ///< small enough for their part of a few columns to stay in a core's cache
 
 /// The sum of one column over one block of rows.
 template <typename Term>
@@ -80,13 +80,13 @@ struct PartOfColumn {
   CORTADO_HD float operator()(int64_t column, int64_t block) const { return parts[block * width + column]; }
 };
 
-/// Bytes of scratch that sum_of_columns() wants.
+/// Bytes of scratch that sum_of_columns() needs.
 inline int64_t sum_of_columns_scratch(int64_t rows, int64_t width) {
   return (rows + kRowsAtOnce - 1) / kRowsAtOnce * width * int64_t(sizeof(float));
 }
 
-/// out[i] = sum over rows k of Term<T>{members}(k, i), added to what is there where `add`: blocks of rows first, then
-/// these, so that memory is read in its order.
+/// out[i] = sum over rows k of Term<T>{members}(k, i), added to the old value if `add`. Sums blocks of rows first, then
+/// these, so that memory is read in order.
 template <template <typename> class Term, typename... Members>
 void sum_of_columns(Context& context, int64_t rows, int64_t width, float* scratch, float* out, bool add,
                     const Members&... members) {

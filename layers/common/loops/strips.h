@@ -1,7 +1,7 @@
 #pragma once
 
-// Concat and Slice move strips: `rows` pieces of `width` elements each, which lie together in the part and a `pitch`
-// apart in the whole. For .cu files, as core/loops/for_each.h is.
+// Concat and Slice move strips: `rows` pieces of `width` elements each, contiguous in the part and `pitch` apart in the
+// whole. For .cu files, like core/loops/for_each.h.
 
 #include "layers/common/loops/typed.h"
 
@@ -29,8 +29,8 @@ struct ClearStrips {
 
 }  // namespace
 
-/// How a tensor splits into strips along an axis: `rows` of `width`. Blocks of 16 channels split along the channels
-/// only, between blocks.
+/// How a tensor splits into strips along an axis: `rows` of `width`. Blocks of 16 channels split only along the
+/// channels, between blocks.
 struct Strips {
   int64_t rows, width;
 };
@@ -40,13 +40,13 @@ inline Strips strips_of(const TensorSpec& spec, int axis) {
   return {spec.shape.count(0, axis), spec.shape.count(axis)};
 }
 
-/// Where strips lie in a tensor: the first from `start` on, the others `pitch` apart, in elements.
+/// The position of strips in a tensor: the first from `start` on, the others `pitch` apart, in elements.
 struct StripsIn {
   const Tensor& tensor;  ///< outlives this: a copy would allocate
   int64_t start, pitch;
 };
 
-/// How many elements make sixteen bytes, where strips that lie so are made of such words; else 0.
+/// The number of elements in sixteen bytes if strips can be copied in such words; else 0.
 inline int64_t elements_of_word(const Strips& part, const StripsIn& from, const StripsIn& to) {
   const int64_t n = 16 / size_of(from.tensor.spec.dtype);
   for (const int64_t number : {part.width, from.start, from.pitch, to.start, to.pitch})
@@ -77,8 +77,8 @@ inline void clear_strips(Context& context, const Strips& part, const StripsIn& t
                                       to.start, to.pitch - part.width);
 }
 
-/// Writes the parts into `whole`, the first at its start, the others behind each other in each strip. `strips_of_part`
-/// says how a part splits into strips. A part without memory counts as zero.
+/// Concatenates the parts into `whole`, strip by strip. `strips_of_part` returns how a part splits into strips. A part
+/// without memory counts as zero.
 template <typename StripsOfPart>
 void join_strips(Context& context, const std::vector<Tensor>& parts, StripsIn whole,
                  const StripsOfPart& strips_of_part) {
@@ -92,7 +92,7 @@ void join_strips(Context& context, const std::vector<Tensor>& parts, StripsIn wh
   }
 }
 
-/// The way back: writes the parts, but for those without memory, from `whole`.
+/// The inverse: writes the parts from `whole`, skipping those without memory.
 template <typename StripsOfPart>
 void cut_strips(Context& context, StripsIn whole, const std::vector<Tensor>& parts,
                 const StripsOfPart& strips_of_part) {

@@ -9,8 +9,8 @@
 //     CORTADO_HD void operator()(int64_t i) const { y[i] = 2 * float(x[i]); }
 //   };
 //   for_each_typed<Twice>(context, io.x[0], io.y[0]);
-// Its members are told in their order; a Tensor becomes a T*, anything else is passed as it is. All tensors have the
-// type of the first. For .cu files, as core/loops/for_each.h is.
+// Its members are passed in order; a Tensor becomes a T*, anything else is passed unchanged. All tensors have the type
+// of the first. For .cu files, like core/loops/for_each.h.
 
 #include <type_traits>
 
@@ -19,7 +19,7 @@
 
 namespace cortado {
 
-// Not shared between files: GCC 12 takes functions of two files' own functors of one name for the same.
+// Not shared between files: GCC 12 merges functions of two files if their local functors have the same name.
 namespace {
 
 template <typename T, typename Member>
@@ -51,7 +51,7 @@ void for_each_channel_typed(Context& context, const ChannelView& view, const Ten
   with_functor<Functor>([&](const auto& functor) { for_each_channel(context, view, functor); }, first, rest...);
 }
 
-/// Every element of y becomes `value`.
+/// Fills y with `value`.
 template <typename T>
 struct Constant {
   T* y;

@@ -8,7 +8,7 @@ namespace cortado {
 
 namespace {
 
-/// For reduce_rows with one element a row: it gives each row to a thread of its own.
+/// For reduce_rows with one element per row: one thread for each row.
 struct BestClass {
   const float* x;
   int64_t classes;
@@ -21,14 +21,14 @@ struct BestClass {
   }
 };
 
-/// The best classes of sequence n.
+/// The best classes of each sequence.
 struct BestPaths {
   const float* best;
-  int64_t steps, to_step, to_sequence;  ///< the latter: from one to the next
+  int64_t steps, to_step, to_sequence;  ///< strides of a step and of a sequence
   float blank;
   bool merges;
 
-  /// The next label from step t on, and moves t behind it. Below 0: there is none.
+  /// The next label from step t on; advances t past it. Below 0: none.
   CORTADO_HD float next(int64_t n, int64_t& t) const {
     const float* own = best + n * to_sequence;
     while (t < steps) {
@@ -51,7 +51,7 @@ struct Decode {
   }
 };
 
-/// 1 where the labels of sequence n are those that it has.
+/// 1 if the labels of sequence n are correct.
 struct IsRight {
   BestPaths paths;
   const float* labels;
@@ -83,7 +83,7 @@ LayerShapes BestPathLayer::infer_paths(const std::vector<Shape>& x, bool steps_f
   if (blank_ >= classes_)
     throw FieldError(field, "the blank is class " + std::to_string(blank_) + ", but there are " +
                                 count_of(classes_, "class", "classes"));
-  constexpr int64_t kMaxClasses = 1 << 24;  // a float counts so far
+  constexpr int64_t kMaxClasses = 1 << 24;  // the largest integer range that a float represents exactly
   if (classes_ > kMaxClasses) throw FieldError("bottom[0]", std::to_string(classes_) + " classes are too many");
   compares_ = x.size() > 1;
   if (!compares_) return {.y = {{sequences_, steps_}}, .w = {}};

@@ -1,9 +1,9 @@
 #pragma once
 
-// What CTCGreedyDecoder and LabelsequenceAccuracy share: of scores of classes for each step of sequences, the labels of
-// the best path (ctc_loss.h): the class with the greatest score in each step, the first of equals, without repetitions,
-// then without blanks. y is the labels, or the share of sequences whose labels are those of bottom[1], N x L, where
-// blanks do not count.
+// The base of CTCGreedyDecoder and LabelsequenceAccuracy: from class scores for each step of sequences, the labels of
+// the best path (ctc_loss.h). These are the best class of each step (the first of equals), without repetitions, then
+// without blanks. y is the labels, or the fraction of sequences with the labels of bottom[1], N x L, in which blanks
+// are ignored.
 
 #include <string>
 
@@ -21,14 +21,14 @@ class BestPathLayer : public Layer, public Scoring {
   LayerRoles roles() override { return {.scoring = this}; }
 
  protected:
-  /// For scores of shape x[0], whose first axis is steps or else sequences. `blank` is the option `field`, below 0 the
-  /// last class. Throws FieldError.
+  /// Shapes for scores of shape x[0], whose first axis is steps, or else sequences. `blank` is the value of the option
+  /// `field`; below 0 it is the last class. Throws FieldError.
   LayerShapes infer_paths(const std::vector<Shape>& x, bool steps_first, int64_t blank, const std::string& field);
 
-  bool merges_ = true;  ///< repetitions are left out
+  bool merges_ = true;  ///< drop repetitions
 
  private:
-  bool compares_ = false;  ///< with bottom[1]
+  bool compares_ = false;  ///< compare with bottom[1]
   bool steps_first_ = false;
   int64_t steps_ = 0, sequences_ = 0, classes_ = 0, blank_ = 0, width_ = 0;
 };

@@ -10,16 +10,16 @@ BranchLabels branch_labels(const Shape& x, const Shape& labels, int64_t cls_num,
                            const caffe::LossParameter& loss, const std::string& field) {
   if (cls_num < 2)
     throw FieldError(field + ".cls_num", "it is " + std::to_string(cls_num) + ", but must be 2 or more",
-                     "give the number of classes, background included");
+                     "set the number of classes, including the background");
   if (coord_num != 4)
-    throw FieldError(field + ".coord_num", "it is " + std::to_string(coord_num), "a box has 4 numbers");
+    throw FieldError(field + ".coord_num", "it is " + std::to_string(coord_num), "set 4, the numbers of a box");
   if (x.axes() != 4 || x[1] != cls_num + 4)
     throw FieldError("bottom[0]",
                      "its shape is " + x.str() + ", but must be N x " + std::to_string(cls_num + 4) + " x H x W",
-                     "a branch has the scores of cls_num classes and four numbers of a box");
+                     "a branch needs the scores of cls_num classes and four numbers of a box");
   if (labels != Shape{x[0], 6, x[2], x[3]})
     throw FieldError("bottom[1]", "its shape is " + labels.str() + ", but bottom[0] has " + x.str(),
-                     "each place has a class, four numbers of a box, and an overlap");
+                     "each position needs a class, four numbers of a box, and an overlap");
   return {nullptr, x[0], x.count(2), cls_num, loss.has_ignore_label(), float(loss.ignore_label())};
 }
 
@@ -32,7 +32,7 @@ void validate_branch_labels(Context& context, const Tensor& values, BranchLabels
         throw Error(ExitCode::kData,
                     "label " + to_text(labels.label(n, p)) + " of image " + std::to_string(n) + ", place " +
                         std::to_string(p) + " is not one of the " + std::to_string(labels.classes) + " classes",
-                    "cls_num is the number of classes, background included");
+                    "set cls_num to the number of classes, including the background");
 }
 
 }  // namespace cortado

@@ -1,8 +1,8 @@
 #pragma once
 
-// What MS-CNN's data say of the places of a branch: N x 6 x H x W, the class of the object that a place's template
-// fits, 0 for the background; the centre of that object, its width and height in pixels; and how much template and
-// object overlap.
+// The labels of a branch's positions in MS-CNN's data: N x 6 x H x W. The channels are the class of the object that
+// matches a position's template (0: background); the object's centre, width and height in pixels; and the overlap of
+// template and object.
 
 #include <cmath>
 #include <string>
@@ -31,12 +31,12 @@ struct BranchLabels {
   bool is_object(int64_t n, int64_t p) const { return counts(n, p) && label(n, p) > 0; }
 };
 
-/// Classes and places by the shapes of a branch N x (K + 4) x H x W and of labels. Throws FieldError, for cls_num and
-/// coord_num of the message `field`, too.
+/// Classes and positions from the shapes of a branch N x (K + 4) x H x W and of labels. Throws FieldError, also for
+/// cls_num and coord_num of the message `field`.
 BranchLabels branch_labels(const Shape& x, const Shape& labels, int64_t cls_num, int64_t coord_num,
                            const caffe::LossParameter& loss, const std::string& field);
 
-/// Throws Error(kData) at the first label that counts and is no class. `values` may lie on a device.
+/// Throws Error(kData) at the first label that is neither ignored nor a class. `values` may be on a device.
 void validate_branch_labels(Context& context, const Tensor& values, BranchLabels labels);
 
 }  // namespace cortado

@@ -31,12 +31,12 @@ void require_sequence_labels(const Shape& x, int64_t sequences, const Shape& lab
   throw FieldError("bottom[1]",
                    "its shape is " + labels.str() + ", but bottom[0] has " +
                        count_of(sequences, "sequence", "sequences") + " (" + x.str() + ")",
-                   "labels are sequences x their greatest number, filled up with blanks");
+                   "labels must be sequences x the largest number of labels, padded with blanks");
 }
 
 namespace {
 
-/// With `of_item` put in: "label 9 of item 3, place 7 is not one of the 4 classes".
+/// With `of_item` inserted: "label 9 of item 3, place 7 is not one of the 4 classes".
 std::string verdict_on(float label, const std::string& of_item, int64_t row, int64_t inner, int64_t classes) {
   const std::string place = inner == 1 ? "" : ", place " + std::to_string(row % inner);
   return "label " + to_text(label) + of_item + place + " is not one of the " + std::to_string(classes) + " classes";

@@ -1,8 +1,8 @@
 #pragma once
 
-// What losses have in common that compare the predictions of an item, all its elements, with the one class that
-// bottom[1] names for it, and are divided by the number of items N, the extent of axis 0 alone. A label that is no
-// class is a mistake, on devices a loss of NaN; Caffe reads other memory.
+// The base of losses that compare all predictions of an item with its class in bottom[1] and divide by the number of
+// items N, the extent of axis 0. A label that is not a class is an error; on devices it makes the loss NaN. Caffe reads
+// out of bounds.
 
 #include "layers/common/losses/class_labels.h"
 #include "layers/common/shape_rules.h"

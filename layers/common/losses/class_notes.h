@@ -1,8 +1,8 @@
 #pragma once
 
-// Which class each row of scores is of and which one its scores are best for, noted for those who ask
-// (layers/roles.h). A row is right exactly where Accuracy with top_k 1 finds it right: where other classes score as
-// much as the true one, or a score is no number, the first of the best others counts. For .cu files.
+// Records the true and the predicted class of each row of scores (layers/roles.h). A row is correct exactly if Accuracy
+// with top_k 1 counts it as correct: if other classes have the same score as the true one, or a score is NaN, the first
+// of the other best classes is the prediction. For .cu files.
 
 #include "core/device/device_memory.h"
 #include "layers/common/loops/typed.h"
@@ -29,7 +29,7 @@ class ClassNotes {
 
 namespace {
 
-/// The classes of row r lie `inner` apart.
+/// The classes of row r are `inner` apart.
 template <typename T>
 struct NoteClasses {
   const T* scores;
@@ -43,7 +43,7 @@ struct NoteClasses {
     notes[r] = float(label);
     notes[rows + r] = float(best(scores + r / inner * labels.classes * inner + r % inner, label));
   }
-  /// Without a label the first of the best.
+  /// The prediction without regard to the label: the first of the best.
   CORTADO_HD int64_t best(const T* own, int64_t label) const {
     int64_t best = label;
     bool beaten = label < 0;
@@ -58,7 +58,7 @@ struct NoteClasses {
   }
 };
 
-/// Notes the classes of all rows, where they are wanted.
+/// Records the classes of all rows, if requested.
 inline void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels,
                  int64_t inner) {
   if (!notes.wanted()) return;

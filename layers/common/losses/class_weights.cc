@@ -11,14 +11,14 @@ ClassWeights::ClassWeights(const caffe::LossParameter& options)
     : field_("loss_param.class_weight"), values_(options.class_weight().begin(), options.class_weight().end()) {
   if (options.class_weighting_size() > 0 && !options.has_weight_by_label_freqs())
     throw FieldError("loss_param.class_weighting[0]", "it has no effect without weight_by_label_freqs: true",
-                     "write that, too, or false where the weights shall not hold");
+                     "set weight_by_label_freqs to true, or to false to disable the weights");
   if (!options.weight_by_label_freqs()) return;
   if (given())
     throw FieldError("loss_param.class_weight[0]", "class_weight and weight_by_label_freqs are both set",
-                     "keep one of the two ways to weigh classes");
+                     "set only one of them");
   if (options.class_weighting_size() == 0)
-    throw FieldError("loss_param.weight_by_label_freqs", "there is no class_weighting, which has the weights",
-                     "write one for each class");
+    throw FieldError("loss_param.weight_by_label_freqs", "class_weighting is missing",
+                     "set one class_weighting for each class");
   field_ = "loss_param.class_weighting";
   count_as_one_ = true;
   values_.assign(options.class_weighting().begin(), options.class_weighting().end());
@@ -27,9 +27,9 @@ ClassWeights::ClassWeights(const caffe::LossParameter& options)
 ClassWeights::ClassWeights(const caffe::SoftmaxParameter& options)
     : field_("softmax_param.pos_mult"), count_as_one_(true), single_(options.pos_cid()), pos_mult_(options.pos_mult()) {
   if (!options.has_pos_cid())
-    throw FieldError("softmax_param", "pos_cid is missing", "it is the class whose samples count pos_mult");
+    throw FieldError("softmax_param", "pos_cid is missing", "set it to the class with the weight pos_mult");
   if (single_ < 0)
-    throw FieldError("softmax_param.pos_cid", std::to_string(single_) + " is no class", "classes count from 0");
+    throw FieldError("softmax_param.pos_cid", std::to_string(single_) + " is not a class", "classes count from 0");
 }
 
 void ClassWeights::check(int64_t classes) {
@@ -44,12 +44,11 @@ void ClassWeights::check(int64_t classes) {
   if (given() && have != classes)
     throw FieldError(miscounted(field_, have, classes),
                      count_of(have, "weight", "weights") + " for " + count_of(classes, "class", "classes"),
-                     "write one for each class");
+                     "set one for each class");
   for (size_t i = 0; i < values_.size(); ++i)
     if (!(values_[i] >= 0 && std::isfinite(values_[i])))
       throw FieldError(single_ >= 0 ? field_ : entry(field_, int64_t(i)),
-                       "a weight of " + to_text(values_[i]) + " does not count samples",
-                       "0 leaves a class out, 1 counts it as usual");
+                       "weight " + to_text(values_[i]) + " is not a finite number of 0 or more", "0 excludes a class");
 }
 
 void ClassWeights::place(Context& context) {

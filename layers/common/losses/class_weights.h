@@ -1,9 +1,8 @@
 #pragma once
 
-// loss_param.class_weight: how much the samples of each class count. SegNet's fork, which ENet has, names them
-// class_weighting, which hold where weight_by_label_freqs is true; there losses are divided by the number of samples,
-// not by the sum of their weights. WeightedSoftmaxWithLoss gives one class a weight, softmax_param's pos_mult of
-// pos_cid.
+// Class weights of losses: loss_param.class_weight. The forks of SegNet and ENet call them class_weighting and enable
+// them by weight_by_label_freqs; there losses are divided by the number of samples, not by the sum of their weights.
+// WeightedSoftmaxWithLoss weights one class, pos_cid of softmax_param, by pos_mult.
 
 #include <string>
 #include <vector>
@@ -15,27 +14,28 @@ namespace cortado {
 
 class ClassWeights {
  public:
-  /// Throws FieldError where the two forms contradict each other.
+  /// Throws FieldError if the two forms contradict each other.
   explicit ClassWeights(const caffe::LossParameter& options);
-  /// pos_mult for the class pos_cid, 1 for the others, which count as one each. Throws FieldError without pos_cid.
+  /// Weight pos_mult for the class pos_cid, 1 for the others; the divisor ignores weights. Throws FieldError without
+  /// pos_cid.
   explicit ClassWeights(const caffe::SoftmaxParameter& options);
 
   bool given() const { return !values_.empty() || single_ >= 0; }
-  bool count_as_one() const { return count_as_one_; }  ///< what is divided by counts samples whatever they weigh
+  bool count_as_one() const { return count_as_one_; }  ///< the divisor counts samples, ignoring weights
 
-  /// Throws FieldError unless there are none, or one for each class, none below 0.
+  /// Throws FieldError unless there are either no weights, or one for each class, at least 0.
   void check(int64_t classes);
 
-  /// Puts them where the context computes. Allocates.
+  /// Copies them to the context's memory. Allocates.
   void place(Context& context);
 
-  /// Where place() put them; null: none are given.
+  /// The copy that place() made; null: no weights.
   const float* data() const { return given() ? reinterpret_cast<const float*>(placed_.data()) : nullptr; }
 
  private:
-  std::string field_;  ///< that gives them
+  std::string field_;  ///< that has the weights
   bool count_as_one_ = false;
-  int64_t single_ = -1;  ///< the class that alone has a weight, pos_mult_
+  int64_t single_ = -1;  ///< the only class with a weight, pos_mult_
   float pos_mult_ = 1;
   std::vector<float> values_;
   DeviceMemory placed_;

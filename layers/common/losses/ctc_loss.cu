@@ -14,10 +14,10 @@ namespace {
 
 constexpr int64_t kDoubleBytes = sizeof(double);
 
-/// Instead of the number of labels that count.
+/// Replaces the number of labels that count.
 enum Unusable : int32_t { kNoLabel = -1, kTooLong = -2 };
 
-/// The labels of each sequence that count, one after the other.
+/// The labels of each sequence that count, contiguous.
 struct Compact {
   ClassLabels labels;
   int64_t width, steps, blank;
@@ -39,7 +39,7 @@ struct Compact {
   }
 };
 
-/// For reduce_rows with one element a row: it gives each row to a thread of its own.
+/// For reduce_rows with one element per row: one thread for each row.
 struct Largest {
   const float* x;
   int64_t classes;
@@ -57,7 +57,7 @@ struct Exponential {
   CORTADO_HD float operator()(int64_t row, int64_t c) const { return expf(x[row * classes + c] - largest[row]); }
 };
 
-/// log(e^a + e^b + e^c), also of -infinity.
+/// log(e^a + e^b + e^c), also for -infinity.
 CORTADO_HD inline double log_sum(double a, double b, double c) {
   double largest = a > b ? a : b;
   if (c > largest) largest = c;
@@ -65,15 +65,15 @@ CORTADO_HD inline double log_sum(double a, double b, double c) {
   return largest + log(exp(a - largest) + exp(b - largest) + exp(c - largest));
 }
 
-/// The walk over all paths of one sequence. State s is label (s - 1) / 2 where s is odd, a blank where it is even.
+/// The recursion over all paths of one sequence. State s is label (s - 1) / 2 if s is odd, a blank if it is even.
 struct Paths {
   const float *x, *largest, *sums;
   const int32_t *kept, *counts;
   int64_t steps, sequences, classes, width, blank;
   double *alpha, *beta;  ///< per sequence: (steps or 1) x states, and states
-  float* share;          ///< per sequence, step and state, how probable it is that the path is there; null: not wanted
+  float* share;          ///< per sequence, step and state, the probability that the path is there; null: not needed
 
-  /// The loss of sequence n; for reduce_rows with one element a row.
+  /// The loss of sequence n; for reduce_rows with one element per row.
   CORTADO_HD float operator()(int64_t n, int64_t) const {
     if (counts[n] == kNoLabel) return NAN;
     if (counts[n] == kTooLong) return 0;
@@ -93,7 +93,8 @@ struct Paths {
   }
   CORTADO_HD double* alpha_at(int64_t n, int64_t t) const { return alpha + (share ? n * steps + t : n) * stride(); }
 
-  /// Leaves in alpha the paths that are in a state at a step; without share in one row, from the last state down.
+  /// Leaves in alpha the paths that are in a state at a step; without `share` in a single row, updated from the last
+  /// state down.
   CORTADO_HD double walk_forward(int64_t n) const {
     const int64_t count = states(n);
     for (int64_t s = 0; s < count; ++s) alpha_at(n, 0)[s] = s < 2 ? log_probability(n, 0, s) : -INFINITY;
@@ -108,7 +109,7 @@ struct Paths {
     return log_sum(last[count - 1], count >= 2 ? last[count - 2] : -INFINITY, -INFINITY);
   }
 
-  /// beta: the ways on from a state, without the step that it is in.
+  /// beta: the probability of all continuations from a state, without the current step.
   CORTADO_HD void walk_backward(int64_t n, double all) const {
     const int64_t count = states(n);
     double* own = beta + n * stride();
@@ -138,7 +139,7 @@ struct CtcLossScaled {
   CORTADO_HD float operator()(int64_t, int64_t n) const { return scale * losses[n]; }
 };
 
-/// dx where no path is counted: the probability.
+/// dx of a sequence without paths: the probability.
 struct Probability {
   const float *x, *largest, *sums;
   const int32_t* counts;
@@ -152,7 +153,7 @@ struct Probability {
   }
 };
 
-/// Less how probable it is that a path is there, for each row.
+/// Subtracts the probability that a path is in each state, for each row.
 struct LessShare {
   const float* share;
   const int32_t *kept, *counts;
@@ -172,10 +173,10 @@ struct LessShare {
 
 }  // namespace
 
-/// Memory of one call.
+/// The memory of one call.
 struct CtcLossLayer::Parts {
-  float *largest, *sums;   ///< of each row: the largest score, and the sum of exponentials below it
-  int32_t *kept, *counts;  ///< labels that count, and how many
+  float *largest, *sums;   ///< of each row: the largest score, and the sum of exponentials relative to it
+  int32_t *kept, *counts;  ///< labels that count, and their number
   float* share;
   float* losses;
   double *alpha, *beta;
@@ -183,10 +184,10 @@ struct CtcLossLayer::Parts {
 
 LayerShapes CtcLossLayer::infer(const std::vector<Shape>& x) {
   if (x[0].axes() < 3 || x[0][0] == 0 || x[0].count(2) == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; scores are steps x sequences x classes");
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but scores must be steps x sequences x classes");
   steps_ = x[0][0], sequences_ = x[0][1], classes_ = x[0].count(2);
   if (classes_ > INT32_MAX || (x[1].axes() > 0 && x[1].count(1) >= INT32_MAX / 2))
-    throw FieldError("bottom[0]", "there are too many classes or labels");
+    throw FieldError("bottom[0]", "it has too many classes or labels");
   require_sequence_labels(x[0], sequences_, x[1]);
   width_ = x[1].count(1);
   const auto require = [&x](uint32_t told, int64_t extent, const std::string& name, const std::string& what) {
@@ -194,7 +195,7 @@ LayerShapes CtcLossLayer::infer(const std::vector<Shape>& x) {
       throw FieldError("ctc_loss_param." + name,
                        name + " is " + std::to_string(told) + ", but bottom[0] is " + x[0].str() + ": it has " +
                            std::to_string(extent) + " " + what,
-                       "leave it out, or correct the layer that makes bottom[0]");
+                       "remove it, or correct the layer with the top that is bottom[0]");
   };
   require(param_.alphabet_size(), classes_, "alphabet_size", "classes");
   require(param_.time_step(), steps_, "time_step", "steps");
@@ -202,7 +203,7 @@ LayerShapes CtcLossLayer::infer(const std::vector<Shape>& x) {
     throw FieldError(param_.has_blank_label() ? "ctc_loss_param.blank_label" : "ctc_loss_param",
                      "blank_label is " + std::to_string(param_.blank_label()) + ", but there are " +
                          count_of(classes_, "class", "classes"),
-                     "it is the class of a step without a label");
+                     "set it to the class of a step without a label");
   return {.y = {Shape()}, .w = {}};
 }
 
@@ -273,7 +274,7 @@ void CtcLossLayer::backward(Context& context, const Operands& io) {
 
 void CtcLossLayer::validate(Context& context, const Operands& io) {
   validate_labels(context, io.x[1], {nullptr, classes_}, std::max(width_, int64_t(1)),
-                  "a sequence with fewer labels is filled up with ctc_loss_param.blank_label");
+                  "pad a sequence with fewer labels with ctc_loss_param.blank_label");
 }
 
 int64_t CtcLossLayer::flops(const std::vector<Shape>& x, const std::vector<Shape>&) const {

@@ -1,15 +1,15 @@
 #pragma once
 
-// Connectionist temporal classification (Graves et al., 2006), which CtcLoss and WarpCTCLoss compute: x, T x N x C, are
-// scores of classes for T steps of N sequences, of which softmax makes probabilities. A path names a class for each
-// step; without repetitions, then without blanks, it is a sequence of labels. The loss of a sequence is -log of the
-// probability of all paths that are its labels; y is their sum / N.
+// Connectionist temporal classification (Graves et al., 2006), which CtcLoss and WarpCTCLoss compute. x, T x N x C, is
+// class scores for T steps of N sequences; softmax makes them probabilities. A path has a class for each step. Without
+// repetitions, then without blanks, it is a sequence of labels. The loss of a sequence is -log of the total probability
+// of all paths with its labels; y is the sum / N.
 //
-// bottom[1] is N x L: the labels of each sequence, where blanks, wherever they stand, do not count. Labels that need
-// more steps than there are have neither loss nor gradient, as in Baidu's warp-ctc, which the forks call. Unlike theirs
-// the gradient is that of y: theirs leaves out the division by N (loss_weight: N gives it).
+// bottom[1] is N x L: the labels of each sequence; blanks in any position are ignored. Labels that need more than T
+// steps have neither loss nor gradient, as in Baidu's warp-ctc, which the forks call. Unlike there, the gradient
+// includes the division by N; set loss_weight to N for the same gradient.
 //
-// Forward and backward variables are logarithms in double, and so are the sums over paths.
+// Forward and backward variables, and the sums over paths, are logarithms in double.
 
 #include "layers/layer.h"
 #include "layers/roles.h"
@@ -40,7 +40,7 @@ class CtcLossLayer : public Layer, public Scoring {
   const caffe::CtcLossParameter& param_;
   int64_t steps_ = 0, sequences_ = 0, classes_ = 0, width_ = 0;  ///< T, N, C, L
   bool learns_ = false;
-  int64_t scratch_[3] = {};  ///< offsets of its parts
+  int64_t scratch_[3] = {};  ///< offsets of the parts of scratch
 };
 
 }  // namespace cortado

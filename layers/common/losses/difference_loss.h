@@ -1,10 +1,10 @@
 #pragma once
 
-// Losses of the difference of two bottoms of one size: y = sum of outside curve(inside (a - b)) / N, N being the extent
-// of axis 0 alone. da = dy inside outside slope(inside (a - b)) / N and db = -da: both bottoms learn. The weights
-// `inside` and `outside`, one for each element, are further bottoms where a layer takes them. For .cu files.
+// Losses of the difference of two bottoms of one size: y = sum of outside curve(inside (a - b)) / N, with N the extent
+// of axis 0. da = dy inside outside slope(inside (a - b)) / N and db = -da: both bottoms get gradients. The weights
+// `inside` and `outside`, one for each element, are optional bottoms of some layers. For .cu files.
 //
-// A Curve is made from LayerOptions and has CORTADO_HD float value(float) const, and slope(float).
+// A Curve is constructed from LayerOptions and has CORTADO_HD float value(float) const, and slope(float).
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -69,7 +69,7 @@ class DifferenceLossLayer : public Layer, public Scoring {
       if (x[i].axes() < 1 || x[i][0] != x[0][0] || x[i].count(1) != x[0].count(1))
         throw FieldError(entry("bottom", int64_t(i)),
                          "its shape is " + x[i].str() + ", but bottom[0] has " + x[0].str(),
-                         "all hold the same number of samples (axis 0) of the same size");
+                         "all bottoms must have the same number of samples (axis 0) of the same size");
     samples_ = x[0][0];
     return {.y = {Shape()}, .w = {}};
   }

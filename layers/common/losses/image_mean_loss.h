@@ -1,11 +1,11 @@
 #pragma once
 
-// The frame of losses that are a mean over images, each of which has some sums over its numbers: y is what a rule makes
-// of the mean of its images' values, with targets for all predictions in bottom[1]. For .cu files.
+// The base of losses that are a mean over images. A rule computes a value for each image from some sums over its
+// numbers; y is a function of the mean of these values. bottom[1] has a target for each prediction. For .cu files.
 //
 // A Rule has kSums; SumTerm<T>{x, targets, width}, whose row image * kSums + k adds up to sum k of the image; static
 // CORTADO_HD float value(const float* sums) of an image and loss(float mean); slope(float x, float target, const float*
-// sums), by which dx is the slope times dy / images.
+// sums), with dx = slope dy / images.
 
 #include "layers/common/loops/typed.h"
 #include "layers/common/losses/class_labels.h"

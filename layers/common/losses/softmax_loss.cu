@@ -9,7 +9,7 @@ namespace cortado {
 namespace {
 
 constexpr const char* kAdvice =
-    "the number of classes is the num_output of the layer before, and loss_param.ignore_label skips a label";
+    "set num_output of the layer before to the number of classes, or loss_param.ignore_label to skip a label";
 
 }  // namespace
 
@@ -19,7 +19,7 @@ SoftmaxLoss::SoftmaxLoss(const LayerOptions& options)
 LayerShapes SoftmaxLoss::settle(const Shape& x, int64_t axis_option, const std::string& field) {
   const int axis = axis_of(x, axis_option, field);
   outer_ = x.count(0, axis), classes_ = x[axis], inner_ = x.count(axis + 1);
-  if (classes_ == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ": there are no classes");
+  if (classes_ == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ", without classes");
   Shape rows = x;
   rows[axis] = 1;
   const std::vector<Shape> y = {Shape(), x, rows};

@@ -1,19 +1,19 @@
 #pragma once
 
-// The frame of losses with a softmax inside: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is one
-// of outer x inner of x, outer x classes x inner. The normalizer is loss_normalizer.h's, with VALID the default. A
-// second top is p, a third one the losses of the rows; unlike in Caffe a gradient that arrives there flows on. For .cu
-// files.
+// The base of losses with an internal softmax: p = softmax(x), loss = sum of the rows' losses / normalizer. A row is
+// one of outer x inner of x, outer x classes x inner. The normalizer is that of loss_normalizer.h, with VALID the
+// default. A second top is p, a third one the losses of the rows; unlike in Caffe their gradients are propagated. For
+// .cu files.
 //
-// A layer says what its loss is by a rule, made anew in each pass:
-//   SoftmaxRows rows;                                                      where the classes of a row lie
+// A derived layer defines its loss by a rule, created anew in each pass:
+//   SoftmaxRows rows;                                                      the memory layout of the classes of a row
 //   bool counts(int64_t r) const;                                          false: row r is ignored
 //   bool valid(int64_t r) const;                                           whether its label is a class
-//   float count(int64_t r) const;                                          what it adds to VALID's normalizer
+//   float count(int64_t r) const;                                          its contribution to VALID's normalizer
 //   float loss(int64_t r, const float* p) const;                           its loss
-//   float slope(int64_t r, int64_t c, int64_t i, const float* p) const;    d loss / d x[i], which is of class c
-// The last two are asked of rows that count and are valid. A label that is no class is a mistake, found in every
-// pass (validate()), where Caffe reads other memory.
+//   float slope(int64_t r, int64_t c, int64_t i, const float* p) const;    d loss / d x[i], where x[i] is of class c
+// The last two are called only for valid rows that count. A label that is not a class is an error, reported in every
+// pass (validate()); Caffe reads out of bounds.
 
 #include "core/device/device_memory.h"
 #include "kernels/softmax.h"
@@ -29,7 +29,7 @@ namespace cortado {
 
 namespace {
 
-/// A row's share of the loss: 0 where it is ignored.
+/// The contribution of a row to the loss: 0 if it is ignored.
 template <typename Rule>
 struct RowLoss {
   Rule rule;
@@ -52,7 +52,7 @@ struct LossAndCount {
 
 template <typename Rule>
 struct SoftmaxLossOf {
-  /// The whole of forward for a row.
+  /// The complete forward for a row.
   template <typename T>
   struct Forward {
     const T* x;
@@ -72,7 +72,7 @@ struct SoftmaxLossOf {
     const float* dy;         ///< of the loss; null: none
     const float *dp, *sums;  ///< of p; dp null: none
     const float* dlosses;    ///< of the rows' losses; null: none
-    /// For rows whose classes lie side by side.
+    /// For rows with contiguous classes.
     CORTADO_HD void operator()(int64_t i) const {
       const int64_t r = i / rule.rows.classes;
       write(r, i - r * rule.rows.classes, i);
@@ -86,7 +86,7 @@ struct SoftmaxLossOf {
     }
   };
 
-  /// For all others: what lies side by side is of one class.
+  /// For all others: contiguous elements are of the same class.
   template <typename T>
   struct BackwardRow : Backward<T> {
     CORTADO_HD void operator()(int64_t r) const {
@@ -113,12 +113,12 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
  protected:
   explicit SoftmaxLoss(const LayerOptions& options);
 
-  /// Settles the rows by the classes' axis in x, which `field` gave. Throws FieldError. Returns the shapes of y.
+  /// Sets the rows by the axis of the classes in x, the value of `field`. Returns the shapes of y. Throws FieldError.
   LayerShapes settle(const Shape& x, int64_t axis, const std::string& field);
 
-  /// False: bottom[1] holds something else than a class for each row.
+  /// False: bottom[1] does not hold a class for each row.
   virtual bool names_classes() const { return true; }
-  /// Floats that forward leaves to backward at kept().
+  /// Number of floats that forward keeps for backward at kept().
   virtual int64_t kept_floats() const { return 0; }
 
   const caffe::LossParameter& options() const { return loss_; }
@@ -128,7 +128,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   ClassLabels labels(const float* values) const;
   static float* kept(const Operands& io) { return normalizer(io) + 1; }
 
-  /// Forward. `weighted`: the rule counts weights, of which VALID is the sum then.
+  /// Forward. `weighted`: the rule counts weights; VALID is then their sum.
   template <typename Rule>
   void forward_rows(Context& context, const Operands& io, const Rule& rule, bool weighted = false) {
     float *losses = static_cast<float*>(io.scratch), *sums = losses + rows();
@@ -176,7 +176,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
   int tops_;
   bool shows_p_;  ///< there is a second top
   int64_t outer_ = 0, classes_ = 0, inner_ = 0;
-  std::unique_ptr<kernels::Softmax> softmax_;  ///< where p is made apart: for 32-bit floats on the CPU
+  std::unique_ptr<kernels::Softmax> softmax_;  ///< computes p separately: for 32-bit floats on the CPU
   DeviceMemory quotient_;                      ///< the loss's sums, without backward
   ClassNotes notes_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Softmax as the losses that contain it do it: row r, one of outer x inner, of outer x classes x inner values. For .cu
+// Softmax for the losses that contain it: row r is one of outer x inner, of outer x classes x inner values. For .cu
 // files.
 
 #include "core/loops/for_each_row.h"
@@ -12,7 +12,7 @@ struct SoftmaxRows {
 
   CORTADO_HD int64_t at(int64_t r, int64_t c) const { return (r / inner * classes + c) * inner + r % inner; }
 
-  /// Writes row r of p; the largest score is subtracted first, so nothing overflows.
+  /// Writes row r of p. Subtracts the largest score first to avoid overflow.
   template <typename T>
   CORTADO_HD void write(int64_t r, const T* x, float* p, const RowGroup& group = RowGroup(0, 1)) const {
     const int64_t step = inner;
@@ -24,7 +24,7 @@ struct SoftmaxRows {
   }
 };
 
-/// sums[r] = sum of p dp over the classes: what a gradient of p needs.
+/// sums[r] = sum of p dp over the classes, for the gradient of p.
 struct GradientOfP {
   SoftmaxRows rows;
   const float *p, *dp;

@@ -10,7 +10,7 @@ namespace cortado {
 
 namespace {
 
-/// The two messages have the same fields under the same numbers, but for the type.
+/// The two messages have the same fields with the same numbers, except for the type.
 caffe::ConvolutionParameter convolution_of(caffe::LSTMConvolutionParameter options) {
   options.clear_type();
   caffe::ConvolutionParameter convolution;
@@ -26,7 +26,7 @@ ConvLstmForm::ConvLstmForm(const caffe::LayerParameter& config)
       peeps_(!config.lstm_debug_param().disable_hadamard()),
       tops_(config.top_size()) {
   check_recurrent(config.recurrent_param());
-  refuse_fields(peephole_options_, "lstm_debug_param", {"expose"}, "the states of the last step are what is exposed");
+  refuse_fields(peephole_options_, "lstm_debug_param", {"expose"}, "only the states of the last step can be exposed");
   if (peephole_options_.ignore_x())
     throw FieldError("lstm_debug_param.ignore_x", "a layer that ignores its bottom is not available");
   read_convolutions(config);
@@ -34,7 +34,7 @@ ConvLstmForm::ConvLstmForm(const caffe::LayerParameter& config)
 
 void ConvLstmForm::check_recurrent(const caffe::RecurrentParameter& options) const {
   refuse_fields(options, "recurrent_param", {"num_output", "weight_filler", "bias_filler"},
-                "lstm_conv_param says this of its convolutions");
+                "set it in lstm_conv_param");
 }
 
 void ConvLstmForm::read_convolutions(const caffe::LayerParameter& config) {
@@ -43,11 +43,12 @@ void ConvLstmForm::read_convolutions(const caffe::LayerParameter& config) {
     const caffe::LSTMConvolutionParameter& given = config.lstm_conv_param(i);
     const std::string field = entry("lstm_conv_param", i), &type = given.type();
     if (type != "all" && type != "input" && type != "hidden")
-      throw FieldError(field + ".type", "there is no convolution '" + type + "'", "write input, hidden or all");
+      throw FieldError(field + ".type", "convolution type '" + type + "' is unknown", "use input, hidden or all");
     if (given.axis() != 1)
-      throw FieldError(field + ".axis", "the channels are the axis behind those of time and sequences", "leave it out");
+      throw FieldError(field + ".axis", "the axis of the channels must follow those of time and sequences",
+                       "remove it");
     if ((type != "hidden" && has_x) || (type != "input" && has_h))
-      throw FieldError(field + ".type", "there is one already", "give one of type all, or one input and one hidden");
+      throw FieldError(field + ".type", "it is set twice", "set one of type all, or one input and one hidden");
     if (type != "hidden") has_x = true, x_options_ = convolution_of(given), x_field_ = field;
     if (type != "input") has_h = true, h_options_ = convolution_of(given), h_field_ = field;
   }
@@ -56,34 +57,35 @@ void ConvLstmForm::read_convolutions(const caffe::LayerParameter& config) {
                      has_h   ? "the convolution of the input is missing"
                      : has_x ? "the convolution of the state is missing"
                              : "it is missing",
-                     "give one of type all, or one input and one hidden");
+                     "set one of type all, or one input and one hidden");
   channels_ = x_options_.num_output();
   if (channels_ == 0 || channels_ > INT32_MAX / 4)
-    throw FieldError(x_field_ + ".num_output", "it is " + std::to_string(channels_), "give the channels of the state");
+    throw FieldError(x_field_ + ".num_output", "it is " + std::to_string(channels_),
+                     "set the number of channels of the state");
   if (h_options_.num_output() != x_options_.num_output())
-    throw FieldError(h_field_ + ".num_output", "both convolutions have the channels of the state",
-                     "write " + std::to_string(channels_) + " in both");
+    throw FieldError(h_field_ + ".num_output", "it differs from the other convolution's",
+                     "set " + std::to_string(channels_) + " in both");
   x_options_.set_num_output(uint32_t(4 * channels_));
   h_options_.set_num_output(uint32_t(4 * channels_));
 }
 
 void ConvLstmForm::check_sequences(const std::vector<Shape>& x) const {
   const int exposed = exposes_ ? 2 : 0;
-  const std::string why = exposes_ ? "with expose_hidden there are " : "without expose_hidden there are ";
+  const std::string why = exposes_ ? "with expose_hidden the layer needs " : "without expose_hidden the layer needs ";
   if (int(x.size()) != 2 + exposed)
     throw FieldError("bottom", why + std::to_string(2 + exposed) + " bottoms, not " + std::to_string(x.size()),
-                     "they are x, cont, and the exposed state and cells");
+                     "the bottoms are x, cont, and the exposed state and cells");
   if (tops_ != 1 + exposed)
     throw FieldError("top", why + count_of(1 + exposed, "top", "tops") + ", not " + std::to_string(tops_),
-                     "they are the output, and the exposed state and cells");
+                     "the tops are the output, and the exposed state and cells");
   if (x[0].axes() != 5 || x[0].count() == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() +
-                                      "; sequences of images are steps x sequences x channels x height x width");
+    throw FieldError("bottom[0]",
+                     "its shape is " + x[0].str() + ", but must be steps x sequences x channels x height x width");
   if (x[1].count() != x[0][0] * x[0][1])
     throw FieldError("bottom[1]",
                      "its shape is " + x[1].str() + ", but there are " + std::to_string(x[0][0]) + " steps of " +
                          count_of(x[0][1], "sequence", "sequences"),
-                     "cont has one number for each: 0 where a sequence begins, 1 where it goes on");
+                     "cont needs one number for each: 0 at the start of a sequence, else 1");
 }
 
 void ConvLstmForm::settle_convolutions(const Shape& x) {
@@ -121,7 +123,7 @@ void ConvLstmForm::settle_peepholes(const Shape& state) {
   const int64_t axis = peephole_options_.axis_hadamard(), count = peephole_options_.num_axes_hadamard();
   if (axis < 2 || axis > 4)
     throw FieldError("lstm_debug_param.axis_hadamard", "it is " + std::to_string(axis) + ", but must lie in 2 to 4",
-                     "of steps, sequences, channels, height and width these are the last three");
+                     "set 2 (channels), 3 (height) or 4 (width)");
   if (count < 1 || axis + count > 5)
     throw FieldError("lstm_debug_param.num_axes_hadamard",
                      std::to_string(count) + " axes from axis " + std::to_string(axis) + " on are not among the five");

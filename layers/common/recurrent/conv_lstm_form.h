@@ -1,7 +1,7 @@
 #pragma once
 
-// What the options of a ConvLSTM (layers/types/conv_lstm.cu) make of it: its sizes, its two convolutions, and its
-// weights in their order.
+// The configuration of a ConvLSTM (layers/types/conv_lstm.cu) from its options: its sizes, its two convolutions, and
+// its weights in order.
 
 #include "kernels/conv.h"
 #include "layers/layer.h"
@@ -10,7 +10,8 @@ namespace cortado {
 
 class ConvLstmForm {
  public:
-  /// The weights. `bias` is missing without bias_term, the peepholes with disable_hadamard; what follows moves up.
+  /// The weights. `bias` is missing without bias_term, the peepholes with disable_hadamard; then the following ones
+  /// move up.
   enum Weight { kX, kBias, kH, kPeepIn, kPeepForget, kPeepOut };
 
   /// Throws FieldError.
@@ -28,8 +29,8 @@ class ConvLstmForm {
   int64_t lanes() const { return lanes_; }
   int64_t units() const { return channels_ * pixels_; }  ///< of one sequence's state: channels x height x width
   int64_t gates() const { return 4 * units(); }
-  int64_t peep_size() const { return peep_size_; }    ///< numbers of a peephole's weight
-  int64_t peep_inner() const { return peep_inner_; }  ///< neighbours of a state that share one
+  int64_t peep_size() const { return peep_size_; }    ///< values of a peephole weight
+  int64_t peep_inner() const { return peep_inner_; }  ///< contiguous state values that share one
 
   /// The convolution of all of x, and that of the state for `steps` steps.
   const kernels::ConvShape& of_x() const { return of_x_; }

@@ -1,14 +1,14 @@
 #pragma once
 
-// The arithmetic of one LSTM unit in one step, which LSTM and LSTMUnit share:
+// The arithmetic of one LSTM unit in one step, shared by LSTM and LSTMUnit:
 //     c' = cont sigmoid(f) c + sigmoid(i) tanh(g),    h = sigmoid(o) tanh(c').
-// Four numbers a unit, which lie `units` apart in the order i, f, o, g. For .cu files.
+// A unit has four pre-activations, `units` apart, in the order i, f, o, g. For .cu files.
 
 #include "core/loops/fast_math.h"
 
 namespace cortado {
 
-/// What the gates let through: the sigmoids, and the tanh of g.
+/// The gates after their nonlinearities: the sigmoids, and the tanh of g.
 struct LstmGates {
   float in, forget, out, candidate;
 
@@ -22,10 +22,10 @@ struct LstmGates {
     to[0] = in, to[units] = forget, to[2 * units] = out, to[3 * units] = candidate;
   }
 
-  /// c'. What cont = 0 forgets may be no number.
+  /// c'. With cont = 0 the old value is dropped even if it is NaN.
   CORTADO_HD float next(float cont, float c) const { return (cont == 0 ? 0 : cont * forget * c) + in * candidate; }
 
-  /// The gradients of the four numbers, of which this is what the gates let through, and of c, from those of h and c'.
+  /// The gradients of the four pre-activations, and of c, from those of h and c'.
   CORTADO_HD LstmGates gradients(float cont, float c, float c_next, float dh, float dc_next, float& dc) const {
     const float kept = cont == 0 ? 0 : cont * c, tanh_c = fast_tanh(c_next);
     const float d = dc_next + dh * out * (1 - tanh_c * tanh_c);

@@ -11,14 +11,14 @@ namespace cortado {
 
 namespace {
 
-/// to = factor of the lane times from.
+/// to = factor of the lane * from.
 struct RecurrentTimesLane {
   const float *from, *factors;
   float* to;
   CORTADO_HD void operator()(int64_t i, int64_t lane) const { to[i] = factors[lane] * from[i]; }
 };
 
-/// The same row added to each.
+/// Adds the same row to each row.
 struct AddRow {
   float* rows;
   const float* row;
@@ -32,7 +32,7 @@ struct SetTo {
   CORTADO_HD void operator()(int64_t i) const { values[i] = value; }
 };
 
-/// 0 in the first step, 1 behind it.
+/// 0 in the first step, then 1.
 struct BeginOnce {
   float* cont;
   int64_t lanes;
@@ -66,37 +66,37 @@ RecurrentLayer::RecurrentLayer(const LayerOptions& options, const caffe::Recurre
   if (units_ == 0)
     throw FieldError(options_.has_num_output() ? field_ + ".num_output" : field_,
                      options_.has_num_output() ? "num_output is 0" : "num_output is missing",
-                     "give the number of units");
+                     "set the number of units");
   if (units_ > INT32_MAX) throw FieldError(field_ + ".num_output", std::to_string(units_) + " is too large");
 }
 
 void RecurrentLayer::check_counts(size_t bottoms) {
   const size_t exposed = options_.expose_hidden() ? size_t(states()) : 0;
-  const std::string why = exposed ? "with expose_hidden there are" : "without expose_hidden there are";
+  const std::string why = exposed ? "with expose_hidden the layer needs" : "without expose_hidden the layer needs";
   if (bottoms != 2 + exposed && bottoms != 3 + exposed)
     throw FieldError("bottom",
                      why + " " + std::to_string(2 + exposed) + " bottoms, or " + std::to_string(3 + exposed) +
                          " with a static input, not " + std::to_string(bottoms),
-                     "they are x, cont, the static input, and the exposed state");
+                     "the bottoms are x, cont, the static input, and the exposed state");
   if (tops_ != 1 + exposed)
     throw FieldError("top",
                      why + " " + count_of(int64_t(1 + exposed), "top", "tops") + ", not " + std::to_string(tops_),
-                     "they are the output and the exposed state");
+                     "the tops are the output and the exposed state");
   static_ = bottoms == 3 + exposed;
 }
 
 void RecurrentLayer::check_shapes(const std::vector<Shape>& x) const {
   if (x[0].axes() < 2 || x[0][0] == 0 || x[0][1] == 0)
-    throw FieldError("bottom[0]", "its shape is " + x[0].str() + "; sequences are steps x sequences x values");
+    throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but must be steps x sequences x values");
   if (x[1] != Shape{x[0][0], x[0][1]})
     throw FieldError("bottom[1]",
                      "its shape is " + x[1].str() + ", but there are " + std::to_string(x[0][0]) + " steps of " +
                          count_of(x[0][1], "sequence", "sequences"),
-                     "cont is " + Shape{x[0][0], x[0][1]}.str() + ": 0 where a sequence begins, 1 where it goes on");
+                     "cont must be " + Shape{x[0][0], x[0][1]}.str() + ": 0 at the start of a sequence, else 1");
   if (static_ && (x[2].axes() < 1 || x[2][0] != x[0][1]))
     throw FieldError("bottom[2]",
                      "its shape is " + x[2].str() + ", but there are " + count_of(x[0][1], "sequence", "sequences"),
-                     "the first axis of the static input counts the sequences");
+                     "the first axis of the static input must be the number of sequences");
   const Shape state = {1, x[0][1], units_};
   for (size_t i = first_state(); i < x.size(); ++i)
     if (x[i] != state)
@@ -154,7 +154,7 @@ std::unique_ptr<kernels::InnerProduct> RecurrentLayer::plan_step_product(const P
   return kernels::plan_inner_product(product, context);
 }
 
-/// The gradient of W_h is one product over all steps; in each of them it is stored alike.
+/// The gradient of W_h is one product over all steps; its storage is the same in each step.
 void RecurrentLayer::plan_kernels(const PrepareRequest& request, Context& context, LayerNeeds& needs) {
   const int64_t rows = steps_ * lanes_;
   x_product_ = plan_product(rows, inputs_, gate_width(), weights_.x, weights_.bias, request, context);
@@ -220,7 +220,7 @@ LayerNeeds RecurrentLayer::prepare(const PrepareRequest& request, Context& conte
   return needs;
 }
 
-/// Without a cont every pass begins its sequences: what is kept is zeros.
+/// Without a cont the sequences restart in every pass, so no state is kept.
 std::span<float> RecurrentLayer::carried() {
   if (!has_cont_) return {};
   return {reinterpret_cast<float*>(state_.data()), state_.bytes() / sizeof(float)};
@@ -240,7 +240,7 @@ float* RecurrentLayer::state_out(const Operands& io, int which) const {
   return reinterpret_cast<float*>(state_.data()) + which * lanes_ * units_;
 }
 
-/// What the first step sees of the state. Backward finds it there, too, when the state has moved on.
+/// The state before the first step. Copied, so that backward still finds it after the state has advanced.
 void RecurrentLayer::begin(Context& context, const Operands& io) {
   const ChannelView lanes{1, lanes_, units_, Layout::kPlain};
   for_each_channel(context, lanes, RecurrentTimesLane{state_in(io, 0), cont(io), static_cast<float*>(io.saved[1])});

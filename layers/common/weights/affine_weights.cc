@@ -9,10 +9,10 @@ namespace cortado {
 void check_norm(const NormOptions& options) {
   if (!(options.eps > 0))
     throw FieldError(options.field + ".eps", "it is " + to_text(options.eps) + ", but must be above 0",
-                     "it keeps rows of equal values from dividing by 0");
+                     "set a small value, for example 1e-5: it avoids a division by 0");
   if (!options.affine && (options.scale_filler || options.bias_filler))
     throw FieldError(options.field + (options.scale_filler ? ".scale_filler" : ".bias_filler"),
-                     "there is nothing to fill without affine", "write affine: true, or leave the filler out");
+                     "a filler has no effect without affine", "set affine: true, or remove the filler");
 }
 
 void add_affine_weights(LayerShapes& shapes, const Shape& shape, const NormOptions& options) {

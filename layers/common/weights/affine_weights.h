@@ -1,7 +1,7 @@
 #pragma once
 
-// The learned factors and terms behind a normalization: two weights of one shape, factors first, that start as 1 and 0
-// where the file has no fillers.
+// The learned scale and bias after a normalization: two weights of one shape, the scale first. The default initial
+// values are 1 and 0.
 
 #include <string>
 
@@ -9,12 +9,12 @@
 
 namespace cortado {
 
-/// What layer_norm_param, group_norm_param and instance_norm_param have in common.
+/// The common options of layer_norm_param, group_norm_param and instance_norm_param.
 struct NormOptions {
-  std::string field;  ///< the message's name, for messages
+  std::string field;  ///< the name of the options message
   float eps;
   bool affine;
-  const caffe::FillerParameter *scale_filler, *bias_filler;  ///< null: not set. They outlive the layer
+  const caffe::FillerParameter *scale_filler, *bias_filler;  ///< null: not set. Must outlive the layer
 };
 
 template <typename Message>
@@ -23,10 +23,10 @@ NormOptions norm_options(const Message& message, const std::string& field) {
           message.has_bias_filler() ? &message.bias_filler() : nullptr};
 }
 
-/// Throws FieldError for an eps that divides by 0 and for fillers without weights.
+/// Throws FieldError for an invalid eps and for fillers without weights.
 void check_norm(const NormOptions& options);
 
-/// Appends both weights to shapes.w where there are any. Throws FieldError.
+/// Appends both weights to shapes.w, if the layer has them. Throws FieldError.
 void add_affine_weights(LayerShapes& shapes, const Shape& shape, const NormOptions& options);
 
 }  // namespace cortado

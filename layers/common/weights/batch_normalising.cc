@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// Its own factors, terms and ReLU, and what it has taken over.
+/// Prepends its own factors, terms and ReLU to the fused steps.
 kernels::PostOps BatchNormalising::with_own(kernels::PostOps post) const {
   if (form_.scales) post.affine = {{.scales = true, .shifts = form_.shifts}};
   if (form_.relu) post.activation = kernels::Activation::relu();
@@ -52,9 +52,9 @@ LayerNeeds BatchNormalising::prepare(const PrepareRequest& request, Context& con
   LayerNeeds needs;
   needs.backward_reads_x = {true, false};
   needs.backward_reads_x.resize(request.x.size());
-  if (reads_sums_) needs.backward_reads_x[reads_sums_->added] = true;  // recompute() has all x, if only to be offered
+  if (reads_sums_) needs.backward_reads_x[reads_sums_->added] = true;  // recompute() needs all x, even if unused
   if (takes_map_)
-    needs.backward_reads_x[1] = needs.backward_reads_x[takes_map_->added] = true;  // likewise; x[1] is there anyway
+    needs.backward_reads_x[1] = needs.backward_reads_x[takes_map_->added] = true;  // likewise; x[1] is available anyway
   needs.aliasing.y_is_x = norm.writes_map;
   needs.aliasing.y_may_overwrite_x = (post_.sum || !request.backward) && !norm.writes_map;
   needs.aliasing.overwritten_x = post_.sum && request.backward ? 1 : 0;

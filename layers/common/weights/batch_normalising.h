@@ -1,8 +1,8 @@
 #pragma once
 
-// What BatchNorm and BN share: each channel by kernels/batch_norm.h with the batch's own mean and variance or with
-// given ones, factors and terms, and what a layer takes over behind it. A layer says where the statistics come from,
-// where those of a batch go, and which weights the factors and terms are.
+// The base of BatchNorm and BN: normalizes each channel by kernels/batch_norm.h, with the batch's mean and variance or
+// with given ones, factors and terms, and the steps fused after it. A derived layer defines where the statistics come
+// from, where those of a batch are stored, and which weights the factors and terms are.
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@ namespace cortado {
 
 class BatchNormalising : public Layer {
  public:
-  /// One Scale, where it has no factors of its own.
+  /// One Scale, if it has no factors of its own.
   bool accepts(const kernels::PostOps& post, NetMode mode) const override;
   StorageRule storage(const kernels::PostOps&) const override {
     return {.layout = LayoutRule::kFollow, .type = TypeRule::kFollow};
@@ -22,7 +22,7 @@ class BatchNormalising : public Layer {
   std::vector<Fusion> fusions(const FusionQuery& query) const override;
   LayerNeeds prepare(const PrepareRequest& request, Context& context) override;
   void forward(Context& context, const Operands& io) override;
-  /// With the statistics that forward saved, whoever made them.
+  /// Uses the statistics that forward saved.
   void recompute(Context& context, const Operands& io) override;
   void backward(Context& context, const Operands& io) override;
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override;
@@ -30,22 +30,22 @@ class BatchNormalising : public Layer {
  protected:
   struct Form {
     float eps = 0;
-    bool given_statistics = false;        ///< else the batch's own
-    bool scales = false, shifts = false;  ///< factors of its own, and terms
-    bool relu = false;                    ///< of its own
-    size_t gamma = 0;                     ///< which weight the factors are; the terms are the next one
+    bool given_statistics = false;        ///< false: the batch's statistics
+    bool scales = false, shifts = false;  ///< has its own factors, and terms
+    bool relu = false;                    ///< has its own ReLU
+    size_t gamma = 0;                     ///< index of the weight of the factors; the terms are the next weight
   };
   explicit BatchNormalising(const Form& form) : form_(form), post_(with_own({})) {}
 
-  /// Of each channel.
+  /// Statistics of each channel.
   struct Moments {
     float *mean, *variance;
   };
-  /// Writes what is given.
+  /// Writes the given statistics.
   virtual void give(Context& context, const Operands& io, const Moments& moments) = 0;
-  /// The running average that a batch's statistics are added to, where it is one that a kernel may keep in passing.
+  /// The running average to which a batch's statistics are added, if a kernel may do it.
   virtual kernels::RunningAverage average(const Operands& io) const = 0;
-  /// Keeps what a batch had, which is not empty; not called where a kernel has kept it.
+  /// Updates the running average with the statistics of a non-empty batch. Not called if a kernel has done it.
   virtual void keep(Context& context, const Operands& io, const Moments& moments) = 0;
 
   static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }

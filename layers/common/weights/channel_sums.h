@@ -1,8 +1,8 @@
 #pragma once
 
-// Sums over everything but the channel, for gradients of one number per channel. In two steps, within each channel of
-// each sample and then over the samples: no division per element in any layout, the same bits for any number of
-// threads. For .cu files, as core/loops/for_each.h is.
+// Sums over everything but the channel, for gradients with one number per channel. In two steps, within each channel of
+// each sample and then over the samples. This needs no division per element in any layout, and the result is
+// bit-identical for any number of threads. For .cu files, like core/loops/for_each.h.
 
 #include "layers/common/loops/broadcast.h"
 #include "layers/common/loops/typed.h"
@@ -11,8 +11,7 @@ namespace cortado {
 
 namespace {
 
-/// Term i of row r, a row being one channel of one sample. Channels lie in groups of `lanes` (1, 16 or all) side by
-/// side.
+/// Term i of row r, a row being one channel of one sample. Groups of `lanes` (1, 16 or all) channels are interleaved.
 template <typename Term>
 struct RowTerm {
   Term term;
@@ -27,7 +26,7 @@ struct RowSum {
   CORTADO_HD float operator()(int64_t c, int64_t i) const { return sums[i * channels + c]; }
 };
 
-/// Sums on their way to a tensor of another type.
+/// Converts sums to a tensor of another type.
 template <typename T>
 struct Round {
   T* to;
@@ -35,20 +34,20 @@ struct Round {
   CORTADO_HD void operator()(int64_t i) const { to[i] = from[i]; }
 };
 
-/// x seen as what comes before, in and behind the extents that the smaller tensor has.
+/// x as the axes before, in and after the extents of the smaller tensor.
 inline ChannelView view_of(const TensorSpec& x, const Broadcast& smaller) {
   const int end = smaller.axis + smaller.shape.axes();
   return {x.shape.count(0, smaller.axis), smaller.shape.count(), x.shape.count(end), x.layout};
 }
 
-/// Where sums go, and what they need on their way.
+/// The output of the sums, and the scratch that they need.
 struct ChannelSums {
   void* scratch;
   const Tensor& out;  ///< outlives this: a copy would allocate
-  bool add;           ///< to what is there, for `out` of 32-bit floats
+  bool add;           ///< add to the old value, for `out` of 32-bit floats
 };
 
-/// Bytes of scratch that the sums want.
+/// Bytes of scratch that the sums need.
 inline int64_t channel_sums_scratch(const ChannelView& view) {
   return (view.outer + 1) * view.channels * int64_t(sizeof(float));
 }

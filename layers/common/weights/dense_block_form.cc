@@ -27,11 +27,11 @@ DenseBlockForm::DenseBlockForm(const caffe::DenseBlockParameter& options, caffe:
   const float drops = options_.dropout_amount();
   if (!(drops >= 0 && drops < 1))
     throw FieldError(kDenseBlockFormOwn + ".dropout_amount", "it is " + to_text(drops) + ", but must lie in [0, 1)",
-                     "it is the share of values that become 0");
+                     "set the fraction of values that become 0");
   const float kept = options_.moving_average_fraction();
   if (!(kept >= 0 && kept <= 1))
     throw FieldError(kDenseBlockFormOwn + ".moving_average_fraction", "the fraction must lie in [0, 1]",
-                     "it is the share of the old average that is kept");
+                     "set the weight of the old average");
 }
 
 void DenseBlockForm::check_counts() const {
@@ -52,8 +52,7 @@ void DenseBlockForm::check_window() const {
   const std::pair<const char*, uint32_t> strides[] = {{"conv_verticalStride", options_.conv_verticalstride()},
                                                       {"conv_horizentalStride", options_.conv_horizentalstride()}};
   for (const auto& [name, value] : strides)
-    if (value != 1)
-      throw FieldError(kDenseBlockFormOwn + "." + name, "only a stride of 1 keeps the size", "leave it out");
+    if (value != 1) throw FieldError(kDenseBlockFormOwn + "." + name, "only a stride of 1 keeps the size", "remove it");
   const std::pair<const char*, std::pair<uint32_t, uint32_t>> sides[] = {
       {"filter_H", {options_.filter_h(), options_.pad_h()}}, {"filter_W", {options_.filter_w(), options_.pad_w()}}};
   for (const auto& [name, side] : sides) {
@@ -61,14 +60,14 @@ void DenseBlockForm::check_window() const {
       throw FieldError(kDenseBlockFormOwn + "." + name,
                        "a filter of " + std::to_string(side.first) + " with a pad of " + std::to_string(side.second) +
                            " changes the size",
-                       "filters have an odd side, and a pad of half of it, rounded down");
+                       "use an odd filter size, and half of it, rounded down, as the pad");
     require_extent(side.first, kDenseBlockFormOwn + "." + name);
   }
 }
 
 LayerShapes DenseBlockForm::infer(const Shape& x) {
   if (x.axes() != 4 || x.count() == 0)
-    throw FieldError("bottom[0]", "its shape is " + x.str() + "; a block takes images, N x C x H x W");
+    throw FieldError("bottom[0]", "its shape is " + x.str() + ", but must be images, N x C x H x W");
   if (x[1] < initial_)
     throw FieldError(kDenseBlockFormOwn + ".initChannel", "it is " + std::to_string(initial_) + ", but bottom[0] has " +
                                                               count_of(x[1], "channel", "channels"));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the options of a DenseBlock (layers/types/dense_block.cu) make of it: its steps, each of one normalised
-// convolution or, with use_BC, two, and its weights in their order.
+// The configuration of a DenseBlock (layers/types/dense_block.cu) from its options: its steps, each of one normalized
+// convolution or, with use_BC, two, and its weights in order.
 
 #include <vector>
 
@@ -12,7 +12,7 @@ namespace cortado {
 
 class DenseBlockForm {
  public:
-  /// The weights of one kind follow each other, one for each step.
+  /// Weights of one kind are contiguous, one for each step.
   enum Kind : int64_t {
     kFilter,
     kGamma,
@@ -26,12 +26,12 @@ class DenseBlockForm {
     kVariances2
   };
 
-  /// One normalised convolution.
+  /// One normalized convolution.
   struct Part {
     int64_t step;
     NormConv::Form form;
-    Kind filter, gamma;  ///< the others of the normalisation follow gamma
-    int64_t moments;     ///< where its means begin among all means and variances; the variances are behind them
+    Kind filter, gamma;  ///< the other weights of the normalization follow gamma
+    int64_t moments;     ///< offset of its means among all means and variances; the variances follow them
   };
 
   /// Throws FieldError. `options` outlives this.
@@ -45,17 +45,17 @@ class DenseBlockForm {
   int64_t initial() const { return initial_; }
   int64_t growth() const { return growth_; }
   int64_t total() const { return channels_before(steps_); }                   ///< channels of y
-  int64_t middle() const { return bottleneck_ ? kBottleneck * growth_ : 0; }  ///< of the 1 x 1 convolution's
+  int64_t middle() const { return bottleneck_ ? kBottleneck * growth_ : 0; }  ///< outputs of the 1 x 1 convolution
   int64_t channels_before(int64_t step) const { return initial_ + step * growth_; }
   size_t weight(int64_t kind, int64_t step) const { return size_t(kind * steps_ + step); }
-  size_t factor() const { return size_t((bottleneck_ ? 10 : 5) * steps_); }  ///< the weight that all averages share
+  size_t factor() const { return size_t((bottleneck_ ? 10 : 5) * steps_); }  ///< index of the averages' common factor
 
-  /// In the order in which forward runs them; after infer().
+  /// In the order of forward; valid after infer().
   const std::vector<Part>& parts() const { return parts_; }
   int64_t moments() const { return moments_; }  ///< means and variances of all parts
 
  private:
-  static constexpr int64_t kBottleneck = 4;  ///< outputs of the 1 x 1 convolution by growthRate
+  static constexpr int64_t kBottleneck = 4;  ///< outputs of the 1 x 1 convolution, in units of growthRate
 
   void check_counts() const;
   void check_window() const;

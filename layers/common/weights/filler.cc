@@ -1,4 +1,4 @@
-// What can be wrong with a filler's options. What they mean: layers/common/weights/filler_values.cu.
+// Validation of filler options. Their meaning: layers/common/weights/filler_values.cu.
 
 #include "layers/common/weights/filler.h"
 
@@ -24,8 +24,8 @@ void check_type(const FillerParameter& filler, const std::string& field) {
   const auto& known = known_types();
   if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
   const std::string guess = did_you_mean(filler.type(), known);
-  throw FieldError(field + "type", "there is no filler '" + filler.type() + "'",
-                   (guess.empty() ? "" : guess + " ") + "the fillers are " + list_text(known));
+  throw FieldError(field + "type", "filler '" + filler.type() + "' is unknown",
+                   (guess.empty() ? "" : guess + " ") + "use " + list_text(known));
 }
 
 void check_sparse(const FillerParameter& filler, const Shape& shape, const std::string& field) {
@@ -47,7 +47,7 @@ void check_filler(const FillerParameter& filler, const Shape& shape, const std::
   check_sparse(filler, shape, field);
   if (filler.type() == "uniform" && filler.min() > filler.max())
     throw FieldError(field + "min", "min " + to_text(filler.min()) + " is above max " + to_text(filler.max()),
-                     "a uniform filler without max goes up to 1");
+                     "set max: its default is 1");
   if (filler.type() == "gaussian" && filler.std() < 0)
     throw FieldError(field + "std", "the standard deviation " + to_text(filler.std()) + " is negative");
   if (filler.type() == "bilinear" && (shape.axes() != 4 || shape[2] != shape[3]))

@@ -1,6 +1,6 @@
 #pragma once
 
-// Fillers: what weights (and DummyData's tops) hold at first.
+// Fillers: the initial values of weights (and of DummyData's tops).
 
 #include <cstdint>
 #include <string>
@@ -12,19 +12,19 @@
 
 namespace cortado {
 
-/// Throws FieldError, for the path `field` + ".type" and so on, when the type is unknown, its numbers contradict each
-/// other or the shape does not suit it. Layers call it in infer() for each weight ("convolution_param.weight_filler").
+/// Throws FieldError, with paths `field` + ".type" and so on, for an unknown type, contradicting numbers or an
+/// unsuitable shape. Layers call it in infer() for each weight ("convolution_param.weight_filler").
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
-/// A learned weight that begins so, checked.
+/// A learned weight with this filler. Throws like check_filler().
 WeightSpec filled_weight(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
-/// Writes a tensor of any floating-point type, plain or channels-last, where the context computes: a pure function of
-/// (filler, shape, key), whatever context.threads is. Throws what check_filler() throws, with paths below the filler's
-/// own message ("type").
+/// Fills a tensor of any floating-point type, plain or channels last, on the context's device: a pure function of
+/// (filler, shape, key), independent of context.threads. Throws like check_filler(), with paths relative to the
+/// filler's message ("type").
 void fill(Context& context, const caffe::FillerParameter& filler, uint64_t key, const Tensor& y);
 
-/// The same for shape.count() floats in the host's memory, on as many threads as the context has.
+/// The same for shape.count() floats in host memory, on all threads of the context.
 void fill(Context& context, const caffe::FillerParameter& filler, const Shape& shape, uint64_t key, float* plain);
 
 }  // namespace cortado

@@ -1,17 +1,16 @@
-// Fillers, by the formulas of the language:
+// Filler formulas:
 //   constant           value
 //   uniform            U[min, max)
 //   gaussian           N(mean, std); with sparse = s each value stays with probability s / shape[0] and else is 0
 //   positive_unitball  U(0, 1), then each row (along axis 0) divided by its sum
 //   xavier             U[-a, a), a = sqrt(3 / n)       (Glorot and Bengio, 2010)
 //   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
-//   bilinear           the kernel that interpolates between pixels, the same in every channel
-// n is the number of values a result is summed from: FAN_IN count / shape[0], FAN_OUT count / shape[1], or their
-// AVERAGE.
+//   bilinear           the bilinear interpolation kernel, the same in every channel
+// n is FAN_IN count / shape[0], FAN_OUT count / shape[1], or their AVERAGE.
 //
-// Values are drawn in chunks, each with a stream of its own (RandomStream's), by fours that know their place in it: so
-// threads, or a device's, share the work and the result stays the same. Normal ones are drawn by more at once on the
-// CPU (core/loops/normal_draws.h).
+// Values are drawn in chunks with a RandomStream each, in groups of four that know their position in it. So threads, on
+// the host or a device, share the work and the result does not depend on them. On the CPU normal values are drawn in
+// larger groups (core/loops/normal_draws.h).
 
 #include <cmath>
 
@@ -43,7 +42,7 @@ double fan(const FillerParameter& filler, const Shape& shape) {
   return in;
 }
 
-/// Where the values lie: they are drawn in row-major order, whatever the storage.
+/// The storage order. Values are drawn in row-major order, whatever the storage.
 struct Order {
   int64_t channels, inner;  ///< of channels-last storage; 0: row-major
   CORTADO_HD int64_t at(int64_t i) const {
@@ -57,9 +56,9 @@ Order order_of(const TensorSpec& spec) {
   return {spec.shape[1], spec.shape.count(2)};
 }
 
-constexpr int64_t kChunk = 16384;  ///< values of one stream
+constexpr int64_t kChunk = 16384;  ///< values per stream
 
-/// Words of the stream that four neighbours, the group-th of all, share: `PerValue` for each.
+/// Words of the stream for group `group` of four values: `PerValue` for each.
 template <int PerValue>
 struct FourDraws {
   uint32_t words[4 * PerValue];
@@ -74,7 +73,7 @@ struct FourDraws {
   }
 };
 
-/// What RandomStream::normal() makes of two words.
+/// Like RandomStream::normal(), from two words.
 CORTADO_HD inline double normal_of(uint32_t first, uint32_t second) {
   const double u = (double(first) + 1.0) / 4294967296.0, v = double(second) / 4294967296.0;
   return sqrt(-2.0 * log(u)) * cos(2.0 * M_PI * v);
@@ -108,7 +107,7 @@ struct Gaussian {
   }
 };
 
-/// What Gaussian does with kNormalsAtOnce values, on the CPU.
+/// Gaussian for kNormalsAtOnce values, on the CPU.
 template <typename T>
 struct GaussianRun {
   T* y;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Weights whose first values a layer computes by itself, as setup() of a layer in Python does: a filler that no text
-// can spell, since the values go along as a field that the schema does not have.
+// Weights whose initial values the layer computes, such as setup() of a Python layer. Implemented as a filler with the
+// values in a field outside the schema, so text files cannot spell it.
 
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace cortado {
 /// A filler of these values.
 caffe::FillerParameter filler_of_values(const std::vector<float>& values);
 
-/// Writes the values of such a filler, if it is one and has as many as the shape wants.
+/// Writes the values if `filler` is such a filler with as many values as the shape needs; returns whether it did.
 bool put_given_values(const caffe::FillerParameter& filler, const Shape& shape, float* plain);
 
 }  // namespace cortado

@@ -5,8 +5,8 @@
 
 namespace cortado {
 
-/// dx = dy[0] times the gradient that forward() made, for a loss that is worked out on the host. `gradient`: as many
-/// floats as dx has; dy without memory counts as 0.
+/// dx = dy[0] times the gradient that forward() computed, for a loss on the host. `gradient`: as many floats as dx has;
+/// dy without memory counts as 0.
 void scale_kept_gradient(Context& context, const void* gradient, const Tensor& dy, const Tensor& dx);
 
 }  // namespace cortado

@@ -57,7 +57,7 @@ void LinearWeights::fold_into(Context& context, std::vector<float>& w, std::vect
   for (const std::vector<float>& copy : copies) of_followers.push_back(copy.data());
   const int64_t count = io.w[0].count(), channels = bias_.shape().count();
   const kernels::ChannelFactors factors(folded_, of_followers, channels);
-  const int64_t run = channels_first_ ? count / std::max<int64_t>(1, channels) : 1;  // neighbours of one channel
+  const int64_t run = channels_first_ ? count / std::max<int64_t>(1, channels) : 1;  // contiguous values of one channel
   for (int64_t i = 0; i < count; ++i) w[size_t(i)] = float(w[size_t(i)] * factors.scale[size_t(i / run % channels)]);
   for (size_t c = 0; c < size_t(channels); ++c) bias[c] = float(bias[c] * factors.scale[c] + factors.shift[c]);
 }

@@ -1,12 +1,11 @@
 #pragma once
 
-// The weights of a layer that is linear in them (w and perhaps a bias) on their way to its kernel. Usually that is no
-// way at all: they are stored as the kernel wants them. In a frozen net there are reasons to derive others and keep
-// both:
-//   - followers were folded in: w' = scale w, b' = scale b + shift for each output channel
-//   - another net owns the weights and stores them otherwise than this kernel likes
-//   - the kernel likes them transformed for good, or in 16 bits
-// A kernel whose w has 16 bits wants its bias so, too.
+// The weights of a layer that is linear in them (w and an optional bias), in the formats of its kernel. Usually they
+// are stored in that format. A frozen net may derive others and keep both, because
+//   - following steps were folded in: w' = scale w, b' = scale b + shift for each output channel
+//   - another net owns the weights and stores them in another format
+//   - the kernel prefers them transformed, or in 16 bits
+// A kernel with a 16-bit w needs a 16-bit bias, too.
 
 #include <optional>
 #include <vector>
@@ -17,18 +16,17 @@ namespace cortado {
 
 class LinearWeights {
  public:
-  /// The format that a kernel has to accept; nothing where it may choose. To be asked before the kernel is made.
+  /// The format that a kernel must accept; none if it may choose. Call it before creating the kernel.
   static std::optional<kernels::WeightFormat> fixed_format(const PrepareRequest& request);
 
-  /// Settles the formats in `needs` for a kernel that wants `kernel`, which needs a bias where affine steps of
-  /// request.post are folded in. `own_bias`: the layer's own w are two, not one.
-  /// `channels_first`: the output channels are the first axis of w, else the last.
-  /// `bias`: as the kernel wants it; nothing: plain, of the type of w.
+  /// Sets the formats in `needs` for a kernel that requires `kernel`. The kernel needs a bias if affine steps of
+  /// request.post are folded in. `own_bias`: the layer's own w are two, not one. `channels_first`: the output channels
+  /// are the first axis of w, else the last. `bias`: the kernel's format; none: plain, of the type of w.
   void prepare(const PrepareRequest& request, const kernels::WeightFormat& kernel, bool own_bias, bool channels_first,
                LayerNeeds& needs, const std::optional<kernels::WeightFormat>& bias = {});
 
   const void* w(const Operands& io) const;     ///< in the kernel's format
-  const void* bias(const Operands& io) const;  ///< null where there is none
+  const void* bias(const Operands& io) const;  ///< null without a bias
 
  private:
   bool folds() const { return !folded_.empty(); }

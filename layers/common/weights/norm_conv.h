@@ -1,8 +1,8 @@
 #pragma once
 
-// What DenseNets are made of (Huang et al. 2017): batch normalisation with factors and terms, ReLU, and a convolution
-// without terms that keeps the size, of plain images of 32-bit floats. Nothing of what lies between the two is kept:
-// backward makes it again from x, as the memory-efficient programs do (Pleiss et al. 2017).
+// The building block of DenseNets (Huang et al. 2017): batch normalization with scale and bias, ReLU, and a
+// size-preserving convolution without bias, of plain images of 32-bit floats. The intermediate values are not kept;
+// backward recomputes them from x, as in Pleiss et al. 2017.
 
 #include <memory>
 
@@ -22,23 +22,23 @@ class NormConv {
     bool given_statistics;  ///< mean and variance are inputs of forward
   };
 
-  /// Memory of one call. x, y and their gradients are images x their channels x height x width.
+  /// The memory of one call. x, y and their gradients are images x channels x height x width.
   struct Operands {
     const float* x = nullptr;
-    float* between = nullptr;  ///< x_count(): what the convolution sees
+    float* between = nullptr;  ///< x_count(): the convolution's input
     float* y = nullptr;
     const void* filter = nullptr;  ///< in filter_format()
     const float *gamma = nullptr, *beta = nullptr;
-    float *mean = nullptr, *variance = nullptr;  ///< written by forward unless given, read by backward
+    float *mean = nullptr, *variance = nullptr;  ///< written by forward unless given; read by backward
     const float* dy = nullptr;
     float* dx = nullptr;                        ///< of x_count()
-    float *dgamma = nullptr, *dbeta = nullptr;  ///< null: not wanted
+    float *dgamma = nullptr, *dbeta = nullptr;  ///< null: not needed
     bool add_dgamma = false, add_dbeta = false;
-    kernels::ConvGradients d = {};  ///< of the filter alone
+    kernels::ConvGradients d = {};  ///< of the filter only
     void* scratch = nullptr;
   };
 
-  /// `filter` is the number of its weight in `request`.
+  /// `filter` is the index of its weight in `request`.
   NormConv(const Form& form, const PrepareRequest& request, size_t filter, Context& context);
 
   int64_t x_count() const { return form_.images * form_.channels * form_.height * form_.width; }
@@ -49,9 +49,9 @@ class NormConv {
   static int64_t flops(const Form& form);  ///< of forward
 
   void forward(Context& context, const Operands& io);
-  /// y once more, by the mean and the variance that forward left.
+  /// Computes y again, with the mean and the variance that forward left.
   void recompute(Context& context, const Operands& io);
-  /// Overwrites between and dx, and not y.
+  /// Overwrites `between` and dx, but not y.
   void backward(Context& context, const Operands& io);
 
  private:

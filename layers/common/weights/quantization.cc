@@ -19,23 +19,23 @@ void check_scales(const char* name, const Scales& scales, int64_t most) {
   const std::string field = std::string(kParam) + "." + name;
   for (int i = 0; i < scales.size(); ++i)
     if (!(scales[i] > 0) || !std::isfinite(scales[i]))
-      throw FieldError(entry(field, i), std::string(name) + " is not a number above 0",
-                       "values are multiplied by it before they are rounded");
+      throw FieldError(entry(field, i), std::string(name) + " is not a finite number above 0",
+                       "set the factor by which values are multiplied before rounding");
   if (scales.size() > 1 && scales.size() != most)
     throw FieldError(entry(field, scales.size() - 1),
-                     "there are " + std::to_string(scales.size()) + " of " + name + ", not one" +
+                     std::to_string(scales.size()) + " values of " + name + ", not one" +
                          (most > 1 ? " or " + std::to_string(most) : ""),
-                     most > 1 ? "weights have one scale, or one for each output" : "x and y have one scale each");
+                     most > 1 ? "set one scale, or one for each output" : "set one scale");
 }
 
 void check_points(const char* name, const QuantizationPoints& points) {
   for (int i = 0; i < points.size(); ++i)
     if (points[i] < -64 || points[i] > 64)
-      throw FieldError(entry(std::string(kParam) + "." + name, i), std::string(name) + " is beyond -64 to 64",
-                       "values are multiplied by 2 to the power of it");
+      throw FieldError(entry(std::string(kParam) + "." + name, i), std::string(name) + " is outside [-64, 64]",
+                       "set the exponent of 2 by which values are multiplied");
 }
 
-/// The scale number `i` of a list, of which the last stands for all that follow; 0 where both lists are empty.
+/// Scale `i` of a list whose last value applies to all that follow; 0 if both lists are empty.
 float scale_at(const Scales& scales, const QuantizationPoints& points, int64_t i) {
   if (!scales.empty()) return scales[int(std::min<int64_t>(i, scales.size() - 1))];
   return points.empty() ? 0.0f : std::ldexp(1.0f, points[int(std::min<int64_t>(i, points.size() - 1))]);

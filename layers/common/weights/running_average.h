@@ -1,8 +1,8 @@
 #pragma once
 
-// The running average of a batch normalisation as Caffe keeps it: sums of means and of unbiased variances, and the
-// factor to divide both by. A factor of 0 means that there is none yet and gives mean 0, variance 0. For .cu files, as
-// core/loops/for_each.h is.
+// The running average of a batch normalization in Caffe's format: sums of means and of unbiased variances, and the
+// factor by which both are divided. A factor of 0 means that the average is empty, with mean 0 and variance 0. For .cu
+// files, like core/loops/for_each.h.
 
 #include "core/loops/for_each.h"
 #include "kernels/channel_affine.h"
@@ -10,17 +10,17 @@
 
 namespace cortado {
 
-// Not shared between files: GCC 12 takes functions of two files' own functors of one name for the same.
+// Not shared between files: GCC 12 merges functions of two files if their local functors have the same name.
 namespace {
 
-/// Means and variances, and the sums of them that make the running average.
+/// Means and variances, and the sums of the running average.
 struct Statistics {
   float *mean, *variance;
   float *means, *variances, *factor;
 };
 
-/// What moves these sums on: `kept` is the share of the old ones that stays, a channel has `values` values. `factor`:
-/// null where another average moves it.
+/// Updates these sums: `kept` is the weight of the old ones, a channel has `values` values. `factor` is null if another
+/// average updates it.
 inline kernels::RunningAverage moving_sums(float* means, float* variances, float* factor, float kept, int64_t values) {
   return {.means = means,
           .variances = variances,

@@ -12,14 +12,14 @@ namespace cortado {
 
 namespace {
 
-constexpr int64_t kMax = INT32_MAX;  ///< products of two such numbers still fit
+constexpr int64_t kMax = INT32_MAX;  ///< a product of two such numbers does not overflow
 
 /// "7", or "5x7".
 std::string sizes_text(const std::vector<int64_t>& sizes) { return Shape(sizes).str(); }
 
 }  // namespace
 
-/// The option called `name` by reflection: its repeated field, or the pair name_h and name_w (kernel_size: kernel_h,
+/// Reads the option `name` by reflection: its repeated field, or the pair name_h and name_w (kernel_size: kernel_h,
 /// kernel_w).
 ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) const {
   const auto* type = options_.GetDescriptor();
@@ -36,7 +36,7 @@ ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) con
     if (!field || !reflection->HasField(options_, field)) continue;
     if (reflection->FieldSize(options_, repeated) > 0)
       throw FieldError(path(side), side + " contradicts " + name,
-                       "give either " + name + ", or " + stem + "_h and " + stem + "_w");
+                       "set either " + name + ", or " + stem + "_h and " + stem + "_w");
     const bool second = side.back() == 'w';
     if (option.values.empty()) {
       option.values.assign(2, absent);
@@ -55,7 +55,7 @@ ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) con
   return option;
 }
 
-/// DeepLab's name of it is `hole`.
+/// DeepLab calls it `hole`.
 ConvWindow::Option ConvWindow::read_dilation() const {
   const Option dilation = read("dilation", 1);
   if (options_.hole_size() == 0 && !options_.has_hole_h() && !options_.has_hole_w()) return dilation;
@@ -64,7 +64,7 @@ ConvWindow::Option ConvWindow::read_dilation() const {
   bool same = hole.values.size() == 1 || dilation.values.size() == 1 || hole.values.size() == dilation.values.size();
   for (size_t i = 0; same && i < n; ++i) same = hole.value(i) == dilation.value(i);
   if (options_.dilation_size() > 0 && !same)
-    throw FieldError(hole.fields[0], "hole contradicts dilation", "they are two names of one option: give one");
+    throw FieldError(hole.fields[0], "hole contradicts dilation", "set one: they are two names of the same option");
   return hole;
 }
 
@@ -78,23 +78,22 @@ ConvWindow::ConvWindow(const caffe::ConvolutionParameter& options, bool has_filt
       stride_(read("stride", 1)),
       dilation_(read_dilation()) {
   refuse_fields(options, message, {"kernel_depth", "temporal_pad", "temporal_stride"},
-                "they are Convolution3D's and Deconvolution3D's");
+                "use them only in Convolution3D and Deconvolution3D");
   if (has_filters) check_filters();
   check_kernel();
   for (const Option* option : {&kernel_, &stride_, &dilation_})
     for (size_t i = 0; i < option->values.size(); ++i)
       if (option->values[i] == 0)
         throw FieldError(option->fields[i], option->name + " is 0",
-                         option == &stride_ ? "a stride of 0 never moves on" : "it must be at least 1");
+                         option == &stride_ ? "the stride must be at least 1" : "it must be at least 1");
 }
 
 void ConvWindow::check_filters() const {
   if (options_.num_output() == 0)
     throw FieldError(path(options_.has_num_output() ? "num_output" : ""),
                      options_.has_num_output() ? "num_output is 0" : "num_output is missing",
-                     "give the number of filters");
-  if (options_.group() == 0)
-    throw FieldError(path("group"), "group is 0", "leave it out, or write 1, for a single group");
+                     "set the number of filters");
+  if (options_.group() == 0) throw FieldError(path("group"), "group is 0", "remove it, or set 1 for a single group");
 }
 
 void ConvWindow::check_kernel() const {
@@ -102,8 +101,8 @@ void ConvWindow::check_kernel() const {
   const bool half = options_.has_kernel_h() != options_.has_kernel_w();
   if (none || half)
     throw FieldError(none ? path("") : kernel_.fields[0],
-                     none ? "the size of the kernel is missing" : "only one side of the kernel is given",
-                     "write kernel_size, or kernel_h and kernel_w");
+                     none ? "the kernel size is missing" : "only one side of the kernel is set",
+                     "set kernel_size, or kernel_h and kernel_w");
 }
 
 int ConvWindow::channel_axis(const Shape& x, const std::string& bottom) const {
@@ -111,13 +110,13 @@ int ConvWindow::channel_axis(const Shape& x, const std::string& bottom) const {
   const int spatial = x.axes() - axis - 1;
   if (axis >= 0 && spatial >= 1 && spatial <= kernels::kMaxConvAxes && (!volumes_ || spatial == 3)) return axis;
   const std::string shape = "its shape is " + x.str();
-  if (volumes_) throw FieldError(bottom, shape + "; volumes are N x C x L x H x W");
+  if (volumes_) throw FieldError(bottom, shape + ", but must be N x C x L x H x W");
   if (!options_.has_axis())
     throw FieldError(bottom, shape + "; convolution needs N x C x H x W, or N x C and one to " +
                                  std::to_string(kernels::kMaxConvAxes) + " spatial axes");
   throw FieldError(
       path("axis"), "axis is " + std::to_string(options_.axis()) + ", but bottom[0] has shape " + x.str(),
-      "behind the axis of the channels there are one to " + std::to_string(kernels::kMaxConvAxes) + " spatial axes");
+      "after the axis of the channels there must be one to " + std::to_string(kernels::kMaxConvAxes) + " spatial axes");
 }
 
 bool ConvWindow::is_of_images(const Shape& x) const { return x.axes() == 4 && channel_axis(x, "bottom[0]") == 1; }
@@ -140,8 +139,9 @@ Shape ConvWindow::replaced(Shape x, int64_t channels, const std::vector<int64_t>
 
 void ConvWindow::check_operands(const std::vector<Shape>& x, size_t tops) const {
   if (tops != x.size())
-    throw FieldError("top", "there are " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops) + " tops",
-                     "each bottom has one top");
+    throw FieldError("top",
+                     "the layer has " + std::to_string(x.size()) + " bottoms and " + std::to_string(tops) + " tops",
+                     "give each bottom one top");
   require_same_shapes(x);
 }
 
@@ -161,7 +161,7 @@ std::vector<kernels::ConvAxis> ConvWindow::axes_for(const Shape& x, const std::s
       throw FieldError(option->fields.back(),
                        option->name + " has " + count_of(int64_t(option->values.size()), "value", "values") +
                            ", but bottom[0] has shape " + x.str(),
-                       "give one for all spatial axes, or one for each");
+                       "set one for all spatial axes, or one for each");
   std::vector<kernels::ConvAxis> axes;
   for (size_t i = 0; i < size_t(spatial); ++i)
     axes.push_back({x[int(i) + first], kernel_.value(i), stride_.value(i), pad_.value(i), dilation_.value(i)});
@@ -180,8 +180,8 @@ void ConvWindow::check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) c
     const std::string& field = kernel_.field(i);
     const std::string name = field.substr(field.find('.') + 1, field.find('[') - field.find('.') - 1);
     const std::string dilated = axis.dilation == 1 ? ""
-                                                   : ", spread over " + std::to_string(axis.extent()) +
-                                                         " by dilation " + std::to_string(axis.dilation);
+                                                   : ", dilated to " + std::to_string(axis.extent()) + " by dilation " +
+                                                         std::to_string(axis.dilation);
     throw FieldError(
         field,
         name + " is " + std::to_string(axis.kernel) + dilated + ", larger than its padded input " + sizes_text(padded),

@@ -1,9 +1,9 @@
 #pragma once
 
-// The geometry options of convolution_param, which convolution and its transpose share: kernel_size, pad, stride and
-// dilation, each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields instead.
-// `hole`, hole_h and hole_w are DeepLab's names of dilation. Layers of volumes have names of their own for the first of
-// three axes (layers/common/windows/volume_options.h).
+// The window options of convolution_param, shared by convolution and its transpose: kernel_size, pad, stride and
+// dilation, each once for all spatial axes, or once for each, or (not dilation) by its _h and _w fields. `hole`, hole_h
+// and hole_w are DeepLab's names of dilation. Layers of volumes have other names for the first of three axes
+// (layers/common/windows/volume_options.h).
 
 #include <string>
 #include <vector>
@@ -17,55 +17,56 @@ namespace cortado {
 
 class ConvWindow {
  public:
-  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this. Without filters (Im2col)
-  /// their number is not asked for.
+  /// Throws FieldError for every error that does not depend on shapes. `options` must outlive this. Without filters
+  /// (Im2col) num_output is not required.
   explicit ConvWindow(const caffe::ConvolutionParameter& options, bool has_filters = true)
       : ConvWindow(options, has_filters, "convolution_param", false) {}
-  /// Of volumes: `options` has three values of each option, which the user said in `message`. `options` outlives this.
+  /// For volumes: `options` has three values of each option, which the user set in `message`. `options` must outlive
+  /// this.
   static ConvWindow of_volumes(const caffe::ConvolutionParameter& options, const std::string& message) {
     return ConvWindow(options, true, message, true);
   }
 
-  /// Of images, with options that the user said in `message`. `options` outlives this.
+  /// For images, with options that the user set in `message`. `options` must outlive this.
   static ConvWindow of_message(const caffe::ConvolutionParameter& options, const std::string& message) {
     return ConvWindow(options, true, message, false);
   }
 
   std::string path(const std::string& field) const { return message_ + (field.empty() ? "" : ".") + field; }
 
-  /// The axis of `x` that holds the channels: what comes before it counts images, what comes behind it is spatial.
-  /// Throws FieldError, also for `bottom` where there is nothing behind it, or too much.
+  /// The axis of the channels of `x`: axes before it are images, axes after it are spatial. Throws FieldError, also for
+  /// `bottom` if it has no spatial axes or too many.
   int channel_axis(const Shape& x, const std::string& bottom) const;
 
-  /// The window on each spatial axis of `x`, `in` included. Throws FieldError, as channel_axis() does, too; whether the
-  /// kernel fits is not checked.
+  /// The window on each spatial axis of `x`, including `in`. Throws FieldError like channel_axis(); does not check that
+  /// the kernel fits.
   std::vector<kernels::ConvAxis> axes_for(const Shape& x, const std::string& bottom) const;
 
-  /// The convolution of x's images with a window on these axes; c and k are left to be set.
+  /// The convolution of x's images with a window on these axes; the caller sets c and k.
   kernels::ConvShape shape_for(const Shape& x, const std::vector<kernels::ConvAxis>& axes) const;
 
-  /// x with other channels and, outermost first, other spatial extents.
+  /// x with other channels and other spatial extents, outermost first.
   Shape replaced(Shape x, int64_t channels, const std::vector<int64_t>& extents) const;
 
-  /// Throws FieldError unless each of x has a top and all are of one shape: they share the weights.
+  /// Throws FieldError unless each of x has a top and all have the same shape, because they share the weights.
   void check_operands(const std::vector<Shape>& x, size_t tops) const;
 
-  /// What such a layer's infer() says: each y has `channels` channels and these spatial extents; the weights are w and,
-  /// unless bias_term says otherwise, one for each of those channels. Throws FieldError for a filler.
+  /// The result of such a layer's infer(): each y has `channels` channels and these spatial extents; the weights are w
+  /// and, if bias_term, a bias for each of those channels. Throws FieldError for a filler.
   LayerShapes layer_shapes(const std::vector<Shape>& x, const Shape& w, int64_t channels,
                            const std::vector<int64_t>& extents) const;
 
-  /// Throws FieldError when the kernel is larger than the padded input on some axis.
+  /// Throws FieldError if the kernel is larger than the padded input on some axis.
   void check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) const;
 
-  /// Whether the channels are where images have them, and two spatial axes behind them.
+  /// Whether x has the channels on axis 1, then two spatial axes.
   bool is_of_images(const Shape& x) const;
 
   /// Throws FieldError unless `group` divides the channels of bottom[0] and num_output, which is not 0.
   void check_channels(int64_t channels) const;
 
  private:
-  /// One option: its values and the fields that gave them.
+  /// One option: its values and the fields that set them.
   struct Option {
     std::string name;
     std::vector<int64_t> values;      ///< one for each axis, or one for all

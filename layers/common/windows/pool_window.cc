@@ -12,7 +12,7 @@ using PoolWindowOptions = caffe::PoolingParameter;
 void refuse_both(bool one, bool sides, const std::string& name, const std::string& side) {
   if (one && sides)
     throw FieldError("pooling_param." + side, side + " contradicts " + name,
-                     "give either " + name + ", or the two sides");
+                     "set either " + name + ", or the two sides");
 }
 
 PoolWindow::Pair stride_of(const PoolWindowOptions& o) {
@@ -24,7 +24,7 @@ PoolWindow::Pair stride_of(const PoolWindowOptions& o) {
     throw FieldError(o.has_stride()  ? "pooling_param.stride"
                      : stride.h == 0 ? "pooling_param.stride_h"
                                      : "pooling_param.stride_w",
-                     "a stride of 0 never moves on");
+                     "the stride is 0, but must be at least 1");
   return stride;
 }
 
@@ -38,19 +38,19 @@ PoolWindow::Pair kernel_of(const PoolWindowOptions& o) {
   refuse_both(o.has_kernel_size(), sides, "kernel_size", o.has_kernel_h() ? "kernel_h" : "kernel_w");
   if (!o.has_kernel_size() && !(o.has_kernel_h() && o.has_kernel_w()))
     throw FieldError(sides ? (o.has_kernel_h() ? "pooling_param.kernel_h" : "pooling_param.kernel_w") : "pooling_param",
-                     sides ? "only one side of the window is given" : "the size of the window is missing",
-                     "write kernel_size, or kernel_h and kernel_w, or global_pooling: true");
+                     sides ? "only one side of the window is set" : "the window size is missing",
+                     "set kernel_size, or kernel_h and kernel_w, or global_pooling: true");
   const PoolWindow::Pair kernel = {o.has_kernel_size() ? o.kernel_size() : o.kernel_h(),
                                    o.has_kernel_size() ? o.kernel_size() : o.kernel_w()};
   if (kernel.h == 0 || kernel.w == 0)
     throw FieldError(o.has_kernel_size() ? "pooling_param.kernel_size"
                      : kernel.h == 0     ? "pooling_param.kernel_h"
                                          : "pooling_param.kernel_w",
-                     "a window of 0 holds nothing");
+                     "the window is 0, but must be at least 1");
   return kernel;
 }
 
-/// What else contradicts global_pooling.
+/// Other contradictions to global_pooling.
 void check_global(const PoolWindowOptions& o, const PoolWindow::Pair& stride, const PoolWindow::Pair& pad) {
   const char* window = o.has_kernel_size() ? "kernel_size"
                        : o.has_kernel_h()  ? "kernel_h"
@@ -58,25 +58,25 @@ void check_global(const PoolWindowOptions& o, const PoolWindow::Pair& stride, co
                                            : nullptr;
   if (window)
     throw FieldError(std::string("pooling_param.") + window, std::string(window) + " contradicts global_pooling",
-                     "the window of global pooling is the whole image");
+                     "remove it: the window of global pooling is the whole image");
   if (pad.h != 0 || pad.w != 0)
     throw FieldError(o.has_pad()     ? "pooling_param.pad"
                      : o.has_pad_h() ? "pooling_param.pad_h"
                                      : "pooling_param.pad_w",
-                     "global pooling takes no padding");
+                     "global pooling does not support padding");
   if (stride.h != 1 || stride.w != 1)
     throw FieldError(o.has_stride()     ? "pooling_param.stride"
                      : o.has_stride_h() ? "pooling_param.stride_h"
                                         : "pooling_param.stride_w",
-                     "global pooling has one window and nowhere to move");
+                     "global pooling has a single window, without a stride");
 }
 
 void refuse_volumes(const PoolWindowOptions& o) {
   const char* field = o.stride_3d_size() > 0 ? "stride_3d" : o.pad_3d_size() > 0 ? "pad_3d" : nullptr;
   if (field)
-    throw FieldError(std::string("pooling_param.") + field, std::string(field) + " goes with kernel_size_3d",
-                     "windows over three axes are written kernel_size_3d, stride_3d and pad_3d");
-  refuse_fields(o, "pooling_param", {"kernel_depth", "temporal_stride", "temporal_pad"}, "they are Pooling3D's");
+    throw FieldError(std::string("pooling_param.") + field, std::string(field) + " needs kernel_size_3d",
+                     "set kernel_size_3d, stride_3d and pad_3d for windows over three axes");
+  refuse_fields(o, "pooling_param", {"kernel_depth", "temporal_stride", "temporal_pad"}, "use them only in Pooling3D");
 }
 
 }  // namespace
@@ -86,10 +86,10 @@ bool rounds_up(const PoolWindowOptions& o) {
   if (o.has_ceil_mode() && o.ceil_mode() != up)
     throw FieldError("pooling_param.ceil_mode",
                      std::string("ceil_mode contradicts ") + (o.has_round_mode() ? "round_mode" : "torch_pooling"),
-                     "one of them is enough");
+                     "keep one of them");
   if (o.torch_pooling() && up)
     throw FieldError("pooling_param.torch_pooling", "torch_pooling contradicts round_mode",
-                     "it rounds down; one of them is enough");
+                     "keep one of them: torch_pooling rounds down");
   return up;
 }
 
@@ -103,7 +103,7 @@ int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pa
 void check_channel_axis(const PoolWindowOptions& options, const Shape& x) {
   if (x.canonical_axis(options.axis()) != 1)
     throw FieldError("pooling_param.axis", "axis " + std::to_string(options.axis()) + " cannot hold the channels",
-                     "channels are axis 1: leave axis out, or write 1");
+                     "remove axis, or set 1");
 }
 
 PoolWindow::PoolWindow(const PoolWindowOptions& options) : options_(options) {
@@ -120,12 +120,12 @@ PoolWindow::PoolWindow(const PoolWindowOptions& options) : options_(options) {
 Shape PoolWindow::infer(const Shape& x) {
   if (x.axes() != 4)
     throw FieldError("bottom[0]", "its shape is " + x.str() + "; pooling needs N x C x H x W",
-                     "windows over three axes, of N x C x D x H x W, are written kernel_size_3d");
+                     "set kernel_size_3d for windows over three axes, of N x C x D x H x W");
   check_channel_axis(options_, x);
   if (options_.global_pooling()) kernel = {x[2], x[3]};
   const Shape y = {x[0], x[1], outputs(x, 2), outputs(x, 3)};
   if (checked_mul(kernel.h, kernel.w) > INT32_MAX)
-    throw FieldError(kernel_field(true), "a window of more than 2^31 places is too large");
+    throw FieldError(kernel_field(true), "a window of more than 2^31 values is too large");
   return y;
 }
 
@@ -140,14 +140,14 @@ int64_t PoolWindow::outputs(const Shape& x, int axis) const {
   const bool h = axis == 2;
   const int64_t in = x[axis], size = h ? kernel.h : kernel.w, step = h ? stride.h : stride.w;
   const int64_t before = h ? pad.h : pad.w;
-  if (size == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ": there is nothing to pool");
+  if (size == 0) throw FieldError("bottom[0]", "its shape is " + x.str() + ", which is empty");
   if (before >= size)
     throw FieldError(
         options_.has_pad() ? "pooling_param.pad"
         : h                ? "pooling_param.pad_h"
                            : "pooling_param.pad_w",
         "the padding " + std::to_string(before) + " is not smaller than the window " + std::to_string(size),
-        "some windows would hold padding alone");
+        "set a smaller padding: some windows would contain only padding");
   const int64_t windows = number_of_windows(in, size, step, before, up_);
   if (windows == 0)
     throw FieldError(kernel_field(h), "the window is " + std::to_string(kernel.h) + "x" + std::to_string(kernel.w) +

@@ -1,9 +1,9 @@
 #pragma once
 
-// The options of pooling_param that say where windows lie, and how many there are along an axis: rounded up,
-// ceil((in + 2 pad - kernel) / stride) + 1, unless round_mode: FLOOR, ceil_mode: false or torch_pooling: true say down;
-// with padding, a last window that would start beyond the image and its first padding is left out. A kernel larger than
-// the padded input is a mistake unless rounding up gives one window, which hangs over the edge: 2 on 1 with stride 2.
+// The window options of pooling_param, and the number of windows along an axis. It is rounded up, ceil((in + 2 pad -
+// kernel) / stride) + 1, unless round_mode: FLOOR, ceil_mode: false or torch_pooling: true select rounding down. With
+// padding, a last window that starts beyond the image and its first padding is dropped. A kernel larger than the padded
+// input is an error, unless rounding up yields one window that extends over the edge: 2 on 1 with stride 2.
 
 #include <string>
 
@@ -12,26 +12,26 @@
 
 namespace cortado {
 
-/// Whether the number of windows is rounded up: three dialects have a name for it each. Throws FieldError.
+/// Whether the number of windows is rounded up; three dialects have different options for it. Throws FieldError.
 bool rounds_up(const caffe::PoolingParameter& options);
 
-/// How many windows there are along an axis; 0 where the window is too large for the padded extent.
+/// The number of windows along an axis; 0 if the window is larger than the padded extent.
 int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up);
 
-/// Throws FieldError unless the channels lie on axis 1 of x.
+/// Throws FieldError unless the channels are on axis 1 of x.
 void check_channel_axis(const caffe::PoolingParameter& options, const Shape& x);
 
 class PoolWindow {
  public:
-  /// One option of the window, given for both sides or for each: kernel_size or kernel_h and kernel_w, and so on.
+  /// One option of the window, set for both sides or for each: kernel_size or kernel_h and kernel_w, and so on.
   struct Pair {
     int64_t h, w;
   };
 
-  /// Finds every mistake that needs no shape. Throws FieldError. `options` outlives this.
+  /// Throws FieldError for every error that does not depend on shapes. `options` must outlive this.
   explicit PoolWindow(const caffe::PoolingParameter& options);
 
-  /// The shape of y; a global window becomes as large as x. Throws FieldError.
+  /// The shape of y; a global window gets the size of x. Throws FieldError.
   Shape infer(const Shape& x);
 
   Pair kernel{}, stride{}, pad{};
@@ -41,7 +41,7 @@ class PoolWindow {
   int64_t outputs(const Shape& x, int axis) const;
 
   const caffe::PoolingParameter& options_;
-  bool up_ = true;  ///< the number of windows is rounded up
+  bool up_ = true;  ///< round the number of windows up
 };
 
 }  // namespace cortado

@@ -10,7 +10,7 @@ namespace {
 
 using Fields = caffe::Convolution3DParameter;
 
-/// What convolution3d_param says, in the fields of C3D's convolution_param.
+/// Converts convolution3d_param to the fields of C3D's convolution_param.
 caffe::ConvolutionParameter as_convolution(const Fields& given) {
   caffe::ConvolutionParameter options;
   if (given.has_num_output()) options.set_num_output(given.num_output());
@@ -30,11 +30,11 @@ caffe::ConvolutionParameter as_convolution(const Fields& given) {
 
 using Values = google::protobuf::RepeatedField<uint32_t>;
 
-/// One value for all three axes becomes `depth` and twice that value.
+/// Expands one value for all three axes to `depth` and twice that value.
 void spread(Values& values, uint32_t depth, uint32_t absent, const std::string& field) {
   if (values.size() > 1)
-    throw FieldError(field + "[1]", "there are " + std::to_string(values.size()) + " values",
-                     "give one for height and width; that of L has a field of its own");
+    throw FieldError(field + "[1]", "it has " + std::to_string(values.size()) + " values",
+                     "set one for height and width; L has its own field");
   const uint32_t side = values.empty() ? absent : values[0];
   values.Clear();
   values.Add(depth);
@@ -47,17 +47,17 @@ void spread(Values& values, uint32_t depth, uint32_t absent, const std::string& 
 VolumeConvolution read_volume_convolution(const caffe::LayerParameter& layer) {
   const bool own = layer.has_convolution3d_param();
   if (own && layer.has_convolution_param())
-    throw FieldError("convolution_param", "it stands beside convolution3d_param", "give one of the two");
+    throw FieldError("convolution_param", "convolution3d_param is set as well", "set one of them");
   VolumeConvolution volume{own ? as_convolution(layer.convolution3d_param()) : layer.convolution_param(),
                            own ? "convolution3d_param" : "convolution_param"};
   caffe::ConvolutionParameter& o = volume.options;
   refuse_fields(o, volume.message,
                 {"kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation", "hole", "hole_h",
                  "hole_w", "axis"},
-                "a Convolution layer takes volumes, too, with one value for each axis");
+                "use a Convolution layer, with one value for each axis");
   if (o.kernel_size().empty() || !o.has_kernel_depth())
     throw FieldError(volume.message, o.kernel_size().empty() ? "kernel_size is missing" : "kernel_depth is missing",
-                     "give kernel_size for height and width, and kernel_depth for L");
+                     "set kernel_size for height and width, and kernel_depth for L");
   spread(*o.mutable_kernel_size(), o.kernel_depth(), 0, volume.message + ".kernel_size");
   spread(*o.mutable_stride(), o.temporal_stride(), 1, volume.message + ".stride");
   spread(*o.mutable_pad(), o.temporal_pad(), 0, volume.message + ".pad");

@@ -92,7 +92,7 @@ class Blobs(caffe.Layer):
         assert isinstance(caffe.Net, type)
         try:
             caffe.Nets
-            raise AssertionError('there are no Nets')
+            raise AssertionError('caffe.Nets exists')
         except AttributeError as error:
             assert 'Nets' in str(error)
 
