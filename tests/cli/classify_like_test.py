@@ -122,7 +122,7 @@ def found(run, trained):
 
 def test_probabilities_are_those_of_the_net(run, images, trained, found):
     name = trained.name
-    run('features', trained.weights, trained.net, '--blob=ip', '-o', name + '/ip.npy', '--batches=1')
+    run('features', trained.weights, trained.net, '--blobs=ip', '-o', name + '/ip.npy', '--batches=1')
     rows = [softmax(row) for row in npy_rows(name + '/ip.npy')]
     assert sorted(found) == images
     pairs = zip([found[path] for path in images], rows) if name == 'list' else zip(sorted(found.values()), sorted(rows))

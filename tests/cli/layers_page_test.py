@@ -1,13 +1,13 @@
-"""docs/layers.md is what the program makes of its layers, and every option has a line of help."""
+"""docs/layers.md and docs/commands.md are up to date, and every option has a line of help."""
 import json, pathlib
 
 import pytest
 
 
-def test_the_page_is_up_to_date(run, source):
-    page = pathlib.Path(source, 'docs/layers.md').read_text(encoding='utf-8')
-    assert run('layers', '--markdown').stdout == page, \
-        'docs/layers.md is not what the code says: cortado layers --markdown > docs/layers.md'
+@pytest.mark.parametrize('page, command', [('layers', ['layers', '--markdown']), ('commands', ['help', '--markdown'])])
+def test_pages_are_up_to_date(run, source, page, command):
+    text = pathlib.Path(source, 'docs/%s.md' % page).read_text(encoding='utf-8')
+    assert run(*command).stdout == text, 'run: cortado %s > docs/%s.md' % (' '.join(command), page)
 
 
 def test_every_layer_and_option_has_help(run):

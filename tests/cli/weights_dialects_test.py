@@ -224,23 +224,23 @@ def test_every_dialect_is_written(convert, name):
     bn = wanted['bn'][1]
     averages = [([2], [v / bn[2][1][0] for v in b[1]]) for b in bn[:2]] + [([1], [1.0])] + bn[3:]
     if len(bn) == 4: averages.append(([2], [0.0, 0.0]))
-    for words in (['--to=nvidia'], ['--to=nvidia', '--half']):
+    for words in (['--format=nvidia'], ['--format=nvidia', '--half']):
         convert(name, 'out.caffemodel', *words)
         assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', averages)), words
-    convert(name, 'out.caffemodel', '--to=intel')
+    convert(name, 'out.caffemodel', '--format=intel')
     assert read_caffemodel('out.caffemodel') == wanted
     convert(name, 'half.safetensors', '--half')
     assert read_safetensors('half.safetensors') == wanted
-    convert(name, 'out.caffemodel', '--to=bvlc')
+    convert(name, 'out.caffemodel', '--format=bvlc')
     pair = dict(wanted)
     if len(bn) > 3: pair.update(bn=('BatchNorm', bn[:3]), bn_scale=('Scale', bn[3:]))
     assert read_caffemodel('out.caffemodel') == pair
     if len(bn) == 4: return
-    convert(name, 'out.caffemodel', '--net=pair.prototxt')
+    convert(name, 'out.caffemodel', '--model=pair.prototxt')
     assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', bn[:3]),
                                                      scale=('Scale', [([2], GAMMA), ([2], BETA)]))
     for kind in ('intel', 'nvidia'):
-        convert(name, 'out.caffemodel', '--net=%s.prototxt' % kind, '--to=' + kind)
+        convert(name, 'out.caffemodel', '--model=%s.prototxt' % kind, '--format=' + kind)
         one = dict(wanted)
         if one.pop('scale', None): one['bn'] = ('BatchNorm', bn + [([2], GAMMA), ([2], BETA)])
         if kind == 'nvidia': one['bn'] = ('BatchNorm', averages[:3] + [([2], GAMMA), ([2], BETA)])

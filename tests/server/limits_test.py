@@ -188,7 +188,7 @@ ONE = NET + '--weights={small}/weights.safetensors '
     (5, 'No such file', ONE + '--token-file={here}/none'),
     (2, 'go together', ONE + '--tls-cert=x'),
     (5, '--tls-cert=none', ONE + '--tls-cert=none --tls-key=none'),
-    (2, 'the least is 1', ONE + '--max-batch=0'),
+    (2, 'must be at least 1', ONE + '--max-batch=0'),
     (2, 'from 0 to 60000', ONE + '--max-delay=nan'),
     (2, 'did you mean', ONE + '--max-bach=4'),
     (4, 'has 1 names', ONE + '--labels={here}/short')])

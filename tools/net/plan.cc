@@ -17,30 +17,30 @@ namespace cortado::tools {
 
 namespace {
 
-void list_passes() {
+void list_passes(size_t columns) {
   Table table({"pass", "what it does"});
   for (const graph::Pass& pass : graph::all_passes())
     table.add({pass.name, pass.help + (pass.optional ? " (optional)" : "")});
   for (const FusionKind* kind : all_fusion_kinds()) table.add({"  " + kind->name, kind->help + " (optional)"});
-  std::cout << table.str();
+  std::cout << table.str({}, columns);
 }
 
-void show_reports(const std::vector<graph::PassReport>& reports) {
+void show_reports(const std::vector<graph::PassReport>& reports, size_t columns) {
   Table table({"pass", "ms", "what changed"});
   for (const graph::PassReport& report : reports)
     table.add({report.name, number_text("%.2f", 1e3 * report.seconds), report.change});
-  std::cout << table.str();
+  std::cout << table.str({}, columns);
 }
 
 /// Which kernel was chosen for what, how, and its milliseconds where it was measured.
-void show_choices(Context& context) {
+void show_choices(Context& context, size_t columns) {
   const auto& taken = context.handle<kernels::KernelCache>().recorded();
   if (taken.empty()) return;
   Table table({"problem", "kernel", "by", "ms"});
   for (const auto& [problem, choice] : taken)
     table.add({problem, choice.candidate, choice.origin,
                choice.seconds > 0 ? number_text("%.3f", 1e3 * choice.seconds) : ""});
-  std::cout << "\n" << table.str();
+  std::cout << "\n" << table.str({}, columns);
 }
 
 graph::BuildOptions build_options(const Arguments& arguments) {
@@ -59,15 +59,16 @@ graph::BuildOptions build_options(const Arguments& arguments) {
 }
 
 /// Shows what each pass does to the net. Where a dataset cannot be opened, the shapes that it defines stay unknown.
-void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, const std::string& last) try {
+void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, const std::string& last,
+                 size_t columns) try {
   graph::Graph graph = graph::build(file, options);
-  show_reports(graph::run_passes(graph, last));
+  show_reports(graph::run_passes(graph, last), columns);
 } catch (const Error& error) {
   const bool of_data = error.code() == ExitCode::kData || error.code() == ExitCode::kIo;
   if (!of_data || !options.open_data) throw;
   log_warning() << "Datasets are not opened: " << error.mistakes()[0].message;
   options.open_data = false;
-  show_passes(file, options, last);
+  show_passes(file, options, last, columns);
 }
 
 void show_plan(const Arguments& arguments, graph::Graph graph, Context& context) {
@@ -76,14 +77,14 @@ void show_plan(const Arguments& arguments, graph::Graph graph, Context& context)
                 "use --after=infer_shapes to show the known shapes");
   if (wants_launches(arguments)) return show_launches(arguments, std::move(graph), context);
   if (arguments.on("tune")) measure_everything(context);
-  std::cout << graph::to_text(graph::make_plan(std::move(graph), context));
-  show_choices(context);
+  std::cout << cut_lines(graph::to_text(graph::make_plan(std::move(graph), context)), columns_for(arguments));
+  show_choices(context, columns_for(arguments));
   if (arguments.on("tune")) save_choices(arguments, context);
 }
 
 int run_plan(const Arguments& arguments) {
   if (arguments.text("model").empty() && arguments.on("passes")) {
-    list_passes();
+    list_passes(columns_for(arguments));
     return 0;
   }
   const bool by_ranks = wants_ranks(arguments);
@@ -95,7 +96,7 @@ int run_plan(const Arguments& arguments) {
   const graph::BuildOptions options = graph::options_for(build_options(arguments), context);
   const std::string after = arguments.text("after");
   if (arguments.on("passes")) {
-    show_passes(file, options, after);
+    show_passes(file, options, after, columns_for(arguments));
     return 0;
   }
   graph::Graph graph = graph::build(file, options);
@@ -103,7 +104,7 @@ int run_plan(const Arguments& arguments) {
   if (after.empty())
     show_plan(arguments, std::move(graph), context);
   else
-    std::cout << graph::to_text(graph);
+    std::cout << cut_lines(graph::to_text(graph), columns_for(arguments));
   return 0;
 }
 

@@ -64,7 +64,7 @@ void print_json(const IterationCost& cost, int64_t batch) {
   std::cout << dumped_json(json, 2) << "\n";
 }
 
-void print_table(const IterationCost& cost, int64_t batch) {
+void print_table(const IterationCost& cost, int64_t batch, size_t columns) {
   Table table({"step", "type", "layer", "launches", "MB read", "MB written"});
   bool by_operands = false;
   for (const StepCost& step : cost.steps) {
@@ -72,7 +72,7 @@ void print_table(const IterationCost& cost, int64_t batch) {
     table.add({step.call, step.type, step.layer, std::to_string(step.launches),
                megabytes(step.traffic.read) + (step.by_operands ? "*" : " "), megabytes(step.traffic.written)});
   }
-  std::cout << table.str({3, 4, 5});
+  std::cout << table.str({3, 4, 5}, columns);
   if (by_operands) std::cout << "* its operands, each once: a kernel of it does not count its passes\n";
   std::cout << cost.launches << " launches an iteration, " << megabytes(cost.traffic.read) << " MB read, "
             << megabytes(cost.traffic.written) << " MB written; without the update "
@@ -102,7 +102,7 @@ void show_launches(const Arguments& arguments, graph::Graph graph, Context& cont
   if (arguments.on("json"))
     print_json(cost, batch);
   else
-    print_table(cost, batch);
+    print_table(cost, batch, columns_for(arguments));
 }
 
 namespace {

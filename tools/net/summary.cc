@@ -117,13 +117,13 @@ void show_budget(const Summary& summary) {
               << count_text(summary.fits.batch) << ", which takes " << bytes_text(summary.fits.bytes) << "\n";
 }
 
-void show_summary(const Summary& summary) {
+void show_summary(const Summary& summary, size_t columns) {
   const graph::Graph& graph = summary.graph;
   Table table({"layer", "type", "bottoms -> tops", "shape", "params", "MFLOP"});
   for (const graph::Node& node : graph.nodes)
     table.add({node.name, node.type, connections(graph, node), top_shapes(graph, node),
                count_text(params_of(graph, node)), mega_text(flops_of(graph, node))});
-  std::cout << table.str({4, 5}) << "\n";
+  std::cout << table.str({4, 5}, columns, {2}) << "\n";
   std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
             << count_text(count_weights(graph, true)) << " params";
   if (const int64_t frozen = graph::count_frozen(graph))
@@ -175,7 +175,7 @@ int run_summary(const Arguments& arguments) {
   if (arguments.on("json"))
     std::cout << dumped_json(summary_json(summary), 1) << "\n";
   else
-    show_summary(summary);
+    show_summary(summary, columns_for(arguments));
   return 0;
 }
 

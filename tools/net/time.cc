@@ -48,7 +48,7 @@ std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) 
           percent_of(share_of_roof(step, roof))};
 }
 
-void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
+void show_table(const Net& net, const Timing& timing, const Roofline& roof, size_t columns) {
   const graph::Graph& graph = net.plan().graph;
   Table table({"layer", "type", "forward ms", "p90", "% roof", "GFLOP/s", "MB", "backward ms", "p90", "% roof",
                "recompute ms", "algorithm"});
@@ -63,7 +63,7 @@ void show_table(const Net& net, const Timing& timing, const Roofline& roof) {
     add({recompute.samples.empty() ? "" : ms_text(recompute.samples.quantile(0.5)), net.plan().needs[n].algorithm});
     table.add(row);
   }
-  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}) << "\n";
+  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}, columns, {8, 3, 6, 10, 5, 11, 9, 4}) << "\n";
   for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
                                       {"backward", timing.backward},
                                       {"both", timing.both}}) {
@@ -108,7 +108,7 @@ int run_time(const Arguments& arguments) {
   if (arguments.on("json"))
     std::cout << json_of(*net, timing, roof).dump(2) << "\n";
   else
-    show_table(*net, timing, roof);
+    show_table(*net, timing, roof, columns_for(arguments));
   return 0;
 }
 

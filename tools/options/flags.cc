@@ -71,8 +71,10 @@ std::string checked_value(const Flag& flag, const std::string& text) {
     if (integer < flag.least) fail("must be at least " + std::to_string(flag.least));
     if (integer > flag.most) fail("must be at most " + std::to_string(flag.most));
   }
-  if (!flag.choices.empty() && std::find(flag.choices.begin(), flag.choices.end(), text) == flag.choices.end())
-    fail("must be one of " + list_text(flag.choices));
+  if (flag.choices.empty()) return text;
+  for (const std::string& choice : flag.choices)
+    if (lower_case(choice) == lower_case(text)) return choice;
+  fail("must be one of " + list_text(flag.choices));
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include "tools/options/net_file.h"
 
+#include <filesystem>
 #include <set>
 
 #include "core/files/file.h"
@@ -39,6 +40,15 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
     if (shape.dim_size() > 0) shape.set_dim(0, batch);
 }
 
+/// Throws Error(kUsage) for a folder, with the file in it that was probably meant.
+void refuse_folder(const std::string& path, const std::vector<std::string>& files) {
+  if (!std::filesystem::is_directory(path)) return;
+  for (const std::string& name : files)
+    if (const std::string file = join_path(path, name); file_exists(file))
+      throw usage_error(path + " is a folder", "use " + file);
+  throw usage_error(path + " is a folder", "name a file");
+}
+
 }  // namespace
 
 bool is_solver_file(const std::string& path) {
@@ -47,25 +57,27 @@ bool is_solver_file(const std::string& path) {
 }
 
 SolverFile open_solver(const std::string& path) {
+  refuse_folder(path, {"solver.prototxt"});
   const std::string text = read_prototxt(path);
   try {
     return read_solver_from_text(text, path);
   } catch (const Error&) {
     if (kind_of_content(text) == FileKind::kText && more_names_of_solvers(text) < 0)
-      throw usage_error(path + " is a net, and a solver is wanted",
-                        "a solver is a file of its own that names it: net: \"" + path + "\"");
+      throw usage_error(path + " is a net, not a solver",
+                        "write a solver that names it: net: \"" + path + "\"");
     throw;
   }
 }
 
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {
+  refuse_folder(path, {"net.prototxt", "train_val.prototxt", "deploy.prototxt"});
   if (is_solver_file(path)) {
     const SolverFile file = read_solver(path);
     const caffe::SolverParameter& solver = file.solver;
     const std::string net = solver.has_net() ? solver.net() : solver.train_net();
-    throw usage_error(path + " is a solver, and a net is wanted", net.empty() ? "" : "its net is " + net);
+    throw usage_error(path + " is a solver, not a net", net.empty() ? "" : "use its net, " + net);
   }
-  if (overrides.has("solver")) throw usage_error("--set solver...: there is no solver here, only the net " + path);
+  if (overrides.has("solver")) throw usage_error("--set solver...: " + path + " is a net, not a solver");
   NetFile draft = read_net_draft(path);
   overrides.apply(draft);
   auto file = std::make_shared<const NetFile>(std::move(draft));

@@ -174,7 +174,7 @@ Flag phase_flag(const std::string& fallback) {
           .value = "PHASE",
           .help = "the net's phase",
           .fallback = fallback,
-          .choices = {"TRAIN", "TEST", "train", "test"}};
+          .choices = {"TRAIN", "TEST"}};
 }
 
 Flag model_flag() {
@@ -365,6 +365,8 @@ Flag format_flag(std::vector<std::string> formats) {
 
 Flag wide_flag() { return {.name = "wide", .help = "do not cut tables to the terminal's width"}; }
 
+size_t columns_for(const Arguments& arguments) { return arguments.on("wide") ? 0 : table_columns(); }
+
 Flag set_flag() {
   return {.name = "set",
           .kind = FlagKind::kText,
@@ -430,8 +432,7 @@ int data_threads_of(const Arguments& arguments) {
 Overrides overrides_of(const Arguments& arguments) { return Overrides(arguments.each("set")); }
 
 caffe::Phase phase_of(const Arguments& arguments) {
-  const std::string phase = arguments.text("phase");
-  return phase == "TEST" || phase == "test" ? caffe::TEST : caffe::TRAIN;
+  return arguments.text("phase") == "TEST" ? caffe::TEST : caffe::TRAIN;
 }
 
 caffe::NetState state_of(const Arguments& arguments, caffe::Phase phase) {

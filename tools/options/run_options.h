@@ -43,6 +43,7 @@ Flag threshold_flag();
 Flag top_flag(int64_t most);
 Flag format_flag(std::vector<std::string> formats);
 Flag wide_flag();
+size_t columns_for(const Arguments& arguments);  ///< table_columns(), or 0 with --wide
 
 /// Throws Error(kUsage) unless --backend is lmdb. `verb` is "read" or "written".
 void check_backend(const Arguments& arguments, const std::string& verb);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include "core/log.h"
+#include "tools/output/sparkline.h"
 
 namespace cortado::tools {
 
@@ -205,26 +206,95 @@ std::string count_text(int64_t count) {
 }
 
 /// What is longer pushes its own line aside: a layer with thousands of bottoms would else widen all others.
-constexpr size_t kMaxColumnWidth = 200;
+constexpr size_t kMaxColumnWidth = 200, kLeastColumnWidth = 10, kGap = 2;
 
-std::string Table::str(const std::vector<size_t>& right) const {
-  std::vector<size_t> widths;
-  for (const auto& row : rows_) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(row[i].size(), kMaxColumnWidth));
+namespace {
+
+std::string ellipsis() { return utf8_locale() ? "\u2026" : "..."; }
+
+/// The longest prefix of UTF-8 `text` that has at most `columns`.
+std::string prefix_of(const std::string& text, size_t columns) {
+  size_t end = 0, count = 0;
+  while (end < text.size() && count < columns) {
+    ++end;
+    while (end < text.size() && (uint8_t(text[end]) & 0xC0) == 0x80) ++end;
+    ++count;
   }
+  return text.substr(0, end);
+}
+
+/// Widths of the columns of a table that are shown; the others are dropped.
+struct ColumnWidths {
+  std::vector<size_t> widths;
+  std::vector<bool> shown;
+
+  size_t total() const {
+    size_t sum = 0;
+    for (size_t i = 0; i < widths.size(); ++i)
+      if (shown[i]) sum += widths[i] + (sum > 0 ? kGap : 0);
+    return sum;
+  }
+};
+
+}  // namespace
+
+std::string cut_to(const std::string& text, size_t columns) {
+  if (columns == 0 || columns_of(text) <= columns) return text;
+  const std::string end = ellipsis();
+  return prefix_of(text, columns - std::min(columns, columns_of(end))) + end;
+}
+
+std::string cut_lines(const std::string& text, size_t columns) {
+  std::string out;
+  for (size_t from = 0; from < text.size();) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    out += cut_to(text.substr(from, end - from), columns) + (end < text.size() ? "\n" : "");
+    from = end + 1;
+  }
+  return out;
+}
+
+size_t table_columns() {
+  if (is_terminal(STDOUT_FILENO)) return size_t(terminal_columns());
+  const char* columns = std::getenv("COLUMNS");
+  return columns ? size_t(std::max(std::atoi(columns), 0)) : 0;
+}
+
+std::string Table::str(const std::vector<size_t>& right, size_t columns, const std::vector<size_t>& spare) const {
+  const auto is_right = [&](size_t i) { return std::find(right.begin(), right.end(), i) != right.end(); };
+  ColumnWidths layout;
+  for (const auto& row : rows_) {
+    layout.widths.resize(std::max(layout.widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i)
+      layout.widths[i] = std::max(layout.widths[i], std::min(columns_of(row[i]), kMaxColumnWidth));
+  }
+  layout.shown.assign(layout.widths.size(), true);
+  const size_t full = layout.total();
+  for (size_t next = 0; columns > 0 && layout.total() > columns && next < spare.size(); ++next)
+    layout.shown[spare[next]] = false;
+  while (columns > 0 && layout.total() > columns) {
+    size_t widest = layout.widths.size();
+    for (size_t i = 0; i < layout.widths.size(); ++i)
+      if (layout.shown[i] && !is_right(i) && layout.widths[i] > kLeastColumnWidth &&
+          (widest == layout.widths.size() || layout.widths[i] > layout.widths[widest]))
+        widest = i;
+    if (widest == layout.widths.size()) break;
+    --layout.widths[widest];
+  }
+  const bool is_cut = layout.total() < full;
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string space(widths[i] - std::min(row[i].size(), widths[i]), ' ');
-      const bool flush_right = std::find(right.begin(), right.end(), i) != right.end();
-      line += (i ? "  " : "") + (flush_right ? space + row[i] : row[i] + space);
+      if (!layout.shown[i]) continue;
+      const std::string cell = is_cut ? cut_to(row[i], layout.widths[i]) : row[i];
+      const std::string space(layout.widths[i] - std::min(columns_of(cell), layout.widths[i]), ' ');
+      line += (line.empty() ? "" : std::string(kGap, ' ')) + (is_right(i) ? space + cell : cell + space);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
-  return out;
+  return is_cut ? out + "(cut to " + std::to_string(columns) + " columns; --wide shows all)\n" : out;
 }
 
 }  // namespace cortado::tools

@@ -76,13 +76,19 @@ std::string duration_text(double seconds);                  ///< "2m41s"
 std::string bytes_text(int64_t bytes);                      ///< "1.2 GiB"
 std::string count_text(int64_t count);                      ///< "431 080"
 
+std::string cut_to(const std::string& text, size_t columns);     ///< with an ellipsis where it is longer; 0: no limit
+std::string cut_lines(const std::string& text, size_t columns);  ///< each line of it
+size_t table_columns();  ///< width of tables on stdout: the terminal's, in a pipe COLUMNS; 0: no limit
+
 /// Columns of text, each as wide as its widest cell.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// Cells of columns named in `right` (by index) are flush right.
-  std::string str(const std::vector<size_t>& right = {}) const;
+  /// Columns whose index is in `right` are flush right. With `columns` above 0, lines are at most that long: columns of
+  /// `spare` are dropped in its order, then texts are cut, and a last line says so.
+  std::string str(const std::vector<size_t>& right = {}, size_t columns = 0,
+                  const std::vector<size_t>& spare = {}) const;
 
  private:
   std::vector<std::vector<std::string>> rows_;
