@@ -64,7 +64,7 @@ ZipEntry read_entry(const WireFile& file, std::string_view listed, std::string n
 int64_t checked_size(const std::string& path, uint64_t bytes) {
   if (bytes < std::numeric_limits<uint32_t>::max()) return int64_t(bytes);
   throw Error(ExitCode::kSnapshot, path + ": " + std::to_string(bytes) + " bytes; an archive holds 4 GiB at most",
-              "--to=safetensors has no such limit");
+              "--format=safetensors has no such limit");
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ class CaffemodelWriter {
       throw Error(
           ExitCode::kSnapshot,
           path_ + ": " + std::to_string(total) + " bytes; programs that read .caffemodel files support at most 2 GiB",
-          "use --to=safetensors, which has no such limit");
+          "use --format=safetensors, which has no such limit");
     AtomicFile file(path_, int64_t(total));
     Digest digest;
     uint32_t crc = 0;

@@ -73,7 +73,7 @@ def test_train_val_net_is_deployed_first(run):
 
 
 def test_chosen_outputs(run):
-    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'part.onnx', '--outputs=fc,conv')
+    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'part.onnx', '--blobs=fc,conv')
     assert [output.name for output in onnx.load('part.onnx').graph.output] == ['fc', 'conv']
 
 
@@ -88,7 +88,7 @@ def test_model_is_known_by_its_content(infer, ours, shared_folder, x):
 
 
 def test_model_becomes_a_net_and_weights(infer, ours, run, x):
-    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel')
+    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt')
     names = run('convert', 'weights', 'back.caffemodel', '--list').stdout
     for name in ('conv', 'bn ', 'bn_scale', 'fc'): assert name in names
     assert far(infer('back.prototxt', 'net.onnx', {'data': x}, ['prob'])[0], ours[0]) < 1e-6
@@ -117,7 +117,7 @@ def test_mean_scale_and_colour_order_are_nodes(infer, rgb, run):
     mean = numpy.array([90, 100, 110], 'f4').reshape(3, 1, 1)
     wanted = infer('deploy.prototxt', 'net.npz', {'data': (pixels - mean) * 0.02}, ['fc'])[0]
     run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'pixels.onnx', '--like=train_val.prototxt',
-        '--outputs=fc', '--force', *(['--rgb'] if rgb else []))
+        '--blobs=fc', '--force', *(['--rgb'] if rgb else []))
     onnx.checker.check_model('pixels.onnx')
     given = numpy.ascontiguousarray(pixels[:, ::-1]) if rgb else pixels
     assert far(infer('pixels.onnx', None, {'data': given}, ['fc'])[0], wanted) < 1e-5
@@ -138,15 +138,15 @@ def test_values_in_a_file_beside_the_model(infer):
 @pytest.mark.parametrize('code, word, arguments', [
     (5, '--force', 'deploy.prototxt net.npz -o net.onnx'),
     (2, 'weights are missing', 'deploy.prototxt -o new.onnx'),
-    (2, '--weights=FILE is required', 'net.onnx -o new.prototxt'),
+    (2, '--blobs is for writing a model', 'net.onnx -o new.prototxt --blobs=fc'),
     (2, 'cannot be written as .h5', 'deploy.prototxt net.npz -o new.h5'),
-    (2, '--rgb goes with --like', 'deploy.prototxt net.npz -o new.onnx --rgb'),
-    (2, 'nothing', 'deploy.prototxt net.npz -o new.onnx --outputs=nothing'),
-    (5, 'no such file', 'absent.prototxt net.npz -o new.onnx'),
+    (2, '--rgb requires --like', 'deploy.prototxt net.npz -o new.onnx --rgb'),
+    (2, 'nothing', 'deploy.prototxt net.npz -o new.onnx --blobs=nothing'),
+    (5, 'the file does not exist', 'absent.prototxt net.npz -o new.onnx'),
     (5, 'absent.npz', 'deploy.prototxt absent.npz -o new.onnx'),
     (5, 'folder', 'deploy.prototxt net.npz -o folder/new.onnx'),
     (8, 'fc', 'other.prototxt net.npz -o new.onnx'),
-    (3, 'no ONNX model', 'deploy.prototxt -o new.prototxt --weights=new.caffemodel'),
+    (3, 'no ONNX model', 'deploy.prototxt -o new.prototxt'),
     (2, 'transform_param', 'deploy.prototxt net.npz -o new.onnx --like=deploy.prototxt'),
 ])
 def test_mistake_leaves_no_file(run, shared_folder, code, word, arguments):
@@ -163,7 +163,7 @@ def test_shapes_fill_in_extents_that_are_open(run):
     x, y = (helper.make_tensor_value_info(name, 1, ['n', 3, 'h', 'w']) for name in 'xy')
     graph = helper.make_graph([helper.make_node('Relu', ['x'], ['y'])], 'open', [x], [y])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 13)]), 'open.onnx')
-    into = ['convert', 'onnx', 'open.onnx', '-o', 'open.prototxt', '--weights=open.caffemodel', '--force']
+    into = ['convert', 'onnx', 'open.onnx', '-o', 'open.prototxt', '--force']
     for shape in ('x=2,3,32,48', '2x3x32x48'):
         run(*into, '--shape', shape)
         assert [int(dim) for dim in re.findall(r'dim: (\d+)', open('open.prototxt').read())] == [2, 3, 32, 48]

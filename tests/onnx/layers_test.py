@@ -212,7 +212,7 @@ def check(infer, run, runtime, written):
     """check(layers, net, shapes) compares what the net, the net that is read back and ONNX Runtime compute."""
     def check(layers, text, shapes):
         outputs, weights = written(text)
-        run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel', '-q')
+        run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '-q')
         draw = numpy.random.RandomState(3)
         x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
         ours = infer('net.prototxt', weights, x, outputs)

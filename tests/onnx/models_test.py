@@ -41,9 +41,9 @@ def test_model_computes_the_same(folder, infer, name, form, run, runtime, summar
     outputs = logits(of_net['layers'], outputs)
     draw_weights(of_net, 'net.npz')
     flags = ([] if runtime else ['--opencv']) + ([form] if form else [])
-    run('convert', 'onnx', net, 'net.npz', '-o', 'net.onnx', '--outputs=' + ','.join(outputs), *flags, timeout=300)
+    run('convert', 'onnx', net, 'net.npz', '-o', 'net.onnx', '--blobs=' + ','.join(outputs), *flags, timeout=300)
     onnx.checker.check_model('net.onnx')
-    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '--weights=back.caffemodel', timeout=300)
+    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', timeout=300)
     for batch in BATCHES:
         if name == 'crnn_digits' and batch > 1 and not runtime:
             continue  # its LSTM takes the batch that it was first shown

@@ -10,7 +10,7 @@ def infer(run, folder):
     def infer(text, weights, inputs, outputs, further={}):
         (folder / 'deploy.prototxt').write_text(text)
         numpy.savez('random.npz', **weights)
-        run('convert', 'weights', 'random.npz', 'random.caffemodel', '--net=deploy.prototxt', '--force')
+        run('convert', 'weights', 'random.npz', 'random.caffemodel', '--model=deploy.prototxt', '--force')
         command = ['infer', '--cpu', '--force', '--model=deploy.prototxt', '--weights=random.caffemodel']
         if further:
             numpy.savez('further.npz', **further)

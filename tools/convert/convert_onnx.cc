@@ -105,13 +105,15 @@ int run_convert_onnx(const Arguments& arguments) {
 Command convert_onnx_command() {
   Flag weights = weights_flag();
   weights.operand = false;  // operands after the net are weights
+  Flag blobs = blobs_flag("to export; by default the outputs that `cortado deploy` keeps");
+  blobs.former = {"outputs"};
   return {
       .name = "convert onnx",
       .summary = "Export a net as an ONNX model, or import a model as a net",
       .flags = joined({{output_flag("FILE", "MODEL.onnx; or NET.prototxt, and NET.caffemodel with the weights"),
                         force_flag(),
                         weights,
-                        blobs_flag("to export; by default the outputs that `cortado deploy` keeps"),
+                        blobs,
                         shape_flag(),
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
                         {.name = "opencv", .help = "use only operators that OpenCV 4.6's dnn supports"},

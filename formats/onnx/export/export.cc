@@ -114,7 +114,7 @@ class ModelWriter {
   std::string way_around(const graph::Node& node) const {
     std::string blobs;
     for (const graph::ValueId id : node.x) blobs += (blobs.empty() ? "" : ",") + graph_.value(id).name;
-    return blobs.empty() ? "" : "--outputs=" + blobs + " ends the model before it";
+    return blobs.empty() ? "" : "--blobs=" + blobs + " ends the model before it";
   }
 
   void add_mistake(const graph::Node& node, const Refusal& refusal) {
