@@ -167,7 +167,7 @@ Flag resize_flag(const std::string& name, const std::string& help) {
 }
 
 std::vector<Flag> image_flags() {
-  Flag seed = with_note(seed_flag(), "of --shuffle and --split");
+  Flag seed = with_note(seed_flag(), "for --shuffle and --split");
   seed.fallback = "1";
   return {resize_flag("resize-height", "resize images to this height; 0 keeps it"),
           resize_flag("resize-width", "resize images to this width; 0 keeps it"),

@@ -81,7 +81,7 @@ std::vector<Flag> sheet_flags() {
 }
 
 Flag seed_of_order() {
-  Flag seed = with_note(seed_flag(), "of the order");
+  Flag seed = with_note(seed_flag(), "for the order");
   seed.fallback = "1";
   return seed;
 }

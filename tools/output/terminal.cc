@@ -270,6 +270,9 @@ std::string Table::str(const std::vector<size_t>& right, size_t columns, const s
   }
   layout.shown.assign(layout.widths.size(), true);
   const size_t full = layout.total();
+  for (size_t i = 0; columns > 0 && full > columns && i < layout.shown.size(); ++i)  // headings alone go first
+    layout.shown[i] = std::any_of(rows_.begin() + 1, rows_.end(),
+                                  [&](const auto& row) { return i < row.size() && !row[i].empty(); });
   for (size_t next = 0; columns > 0 && layout.total() > columns && next < spare.size(); ++next)
     layout.shown[spare[next]] = false;
   while (columns > 0 && layout.total() > columns) {

@@ -58,7 +58,8 @@ std::string describe_groups(const std::vector<Flag>& flags, HelpLength length) {
 std::string describe_examples(const std::vector<Example>& examples) {
   std::string out;
   for (const Example& example : examples) {
-    out += "  # " + wrapped(example.meaning, 4) + "\n  ";
+    for (const std::string& line : split(wrapped(example.meaning, 0, 76), '\n')) out += "  # " + line + "\n";
+    out += "  ";
     for (const char c : wrapped(example.line, 6, 78)) out += c == '\n' ? " \\\n" : std::string(1, c);
     out += "\n";
   }
