@@ -74,7 +74,7 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   if (plan().logs_loss) log_info() << "Test loss: " << Shown{tester.loss()};
   if (plan().logs_classes) log_average_precisions(tester.detections(), plan().ap_version);
   log_scores("Test", tester.scores());
-  tester.say_once_what_differs();
+  tester.report_differences_once();
   keep_best(index);
   use_score(index, calls);
   observers_.tell([&](TrainObserver& observer) { observer.on_test(progress, int(index), tester.scores(), best_); });

@@ -62,12 +62,12 @@ SolverNetReader::Source SolverNetReader::source_of_train() const {
 std::vector<SolverNetReader::Source> SolverNetReader::sources_of_tests() const {
   const caffe::SolverParameter& solver = config_.file.solver;
   std::vector<Source> sources;
-  if (wanted_tests() == 0) return sources;
+  if (requested_tests() == 0) return sources;
   for (int i = 0; i < solver.test_net_param_size(); ++i)
     sources.push_back({.field = path_to("", "test_net_param", i), .message = &solver.test_net_param(i)});
   for (int i = 0; i < solver.test_net_size(); ++i)
     sources.push_back({.field = path_to("", "test_net", i), .path = &solver.test_net(i)});
-  while (sources.size() < wanted_tests()) {
+  while (sources.size() < requested_tests()) {
     if (solver.has_net_param())
       sources.push_back({.field = "net_param", .message = &solver.net_param()});
     else
@@ -90,12 +90,12 @@ std::string path_in_solver(const SolverFile& file, const std::string& field, con
 }
 
 size_t SolverNetReader::test_count() {
-  return share_of(config_.iteration, options_.engine).is_first() || deals_tests_out() ? wanted_tests() : 0;
+  return share_of(config_.iteration, options_.engine).is_first() || deals_tests_out() ? requested_tests() : 0;
 }
 
 bool SolverNetReader::deals_tests_out() {
   if (deals_tests_out_) return *deals_tests_out_;
-  if (!options_.engine || options_.engine->ranks() == 1 || wanted_tests() == 0) return *(deals_tests_out_ = false);
+  if (!options_.engine || options_.engine->ranks() == 1 || requested_tests() == 0) return *(deals_tests_out_ = false);
   const std::string why = why_first_tests_alone();
   deals_tests_out_ = why.empty();
   if (why.empty())
@@ -107,7 +107,7 @@ bool SolverNetReader::deals_tests_out() {
 
 /// Does not read data.
 std::string SolverNetReader::why_first_tests_alone() {
-  for (size_t i = 0; i < wanted_tests(); ++i) {
+  for (size_t i = 0; i < requested_tests(); ++i) {
     SolverNetFile test = whole_test(i);
     test.options.open_data = false;
     if (const std::string why = why_not_dealt_out(graph::build(test.file, test.options)); !why.empty())

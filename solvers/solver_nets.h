@@ -81,7 +81,7 @@ class SolverNetReader {
  private:
   struct Source;
   Source source_of_train() const;
-  size_t wanted_tests() const { return size_t(config_.tests.nets); }
+  size_t requested_tests() const { return size_t(config_.tests.nets); }
   std::vector<Source> sources_of_tests() const;
   SolverNetFile whole_test(size_t index);
   std::string why_first_tests_alone();

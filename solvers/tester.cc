@@ -58,7 +58,7 @@ void Tester::take_scores() {
   loss_ = records_ > 0 ? sums_.exact_loss() : sums_.mean_loss();
 }
 
-void Tester::say_once_what_differs() {
+void Tester::report_differences_once() {
   constexpr size_t kMax = 5;
   std::vector<size_t> different;
   for (size_t i = 0; i < scores_.size(); ++i)

@@ -65,7 +65,7 @@ class Tester {
   const std::vector<DetectionScore>& detections() const { return sums_.detections(); }  ///< of the last run
   const std::vector<Score>& exact() const { return exact_; }  ///< over all samples of the last run's batches
   /// Logs, once only, that scores of the last run differ from those over all its samples.
-  void say_once_what_differs();
+  void report_differences_once();
   int batches() const { return batches_ + (tail_ ? 1 : 0); }
   Net& net() { return net_; }
   uint64_t passes() const { return passes_; }

@@ -1,4 +1,4 @@
-// `cortado devices`: the processors of this machine that nets can run on, and their libraries.
+// `cortado devices`: the processors of this machine that can run nets, and their libraries.
 #include "kernels/devices.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// Of the CPU's instructions those that matter to nets.
+/// The CPU's instruction sets that are relevant for nets.
 std::vector<std::string> instructions_of(const CpuDescription& cpu) {
   std::vector<std::string> found;
   for (const char* wanted : {"sse4_2", "avx", "avx2", "fma", "avx512f", "avx512_vnni", "avx512_bf16", "amx_tile"})
@@ -26,7 +26,7 @@ std::vector<std::string> instructions_of(const CpuDescription& cpu) {
   return found;
 }
 
-/// What runs now, what could, and what else this build has.
+/// The CPU level that runs, the level of the machine, and the others of this build.
 std::string level_text() {
   std::string text = "level " + name_of(kCompiledIsa) + ": " + meaning_of(kCompiledIsa);
   if (machine_isa() != kCompiledIsa) text += ", of " + name_of(machine_isa()) + " (" + meaning_of(machine_isa()) + ")";

@@ -1,5 +1,5 @@
-// `cortado serve`: its flags. The server is another program, cortado-serve, because its libraries would slow down every
-// start of this one. It uses the same table and gets the arguments in canonical spelling.
+// `cortado serve`: its flags. The server is another program, cortado-serve, because its libraries would slow down each
+// start of this one. It uses the same table of flags, and gets the arguments in canonical spelling.
 #include "tools/infer/image_input.h"
 #include "tools/options/inference_net.h"
 #include "tools/options/run_options.h"
@@ -39,7 +39,7 @@ Flag file_flag(const char* name, const char* help) {
 
 std::vector<Flag> model_flags() {
   std::vector<Flag> net = trained_net_flags(false);
-  for (Flag& flag : net) flag.required = false;  // --models may name all
+  for (Flag& flag : net) flag.required = false;  // --models may replace all of them
   Flag blobs = blobs_flag("that clients may request; by default the net's outputs");
   blobs.former = {"output"};
   return joined({net,

@@ -1,4 +1,4 @@
-// `cortado studio`: its flags. The studio is a program of its own, cortado-studio, as the server is.
+// `cortado studio`: its flags. Like the server, the studio is a separate program, cortado-studio.
 #include "tools/program/command.h"
 #include "tools/program/companion.h"
 

@@ -127,8 +127,8 @@ ConvertReport convert_annoset(const AnnosetOptions& options) {
   check_image_options(options);
   // The training and test sets of a detector may be in one folder; the first conversion creates it.
   const std::string folder = folder_of(without_trailing_slashes(options.output));
-  std::error_code told_by_the_writer;
-  const MadeFolders folders(folder.empty() ? "." : folder, told_by_the_writer);
+  std::error_code ignored;
+  const MadeFolders folders(folder.empty() ? "." : folder, ignored);
   Found found = options.list.ends_with(".json") ? from_coco(options) : from_list(options);
   Labels labels(options.label_map);
   labels.number(found.images);

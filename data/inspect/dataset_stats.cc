@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr size_t kMaxTold = 20, kMaxSizes = 1000;
+constexpr size_t kMaxListed = 20, kMaxSizes = 1000;
 
 constexpr int kSeenSide = 256;  ///< images whose shorter side is at least twice this are averaged in blocks
 
@@ -115,7 +115,7 @@ class Collector {
 
  private:
   void tell_broken(const Record& record, const char* why) {
-    if (stats_.broken++ < int64_t(kMaxTold)) stats_.told_broken.push_back({printable(record.key), why});
+    if (stats_.broken++ < int64_t(kMaxListed)) stats_.listed_broken.push_back({printable(record.key), why});
   }
 
   void add(const Sample& sample, const Record& record, int32_t label) {

@@ -31,7 +31,7 @@ struct DatasetStats {
   int64_t records = 0, bytes = 0;        ///< bytes: of the records' values
   int64_t encoded = 0;                   ///< records with image files; the others have pixels
   int64_t broken = 0;                    ///< unusable records
-  std::vector<Broken> told_broken;       ///< the first 20
+  std::vector<Broken> listed_broken;     ///< the first 20
   int64_t annotated = 0;                 ///< records with objects; the others have a label
   std::map<int32_t, int64_t> per_label;  ///< records, or objects
 

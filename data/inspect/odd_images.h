@@ -12,7 +12,7 @@ namespace cortado::data {
 /// Images that a dataset should not contain: duplicates of earlier ones, possibly with another label, and nearly black
 /// ones.
 struct OddImages {
-  static constexpr size_t kMaxTold = 20;  ///< maximum number of listed images of each kind
+  static constexpr size_t kMaxListed = 20;  ///< maximum number of listed images of each kind
 
   struct Double {
     std::string name, first;                  ///< the image, and the earlier one with the same pixels
@@ -24,8 +24,8 @@ struct OddImages {
   int64_t contradictions = 0;  ///< duplicates with another label than the first
   int64_t leaks = 0;           ///< duplicates of an image in the other set: the test uses training images
   int64_t dark = 0;
-  std::vector<Double> told_doubles;
-  std::vector<std::string> told_dark;
+  std::vector<Double> listed_doubles;
+  std::vector<std::string> listed_dark;
 
   bool any() const { return doubles > 0 || dark > 0; }
 };

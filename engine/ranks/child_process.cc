@@ -15,7 +15,7 @@ namespace cortado::ranks {
 
 namespace {
 
-void become_nothing(int fd, int flags) {
+void redirect_to_null(int fd, int flags) {
   const int nowhere = ::open("/dev/null", flags);
   ::dup2(nowhere, fd);
   ::close(nowhere);
@@ -29,9 +29,9 @@ void prepare_child(int rank, pid_t launcher, int lines_fd, int kept_fd) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != launcher) ::_exit(128 + SIGKILL);  // the launcher ended before prctl()
   ::signal(SIGTTOU, SIG_IGN);
-  if (rank != 0 || ::isatty(STDIN_FILENO)) become_nothing(STDIN_FILENO, O_RDONLY);
+  if (rank != 0 || ::isatty(STDIN_FILENO)) redirect_to_null(STDIN_FILENO, O_RDONLY);
   if (rank != 0) {
-    become_nothing(STDOUT_FILENO, O_WRONLY);
+    redirect_to_null(STDOUT_FILENO, O_WRONLY);
     ::dup2(lines_fd, STDERR_FILENO);
   }
   if (kept_fd >= 0) ::fcntl(kept_fd, F_SETFD, 0);

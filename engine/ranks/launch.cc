@@ -95,7 +95,7 @@ class Launch {
   Descriptor memory_;
   RendezvousFolder rendezvous_;
   std::vector<ChildProcess> children_;
-  std::set<int> told_;                   ///< exit codes of ranks that forwarded signals end
+  std::set<int> signal_codes_;           ///< exit codes of ranks that forwarded signals end
   int first_failure_ = 0, stopped_ = 0;  ///< exit codes
   bool never_begun_ = false;             ///< a forwarded signal killed a rank before it had a handler: all are ended
   int next_signal_ = 0;                  ///< what to send to running ranks at next_step_; 0: nothing
@@ -162,7 +162,7 @@ void Launch::act_on(int signal) {
     ::raise(SIGSTOP);
     return signal_all(SIGCONT);
   }
-  told_.insert(128 + signal);
+  signal_codes_.insert(128 + signal);
   signal_all(signal);
 }
 
@@ -180,7 +180,7 @@ void Launch::reap() {
 void Launch::note_end(const ChildProcess& child, int exit_code) {
   const bool follows = never_begun_ || (first_failure_ != 0 && next_signal_ != SIGTERM);
   if (exit_code == 0 || follows) return;
-  if (told_.contains(exit_code)) {
+  if (signal_codes_.contains(exit_code)) {
     stopped_ = exit_code;
     never_begun_ = child.was_killed();
     if (never_begun_) signal_all(SIGKILL);

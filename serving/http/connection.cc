@@ -225,25 +225,25 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   }
 
   asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
-    if (!parser.is_done()) co_return co_await say_farewell(why);
+    if (!parser.is_done()) co_return co_await send_refusal(why);
     co_return co_await write(reply_of(why), parser.get().version(), parser.get().keep_alive(), false);
   }
 
   asio::awaitable<bool> explain(const error_code& error) {
     if (error == beast::http::error::body_limit)
-      co_return co_await say_farewell({Refusal::kTooLarge, "the body is too large"});
+      co_return co_await send_refusal({Refusal::kTooLarge, "the body is too large"});
     if (error == beast::http::error::header_limit)
-      co_return co_await say_farewell({Refusal::kInvalid, "the head of the request is too large"});
+      co_return co_await send_refusal({Refusal::kInvalid, "the head of the request is too large"});
     const bool is_about_http =
         error.category() == beast::http::make_error_code(beast::http::error::bad_method).category();
     if (is_about_http && error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
-      co_return co_await say_farewell({Refusal::kInvalid, "this is no HTTP request: " + error.message()});
+      co_return co_await send_refusal({Refusal::kInvalid, "this is no HTTP request: " + error.message()});
     co_return false;
   }
 
   /// Answers a request that is not read to its end. A part of the rest is taken, so that the client reads the answer
   /// before it learns that the connection is closed.
-  asio::awaitable<bool> say_farewell(RequestError why) {
+  asio::awaitable<bool> send_refusal(RequestError why) {
     constexpr unsigned kVersion = 11;
     co_await write(reply_of(why), kVersion, false, false);
     error_code error;

@@ -31,7 +31,7 @@ Json curve_of(const std::string& metrics) {
   return curve;
 }
 
-Json told(const std::string& path, const std::string& folder) {
+Json summary_json(const std::string& path, const std::string& folder) {
   const runs::RunSummary run = runs::read_run(folder);
   Json json = {{"path", path},
                {"state", runs::name_of(run.state)},
@@ -74,12 +74,12 @@ const Json& RunIndex::look(const std::string& path) {
   const std::pair<int64_t, int> seen(bytes, runs::training_process(paths));
   const auto now = Clock::now();
   const bool ended = seen.second != known.seen.second;
-  if (seen == known.seen || (!ended && now < known.read + kRest * known.took)) return known.told;
-  known.told = told(path, folder);
+  if (seen == known.seen || (!ended && now < known.read + kRest * known.took)) return known.summary;
+  known.summary = summary_json(path, folder);
   known.seen = seen;
   known.read = Clock::now();
   known.took = known.read - now;
-  return known.told;
+  return known.summary;
 }
 
 Json RunIndex::list() {

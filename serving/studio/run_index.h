@@ -28,7 +28,7 @@ class RunIndex {
  private:
   using Clock = std::chrono::steady_clock;
   struct Known {
-    Json told;
+    Json summary;
     std::pair<int64_t, int> seen{-1, 0};  ///< bytes of metrics, process
     Clock::time_point read{};
     Clock::duration took{};

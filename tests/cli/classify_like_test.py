@@ -168,4 +168,4 @@ def test_mean_image_gives_the_size_where_the_dataset_is_gone(run, on_lmdb, share
     assert classified(run(*words)) == found
     os.remove('set/mean.npy')
     assert 'lmdb/train_val.prototxt:' in run(*words, code=5).stderr
-    assert 'does not exist, so the size of its images is not known' in run(*words, '--mean=100').stderr
+    assert 'does not exist, so the size of its images is unknown' in run(*words, '--mean=100').stderr

@@ -58,7 +58,7 @@ def edit_record(folder, **changes):
 @pytest.mark.parametrize('field', ['command', 'flags', 'machine', 'inputs', 'starts', 'schema'])
 def test_records_of_runs(a_run, run, field):
     edit_record(a_run, **{field: DEEP})
-    assert 'no record of a run' in run('runs', 'runs').stderr
+    assert 'not the record of a run' in run('runs', 'runs').stderr
     for words in (('report', 'runs/r'), ('train', '--resume=runs/r'), ('runs', 'compare', 'runs/r', 'runs/r')):
         assert 'deeper' in run(*words, code=2).stderr
 

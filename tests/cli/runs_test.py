@@ -243,7 +243,7 @@ def test_comparison_of_runs(run, run_a, run_b):
         for name in ('passwd', 'hostname'): os.remove('runs/b/%s.prototxt' % name)
     os.mkdir('broken')
     pathlib.Path('broken/run.json').write_text('{"schema":1}')
-    assert 'is no record' in run('runs', 'compare', 'runs/a', 'broken', code=2).stderr
+    assert 'is not the record' in run('runs', 'compare', 'runs/a', 'broken', code=2).stderr
 
 
 def read_events(folder):

@@ -192,7 +192,7 @@ def test_interrupt_says_how_to_resume(place):
                         '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
     assert terminal.code == 130, terminal.shown[-2000:]
     lines = [l for l in terminal.screen.lines if l]
-    assert 'stopping after this iteration, with a snapshot; once more stops at once' in lines, lines
+    assert 'stopping after this iteration, with a snapshot; a second signal stops at once' in lines, lines
     assert not [l for l in lines if 'ETA' in l], 'a piece of the progress line: %s' % lines
     assert lines[-1].startswith('to resume: '), lines
     words = shlex.split(lines[-1][len('to resume: '):])

@@ -248,7 +248,7 @@ def test_labels_name_the_classes(truth, score):
     report = json.loads(score('--epoch', '--labels=names', '--json').stdout)
     check_classification(truth, report, all_samples(truth), NAMES)
     write('names', 'ant\nbee\n')
-    assert 'has 2 names, the net 5 classes' in score('--labels=names', code=4).stderr
+    assert 'has 2 names, but the net has 5 classes' in score('--labels=names', code=4).stderr
 
 def test_many_classes_are_listed_by_their_mistakes(truth, score):
     """A matrix too wide for any terminal becomes a list of its most frequent mistakes."""
@@ -256,10 +256,10 @@ def test_many_classes_are_listed_by_their_mistakes(truth, score):
     write('net.prototxt', NET % {'outputs': 1200})
     write('names', ''.join('n%d\n' % c for c in range(1200)))
     out = score('--epoch', '--labels=names').stdout
-    assert len(out.split('\n')) < 60 and 'true \\ taken for' not in out, out[:3000]
+    assert len(out.split('\n')) < 60 and 'true \\ predicted' not in out, out[:3000]
     pairs = collections.Counter(p for p in zip(truth.labels, truth.taken) if p[0] != p[1])
     (t, p), n = min(pairs.items(), key=lambda item: (-item[1], item[0]))
-    first = out.split('taken for')[1].split('\n')[1].split()
+    first = out.split('predicted')[1].split('\n')[1].split()
     assert first == [str(t), 'n%d' % t, str(p), 'n%d' % p, str(n), str(COUNTS[t])], first
     [of] = json.loads(score('--epoch', '--json').stdout)['classifications']
     assert of['confusion'] is None and len(of['classes']) == 1200 and len(of['mistaken']) == len(pairs)

@@ -35,7 +35,7 @@ def test_three_commands_train_a_classifier(run, folder, request):
     draw('photos', count)
     done = run('convert', 'folder', 'photos/', '-o', 'data', '--split=0.2')
     assert '1 bad image was left out' in done.stdout and 'photos/bag/broken.jpg: warning: ' in done.stderr
-    assert re.search('3 images are doubles of another: coat/', done.stdout)
+    assert re.search('3 images are duplicates: coat/', done.stdout)
     seen = [int(n) for n in re.findall(r'_lmdb: (\d+) records', done.stdout)]
     assert sum(seen) == count + 3 and abs(seen[1] - 0.2 * count) < 10
     run('new', 'classifier', '--data=data', '-o', 'my', *(['--epochs=10'] if count < 10000 else []))

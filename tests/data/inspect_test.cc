@@ -52,16 +52,16 @@ TEST(DatasetStats, CountsRecords) {
   EXPECT_EQ(stats.records, 6);
   EXPECT_EQ(stats.decoded, 5);
   EXPECT_EQ(stats.broken, 1);
-  ASSERT_EQ(stats.told_broken.size(), 1U);
-  EXPECT_EQ(stats.told_broken[0].key, "f");
+  ASSERT_EQ(stats.listed_broken.size(), 1U);
+  EXPECT_EQ(stats.listed_broken[0].key, "f");
   EXPECT_EQ(stats.per_label, (std::map<int32_t, int64_t>{{0, 3}, {1, 1}, {2, 1}}));
   EXPECT_EQ(stats.per_size, (std::map<std::string, int64_t>{{"1x4x4", 4}, {"1x8x8", 1}}));
   EXPECT_EQ(stats.short_side.least(), 4);
   EXPECT_EQ(stats.short_side.most(), 8);
   EXPECT_EQ(stats.odd.doubles, 1);
   EXPECT_EQ(stats.odd.contradictions, 1);
-  EXPECT_EQ(stats.odd.told_doubles[0].first, "a");
-  EXPECT_EQ(stats.odd.told_dark, std::vector<std::string>{"d"});
+  EXPECT_EQ(stats.odd.listed_doubles[0].first, "a");
+  EXPECT_EQ(stats.odd.listed_dark, std::vector<std::string>{"d"});
   // Images of 100, 102, 100, 0 and 90; the last one's larger size does not matter.
   const double mean = (100 + 102 + 100 + 0 + 90) / 5.0;
   const double squares = (100.0 * 100 + 102 * 102 + 100 * 100 + 90 * 90) / 5;

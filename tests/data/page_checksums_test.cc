@@ -52,7 +52,7 @@ TEST(PageChecksums, ReportADamagedRecordByItsKey) {
   expect_error(ExitCode::kData, "record '110' does not match its checksum", [&] { read_all(folder / "db"); });
   const DatasetStats stats = dataset_stats(folder / "db", {});
   EXPECT_EQ(stats.records, 40);
-  EXPECT_EQ(stats.told_broken.at(10).reason, "it does not match its checksum");
+  EXPECT_EQ(stats.listed_broken.at(10).reason, "it does not match its checksum");
 }
 
 TEST(PageChecksums, ReportADamagedPageOfSmallRecords) {
@@ -62,7 +62,7 @@ TEST(PageChecksums, ReportADamagedPageOfSmallRecords) {
   expect_error(ExitCode::kData, "does not match its checksum", [&] { read_all(folder / "db"); });
   const DatasetStats stats = dataset_stats(folder / "db", {});
   const auto at_fault = [](const auto& broken) { return broken.reason == "it does not match its checksum"; };
-  const auto& told = stats.told_broken;
+  const auto& told = stats.listed_broken;
   const auto found = std::find_if(told.begin(), told.end(), at_fault);
   ASSERT_NE(found, told.end());
   EXPECT_LE(found->key, "102") << "only records of the damaged page are lost";

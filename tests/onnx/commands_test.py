@@ -138,7 +138,7 @@ def test_values_in_a_file_beside_the_model(infer):
 @pytest.mark.parametrize('code, word, arguments', [
     (5, '--force', 'deploy.prototxt net.npz -o net.onnx'),
     (2, 'weights are missing', 'deploy.prototxt -o new.onnx'),
-    (2, '--blobs is for writing a model', 'net.onnx -o new.prototxt --blobs=fc'),
+    (2, '--blobs is for exporting a model', 'net.onnx -o new.prototxt --blobs=fc'),
     (2, 'cannot be written as .h5', 'deploy.prototxt net.npz -o new.h5'),
     (2, '--rgb requires --like', 'deploy.prototxt net.npz -o new.onnx --rgb'),
     (2, 'nothing', 'deploy.prototxt net.npz -o new.onnx --blobs=nothing'),

@@ -24,10 +24,9 @@ struct CanvasModule {
 const CortadoCanvasFunctions& canvas_functions() {
   static const CanvasModule module;
   if (module.functions == nullptr)
-    throw Error(
-        ExitCode::kIo, "Pango, which draws pictures, cannot be used: " + module.why_not,
-        "apt install libpangocairo-1.0-0 fonts-dejavu-core (and cortado-extras, where that is Cortado's package), or "
-        "libpango1.0-dev and build again");
+    throw Error(ExitCode::kIo, "Pango, which is needed to draw pictures, cannot be used: " + module.why_not,
+                "apt install libpangocairo-1.0-0 fonts-dejavu-core (and cortado-extras, if Cortado is a package), or "
+                "libpango1.0-dev and build again");
   return *module.functions;
 }
 
@@ -43,7 +42,7 @@ Canvas::Canvas(const data::Image* image, int width, int height, double scale)
               functions_.drop) {
   if (!canvas_)
     throw Error(ExitCode::kData,
-                "there is no drawing on " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
+                "cannot draw on " + std::to_string(width) + " x " + std::to_string(height) + " pixels");
 }
 
 Canvas::Canvas(int width, int height, double scale, Color background) : Canvas(nullptr, width, height, scale) {

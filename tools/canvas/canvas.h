@@ -1,7 +1,7 @@
 #pragma once
 
-// Shapes with smooth edges and text of any script on an image, by Pango and cairo: libcortado_canvas.so, which is
-// loaded when the first canvas is made.
+// Antialiased shapes and text of any script on an image, by Pango and cairo in libcortado_canvas.so, which is loaded
+// with the first canvas.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ struct Point {
   double x = 0, y = 0;  ///< y grows downwards
 };
 
-/// With round corners, where there is a radius.
+/// With rounded corners if it has a radius.
 struct Rectangle {
   Point corner;  ///< the upper left one
   double width = 0, height = 0, radius = 0;
@@ -26,23 +26,23 @@ struct Rectangle {
 using Color = CortadoColor;
 using Font = CortadoFont;
 
-/// Lengths are in units of `scale` pixels. What lies outside of the image is left out.
+/// Lengths are in units of `scale` pixels. Clips shapes to the image.
 class Canvas {
  public:
-  /// Throws Error(kIo) where libcortado_canvas.so cannot be loaded or no font is installed, with what to install.
+  /// Throws Error(kIo), with the packages to install, if libcortado_canvas.so cannot be loaded or no font is installed.
   static void require();
 
-  /// Both throw as require() does; Error(kData) for a side of more than 32767 pixels.
+  /// Both throw as require() does, and Error(kData) for a side of more than 32767 pixels.
   Canvas(int width, int height, double scale, Color background);
-  explicit Canvas(const data::Image& image);  ///< a copy of it, of three channels; the scale is 1
+  explicit Canvas(const data::Image& image);  ///< a copy with three channels; the scale is 1
 
-  data::Image image() const;  ///< what was drawn
+  data::Image image() const;  ///< the image with all shapes
 
   void fill(const Rectangle& box, Color color);
-  void outline(const Rectangle& box, double line, Color color);            ///< its middle lies on the edge
-  void curve(const std::vector<Point>& points, double line, Color color);  ///< in fours: a cubic Bezier each
+  void outline(const Rectangle& box, double line, Color color);            ///< centred on the edge
+  void curve(const std::vector<Point>& points, double line, Color color);  ///< in fours: a cubic Bezier curve each
   void triangle(Point a, Point b, Point c, Color color);
-  /// From `left`, on the baseline; squeezed where it is wider than `most`.
+  /// From `left`, on the baseline, compressed if it is wider than `most`.
   void text(Point left, const std::string& text, Font font, double most, Color color);
 
   static double width_of(const std::string& text, Font font);

@@ -1,7 +1,6 @@
-// `cortado convert`: datasets of other formats into LMDB, weights and ONNX models. `convert imageset` accepts
-// convert_imageset's flags and operands; unlike it, a bad image or label is an error (exit 4, nothing is written)
-// unless
-// --skip-bad.
+// `cortado convert`: converts datasets of other formats to LMDB, weights and ONNX models. `convert imageset` takes the
+// flags and operands of convert_imageset. Unlike there, a bad image or label is an error without --skip-bad: exit 4,
+// and nothing is written.
 #include "data/convert/convert.h"
 
 #include <filesystem>
@@ -76,7 +75,7 @@ ConvertReport run_annoset(const Arguments& arguments, const std::vector<std::str
   options.annotation_type = arguments.text("label-type");
   if (options.annotation_type == "json")
     throw usage_error("--label-type=json: annotations are XML or text",
-                      "for COCO, give its instances file in place of the list");
+                      "for COCO, give its instances file instead of the list");
   return data::convert_annoset(options);
 }
 
@@ -116,7 +115,7 @@ ConvertReport run_leveldb(const Arguments&, const std::vector<std::string>& inpu
   return data::convert_leveldb({common, inputs[0]});
 }
 
-/// Paths of a list are appended to the root folder, so a root without its slash finds nothing.
+/// Paths of a list are appended to the root folder, so that a root without a final slash leads to wrong paths.
 std::string advice_on_root(Convert convert, const std::string& root) {
   if ((convert != run_imageset && convert != run_annoset) || root.ends_with('/') ||
       !std::filesystem::is_directory(root))
@@ -124,7 +123,7 @@ std::string advice_on_root(Convert convert, const std::string& root) {
   return "; paths begin with '" + root + "': end it with a slash if it is their folder";
 }
 
-/// Runs one conversion. `count` inputs are expected, or with 0 any number; one more is the output.
+/// Runs one conversion with `count` inputs, or any number if 0. The next operand is the output.
 int convert_dataset(const Arguments& arguments, Convert convert, size_t count) {
   std::vector<std::string> inputs = arguments.operands();
   std::string output = arguments.text("output");
@@ -144,7 +143,7 @@ int convert_dataset(const Arguments& arguments, Convert convert, size_t count) {
     if (common.skip_bad) common.max_bad = skip_bad_of(arguments);
   }
   if (convert == run_folder && !common.skip_bad && !arguments.on("strict")) {
-    common.skip_bad = true;  // folders of photographs usually have a broken one
+    common.skip_bad = true;  // folders of photos usually contain a broken one
     common.most_bad = kMaxBad;
   }
   const ConvertReport report = convert(arguments, inputs, common);

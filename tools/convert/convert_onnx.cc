@@ -1,5 +1,5 @@
-// `cortado convert onnx`: ONNX models from nets, and nets from models. The program cortado-onnx does the work. The
-// output's name decides the direction.
+// `cortado convert onnx`: exports nets as ONNX models, and imports models as nets. Runs the program cortado-onnx. The
+// output's name selects the direction.
 #include <filesystem>
 #include <stdexcept>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kProgram = "cortado-onnx";
 
-/// Appends those of the flags that were given, as cortado-onnx spells them.
+/// Appends the given flags of `names`, as cortado-onnx spells them.
 void pass_on(const Arguments& arguments, const std::vector<std::string>& names, std::vector<std::string>& words) {
   for (const std::string& name : names) {
     if (arguments.kind(name) == FlagKind::kSwitch) {
@@ -34,7 +34,7 @@ void pass_on(const Arguments& arguments, const std::vector<std::string>& names, 
   }
 }
 
-/// Where an imported net's weights go: NET.caffemodel for NET.prototxt.
+/// The weights file of an imported net: NET.caffemodel for NET.prototxt.
 std::string weights_beside(const Arguments& arguments, const std::string& net) {
   const std::string named = arguments.text("weights");
   if (!named.empty()) {
@@ -49,7 +49,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
   check_output_name(output, "a net", prototxt_endings());
   for (const char* flag : {"blobs", "fold", "opencv", "like", "rgb", "level", "stage"})
     if (arguments.has(flag))
-      throw usage_error(std::string("--") + flag + " is for writing a model, and " + files[0] + " is read");
+      throw usage_error(std::string("--") + flag + " is for exporting a model, but " + files[0] + " is imported");
   if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
   const std::string weights = weights_beside(arguments, output);
   check_output_name(weights, "weights", {".caffemodel"});
@@ -63,7 +63,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
-  if (arguments.has("shape")) throw usage_error("--shape is for reading a model, and this one is written");
+  if (arguments.has("shape")) throw usage_error("--shape is for importing a model only");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
   if (arguments.on("rgb") && !arguments.has("like"))
@@ -73,7 +73,7 @@ std::vector<std::string> words_to_export(const Arguments& arguments, const std::
   return words;
 }
 
-/// Whether to make a net from a model, by the output's name or else by the input's content.
+/// Whether to import a model as a net, by the output's name or else by the input's content.
 bool makes_net(const std::string& input, const std::string& output) {
   for (const std::string& ending : prototxt_endings())
     if (output.ends_with(ending)) return true;

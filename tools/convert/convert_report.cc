@@ -1,4 +1,4 @@
-// What `cortado convert` says about a dataset that it made.
+// The report of `cortado convert` about the dataset that it wrote.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -33,32 +33,32 @@ void show_line(const std::string& path, int64_t records, const ConvertReport& re
 
 void show_skipped(const ConvertReport& report) {
   if (report.skipped == 0) return;
-  std::cout << "passed over " << count_of(report.skipped, "hidden file or folder", "hidden files and folders")
+  std::cout << "skipped " << count_of(report.skipped, "hidden file or folder", "hidden files and folders")
             << " (.DS_Store, Thumbs.db and the like)\n";
 }
 
-std::string more_text(int64_t all, size_t told) {
-  return all > int64_t(told) ? ", and " + count_text(all - int64_t(told)) + " more" : "";
+std::string more_text(int64_t all, size_t listed) {
+  return all > int64_t(listed) ? ", and " + count_text(all - int64_t(listed)) + " more" : "";
 }
 
 void show_noted(const data::Noted& noted, const std::string& what) {
-  constexpr size_t kTold = 5;
+  constexpr size_t kListed = 5;
   if (noted.count == 0) return;
   std::cout << what << ":";
-  const size_t told = std::min(kTold, noted.first.size());
-  for (size_t i = 0; i < told; ++i) std::cout << (i ? ", " : " ") << noted.first[i];
-  std::cout << more_text(noted.count, told) << "\n";
+  const size_t listed = std::min(kListed, noted.first.size());
+  for (size_t i = 0; i < listed; ++i) std::cout << (i ? ", " : " ") << noted.first[i];
+  std::cout << more_text(noted.count, listed) << "\n";
 }
 
 void show_folders(const data::FolderNotes& folders) {
   const auto& [nested, loose, empty, unchosen] = folders;
   show_noted(nested,
-             "took the images of " + count_of(nested.count, "subfolder", "subfolders") + " of classes' folders");
-  show_noted(loose, "passed over " + count_of(loose.count, "file", "files") + " beside the classes' folders");
+             "included the images of " + count_of(nested.count, "subfolder", "subfolders") + " of class folders");
+  show_noted(loose, "skipped " + count_of(loose.count, "file", "files") + " next to the class folders");
   show_noted(empty, count_of(empty.count, "empty folder is a class without images",
                              "empty folders are classes without images"));
-  show_noted(unchosen, "passed over " + count_of(unchosen.count, "folder", "folders") +
-                           " beside those to train and to test with");
+  show_noted(unchosen,
+             "skipped " + count_of(unchosen.count, "folder", "folders") + " next to the training and test folders");
 }
 
 ordered_json folders_json(const data::FolderNotes& folders) {
@@ -75,7 +75,7 @@ std::string side_range_text(int least, int most) {
   return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
 }
 
-/// Sizes where they differ, and what helps against pixels that take much room.
+/// Prints sizes if they differ, and a hint if pixels take much space.
 void show_sizes(const ConvertReport& report) {
   constexpr int64_t kMuch = int64_t(1) << 20;
   if (report.mixed_sizes && report.most_height > 0)
@@ -84,29 +84,28 @@ void show_sizes(const ConvertReport& report) {
   const int64_t records = report.written + report.test.written, each = report.bytes / std::max<int64_t>(records, 1);
   if (report.channels > 0 && each > kMuch)
     std::cout << "hint: a record takes " << bytes_text(each)
-              << "; --short-side=256 --encoded makes small JPEGs, which is enough for most nets\n";
+              << "; --short-side=256 --encoded writes small JPEGs, enough for most nets\n";
 }
 
 void show_odd(const data::OddImages& odd) {
-  constexpr size_t kTold = 5;
+  constexpr size_t kListed = 5;
   if (odd.doubles > 0) {
-    std::cout << count_of(odd.doubles, "image is a double", "images are doubles") << " of another:";
-    const size_t told = std::min(kTold, odd.told_doubles.size());
-    for (size_t i = 0; i < told; ++i)
-      std::cout << (i ? ", " : " ") << odd.told_doubles[i].name << " = " << odd.told_doubles[i].first;
-    std::cout << more_text(odd.doubles, told) << "\n";
+    std::cout << count_of(odd.doubles, "image is a duplicate", "images are duplicates") << ":";
+    const size_t listed = std::min(kListed, odd.listed_doubles.size());
+    for (size_t i = 0; i < listed; ++i)
+      std::cout << (i ? ", " : " ") << odd.listed_doubles[i].name << " = " << odd.listed_doubles[i].first;
+    std::cout << more_text(odd.doubles, listed) << "\n";
   }
   if (odd.leaks > 0)
     std::cout << "  of these " << count_text(odd.leaks)
-              << " lie in the other set than the image that they equal: testing asks for what training has seen\n";
+              << " are in the other set than their duplicate: the test set contains training images\n";
   if (odd.contradictions > 0)
-    std::cout << "  of these " << count_text(odd.contradictions)
-              << " have another class than the image that they equal\n";
+    std::cout << "  of these " << count_text(odd.contradictions) << " have another class than their duplicate\n";
   if (odd.dark == 0) return;
   std::cout << count_of(odd.dark, "image is", "images are") << " nearly black:";
-  const size_t told = std::min(kTold, odd.told_dark.size());
-  for (size_t i = 0; i < told; ++i) std::cout << (i ? ", " : " ") << odd.told_dark[i];
-  std::cout << more_text(odd.dark, told) << "\n";
+  const size_t listed = std::min(kListed, odd.listed_dark.size());
+  for (size_t i = 0; i < listed; ++i) std::cout << (i ? ", " : " ") << odd.listed_dark[i];
+  std::cout << more_text(odd.dark, listed) << "\n";
 }
 
 ordered_json odd_json(const data::OddImages& odd) {
@@ -115,8 +114,8 @@ ordered_json odd_json(const data::OddImages& odd) {
                        {"contradictions", odd.contradictions},
                        {"near_black", odd.dark},
                        {"told_doubles", ordered_json::array()},
-                       {"told_near_black", odd.told_dark}};
-  for (const data::OddImages::Double& one : odd.told_doubles)
+                       {"told_near_black", odd.listed_dark}};
+  for (const data::OddImages::Double& one : odd.listed_doubles)
     json["told_doubles"].push_back({{"name", one.name}, {"first", one.first}});
   return json;
 }

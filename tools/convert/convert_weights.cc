@@ -1,5 +1,5 @@
-// `cortado convert weights`: weights from one Caffe's files to another's, or to other programs' formats. The content
-// decides the input's format; --format or the output's name decides the output's. Where these disagree, it is an error.
+// `cortado convert weights`: converts weights between the formats of Caffe's forks and of other programs. The input's
+// format follows from its content, the output's from --format or its name; it is an error if these disagree.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ using nlohmann::ordered_json;
 struct Loaded {
   WeightsOrigin origin;
   std::vector<LayerWeights> layers;
-  std::vector<std::string> converted;  ///< BatchNorms whose form --model changed
+  std::vector<std::string> converted;  ///< BatchNorm layers whose form --model changed
 };
 
 const std::map<std::string, WeightsTarget>& targets() {
@@ -38,7 +38,7 @@ const std::map<std::string, WeightsTarget>& targets() {
   return targets;
 }
 
-/// The format by --format or the output's name, which have to agree; "bvlc" where neither says it.
+/// The format by --format or the output's name, which must agree; "bvlc" if neither has one.
 std::string target_name(const Arguments& arguments, const std::string& output) {
   const std::vector<OutputFormat> formats = {{"caffemodel", {".caffemodel"}, {"bvlc", "nvidia", "intel"}},
                                              {"h5", {".h5", ".hdf5"}},
@@ -54,7 +54,7 @@ int64_t values_of(const LayerWeights& layer) {
   return count;
 }
 
-/// Takes types that the file does not hold, and the form of BatchNorms, from the net.
+/// Takes layer types that the file lacks, and the form of BatchNorm, from the net.
 void fit_to_net(const std::string& path, Loaded& loaded) {
   const NetFile file = read_net(path);
   std::vector<const caffe::LayerParameter*> net;
@@ -73,7 +73,8 @@ void fit_to_net(const std::string& path, Loaded& loaded) {
     normalize_bn_blobs(layer);
   }
   if (!found)
-    throw usage_error(path + " has no layer with the name of one in the file", "weights are matched by layer name");
+    throw usage_error(path + " has no layer with the name of a layer in the file",
+                      "give the net of the weights, which are matched by layer name");
   FittedWeights fitted = fit_batch_norms(net, loaded.layers);
   loaded.converted = std::move(fitted.converted);
   std::vector<LayerWeights> layers;
@@ -137,7 +138,7 @@ int run_convert_weights(const Arguments& arguments) {
   if (files.size() == 2 && output != files[1]) throw usage_error("unexpected argument '" + files[1] + "'");
   const bool lists = arguments.on("list");
   if (output.empty() && !lists)
-    throw usage_error("--output=FILE is required", "--list shows the layers of a file and writes nothing");
+    throw usage_error("--output=FILE is required", "name the file to write, or show the layers of a file with --list");
   const std::string to = target_name(arguments, output);
   if (!lists) check_may_replace(arguments, output);
   Loaded loaded = load(arguments, files[0]);

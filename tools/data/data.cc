@@ -1,4 +1,4 @@
-// `cortado data`: inspects datasets, makes datasets of datasets, and runs a net's data layer without the net.
+// `cortado data`: inspects datasets, derives datasets from others, and runs a net's data layer alone.
 #include "core/error.h"
 #include "core/text/text.h"
 #include "graph/graph.h"
@@ -16,7 +16,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// The net's only layer that reads records in `state`, or the one named `name`.
+/// The only layer of the net that reads records in `state`, or the one named `name`.
 const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetState& state, const std::string& name) {
   const caffe::LayerParameter* found = nullptr;
   for (const caffe::LayerParameter& layer : file.net.layer()) {
@@ -36,7 +36,7 @@ constexpr int kMany = 100000;
 
 Flag output_of(const std::string& value, const std::string& note) { return required(output_flag(value, note)); }
 
-/// Of commands that run a net's data layer.
+/// For commands that run a net's data layer.
 std::vector<Flag> net_flags(std::vector<Flag> own) {
   return joined({{with_note(model_flag(), "its data layer is used"),
                   phase_flag("TRAIN"),

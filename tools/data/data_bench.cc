@@ -1,4 +1,4 @@
-// `cortado data bench`: how fast a net's data layer reads when nothing else runs.
+// `cortado data bench`: measures how fast a net's data layer reads when nothing else runs.
 #include <sys/resource.h>
 
 #include <chrono>
@@ -78,7 +78,7 @@ int run_data_bench(const Arguments& arguments) {
   data::DataPipeline pipeline(options);
   DataBenchReader reader(pipeline, context);
   const double seconds = arguments.number("seconds");
-  reader.run(seconds / 4);  // threads start, memory is touched, the file enters the page cache
+  reader.run(seconds / 4);  // a warm-up, which starts threads and reads the file into the page cache
   const Pace pace = reader.run(seconds);
   const std::string shape = pipeline.data_shape().str();
   const data::JpegDecoding& decoding = context.handle<data::JpegDecoding>();

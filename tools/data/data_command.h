@@ -7,8 +7,8 @@
 
 namespace cortado::tools {
 
-/// The options of the layer of --model that reads records in the state of --phase, --level and --stage (--layer names
-/// one of several), with --batch and --data-threads. Throws Error(kUsage) when there is no such layer.
+/// The options of the data layer of --model in the state of --phase, --level and --stage, with --batch and
+/// --data-threads; --layer selects one of several. Throws Error(kUsage) if there is none.
 data::PipelineOptions pipeline_options_of(const Arguments& arguments);
 
 int run_data_bench(const Arguments& arguments);

@@ -1,4 +1,4 @@
-// `cortado data merge`, `split`, `shuffle` and `export`: datasets made of datasets.
+// `cortado data merge`, `split`, `shuffle` and `export`: derive datasets from others.
 #include <iostream>
 
 #include "core/files/file.h"
@@ -37,8 +37,8 @@ int run_data_merge(const Arguments& arguments) {
   std::cout << work.options.output << ": " << count_of(merged.written, "record", "records") << " of "
             << count_of(int64_t(lmdbs.size()), "dataset", "datasets");
   if (!merged.names.empty()) std::cout << ", " << count_of(int64_t(merged.names.size()), "class", "classes");
-  std::cout << (merged.relabelled ? ", numbered anew by their names" : "")
-            << "; the sets follow one another: `data shuffle`, or shuffle: true in the data layer, mixes them\n";
+  std::cout << (merged.relabelled ? ", renumbered by name" : "")
+            << "; the sets are in sequence: mix them with `data shuffle`, or with shuffle: true in the data layer\n";
   return 0;
 }
 
@@ -59,7 +59,7 @@ int run_data_shuffle(const Arguments& arguments) {
   const int64_t records =
       data::shuffle_dataset(arguments.operands()[0], uint64_t(arguments.integer("seed")), work.options);
   work.progress.finish();
-  std::cout << work.options.output << ": " << count_of(records, "record", "records") << " in another order\n";
+  std::cout << work.options.output << ": " << count_of(records, "record", "records") << " in random order\n";
   return 0;
 }
 

@@ -1,6 +1,5 @@
-// `cortado data sheet`: images as training sees them, with their labels, on one sheet. What normalising did is undone:
-// a value v is shown as v / scale + mean (of a mean image, its channel's average). Labels are broken into lines, never
-// cut.
+// `cortado data sheet`: images as training reads them, with their labels, on one sheet. Undoes normalisation: a value v
+// is shown as v / scale + mean (of a mean image, its channel's average). Long labels are wrapped, not truncated.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -28,12 +27,12 @@ constexpr int kGap = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight 
 constexpr uint8_t kBackground = 32;
 constexpr Font kLetters{11, false};
 
-/// Images and labels of some batches, on the host.
+/// Images and labels of some batches, in host memory.
 struct Images {
   Shape shape;        ///< of one batch
   Shape label_shape;  ///< batch, or batch x classes
   std::vector<float> values, labels;
-  std::vector<std::vector<data::Object>> objects;  ///< in each image; none where records have none
+  std::vector<std::vector<data::Object>> objects;  ///< in each image; none if records have no objects
 };
 
 Images read_images(data::DataPipeline& pipeline, Context& context, int64_t count) {
@@ -49,7 +48,7 @@ Images read_images(data::DataPipeline& pipeline, Context& context, int64_t count
   return images;
 }
 
-/// What was subtracted from channel c, about.
+/// The value subtracted from channel c; an average for a mean image.
 float mean_of(const data::TransformPlan& plan, int64_t c) {
   if (plan.mean) {
     const size_t area = plan.mean->values.size() / size_t(plan.mean->channels);
@@ -60,7 +59,7 @@ float mean_of(const data::TransformPlan& plan, int64_t c) {
   return plan.mean_values[plan.mean_values.size() == 1 ? 0 : size_t(c)];
 }
 
-/// The label, the classes that a mixture has, most of it first, or those of the objects: "cat", "12", "3+7".
+/// The label, the classes of a mixture by descending share, or those of the objects: "cat", "12", "3+7".
 std::string label_text(const Images& images, int64_t i, const std::map<int32_t, std::string>& names, bool has_objects) {
   const auto name = [&](int64_t label) {
     const auto name = names.find(label);
@@ -82,7 +81,7 @@ std::string label_text(const Images& images, int64_t i, const std::map<int32_t, 
   return text;
 }
 
-/// Where images go: small ones are enlarged by a whole factor.
+/// The positions of images. Small ones are enlarged by a whole factor.
 struct Grid {
   Grid(const Shape& shape, int64_t count, int64_t wanted_columns, const std::vector<std::string>& texts)
       : factor(
@@ -98,11 +97,11 @@ struct Grid {
     columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
     rows = int((count + columns - 1) / columns);
     if (columns * cell_width > kDataSheetMaxSide || rows * cell_height > kDataSheetMaxSide)
-      throw usage_error("the sheet would be larger than " + std::to_string(kDataSheetMaxSide) + " pixels",
-                        "a smaller --count, or another --columns");
+      throw usage_error("the sheet is larger than " + std::to_string(kDataSheetMaxSide) + " pixels",
+                        "use a smaller --count, or other --columns");
   }
   int factor, image_height, cell_width, cell_height = 0, columns = 1, rows = 1;
-  std::vector<std::vector<std::string>> labels;  ///< in lines
+  std::vector<std::vector<std::string>> labels;  ///< wrapped into lines
 };
 
 void draw_image(const Images& images, int64_t i, const data::TransformPlan& plan, int factor, int left, int top,
@@ -149,7 +148,7 @@ data::Image drawn(const Images& images, const Grid& grid, const data::TransformP
   return canvas.image();
 }
 
-/// By label: those of --labels, else those next to the dataset.
+/// By label: the names of --labels, else those next to the dataset.
 std::map<int32_t, std::string> sheet_names(const Arguments& arguments, const data::DataSource& source) {
   if (!arguments.has("labels")) return data::class_names_of(source.path(), source.has_objects());
   std::map<int32_t, std::string> names;
@@ -162,7 +161,7 @@ std::map<int32_t, std::string> sheet_names(const Arguments& arguments, const dat
 int run_data_sheet(const Arguments& arguments) {
   const std::string output = arguments.text("output"), ending = std::filesystem::path(output).extension();
   if (!ending.empty() && ending != ".png")
-    throw usage_error("'" + output + "' does not end in .png", "choose a name that does");
+    throw usage_error("'" + output + "' does not end in .png", "choose a name that ends in .png");
   check_may_replace(arguments, output);
   ContextOptions on_host = context_options(arguments);
   on_host.device = {};

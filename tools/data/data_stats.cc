@@ -1,4 +1,4 @@
-// `cortado data stats` and `data verify`: what a dataset holds, and whether all of it can be used.
+// `cortado data stats` and `data verify`: describe the content of a dataset, and check that all of it can be used.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -20,20 +20,20 @@ using data::DatasetStats;
 using nlohmann::ordered_json;
 
 DatasetStats look(const std::string& lmdb, bool find_odd) {
-  CountedProgress progress("look");
+  CountedProgress progress("read");
   DatasetStats stats = data::dataset_stats(lmdb, {.find_odd = find_odd, .progress = progress.callback()});
   progress.finish();
   return stats;
 }
 
-/// Of the classes, or of the objects', by label.
+/// Names of classes, of records or objects, by label.
 using Names = std::map<int32_t, std::string>;
 
 Names names_of(const std::string& lmdb, const DatasetStats& stats) {
   return data::class_names_of(lmdb, stats.annotated > 0);
 }
 
-/// Records, or objects, whose label has no name, where there are names.
+/// The number of records or objects whose label has no name; 0 without names.
 int64_t unnamed(const DatasetStats& stats, const Names& names) {
   int64_t sum = 0;
   for (const auto& [label, count] : stats.per_label)
@@ -58,17 +58,17 @@ std::string lengths_text(const DatasetStats::Lengths& lengths) {
 }
 
 void show_broken(const DatasetStats& stats, const std::string& lmdb) {
-  for (const DatasetStats::Broken& one : stats.told_broken)
+  for (const DatasetStats::Broken& one : stats.listed_broken)
     show_error(lmdb + ": record '" + one.key + "': error: " + one.reason);
-  const int64_t more = stats.broken - int64_t(stats.told_broken.size());
+  const int64_t more = stats.broken - int64_t(stats.listed_broken.size());
   if (more > 0) show_error("and " + count_text(more) + " more");
 }
 
-/// How many there are; lists of names are for --json.
+/// Prints the numbers of odd images. Only --json lists their names.
 void show_odd_images(const data::OddImages& odd) {
-  const char* named = odd.any() ? " (--json names them)" : "";
-  std::cout << "doubles: " << count_text(odd.doubles);
-  if (odd.contradictions > 0) std::cout << ", of them " << count_text(odd.contradictions) << " under another label";
+  const char* named = odd.any() ? " (--json lists them)" : "";
+  std::cout << "duplicates: " << count_text(odd.doubles);
+  if (odd.contradictions > 0) std::cout << ", of these " << count_text(odd.contradictions) << " with another label";
   std::cout << "\nnearly black: " << count_text(odd.dark) << named << "\n";
 }
 
@@ -116,12 +116,12 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
                        {"contradictions", stats.odd.contradictions},
                        {"near_black", stats.odd.dark},
                        {"told_doubles", ordered_json::array()},
-                       {"told_near_black", stats.odd.told_dark},
+                       {"told_near_black", stats.odd.listed_dark},
                        {"labels_without_class", unnamed(stats, names)},
                        {"per_label", ordered_json::array()}};
-  for (const DatasetStats::Broken& one : stats.told_broken)
+  for (const DatasetStats::Broken& one : stats.listed_broken)
     json["broken"].push_back({{"key", one.key}, {"reason", one.reason}});
-  for (const data::OddImages::Double& one : stats.odd.told_doubles)
+  for (const data::OddImages::Double& one : stats.odd.listed_doubles)
     json["told_doubles"].push_back(
         {{"key", one.name}, {"first", one.first}, {"label", one.label}, {"first_label", one.first_label}});
   for (const auto& [label, count] : stats.per_label) {
@@ -162,7 +162,7 @@ int run_data_verify(const Arguments& arguments) {
   }
   if (broken == 0) return 0;
   throw Error(ExitCode::kData, count_of(broken, "record cannot be used", "records cannot be used"),
-              "convert the dataset again from what it was made of");
+              "convert the dataset again from its source files");
 }
 
 }  // namespace cortado::tools

@@ -24,7 +24,7 @@ bool names_leveldb(const caffe::LayerParameter& layer) {
 
 constexpr int64_t kDatasetWarningsLooks = 512;
 
-/// Labels along a set: stretches of one label, one behind the other.
+/// The labels of a set in order, with equal successive labels as one stretch.
 struct ClassStretches {
   std::vector<int32_t> labels;
   int64_t seen = 0;
@@ -36,7 +36,8 @@ struct ClassStretches {
     if (!labels.empty()) (label > labels.back() ? falls : rises) = false;
     labels.push_back(label);
   }
-  /// In the order of their labels, or each class in one stretch (where so many were seen twice that it says something).
+  /// Whether labels rise or fall, or each class is one stretch. The latter counts only if there are enough records for
+  /// each class.
   bool sorted() const {
     const std::set<int32_t> classes(labels.begin(), labels.end());
     const bool apart = classes.size() == labels.size() && int64_t(2 * classes.size()) <= seen;
@@ -78,12 +79,12 @@ std::vector<Diagnostic> sorted_warnings(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes) {
     const data::DataPipeline* pipeline = pipeline_of(node);
     if (!pipeline || pipeline->shuffles() || node.y.size() < 2) continue;
-    if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // every batch holds them all
+    if (pipeline->records() <= graph.value(node.y[0]).shape[0]) continue;  // each batch contains all records
     ClassStretches stretches;
     try {
       pipeline->source().visit_labels(kDatasetWarningsLooks,
                                       [&](const data::Record&, int32_t label) { stretches.add(label); });
-    } catch (const Error&) {  // what came before the bad record tells enough
+    } catch (const Error&) {  // the labels before the bad record are enough
       if (graph.options.skip_bad == 0) throw;
     }
     if (!stretches.sorted()) continue;
@@ -91,27 +92,28 @@ std::vector<Diagnostic> sorted_warnings(const graph::Graph& graph) {
     Diagnostic warning;
     warning.place = graph.place(node, options + ".source");
     warning.message = layer_text(node.name, node.type) + " reads " + pipeline->source().path() +
-                      " in its order, which is sorted by class: " + sight(stretches.seen, pipeline->records()) +
+                      " in order, but the set is sorted by class: " + sight(stretches.seen, pipeline->records()) +
                       " label " + stretches.str() + ", so a batch holds few classes";
-    warning.hint = options + " { shuffle: true } shuffles it";
+    warning.hint = "set " + options + " { shuffle: true }";
     warnings.push_back(std::move(warning));
   }
   return warnings;
 }
 
-std::vector<Diagnostic> name_mistakes(const graph::Graph& training, const graph::Graph& test) {
-  std::vector<Diagnostic> mistakes;
+std::vector<Diagnostic> conflicting_name_errors(const graph::Graph& training, const graph::Graph& test) {
+  std::vector<Diagnostic> errors;
   for (const graph::Node* node : nodes_with_records(test))
     for (const graph::Node* other : nodes_with_records(training)) {
       const std::string conflict = data::names_conflict(dataset_of(*other), dataset_of(*node));
       if (conflict.empty()) continue;
-      Diagnostic mistake;
-      mistake.place = test.place(*node, find_layer_type(node->type)->options + ".source");
-      mistake.message = layer_text(node->name, node->type) + " tests with other classes than are trained: " + conflict;
-      mistake.hint = "make both datasets with one list of classes";
-      mistakes.push_back(std::move(mistake));
+      Diagnostic error;
+      error.place = test.place(*node, find_layer_type(node->type)->options + ".source");
+      error.message =
+          layer_text(node->name, node->type) + " tests with other classes than the training net: " + conflict;
+      error.hint = "convert both datasets with the same list of classes";
+      errors.push_back(std::move(error));
     }
-  return mistakes;
+  return errors;
 }
 
 std::vector<Diagnostic> leveldb_warnings(const graph::Graph& graph) {
@@ -125,9 +127,9 @@ std::vector<Diagnostic> leveldb_warnings(const graph::Graph& graph) {
     warning.message =
         layer_text(layer.name(), layer.type()) + ": " +
         (layer.data_param().has_backend() ? "the backend is LevelDB" : "without `backend` this is a LevelDB") +
-        ", and only LMDB is read";
-    warning.hint = "`cortado convert leveldb` makes an LMDB of it; where '" + layer.data_param().source() +
-                   "' holds a data.mdb, that is read whatever `backend` says";
+        ", but only LMDB is supported";
+    warning.hint = "convert it with `cortado convert leveldb`; if '" + layer.data_param().source() +
+                   "' contains data.mdb, it is read whatever `backend` is";
     warnings.push_back(std::move(warning));
   }
   return warnings;

@@ -22,14 +22,14 @@ std::string source_of(const caffe::LayerParameter& layer) {
   return layer.hdf5_data_param().source();
 }
 
-std::vector<std::string> names_told(const std::string& path, int64_t classes) {
+std::vector<std::string> names_from_file(const std::string& path, int64_t classes) {
   std::vector<std::string> names = data::read_labels(path);
   if (int64_t(names.size()) >= classes) return names;
-  throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, the net " +
+  throw Error(ExitCode::kData, path + " has " + std::to_string(names.size()) + " names, but the net has " +
                                    std::to_string(classes) + " classes");
 }
 
-/// Of the first of the files that has a name for each class; `found` becomes its path.
+/// The names of the first file with a name for each class. Sets `found` to its path.
 std::vector<std::string> names_found(const std::vector<std::string>& paths, int64_t classes, std::string& found) {
   for (const std::string& path : paths) {
     std::error_code none;
@@ -39,7 +39,7 @@ std::vector<std::string> names_found(const std::vector<std::string>& paths, int6
       if (int64_t(names.size()) != classes) continue;
       found = path;
       return names;
-    } catch (const Error&) {  // a file that was found need not hold names
+    } catch (const Error&) {  // the file may have other content
     }
   }
   return {};
@@ -48,7 +48,7 @@ std::vector<std::string> names_found(const std::vector<std::string>& paths, int6
 }  // namespace
 
 std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes) {
-  if (!path.empty()) return names_told(path, classes);
+  if (!path.empty()) return names_from_file(path, classes);
   std::string found;
   for (const graph::SourceLayer& layer : graph.layers) {
     const std::string source = layer.config->bottom_size() == 0 ? source_of(*layer.config) : "";
@@ -62,14 +62,14 @@ std::vector<std::string> class_names(const std::string& path, const graph::Graph
 
 std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
                                      const std::string& model, int64_t classes) {
-  if (!path.empty()) return names_told(path, classes);
+  if (!path.empty()) return names_from_file(path, classes);
   std::vector<std::string> likely;
   for (const std::string& source : like ? like->sources() : std::vector<std::string>())
     for (const std::string& file : data::names_files(source, data::kLabelsPart)) likely.push_back(file);
   likely.push_back(join_path(folder_of(model), "labels.txt"));
   std::string found;
   std::vector<std::string> names = names_found(likely, classes, found);
-  if (!names.empty()) log_info() << "names of classes are those in " << found;
+  if (!names.empty()) log_info() << "class names are read from " << found;
   return names;
 }
 

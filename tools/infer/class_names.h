@@ -10,29 +10,29 @@
 
 namespace cortado::tools {
 
-/// Names for the `classes` of a net. `path` says where they are: throws as data::read_labels() does, and Error(kData)
-/// where it holds fewer. "": of a file beside a dataset that the net reads, DATASET.labels.txt or labels.txt in its
-/// folder, if it has one name for each class; else there are none.
+/// Names of the `classes` of a net. Reads the file `path`: throws as data::read_labels() does, and Error(kData) for too
+/// few names. If `path` is "", reads DATASET.labels.txt or labels.txt next to a dataset of the net, if it has one name
+/// for each class; returns no names without such a file.
 std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes);
 
-/// The same for a deploy net: of a file beside a dataset of the net that images are prepared like, or of labels.txt
-/// beside the deploy net itself. Which one is logged.
+/// The same for a deploy net: of a file next to a dataset of the net in `like`, or of labels.txt next to the deploy
+/// net. Logs the file.
 std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
                                      const std::string& model, int64_t classes);
 
-// The likeliest classes by a net's output.
+// The most likely classes by a net's output.
 
 struct Guess {
   int label;
   double probability;
 };
 
-/// Whether the values are probabilities: none below 0, 1 in all.
+/// Whether the values are probabilities: at least 0, with a sum of 1.
 bool is_distribution(const float* values, size_t count);
 
 std::vector<double> softmax(const float* values, size_t count);
 
-/// The `top` likeliest classes, the likeliest first; of equal ones the first in order.
+/// The `top` most likely classes, the most likely first, equal ones in order.
 std::vector<Guess> best(const std::vector<double>& probabilities, size_t top);
 
 }  // namespace cortado::tools

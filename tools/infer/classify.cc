@@ -1,5 +1,5 @@
-// `cortado classify`: the likeliest classes of images. image_input.h prepares them. Where the net's output is not a
-// distribution, its softmax is shown. Each image is reported when it is done.
+// `cortado classify`: predicts the classes of images. image_input.h prepares them. If the net's output is not a
+// distribution, its softmax is shown. Each image is reported as soon as it is done.
 #include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -48,7 +48,7 @@ class Classifier {
     preparer_->prepare(path, int(shape[1]), int(shape[2]), int(shape[3]), pixels_.values.data() + slot * size);
   }
 
-  /// Of the images in all slots, whether loaded for this call or left from the last: one batch, one plan.
+  /// Predicts the images in all slots, including those from the last call: one batch size, one plan.
   std::vector<std::vector<Guess>> run() {
     const Arrays results = predictor_->predict({{input_, pixels_}});
     const Array& output = results.at(predictor_->outputs()[0]);
@@ -96,7 +96,7 @@ class Classifier {
 
   std::vector<Guess> guess(const float* values) {
     if (is_distribution(values, classes_)) return best(std::vector<double>(values, values + classes_), top_);
-    if (!warned_) log_warning() << "'" << predictor_->outputs()[0] << "' holds no probabilities: showing its softmax";
+    if (!warned_) log_warning() << "'" << predictor_->outputs()[0] << "' is not a distribution: showing its softmax";
     warned_ = true;
     return best(softmax(values, classes_), top_);
   }
@@ -136,7 +136,7 @@ class ClassifyReport {
   bool json_, table_;
 };
 
-/// Loads images from `next` on until a batch is full. A bad one is reported, left out, and remembered in `code`.
+/// Loads images from `next` on until a batch is full. A bad image is reported and skipped, and sets `code`.
 std::vector<std::string> load_batch(Classifier& classifier, const std::vector<std::string>& images, size_t& next,
                                     int& code) {
   std::vector<std::string> loaded;

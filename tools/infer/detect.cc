@@ -1,5 +1,5 @@
-// `cortado detect`: the objects in images, by a net that ends in rows of (image, label, score, corners), as
-// DetectionOutput makes them. Draws the boxes on copies of the images.
+// `cortado detect`: finds objects in images with a net that ends in rows of (image, label, score, corners), as
+// DetectionOutput writes them. Draws the boxes on copies of the images.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -44,7 +44,7 @@ class Detector {
       throw Error(ExitCode::kNet,
                   "output '" + predictor_->outputs()[0] + "' has shape " + rows.str() +
                       ": not rows of image, label, score and four corners",
-                  "a detector ends in DetectionOutput; --blobs names its blob");
+                  "use a net that ends in DetectionOutput, or name its blob with --blobs");
     std::optional<LikeNet> like = find_like_net(arguments, *file);
     preparer_.emplace(image_preparation(arguments, like, shape_));
     names_ = detection_names(arguments.text("labels"), like);
@@ -55,7 +55,7 @@ class Detector {
     return found == names_.end() ? "" : found->second;
   }
 
-  /// The objects in one image whose score is at least the threshold, highest first.
+  /// The objects of one image with a score of at least the threshold, the highest score first.
   std::vector<Found> run(const std::string& path) {
     Array pixels{shape_, std::vector<float>(size_t(shape_.count()))};
     preparer_->prepare(path, int(shape_[1]), int(shape_[2]), int(shape_[3]), pixels.values.data());
@@ -87,20 +87,20 @@ class Detector {
   std::map<int, std::string> names_;
 };
 
-/// Far enough apart for neighbouring labels.
+/// Colours that differ for successive labels.
 Color color_of(int label) {
   static constexpr Color kColors[] = {{230, 60, 60},  {60, 180, 75},  {255, 200, 25}, {70, 130, 235}, {245, 130, 48},
                                       {170, 60, 200}, {70, 220, 220}, {240, 50, 230}, {190, 230, 60}, {250, 160, 160}};
   return kColors[size_t(label) % std::size(kColors)];
 }
 
-/// Dark letters on light colours, light ones on dark.
+/// Dark text on light colours, light text on dark ones.
 Color ink_on(Color color) {
   const bool light = 0.3 * color.red + 0.59 * color.green + 0.11 * color.blue > 140;
   return light ? Color{0, 0, 0} : Color{255, 255, 255};
 }
 
-/// A label on a plate above the box, or at its upper edge where there is no room above.
+/// Draws a label on a plate above the box, or at its upper edge if there is not enough space above.
 void draw_label(Canvas& canvas, Point corner, const std::string& text, double size, double most, Color color) {
   const Font font{size, false};
   const double pad = size / 4, height = 1.3 * size, top = std::max(corner.y - height, 0.0);
@@ -109,7 +109,7 @@ void draw_label(Canvas& canvas, Point corner, const std::string& text, double si
   canvas.text({corner.x + pad, top + size}, text, font, most, ink_on(color));
 }
 
-/// The image with its boxes, enlarged where it is so small that names would hide it.
+/// The image with its boxes. Small images are enlarged, so that names do not hide them.
 data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found, const Detector& detector) {
   constexpr int kLeastSide = 480;
   data::ImageDecoder decoder;
@@ -161,12 +161,12 @@ class DetectReport {
   bool json_, table_;
 };
 
-/// PATH's name with .png for its ending, in the folder.
+/// The path of the picture of image `path` in the folder, with the ending .png.
 std::string picture_of(const std::string& folder, const std::string& path) {
   return join_path(folder, std::filesystem::path(path).stem().string() + ".png");
 }
 
-/// No picture replaces what is there, or that of another image.
+/// Throws if a picture would replace an existing file, or the picture of another image.
 void check_pictures(const Arguments& arguments, const std::string& folder, const std::vector<std::string>& images) {
   std::map<std::string, std::string> image_of;
   for (const std::string& path : images) {
@@ -174,8 +174,8 @@ void check_pictures(const Arguments& arguments, const std::string& folder, const
     check_may_replace(arguments, picture);
     const auto [other, fresh] = image_of.emplace(picture, path);
     if (!fresh && other->second != path)
-      throw usage_error(other->second + " and " + path + " would both become " + picture,
-                        "run detect for each, with another folder");
+      throw usage_error(other->second + " and " + path + " would both be written to " + picture,
+                        "run detect for each with its own folder");
   }
 }
 

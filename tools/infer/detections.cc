@@ -30,7 +30,7 @@ std::map<int, std::string> detection_names(const std::string& path, const std::o
   for (const std::string& source : like->sources()) {
     const std::string map = data::names_file_of(source, data::kLabelMapPart);
     if (map.empty()) continue;
-    log_info() << "classes are named by " << map;
+    log_info() << "class names are read from " << map;
     return data::shown_names(data::read_label_map(map));
   }
   return names;

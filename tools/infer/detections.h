@@ -1,6 +1,6 @@
 #pragma once
 
-// What a net that detects gives: rows of image, label, score and four corners, as DetectionOutput makes them.
+// The output of a detector: rows of image, label, score and four corners, as DetectionOutput writes them.
 
 #include <cstdint>
 #include <map>
@@ -18,15 +18,15 @@ constexpr int64_t kDetectionRow = 7;
 struct Found {
   int label;
   float score;
-  Box box;  ///< in parts of the image
+  Box box;  ///< as fractions of the image
 };
 
-/// The objects in one image whose score is `threshold` or more, the surest first.
+/// The objects of one image with a score of at least `threshold`, the highest score first.
 std::vector<Found> objects_in(const std::vector<float>& rows, float threshold);
 
-/// Names of the classes of objects by label. `path` is a label map (a caffe::LabelMap as text, .prototxt) or has one
-/// name a line, from label 0 on; throws Error. "": the label map beside a dataset of the net that images are prepared
-/// like; else there are none.
+/// Class names by label. `path` is a label map (a caffe::LabelMap as text, .prototxt), or has one name a line, from
+/// label 0 on; throws Error. If `path` is "", reads the label map next to a dataset of the net in `like`; returns no
+/// names without one.
 std::map<int, std::string> detection_names(const std::string& path, const std::optional<LikeNet>& like);
 
 }  // namespace cortado::tools

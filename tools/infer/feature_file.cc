@@ -14,7 +14,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// A Datum has three extents: what a row lacks is 1, and what it has beyond is taken together.
+/// A Datum has three extents: missing extents of a row are 1, additional ones are multiplied.
 class LmdbFeatures : public FeatureFile {
  public:
   LmdbFeatures(const std::string& path, const Shape& row, bool replace) : writer_(path, replace) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where `cortado features` puts the rows of one blob. Each format's file or database is built aside and put in place by
-// commit(), so there is never a part of one.
+// Output files of `cortado features`, one for the rows of a blob. A file or database is written under another name, and
+// renamed by commit(), so it is never incomplete.
 
 #include <cstdint>
 #include <memory>
@@ -15,12 +15,12 @@ class FeatureFile {
  public:
   virtual ~FeatureFile() = default;
   virtual void add(const float* values, int64_t rows) = 0;  ///< row major, each of the shape given to open()
-  virtual void commit() = 0;                                ///< once, last
+  virtual void commit() = 0;                                ///< the last call
 };
 
-/// `format`: "lmdb" (a Datum with float_data for each row, key %010d, as Caffe's extract_features writes them) "npy"
-/// (one float array of rows x shape) or "hdf5" (the same as a dataset that is called like the blob). `row` is the shape
-/// of one row, `rows` how many there will be; `replace` is about databases. Throws Error(kIo).
+/// `format`: "lmdb" (for each row a Datum with float_data and a key %010d, as Caffe's extract_features writes them),
+/// "npy" (a float array of rows x shape) or "hdf5" (the same as a dataset with the blob's name). `row` is the shape of
+/// a row, `rows` their number. `replace`: whether to replace an existing database. Throws Error(kIo).
 std::unique_ptr<FeatureFile> open_feature_file(const std::string& format, const std::string& path,
                                                const std::string& blob, const Shape& row, int64_t rows, bool replace);
 

@@ -1,5 +1,5 @@
-// `cortado features`: writes blobs of a trained net for each sample of its data, for other programs to learn from.
-// Operands are those of Caffe's extract_features, in its order.
+// `cortado features`: writes blobs of a trained net for each sample of its data, for use by other programs. Takes the
+// operands of Caffe's extract_features, in the same order.
 #include <algorithm>
 #include <charconv>
 #include <iostream>
@@ -19,7 +19,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// One blob and its file.
+/// A blob and its file.
 struct Feature {
   std::string blob, path, format;
   Shape row{};            ///< the blob's shape without its first extent
@@ -27,7 +27,7 @@ struct Feature {
   std::unique_ptr<FeatureFile> file{};
 };
 
-/// The format by --format or the output's name, which have to agree.
+/// The format by --format or the output's name, which must agree.
 std::string feature_format(const Arguments& arguments, const std::string& path) {
   const std::string name = format_chosen(arguments, "format", path, "features",
                                          {{"lmdb", {".lmdb"}}, {"npy", {".npy"}}, {"hdf5", {".h5", ".hdf5"}}});
@@ -37,24 +37,24 @@ std::string feature_format(const Arguments& arguments, const std::string& path) 
 std::vector<Feature> named_features(const Arguments& arguments) {
   const std::vector<std::string> blobs = arguments.texts("blobs"), paths = arguments.texts("output");
   if (blobs.size() != paths.size())
-    throw usage_error(std::to_string(blobs.size()) + " blobs and " + std::to_string(paths.size()) + " outputs",
+    throw usage_error(std::to_string(blobs.size()) + " blobs, but " + std::to_string(paths.size()) + " outputs",
                       "name an output for each blob: --blobs=fc6,fc7 --output=fc6_lmdb,fc7_lmdb");
   std::vector<Feature> features;
   for (size_t i = 0; i < blobs.size(); ++i) {
     if (std::find(paths.begin(), paths.begin() + int64_t(i), paths[i]) != paths.begin() + int64_t(i))
-      throw usage_error("--output: " + paths[i] + " is named twice");
+      throw usage_error("--output: " + paths[i] + " is given twice");
     features.push_back({.blob = blobs[i], .path = paths[i], .format = feature_format(arguments, paths[i])});
   }
   return features;
 }
 
-/// The device by Caffe's operands "[CPU|GPU] [ID]".
+/// The device of Caffe's operands "[CPU|GPU] [ID]".
 DeviceDefaults device_of(const std::vector<std::string>& operands) {
   DeviceDefaults defaults;
   if (operands.empty()) return defaults;
   if (operands[0] != "CPU" && operands[0] != "GPU") throw usage_error("'" + operands[0] + "': must be CPU or GPU");
   defaults.gpu = operands[0] == "GPU";
-  defaults.said = "the operand is GPU";
+  defaults.source = "the operand is GPU";
   if (operands.size() < 2) return defaults;
   const std::string number = operands[1].substr(operands[1].starts_with("DEVICE_ID=") ? 10 : 0);
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), defaults.gpu_index);

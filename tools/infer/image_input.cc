@@ -27,14 +27,14 @@ Place place_in(const LikeNet& like, const std::string& field) {
   return like.file->positions.place("layer[" + std::to_string(like.layer) + "]." + field);
 }
 
-/// The options of the data layer in testing; a mean file is read unless --mean is there instead.
+/// The options of the data layer in testing. Reads its mean file, unless --mean replaces it.
 data::TransformPlan transform_of(const LikeNet& like, bool reads_mean) {
   const caffe::LayerParameter& layer = like.data();
   const std::string& mean = layer.transform_param().mean_file();
   if (reads_mean && !mean.empty() && !file_exists(mean))
     throw Error(ExitCode::kIo, {place_in(like, "transform_param.mean_file"),
                                 "the mean file '" + mean + "' does not exist",
-                                "add --mean=FILE or --mean=B,G,R, or --like=none to leave images as they are",
+                                "add --mean=FILE or --mean=B,G,R, or --like=none to keep images unchanged",
                                 {}});
   try {
     return make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
@@ -50,8 +50,8 @@ data::ImageSizes exactly(int64_t height, int64_t width) {
   return sizes;
 }
 
-/// The size that the dataset's images were brought to, by the layer, the dataset or the mean image. `note` says where
-/// none of these knows.
+/// The size of the dataset's images before cropping, as the layer, the dataset or the mean image defines it. `note` is
+/// set if none of these does.
 data::ImageSizes sizes_of(const LikeNet& like, const data::TransformPlan& plan, const Shape& input, std::string& note) {
   const caffe::LayerParameter& layer = like.data();
   const bool any_size = plan.crop_h > 0 || plan.augment.moves;
@@ -63,7 +63,7 @@ data::ImageSizes sizes_of(const LikeNet& like, const data::TransformPlan& plan, 
     return *sizes;
   if (plan.mean) return exactly(plan.mean->height, plan.mean->width);
   if (plan.augment.moves) return {};
-  note = "; '" + layer.data_param().source() + "' does not exist, so the size of its images is not known";
+  note = "; '" + layer.data_param().source() + "' does not exist, so the size of its images is unknown";
   return exactly(input[2], input[3]);
 }
 
@@ -74,14 +74,14 @@ std::string describe(const data::ImagePreparation& how) {
     text << ", resized to " << how.sizes.height << "x" << how.sizes.width;
   else if (how.sizes.any() || plan.augment.moves)
     text << ", resized";
-  if (plan.crop_h > 0) text << ", the middle " << plan.crop_h << "x" << plan.crop_w;
+  if (plan.crop_h > 0) text << ", centre crop " << plan.crop_h << "x" << plan.crop_w;
   if (plan.mean) text << ", minus " << plan.mean->path;
   for (size_t c = 0; c < plan.mean_values.size(); ++c) text << (c == 0 ? ", minus " : " ") << plan.mean_values[c];
   if (plan.scale != 1) text << ", times " << plan.scale;
-  return text.str().empty() ? ", as they are" : text.str();
+  return text.str().empty() ? ", unchanged" : text.str();
 }
 
-/// False where the shape is known before any image, and is not the input's.
+/// False if the shape is known without an image, and differs from the input's.
 bool makes(const data::ImagePreparation& how, const Shape& input) {
   const data::TransformPlan& plan = how.transform;
   if (plan.crop_h > 0) return plan.crop_h == input[2] && plan.crop_w == input[3];
@@ -93,7 +93,7 @@ data::ImagePreparation prepare_like(const Arguments& arguments, const LikeNet& l
                                     std::string& note) {
   data::ImagePreparation how;
   how.transform = transform_of(like, !arguments.has("mean"));
-  how.transform.mirror = false;  // testing draws nothing
+  how.transform.mirror = false;  // no mirroring in testing
   how.sizes = sizes_of(like, how.transform, input, note);
   return how;
 }
@@ -113,7 +113,7 @@ data::ImagePreparation image_preparation(const Arguments& arguments, std::option
   std::string note;
   if (like) how = prepare_like(arguments, *like, input, note);
   if (like && !makes(how, input)) {
-    const std::string what = like->path + describe(how) + ": that is not the net's input, " + input.str();
+    const std::string what = like->path + describe(how) + ": the shape differs from the net's input, " + input.str();
     if (!like->found) throw usage_error("--like=" + what);
     log_warning() << "images are not prepared as in " << what;
     like.reset();
@@ -146,7 +146,7 @@ std::vector<float> channel_means(const std::string& text, int channels) {
   }
   if (means.size() == size_t(channels)) return means;
   throw Error(ExitCode::kData, "--mean=" + text + " has " + std::to_string(means.size()) +
-                                   " channels, the net's input has " + std::to_string(channels));
+                                   " channels, but the net's input has " + std::to_string(channels));
 }
 
 Flag like_flag() {
@@ -196,7 +196,7 @@ void add_folder(const std::string& folder, std::vector<std::string>& files) {
   } catch (const fs::filesystem_error& error) {
     throw file_error(ExitCode::kIo, folder, "cannot read the folder: " + error.code().message());
   }
-  if (found.empty()) throw file_error(ExitCode::kData, folder, "there are no images in this folder");
+  if (found.empty()) throw file_error(ExitCode::kData, folder, "the folder contains no images");
   std::sort(found.begin(), found.end());
   files.insert(files.end(), found.begin(), found.end());
 }

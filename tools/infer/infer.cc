@@ -1,4 +1,4 @@
-// `cortado infer`: runs NumPy files through a net once. Any blob may be an output; layers that no output needs are not
+// `cortado infer`: runs NumPy files through a net once. Any blob can be an output; layers that no output needs are not
 // run.
 #include <iostream>
 #include <map>
@@ -20,7 +20,7 @@ struct NamedFile {
   std::string blob, path;
 };
 
-/// "blob=file", or a file alone; then the blob is "", the only one.
+/// "blob=file", or a file alone, with "" for the only blob.
 std::vector<NamedFile> named_files(const std::vector<std::string>& texts) {
   std::vector<NamedFile> out;
   for (const std::string& text : texts) {
@@ -54,13 +54,13 @@ Arrays read_inputs(const std::vector<NamedFile>& files, const std::map<std::stri
     check_input_shape(file.path, file.blob, array.shape, found->second);
     arrays[file.blob] = {array.shape, std::move(array.values)};
   }
-  if (arrays.empty() && !declared.empty())  // the predictor reports what else is missing: not all may be needed
+  if (arrays.empty() && !declared.empty())  // the predictor reports other missing inputs: not all may be needed
     throw usage_error("--input=" + declared.begin()->first + "=FILE.npy is required",
                       "the net's inputs: " + listed_blobs(declared));
   return arrays;
 }
 
-/// The blobs to write, those without a name named.
+/// The blobs to write, with the names of those given without one.
 std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shared_ptr<const NetFile>& file,
                                      const caffe::NetState& state) {
   std::vector<NamedFile> outputs = named_files(arguments.each("output"));

@@ -1,6 +1,6 @@
-// `cortado check`: every mistake of nets and solvers, without training and without the nets' memory. A net is built for
-// training and for testing, as far as it has data for these, in each stage that its rules name; a solver's nets are
-// built as it would build them. A mistake of both phases is reported once, one of a single phase with its name.
+// `cortado check`: all errors of nets and solvers, without training and without the nets' memory. Builds a net for
+// training and for testing, if it has data for these, in each stage of its rules; builds a solver's nets as the solver
+// does. An error of both phases is reported once, an error of one phase with the phase's name.
 #include <algorithm>
 #include <iostream>
 #include <optional>
@@ -51,7 +51,7 @@ class Checker {
   }
 
  private:
-  /// Runs `work`; what it throws becomes mistakes of `finding`.
+  /// Runs `work`, and adds its exceptions to the diagnostics of `finding`.
   template <typename Work>
   static void collect(Finding& finding, const Work& work) {
     try {
@@ -78,8 +78,8 @@ class Checker {
     finding.name_phases();
   }
 
-  /// Where no stage was asked for: `state` in each of the stages that rules of its phase name. Solvers choose among
-  /// them, and without any of them the net may have no data, which is no mistake then.
+  /// Without --stage: `state` in each of the stages that rules of its phase name. Solvers choose among the stages. The
+  /// net may have no data without a stage, which is not an error then.
   static std::vector<caffe::NetState> stages_named(const caffe::NetParameter& net, const caffe::NetState& state) {
     std::vector<caffe::NetState> found;
     std::set<std::string> seen;
@@ -100,7 +100,7 @@ class Checker {
     overrides_.apply(file);
     Mistakes mistakes;
     for (const TextMistake& found : file.mistakes) mistakes.add(found.mistake);
-    Mistakes values;  // what the text does not say rightly, has the default
+    Mistakes values;  // invalid fields have their default
     const SolverConfig config = parse_solver(std::move(file), values);
     if (const Mistakes& first = mistakes.empty() ? values : mistakes; !first.empty())
       finding.add(ExitCode::kNet, first.list());
@@ -116,7 +116,7 @@ class Checker {
     return solver.has_net() || solver.has_net_param() || solver.has_train_net() || solver.has_train_net_param();
   }
 
-  /// The net to train, then the test nets.
+  /// The training net, then the test nets.
   std::vector<SolverNetFile> nets_of(const SolverConfig& config, const SolverOptions& options) const {
     SolverNetReader reader(config, options, context_);
     std::vector<SolverNetFile> nets = {reader.train()};
@@ -146,11 +146,11 @@ class Checker {
       check_tests(config, tests, finding);
       for (const graph::Graph& test : tests)
         if (training && open_data_) collect(finding, [&] { check_names(*training, test, finding); });
-      if (training && open_data_ && finding.mistakes.empty()) warn_of_usual(config.file, *training, tests, finding);
+      if (training && open_data_ && finding.errors.empty()) warn_of_usual(config.file, *training, tests, finding);
     });
   }
 
-  /// What is no mistake, and usually goes wrong.
+  /// Warns of common problems that are not errors.
   static void warn_of_usual(const SolverFile& file, const graph::Graph& training,
                             const std::vector<graph::Graph>& tests, Finding& finding) {
     finding.warn(rate_warnings(file, training));
@@ -167,7 +167,7 @@ class Checker {
     collect(finding, [&] { config.at_its_field(check); });
   }
 
-  /// What the solver wants of its test nets: scores by name, records to count.
+  /// Checks that the test nets have the scores and records that the solver needs.
   void check_tests(const SolverConfig& config, const std::vector<graph::Graph>& tests, Finding& finding) const {
     std::vector<std::vector<NetOutput>> outputs;
     std::vector<const std::vector<NetOutput>*> all;
@@ -186,7 +186,7 @@ class Checker {
     if (config.tests.early_stop) find(config.tests.early_stop->metric(), "early_stop.metric");
   }
 
-  /// The graph after infer_shapes.
+  /// Returns the graph after infer_shapes.
   graph::Graph check_net(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool transient_gradients,
                          Finding& finding) {
     graph::BuildOptions options;
@@ -210,14 +210,14 @@ class Checker {
   }
 
   static void check_names(const graph::Graph& training, const graph::Graph& test, Finding& finding) {
-    if (const std::vector<Diagnostic> mistakes = name_mistakes(training, test); !mistakes.empty())
-      finding.add(ExitCode::kData, mistakes);
+    if (const std::vector<Diagnostic> errors = conflicting_name_errors(training, test); !errors.empty())
+      finding.add(ExitCode::kData, errors);
   }
 
   static void check_labels_of(const graph::Graph& graph, Finding& finding) {
     finding.warn(sorted_warnings(graph));
-    const std::vector<Diagnostic> mistakes = label_mistakes(graph, finding.labels);
-    if (!mistakes.empty()) finding.add(ExitCode::kData, mistakes);
+    const std::vector<Diagnostic> errors = label_errors(graph, finding.labels);
+    if (!errors.empty()) finding.add(ExitCode::kData, errors);
   }
 
   Context& context_;
@@ -229,7 +229,7 @@ class Checker {
 void show_warnings(const std::vector<Diagnostic>& warnings) {
   for (const Diagnostic& warning : warnings) {
     std::string text = render(warning, "warning");
-    text.pop_back();  // its last line's end
+    text.pop_back();  // removes the final newline
     show_error(text);
   }
 }
@@ -247,8 +247,8 @@ int run_check(const Arguments& arguments) {
     if (!json) show_warnings(finding.warnings);
     if (json)
       report.push_back(to_json(finding));
-    else if (!finding.mistakes.empty())
-      show_error(Error(finding.code, finding.mistakes).what());
+    else if (!finding.errors.empty())
+      show_error(Error(finding.code, finding.errors).what());
     else
       std::cout << (files.size() > 1 ? path + ": " : "") << "ok: " << summary_of(finding) << "\n";
   }

@@ -1,5 +1,5 @@
-// `cortado deploy`: makes the net for inference from the net for training. The result is built before it is written, so
-// it is known to run.
+// `cortado deploy`: converts a training net to a net for inference. Builds the result before writing it, so that it is
+// valid.
 #include "graph/deploy.h"
 
 #include <iostream>
@@ -26,7 +26,7 @@ std::string quoted_names(const std::vector<std::string>& names, const graph::Gra
   return text;
 }
 
-/// Throws Error where the net does not build; else describes its inputs and outputs.
+/// Describes the inputs and outputs. Throws Error if the net does not build.
 std::string describe_deployed(const std::string& text, const std::string& name, const graph::Deployed& deployed) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
@@ -45,8 +45,8 @@ int run_deploy(const Arguments& arguments) {
   options.outputs = arguments.texts("blobs");
   options.shapes = shapes_from_text(arguments.each("shape"));
   const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
-  const std::string text =
-      "# Made from " + file_name_of(model) + " by `cortado deploy`: no labels, no losses.\n" + to_text(deployed.net);
+  const std::string text = "# Made from " + file_name_of(model) + " by `cortado deploy`, without labels and losses.\n" +
+                           to_text(deployed.net);
   const std::string summary = describe_deployed(text, output == "-" ? "the deploy net" : output, deployed);
   for (const std::string& note : deployed.notes) log_info() << note;
   if (output == "-") {

@@ -1,5 +1,5 @@
-// `cortado draw`: draws a net. Where shapes cannot be inferred, as without the dataset or with unknown layer types, the
-// picture has none, and a warning says why.
+// `cortado draw`: draws a net. If shapes cannot be inferred, as without the dataset or with unknown layer types, the
+// picture has no shapes, and a warning states the reason.
 #include <iostream>
 #include <optional>
 

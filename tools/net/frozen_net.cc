@@ -13,7 +13,7 @@ std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph:
                                      const std::vector<std::string>& given, Context& context) {
   options.backward = false;
   options.frozen = true;
-  std::vector<std::vector<LayerWeights>> read;  // before the net is made: a wrong file is found at once
+  std::vector<std::vector<LayerWeights>> read;  // before the net is built, so that errors are found at once
   const std::vector<std::string> weights = weights_or_own(given, file->positions.file());
   for (const std::string& path : weights) read.push_back(read_weights(path));
   auto net = make_net(std::move(file), options, context);

@@ -9,20 +9,19 @@
 
 namespace cortado::tools {
 
-/// A net to run, not to train: phase TEST unless `options` says otherwise, no gradients, weights copied from the files
-/// in order. No files is allowed only where the net has no weights, or was read from an ONNX model; throws
-/// Error(kUsage) otherwise.
+/// A net for inference: phase TEST unless `options` has another, no gradients, weights copied from the files in order.
+/// Throws Error(kUsage) without files, unless the net has no weights or is an ONNX model.
 std::unique_ptr<Net> make_frozen_net(std::shared_ptr<const NetFile> file, graph::BuildOptions options,
                                      const std::vector<std::string>& weights, Context& context);
 
-/// The same net, with its weights, for the last records of its set, which fill no batch of `net`.
+/// The same net, sharing its weights, for the last records of its set, which do not fill a batch of `net`.
 std::unique_ptr<Net> make_frozen_tail(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, Net& net,
                                       int64_t records);
 
-/// Where, how and in which state the flags want a net to predict; phase TEST.
+/// The options for prediction that the flags select: model, device and net state; phase TEST.
 PredictorOptions predictor_options(const Arguments& arguments);
 
-/// A score as logs show it: "%g" with six digits, and "nan" without a sign.
+/// A score as in logs: "%g" with six digits, and "nan" without a sign.
 std::string score_text(double value);
 
 }  // namespace cortado::tools

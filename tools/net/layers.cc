@@ -1,5 +1,5 @@
-// `cortado layers`: the layer types of this build, from their registrations, and the options of one type, from the
-// schema and its comments. --markdown is docs/layers.md.
+// `cortado layers`: the layer types of this build, from their registrations, and the options of a type, from the schema
+// and its comments. --markdown writes docs/layers.md.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -90,7 +90,7 @@ void show_all(bool as_json) {
     std::cout << all.dump(2) << "\n";
     return;
   }
-  Table table({"type", "bottoms", "tops", "what it does"});
+  Table table({"type", "bottoms", "tops", "description"});
   for (const LayerType* type : all_layer_types())
     table.add({type->name, range_text(type->min_bottoms, type->max_bottoms), range_text(type->min_tops, type->max_tops),
                type->help});

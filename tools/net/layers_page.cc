@@ -1,5 +1,5 @@
-// docs/layers.md, made from the registrations of layers and the comments of the schema. A test makes it again and
-// compares.
+// docs/layers.md, generated from the registrations of layers and the comments of the schema. A test compares the page
+// with this output.
 #include "tools/net/layers_page.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ constexpr char kOpening[] =
     "# Layers\n\n"
     "Made by `cortado layers --markdown` from the code and `proto/cortado.proto`; edit it there. `cortado layers TYPE` "
     "shows the\n"
-    "same in a terminal. A type's options stand in the message named beside it; `...` marks fields that may be given "
+    "same in a terminal. A type's options are in the message named next to it; `...` marks fields that may be given "
     "more than\n"
     "once. Losses also take `loss_param`, layers that read data `transform_param`.\n\n";
 
-/// Text that Markdown's tables would take for something else.
+/// Escapes Markdown's special characters for tables.
 std::string markdown_escaped(const std::string& text) {
   std::string out;
   for (const char c : text) out += c == '|' ? "\\|" : c == '<' ? "&lt;" : c == '*' ? "\\*" : std::string(1, c);
@@ -36,7 +36,7 @@ std::string anchor(const std::string& heading) {
   return "#" + out;
 }
 
-/// The type of a field, a link where the page has a section on it.
+/// The type of a field, linked to its section if the page has one.
 std::string type_cell(const FieldRow& row) {
   const bool repeated = row.type.ends_with("...");
   const std::string name = repeated ? row.type.substr(0, row.type.size() - 3) : row.type;
@@ -69,7 +69,7 @@ std::string section_of(const LayerType& type) {
   return out + ", options in `" + type.options + "`\n\n" + field_table(*options);
 }
 
-/// Messages that options hold, and those that every layer takes, each once and by name.
+/// Messages that options contain, and those that all layers take, each once, sorted by name.
 std::vector<const Descriptor*> shared_messages() {
   std::vector<const Descriptor*> shared;
   const auto add_all = [&shared](const Descriptor& message) {
@@ -107,8 +107,8 @@ std::string range_text(int least, int most) {
 std::string layers_page() {
   std::string out = kOpening + list_of_types();
   for (const LayerType* type : all_layer_types()) out += section_of(*type);
-  out += "# Of every layer\n\n" + field_table(*caffe::LayerParameter::descriptor(), true) +
-         "# Messages that options share\n\n";
+  out +=
+      "# Fields of all layers\n\n" + field_table(*caffe::LayerParameter::descriptor(), true) + "# Shared messages\n\n";
   for (const Descriptor* message : shared_messages())
     out += "## " + message->name() + "\n\n" + markdown_escaped(help_of(*message)) + "\n\n" + field_table(*message);
   out.pop_back();

@@ -33,7 +33,8 @@ FittingBatch largest_batch(int64_t budget, int64_t most, const std::function<int
   int64_t batch = std::min<int64_t>(16, most);
   for (int round = 0; round < 16 && too_much - fits.batch > 1; ++round) {
     const int64_t needed = try_batch(batch);
-    // Where a straight line through one sample and this batch meets the budget; a step within what is not known yet.
+    // The batch where a line through one sample and this batch meets the budget, within the range that is still
+    // unknown.
     const double slope = batch > 1 ? double(needed - low) / double(batch - 1) : 0;
     const int64_t guess = slope > 0 ? 1 + int64_t(double(budget - low) / slope) : batch * 2;
     const bool narrow = too_much <= most && round > 3;
@@ -53,9 +54,9 @@ int64_t read_bytes(const std::string& text) {
       unit.empty() || unit == "b" ||
       (letter != std::string::npos && (unit.size() == 1 || unit.substr(1) == "b" || unit.substr(1) == "ib"));
   if (failure != std::errc() || !known || !(value > 0) || value > 1e15)
-    throw usage_error("'" + text + "' is no amount of memory", "8GB, 512MiB or a number of bytes");
+    throw usage_error("'" + text + "' is not an amount of memory", "use a form like 8GB, 512MiB, or a number of bytes");
   for (size_t i = 0; letter != std::string::npos && i <= letter; ++i) value *= 1024;
-  if (value > 1e18) throw usage_error("'" + text + "' is more memory than there is");
+  if (value > 1e18) throw usage_error("'" + text + "' is too large");
   return int64_t(value);
 }
 

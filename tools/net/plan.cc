@@ -1,4 +1,4 @@
-// `cortado plan`: what a net becomes on its way to running. Any pass's result can be seen.
+// `cortado plan`: the execution plan of a net, and the graph after any pass.
 #include "graph/plan.h"
 
 #include <iostream>
@@ -18,7 +18,7 @@ namespace cortado::tools {
 namespace {
 
 void list_passes(size_t columns) {
-  Table table({"pass", "what it does"});
+  Table table({"pass", "description"});
   for (const graph::Pass& pass : graph::all_passes())
     table.add({pass.name, pass.help + (pass.optional ? " (optional)" : "")});
   for (const FusionKind* kind : all_fusion_kinds()) table.add({"  " + kind->name, kind->help + " (optional)"});
@@ -26,13 +26,13 @@ void list_passes(size_t columns) {
 }
 
 void show_reports(const std::vector<graph::PassReport>& reports, size_t columns) {
-  Table table({"pass", "ms", "what changed"});
+  Table table({"pass", "ms", "change"});
   for (const graph::PassReport& report : reports)
     table.add({report.name, number_text("%.2f", 1e3 * report.seconds), report.change});
   std::cout << table.str({}, columns);
 }
 
-/// Which kernel was chosen for what, how, and its milliseconds where it was measured.
+/// Shows the chosen kernel of each problem, how it was chosen, and its milliseconds if it was measured.
 void show_choices(Context& context, size_t columns) {
   const auto& taken = context.handle<kernels::KernelCache>().recorded();
   if (taken.empty()) return;
@@ -58,7 +58,7 @@ graph::BuildOptions build_options(const Arguments& arguments) {
   return options;
 }
 
-/// Shows what each pass does to the net. Where a dataset cannot be opened, the shapes that it defines stay unknown.
+/// Shows the changes of each pass. Without an accessible dataset the shapes that it defines stay unknown.
 void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options, const std::string& last,
                  size_t columns) try {
   graph::Graph graph = graph::build(file, options);
@@ -66,7 +66,7 @@ void show_passes(const std::shared_ptr<const NetFile>& file, graph::BuildOptions
 } catch (const Error& error) {
   const bool of_data = error.code() == ExitCode::kData || error.code() == ExitCode::kIo;
   if (!of_data || !options.open_data) throw;
-  log_warning() << "Datasets are not opened: " << error.mistakes()[0].message;
+  log_warning() << "Planning without datasets: " << error.mistakes()[0].message;
   options.open_data = false;
   show_passes(file, options, last, columns);
 }

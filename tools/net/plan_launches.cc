@@ -28,14 +28,14 @@ constexpr double kPlanLaunchesMega = 1e6;
 
 std::string megabytes(int64_t bytes) { return number_text("%.2f", double(bytes) / kPlanLaunchesMega); }
 
-/// Of the first blob: images, or whatever a batch is counted in.
+/// The batch size of the first blob.
 int64_t batch_of(const graph::Graph& graph) {
   for (const graph::Value& value : graph.values)
     if (value.shape.axes() > 0) return value.shape[0];
   return 0;
 }
 
-/// What memory is touched for each image. The update's part does not grow with the batch.
+/// Memory traffic for each image. The update's part is left out, because it does not grow with the batch.
 double megabytes_an_image(const IterationCost& cost, int64_t batch) {
   Traffic passes = cost.traffic;
   for (const StepCost& step : cost.steps)
@@ -73,7 +73,8 @@ void print_table(const IterationCost& cost, int64_t batch, size_t columns) {
                megabytes(step.traffic.read) + (step.by_operands ? "*" : " "), megabytes(step.traffic.written)});
   }
   std::cout << table.str({3, 4, 5}, columns);
-  if (by_operands) std::cout << "* its operands, each once: a kernel of it does not count its passes\n";
+  if (by_operands)
+    std::cout << "* operands counted once each, because a kernel of the step does not report its memory traffic\n";
   std::cout << cost.launches << " launches an iteration, " << megabytes(cost.traffic.read) << " MB read, "
             << megabytes(cost.traffic.written) << " MB written; without the update "
             << number_text("%.2f", megabytes_an_image(cost, batch)) << " MB for each of " << batch << "\n";
@@ -83,15 +84,13 @@ void print_table(const IterationCost& cost, int64_t batch, size_t columns) {
 
 bool wants_launches(const Arguments& arguments) {
   if (!arguments.on("launches")) {
-    if (arguments.on("json"))
-      throw usage_error("--json goes with --launches and --ranks", "plan has no other form of its text");
+    if (arguments.on("json")) throw usage_error("--json goes with --launches and --ranks", "add --launches or --ranks");
     return false;
   }
   if (arguments.text("gpu") != "simulated")
-    throw usage_error("--launches counts on the simulated device", "--gpu=simulated, with any --precision");
+    throw usage_error("--launches counts on the simulated device", "add --gpu=simulated");
   if (phase_of(arguments) != caffe::TRAIN || !arguments.text("after").empty() || arguments.on("passes"))
-    throw usage_error("--launches is of a whole iteration of training",
-                      "it goes with none of --phase=TEST, --after and --passes");
+    throw usage_error("--launches needs a whole iteration of training", "leave out --phase=TEST, --after and --passes");
   return true;
 }
 
@@ -111,14 +110,14 @@ using nlohmann::ordered_json;
 
 constexpr double kPlanRanksMega = 1e6;
 
-/// What is to be trained, and by how many.
+/// The training to estimate, and its numbers of ranks and shards.
 struct Training {
   std::unique_ptr<Net> net;
   int ranks;
   int64_t shards, passes_of_shard;
-  bool local_steps = false;  ///< nothing is exchanged before all of them are done
+  bool local_steps = false;  ///< gradients are exchanged after the last of them
 
-  /// Of the rank that has most.
+  /// Passes of the rank with the most shards.
   int64_t passes() const { return (shards + ranks - 1) / ranks * passes_of_shard; }
 };
 
@@ -127,7 +126,7 @@ struct Answer {
   ranks::IterationEstimate foretold;
 };
 
-/// Of a solver, its net and its shards.
+/// Of a solver, with its net and shards.
 Training open_training(const Arguments& arguments, SolverFile file, int ranks, Context& context) {
   SolverOptions options;
   options.state = state_of(arguments, caffe::TRAIN);
@@ -162,12 +161,12 @@ Training open_training(const Arguments& arguments, int ranks, Context& context) 
                           ? open_training(arguments, open_solver(path), ranks, context)
                           : open_training(arguments, open_net(path, overrides_of(arguments)), ranks, context);
   if (training.net->params().empty())
-    throw Error(ExitCode::kNet, path + ": nothing learns in this net: ranks would exchange nothing",
-                "a net for training has a loss");
+    throw Error(ExitCode::kNet, path + ": nothing learns in this net, so ranks exchange nothing",
+                "use a training net, which has a loss");
   return training;
 }
 
-/// Elementwise: an iteration is as slow as its slowest rank.
+/// The elementwise maximum: an iteration is as slow as its slowest rank.
 PassTimes slowest(ranks::Engine& engine, PassTimes times) {
   std::vector<double> own = {times.forward, times.backward};
   own.insert(own.end(), times.complete.begin(), times.complete.end());
@@ -183,8 +182,8 @@ PassTimes slowest(ranks::Engine& engine, PassTimes times) {
   return times;
 }
 
-/// All of a rank's passes but the last one's backward come before anything is exchanged; what layers keep by themselves
-/// goes last.
+/// The exchange starts in the backward pass of a rank's last shard. Statistics that layers update themselves are
+/// exchanged last.
 ranks::IterationEstimate estimate(const ranks::Network& network, Training& training, const PassTimes& times) {
   const double compute = double(training.passes()) * (times.forward + times.backward);
   const std::vector<ranks::FloatRange> parts = gradient_parts(*training.net);
@@ -227,7 +226,7 @@ void print_ranks_table(const Training& training, const Answer& answer) {
             << " ms, step " << milliseconds_of(foretold.step) << " ms: efficiency "
             << number_text("%.1f", 100 * foretold.efficiency()) << " %, limited by " << name_of(foretold.limit) << "\n";
   if (foretold.local_steps > 1)
-    std::cout << "90 % would take " << foretold.local_steps << " iterations of each rank by itself between exchanges\n";
+    std::cout << "90 % efficiency needs " << foretold.local_steps << " local steps between exchanges\n";
 }
 
 void print_ranks_json(const Training& training, const Answer& answer) {

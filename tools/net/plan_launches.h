@@ -1,6 +1,6 @@
 #pragma once
 
-// `cortado plan --launches`: what an iteration of training costs on a device (solvers/iteration_cost.h), step by step.
+// `cortado plan --launches`: the cost of a training iteration on a device (solvers/iteration_cost.h), step by step.
 
 #include "core/context.h"
 #include "graph/graph.h"
@@ -8,22 +8,22 @@
 
 namespace cortado::tools {
 
-/// Whether the flags ask for it; throws Error(kUsage) where they do not go together.
+/// Whether the flags request it. Throws Error(kUsage) if they exclude each other.
 bool wants_launches(const Arguments& arguments);
 
-/// The graph's passes have run. Prints a table, or JSON with --json.
+/// Prints a table, or JSON with --json. The graph's passes must have run.
 void show_launches(const Arguments& arguments, graph::Graph graph, Context& context);
 
-// `cortado plan --ranks`: how long an iteration by several processes will take (ranks/estimate.h), and what limits it.
-// When backward completes which gradients is measured here and now; the network is given, or measured by processes that
-// speak to one another as a training's do.
+// `cortado plan --ranks`: estimates the time of an iteration by several processes, and its bottleneck
+// (ranks/estimate.h). The time at which backward completes each gradient is measured on this machine. The network's
+// speed is given by flags, or measured between processes that communicate like those of a training.
 
-std::vector<Flag> plan_ranks_flags();  ///< --ranks, --bandwidth, --latency, --measure, and those of engines
+std::vector<Flag> plan_ranks_flags();  ///< --ranks, --bandwidth, --latency, --measure, and engine_flags()
 
-/// Whether the flags ask for it; throws Error(kUsage) where they do not go together.
+/// Whether the flags request it. Throws Error(kUsage) if they exclude each other.
 bool wants_ranks(const Arguments& arguments);
 
-/// Prints a table, or JSON with --json; the exit code.
+/// Prints a table, or JSON with --json. Returns the exit code.
 int plan_ranks(const Arguments& arguments);
 
 }  // namespace cortado::tools

@@ -1,5 +1,5 @@
-// `cortado quantize`: finds the scales with which a trained net computes on 8-bit integers, writes them into it, and
-// tells what that costs: the error of each layer, the scores before and after, the time of a batch.
+// `cortado quantize`: finds the scales of a trained net for 8-bit integers, and writes them into the net. Reports the
+// error of each layer, the scores before and after, and the time of a batch.
 #include <chrono>
 #include <cmath>
 #include <filesystem>
@@ -28,17 +28,17 @@ namespace {
 
 using Scales = std::map<std::string, caffe::QuantizationParameter>;
 
-/// The least time that each node took in several passes, by name; data layers are not among them.
+/// The shortest time of each node in several passes, by name, without data layers.
 using Seconds = std::map<std::string, double>;
 
-/// What both nets say of the same batches.
+/// The results of both nets on the same batches.
 struct Comparison {
   std::vector<LayerError> errors;
   std::vector<Score> exact, rounded;
   int64_t samples = 0;
 };
 
-/// The net whose data layer gives the values: --calibrate as a net, or the model with its database replaced.
+/// The net whose data layer reads the values: --calibrate as a net, or the model with its database replaced.
 std::shared_ptr<const NetFile> calibration_net(const Arguments& arguments,
                                                const std::shared_ptr<const NetFile>& model) {
   if (!arguments.has("calibrate")) return without_scales(*model);
@@ -49,8 +49,8 @@ std::shared_ptr<const NetFile> calibration_net(const Arguments& arguments,
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
     if (layer.has_data_param()) layer.mutable_data_param()->set_source(path), ++replaced;
   if (replaced == 0)
-    throw usage_error("--calibrate=" + path + ": the net has no Data layer that says how records become its input",
-                      "give the net it was trained with: --calibrate=train_val.prototxt");
+    throw usage_error("--calibrate=" + path + ": the net has no Data layer, which defines how records become its input",
+                      "use the net of its training: --calibrate=train_val.prototxt");
   return changed;
 }
 
@@ -71,8 +71,8 @@ std::vector<QuantizableLayer> chosen_layers(const Arguments& arguments, const Ne
   });
   if (layers.empty())
     throw Error(ExitCode::kNet, "no layer of the net can compute on 8-bit integers",
-                "convolutions of images can; of all layers with weights the first and the last stay with floats "
-                "unless --first and --last ask for them");
+                "only convolutions of images can; to include the first and the last layer with weights, add --first "
+                "and --last");
   return layers;
 }
 
@@ -82,7 +82,8 @@ RangeRule rule_of(const Arguments& arguments) {
   rule.kind = method == "max" ? RangeRule::kLargest : method == "kl" ? RangeRule::kDivergence : RangeRule::kPercentile;
   rule.percentile = arguments.number("percentile");
   if (!(rule.percentile > 0 && rule.percentile <= 100))
-    throw usage_error("--percentile=" + number_text("%g", rule.percentile) + ": above 0 and at most 100 is wanted");
+    throw usage_error("--percentile=" + number_text("%g", rule.percentile) +
+                      ": expected a number above 0 and at most 100");
   return rule;
 }
 
@@ -108,7 +109,7 @@ void time_pass(Net& net, Seconds& least) {
   }
 }
 
-/// In turns, since the machine may be busier at one time than at another.
+/// Alternates between the nets, because the load of the machine varies.
 std::pair<Seconds, Seconds> time_both(Net& exact, Net& rounded) {
   constexpr int kRuns = 7;
   std::pair<Seconds, Seconds> times;
@@ -122,14 +123,14 @@ double sum_of(const Seconds& seconds) {
   return sum;
 }
 
-/// Takes out the scales of layers that integers make slower here; how many.
+/// Removes the scales of layers that are slower with integers on this machine. Returns their number.
 int drop_slower(const std::vector<QuantizableLayer>& layers, const std::pair<Seconds, Seconds>& times, Scales& scales) {
   constexpr double kNoise = 1.05;
   int dropped = 0;
   for (const QuantizableLayer& layer : layers) {
     const double floats = times.first.at(layer.node), integers = times.second.at(layer.node);
     if (!scales.contains(layer.name) || integers <= kNoise * floats) continue;
-    log_info() << layer.name << " stays with floats: " << number_text("%.3f", floats * 1e3) << " ms, and "
+    log_info() << layer.name << " stays in fp32: " << number_text("%.3f", floats * 1e3) << " ms against "
                << number_text("%.3f", integers * 1e3) << " ms on 8-bit integers";
     scales.erase(layer.name);
     ++dropped;
@@ -163,10 +164,10 @@ std::string decibels_text(const LayerError& error) {
   return error.noise == 0 ? "exact" : number_text("%.1f", error.decibels());
 }
 
-/// All that is told in the end.
+/// The results.
 struct QuantizeReport {
-  std::vector<QuantizableLayer> layers;  ///< that may compute on integers
-  Scales scales;                         ///< of those that do
+  std::vector<QuantizableLayer> layers;  ///< layers that can use integers
+  Scales scales;                         ///< of the layers that use integers
   Comparison comparison;
   std::pair<Seconds, Seconds> times;
 };
@@ -183,7 +184,7 @@ void show_tables(const QuantizeReport& report) {
                  number_text("%.4g", found->second.scale_out(0)), decibels_text(comparison.errors[i])});
   }
   std::cout << table.str({1, 2, 3}) << "\n";
-  constexpr size_t kMaxScores = 12;  // a net's outputs may be values of each sample, not scores
+  constexpr size_t kMaxScores = 12;  // outputs may be values of each sample instead of scores
   if (!comparison.exact.empty() && comparison.exact.size() <= kMaxScores) {
     Table outputs({"output", "floats", "8 bits"});
     for (size_t i = 0; i < comparison.exact.size(); ++i)
@@ -218,7 +219,7 @@ nlohmann::ordered_json quantization_json(const QuantizeReport& report) {
   return out;
 }
 
-/// The files to write. Throws Error where they exist, unless --force.
+/// The files to write. Throws Error if they exist, unless --force is given.
 std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   std::string prefix = arguments.text("output");
   if (prefix.ends_with(".prototxt")) prefix.resize(prefix.size() - 9);
@@ -227,7 +228,7 @@ std::pair<std::string, std::string> output_paths(const Arguments& arguments) {
   return paths;
 }
 
-/// The fp32 net. Throws Error(kUsage) where it has inputs without data.
+/// The fp32 net. Throws Error(kUsage) if it has inputs without data.
 std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<const NetFile> file, Context& context) {
   auto net = make_frozen_net(std::move(file), test_options(arguments), arguments.texts("weights"), context);
   if (const auto inputs = net->input_names(); !inputs.empty())
@@ -274,7 +275,7 @@ int run_quantize(const Arguments& arguments) {
   log_info() << net_path << ": " << report.scales.size() << " layers on 8-bit integers; " << weights_path
              << ": the weights, unchanged";
   if (!compares)
-    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs in fp32 here, and was not compared";
+    log_warning() << "This CPU has no kernels for 8-bit integers: the net runs in fp32 here, and is not compared";
   else if (arguments.on("json"))
     std::cout << quantization_json(report).dump(2) << "\n";
   else

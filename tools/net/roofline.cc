@@ -10,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// A gradient with respect to x and one with respect to the weights cost what forward does, each.
+/// The gradients with respect to x and to the weights cost as much as forward, each.
 double step_flops(const graph::Plan& plan, const graph::Step& step) {
   const graph::Node& node = plan.graph.node(step.node);
   const double forward = double(flops_of(plan.graph, node));

@@ -1,17 +1,17 @@
 #pragma once
 
-// How near a step comes to what the machine allows. A step has to do its operations and to move its operands; it takes
-// at least the longer of the two times that these would need alone at the machine's peaks (core/cpu/machine_peak.h).
-// The share of that bound in the time it took is its distance to the roofline. Two surprises: operands that lie in a
-// cache are moved faster than memory allows, and an algorithm may do with fewer multiplications than the definition has
-// (Winograd's does), or with faster ones (of 8-bit integers); either gives shares above one.
+// How close a step is to the limits of the machine. A step needs at least the longer of two times: of its operations at
+// peak arithmetic, and of moving its operands at peak memory bandwidth (core/cpu/machine_peak.h). This bound, divided
+// by the measured time, is the share of the roofline. The share can exceed one: operands in a cache move faster than in
+// memory, and an algorithm may need fewer multiplications than the definition (Winograd) or faster ones (8-bit
+// integers).
 
 #include "graph/plan.h"
 
 namespace cortado::tools {
 
-/// What a step does: operations as the layer counts them, a multiplication and an addition being two; and the bytes of
-/// its operands, each once: x, w and y forward; backward those of x and y that it reads, dy, w, dx and dw.
+/// The work of a step. Operations as the layer counts them, with 2 for a multiplication and an addition. Bytes of its
+/// operands, each once: forward x, w and y; backward those of x and y that it reads, dy, w, dx and dw.
 struct Work {
   double flops = 0, bytes = 0;
   Work& operator+=(const Work& other);
@@ -19,13 +19,13 @@ struct Work {
 
 Work work_of(const graph::Plan& plan, const graph::Step& step);
 
-/// The machine's peaks with so many threads.
+/// The machine's peaks with a number of threads.
 struct Roofline {
-  explicit Roofline(int threads);  ///< measures them, in about 0.2 s
+  explicit Roofline(int threads);  ///< measures them in about 0.2 s
 
   double gflops, gbytes;  ///< per second
   double least_ms(const Work& work) const;
-  bool memory_bound(const Work& work) const;  ///< moving takes longer than computing
+  bool memory_bound(const Work& work) const;  ///< moving operands takes longer than computing
 };
 
 }  // namespace cortado::tools

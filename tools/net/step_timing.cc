@@ -30,7 +30,7 @@ StepTiming& timing_of(Timing& timing, const graph::Step& step) {
                                                  : timing.backward_steps)[size_t(step.node)];
 }
 
-/// Of work on the net's device, from its beginning to its end.
+/// The time of work on the net's device, until it completes.
 template <typename Call>
 double device_ms(Net& net, const Call& call) {
   return milliseconds([&] {
@@ -52,7 +52,7 @@ void time_iteration(Net& net, bool backward, Timing& timing) {
     timing_of(timing, plan.backward[i]).samples.add(device_ms(net, [&] { net.run_backward_step(i); }));
 }
 
-/// What the steps do, and the sum of it.
+/// Fills in the work of each step, and the sum.
 void find_work(const graph::Plan& plan, Timing& timing) {
   for (const std::vector<graph::Step>* steps : {&plan.forward, &plan.backward})
     for (const graph::Step& step : *steps) timing.work += timing_of(timing, step).work = work_of(plan, step);

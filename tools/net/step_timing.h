@@ -1,7 +1,7 @@
 #pragma once
 
-// How long a net's steps take: every iteration is timed whole and then step by step, so that the totals hold no clock
-// calls.
+// The times of a net's steps. Each iteration is timed as a whole and then step by step, so that the totals do not
+// contain timer calls.
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,7 @@
 
 namespace cortado::tools {
 
-/// Milliseconds of many runs of one thing.
+/// Milliseconds of repeated runs.
 class Samples {
  public:
   void add(double ms) { ms_.push_back(ms); }
@@ -37,7 +37,7 @@ class Samples {
   std::vector<double> ms_;
 };
 
-/// All runs of one layer's step in one direction.
+/// All runs of a layer's step in one direction.
 struct StepTiming {
   Samples samples;
   Work work;
@@ -46,19 +46,19 @@ struct StepTiming {
 struct Timing {
   std::vector<StepTiming> forward_steps, backward_steps, recompute_steps;  ///< per node
   Samples forward, backward, both;
-  Work work;  ///< of all steps together
+  Work work;  ///< the sum of all steps
 };
 
-/// Of so many iterations after `warm_up` others; backward too, where the plan has any. Counts context.pass up.
+/// Times `iterations` after `warm_up` others, with backward if the plan has any. Increments context.pass.
 Timing time_net(Net& net, int64_t iterations, int64_t warm_up = 3);
 
-/// The least time that all steps together could take, one after another.
+/// The minimum time of all steps, one after another, at the roofline.
 double least_ms(const Timing& timing, const Roofline& roof);
-/// The step's share of the roofline; 0 where it was not run.
+/// The step's share of the roofline; 0 if it was not run.
 double share_of_roof(const StepTiming& step, const Roofline& roof);
 double per_second(double amount, double ms);
 
-/// Everything, layer by layer (docs/command-line.md).
+/// All results, layer by layer (docs/command-line.md).
 nlohmann::ordered_json json_of(const Net& net, const Timing& timing, const Roofline& roof);
 
 }  // namespace cortado::tools

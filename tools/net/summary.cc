@@ -1,6 +1,5 @@
-// `cortado summary`: a net's layers, shapes and memory, from its graph and plan alone. The net's memory is not
-// allocated. Layers and blobs are those of the file, from the graph before fusion; memory is that of the plan which
-// would run.
+// `cortado summary`: a net's layers, shapes and memory, from its graph and plan only; the net's memory is not
+// allocated. Layers and blobs are those of the file, from the graph before fusion. Memory is that of the plan.
 #include <iostream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -20,11 +19,11 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Summary {
-  graph::Graph graph;  ///< after shapes
+  graph::Graph graph;  ///< after infer_shapes
   NetMemory memory{};
   int64_t flops = 0;
   bool training = false;
-  int64_t budget = 0;  ///< 0: none was given
+  int64_t budget = 0;  ///< 0: none given
   FittingBatch fits{};
 };
 
@@ -111,7 +110,7 @@ std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
 void show_budget(const Summary& summary) {
   const std::string budget = bytes_text(summary.budget), doing = summary.training ? "train" : "run";
   if (summary.fits.batch == 0)
-    std::cout << "budget: " << budget << " is too little to " << doing << " with one sample\n";
+    std::cout << "budget: " << budget << " is not enough to " << doing << " with one sample\n";
   else
     std::cout << "budget: " << budget << " is enough to " << doing << " with a batch of up to "
               << count_text(summary.fits.batch) << ", which takes " << bytes_text(summary.fits.bytes) << "\n";
@@ -134,7 +133,7 @@ void show_summary(const Summary& summary, size_t columns) {
   std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
   const NetMemory& memory = summary.memory;
   if (!memory.known) {
-    std::cout << "memory: not known without the dataset's shapes\n";
+    std::cout << "memory: unknown without the dataset's shapes\n";
     return;
   }
   std::cout << "memory: " << bytes_text(memory.total()) << (summary.training ? " to train" : " to run") << " = values "
@@ -170,7 +169,7 @@ int run_summary(const Arguments& arguments) {
     summary.memory = plan_memory(file, options, context);
     if (arguments.has("budget")) find_batch(arguments, file, options, context, summary);
   } else if (arguments.has("budget")) {
-    throw usage_error("--budget needs every shape", "leave out --no-data, or give the net an Input layer");
+    throw usage_error("--budget needs every shape", "leave out --no-data, or add an Input layer to the net");
   }
   if (arguments.on("json"))
     std::cout << dumped_json(summary_json(summary), 1) << "\n";

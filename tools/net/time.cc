@@ -1,6 +1,6 @@
 // `cortado time`: the time of each layer (tools/net/step_timing.h), and its share of the machine's limits
-// (tools/net/roofline.h). Fused layers are one row with all their names. With --phase=TEST the net is frozen, as infer
-// and classify run it.
+// (tools/net/roofline.h). Fused layers are one row with all their names. With --phase=TEST the net is frozen, as in
+// infer and classify.
 #include <algorithm>
 #include <iostream>
 
@@ -19,7 +19,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// In Caffe's words, for readers of its logs.
+/// In Caffe's format, for programs that read its logs.
 void log_timing(const Net& net, const Timing& timing) {
   const auto& nodes = net.plan().graph.nodes;
   log_info() << "Average time per layer: ";
@@ -41,7 +41,7 @@ std::string ms_text(double ms) { return number_text("%.3f", ms); }
 
 std::string percent_of(double share) { return number_text("%.0f", 100 * share); }
 
-/// "MEDIAN", "P90" and "SHARE %" of a step, empty where it was not run.
+/// "MEDIAN", "P90" and "SHARE %" of a step; empty if it was not run.
 std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) {
   if (step.samples.empty()) return {"", "", ""};
   return {ms_text(step.samples.quantile(0.5)), ms_text(step.samples.quantile(0.9)),

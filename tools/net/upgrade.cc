@@ -1,5 +1,5 @@
-// `cortado upgrade`: converts old nets and solvers to the current format. The content decides the kind of file, so one
-// command replaces Caffe's three.
+// `cortado upgrade`: converts old nets and solvers to the current format. The kind of a file follows from its content,
+// so that one command replaces Caffe's three.
 #include "proto/upgrade/upgrade.h"
 
 #include <iostream>
@@ -30,7 +30,7 @@ const std::vector<std::string>& binary_endings() {
   return endings;
 }
 
-/// Upgrades a text. `changed` is found by comparing the texts of the messages.
+/// Upgrades a text. Sets `changed` by comparing the messages as text.
 template <typename Message, typename Upgrade>
 Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& upgrade) {
   const std::string old = read_file(path);
@@ -38,7 +38,8 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
   Positions positions = read_message_from_text(old, path, message);
   const std::string before = to_text(message);
   if (message.ByteSizeLong() == 0)
-    throw file_error(ExitCode::kNet, path, old.empty() ? "the file is empty" : "the file has no net and no solver");
+    throw file_error(ExitCode::kNet, path,
+                     old.empty() ? "the file is empty" : "the file contains neither a net nor a solver");
   upgrade(message, positions);
   if (old.find('#') != std::string::npos) log_warning() << path << ": comments are not kept";
   Upgraded result{kind, to_text(message)};
@@ -78,7 +79,7 @@ int run_upgrade(const Arguments& arguments) {
   if (!in_place) check_may_replace(arguments, output);
   const Upgraded result = upgrade(files[0]);
   check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
-  if (!result.changed) log_info() << files[0] << ": a " << result.kind << " in the current format already";
+  if (!result.changed) log_info() << files[0] << ": a " << result.kind << " already in the current format";
   if (output == "-") {
     std::cout << result.content;
     return 0;

@@ -9,12 +9,12 @@
 
 namespace cortado::tools {
 
-/// --model, --run and --weights, for with_run(). Where `operands` of the command's own follow, only words that end as
-/// nets' names do, and runs' folders, are taken for --model.
+/// --model, --run and --weights, for with_run(). `operands`: the command has operands of its own. Then only a run's
+/// folder, or a name that ends like a net's, is taken for --model.
 std::vector<Flag> trained_net_flags(bool operands);
 
-/// --model for inference, with --set. A net without inputs, as one for training, is turned into its deploy net. Throws
-/// Error.
+/// --model for inference, with --set. A net without inputs, such as one for training, is converted to its deploy net.
+/// Throws Error.
 std::shared_ptr<const NetFile> open_inference_net(const Arguments& arguments);
 
 }  // namespace cortado::tools

@@ -52,8 +52,8 @@ Measuring::Measuring(const Arguments& arguments, Context& context) : cache_(cont
   cache_.set_budget(budget);
   if (budget <= kernels::KernelCache::kCpuBudget) return;
   const std::string path = choice_cache_path();
-  log_info() << "Kernels that were not chosen before are measured, for at most " << budget << " s in all"
-             << (path.empty() ? "" : "; the choices are kept in " + path);
+  log_info() << "Measuring kernels without a cached choice, for at most " << budget << " s in total"
+             << (path.empty() ? "" : "; caching the choices in " + path);
   progress_.emplace("Choosing kernels");
   cache_.set_watch(progress_->callback());
 }
@@ -73,10 +73,10 @@ void save_choices(const Arguments& arguments, Context& context) {
   for (const auto& [problem, choice] : context.handle<kernels::KernelCache>().recorded())
     if (choice.origin == "measured" || choice.origin == "model") made[problem] = choice;
   if (made.empty()) return;
-  std::error_code ignored;  // writing reports it
+  std::error_code ignored;  // a failed write reports it
   std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   const std::string why = kernels::write_kernel_cache(path, kernels::machine_name(), made);
-  if (!why.empty()) log_info() << "The choices of kernels were not kept: " << why;
+  if (!why.empty()) log_info() << "The choices of kernels are not cached: " << why;
 }
 
 }  // namespace cortado::tools

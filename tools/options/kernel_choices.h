@@ -1,7 +1,7 @@
 #pragma once
 
-// How commands choose kernels: from the cache of earlier choices, by measuring where a command runs long enough to be
-// worth it, and as flags say.
+// How commands choose kernels: by flags, from the cache of earlier choices, or by measurement in commands that run long
+// enough.
 
 #include <optional>
 #include <string>
@@ -13,15 +13,15 @@
 
 namespace cortado::tools {
 
-/// --deterministic and --no-winograd: for every command that runs nets.
+/// --deterministic, --no-winograd and --fast: for each command that runs nets.
 std::vector<Flag> kernel_flags();
-Flag tune_flag();  ///< --tune: measure_everything() is wanted
+Flag tune_flag();  ///< --tune, for measure_everything()
 
-/// Gives `context` the choices of the cache file, unless flags say otherwise.
+/// Sets the choices of the cache file in `context`, unless flags forbid it.
 void remember_choices(const Arguments& arguments, Context& context);
 
-/// Lets nets that are built from now on measure, unless --deterministic: for a second in all on the CPU, half a minute
-/// on a GPU, which is told, with a progress line while this lives.
+/// While an object lives, nets that are built measure their kernels, unless --deterministic is given: for a second in
+/// total on the CPU, for half a minute on a GPU. This is logged, and a progress line shows it.
 class Measuring {
  public:
   Measuring(const Arguments& arguments, Context& context);
@@ -34,13 +34,13 @@ class Measuring {
   std::optional<CountedProgress> progress_;
 };
 
-/// What --tune asks for: every candidate is measured, whatever the cache holds.
+/// --tune: every candidate is measured, also those with a cached choice.
 void measure_everything(Context& context);
 
-/// Adds what was chosen to the cache file. A cache that cannot be written is no mistake: it is logged.
+/// Adds the choices to the cache file. A failed write is logged only.
 void save_choices(const Arguments& arguments, Context& context);
 
-/// The cache file: $XDG_CACHE_HOME/cortado/choices.json, or under ~/.cache; "" where there is neither.
+/// The cache file: $XDG_CACHE_HOME/cortado/choices.json, or under ~/.cache. "" if neither variable is set.
 std::string choice_cache_path();
 
 }  // namespace cortado::tools

@@ -12,12 +12,12 @@ namespace cortado::tools {
 
 namespace {
 
-/// From a dataset or a list, and not windows or films.
+/// Whether the layer reads images of a dataset or list, but not windows or videos.
 bool reads_images(const caffe::LayerParameter& layer) {
   return reads_records(layer.type()) && (layer.has_data_param() || layer.has_image_data_param());
 }
 
-/// The data layer that takes part in testing, else in training; -1: none.
+/// The data layer of the testing phase, else of the training phase; -1: none.
 int data_layer_of(const NetFile& file, caffe::NetState state) {
   for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
     state.set_phase(phase);
@@ -28,7 +28,7 @@ int data_layer_of(const NetFile& file, caffe::NetState state) {
   return -1;
 }
 
-/// Whether some layer with weights has the same name in both.
+/// Whether both have a layer with weights of the same name.
 bool are_related(const caffe::NetParameter& a, const caffe::NetParameter& b) {
   for (const caffe::LayerParameter& x : a.layer())
     for (const caffe::LayerParameter& y : b.layer())
@@ -37,7 +37,7 @@ bool are_related(const caffe::NetParameter& a, const caffe::NetParameter& b) {
   return false;
 }
 
-/// "deploy.prototxt" stands beside "train_val.prototxt", "lenet.prototxt" and "lenet_deploy.prototxt" beside
+/// "deploy.prototxt" is next to "train_val.prototxt"; "lenet.prototxt" and "lenet_deploy.prototxt" are next to
 /// "lenet_train_test.prototxt".
 std::vector<std::string> names_beside(const std::string& model) {
   constexpr std::string_view kEnding = ".prototxt", kDeploy = "deploy";
@@ -82,7 +82,8 @@ std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& 
                       "name the net that was trained");
   }
   const std::string model = arguments.text("model");
-  if (LikeNet own = read_like_net(model, state); own.layer >= 0) {  // a net for training, which was deployed
+  if (LikeNet own = read_like_net(model, state);
+      own.layer >= 0) {  // `model` is a training net, converted to its deploy net
     own.found = true;
     return own;
   }

@@ -10,20 +10,20 @@
 
 namespace cortado::tools {
 
-/// The net whose data layer says how images are prepared.
+/// The net whose data layer prepares images for another net.
 struct LikeNet {
   std::string path;
   std::shared_ptr<const NetFile> file;
-  int layer = 0;       ///< its data layer
-  bool found = false;  ///< not named by --like, but beside the deploy net
+  int layer = 0;       ///< the index of its data layer
+  bool found = false;  ///< found next to the deploy net, not named by --like
 
   const caffe::LayerParameter& data() const { return file->net.layer(layer); }
-  /// The databases that it reads, the test's first.
+  /// The databases that it reads, those for testing first.
   std::vector<std::string> sources() const;
 };
 
-/// --like, or train_val.prototxt beside `model` if it has layers of `deploy`; nothing with --like=none. Throws Error
-/// for a net that cannot be read, Error(kUsage) where --like names one without images.
+/// The net of --like. Without --like, train_val.prototxt next to `model`, if it shares layers with `deploy`. Nothing
+/// with --like=none. Throws Error if the net cannot be read, Error(kUsage) if --like names a net without images.
 std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& deploy);
 
 }  // namespace cortado::tools

@@ -14,7 +14,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// How many of the outermost field names of `text` the message knows.
+/// The number of outermost field names of `text` that the message has.
 int known_names(std::string_view text, const google::protobuf::Descriptor& message) {
   Lexer lexer(text, [](Position, std::string) {});
   int depth = 0, known = 0;
@@ -29,7 +29,7 @@ int known_names(std::string_view text, const google::protobuf::Descriptor& messa
   return known;
 }
 
-/// Of the outermost fields, how many more are a solver's than a net's.
+/// How many more of the outermost fields are a solver's than a net's.
 int more_names_of_solvers(std::string_view text) {
   return known_names(text, *caffe::SolverParameter::descriptor()) -
          known_names(text, *caffe::NetParameter::descriptor());
@@ -40,7 +40,7 @@ void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shap
     if (shape.dim_size() > 0) shape.set_dim(0, batch);
 }
 
-/// Throws Error(kUsage) for a folder, with the file in it that was probably meant.
+/// Throws Error(kUsage) for a folder, with the most likely file in it as the hint.
 void refuse_folder(const std::string& path, const std::vector<std::string>& files) {
   if (!std::filesystem::is_directory(path)) return;
   for (const std::string& name : files)
@@ -63,8 +63,7 @@ SolverFile open_solver(const std::string& path) {
     return read_solver_from_text(text, path);
   } catch (const Error&) {
     if (kind_of_content(text) == FileKind::kText && more_names_of_solvers(text) < 0)
-      throw usage_error(path + " is a net, not a solver",
-                        "write a solver that names it: net: \"" + path + "\"");
+      throw usage_error(path + " is a net, not a solver", "write a solver that names it: net: \"" + path + "\"");
     throw;
   }
 }

@@ -9,34 +9,33 @@
 
 namespace cortado::tools {
 
-/// Whether a prototxt is a solver rather than a net, by the names of its outermost fields.
+/// Whether a prototxt is a solver and not a net, by the names of its outermost fields.
 bool is_solver_file(const std::string& path);
 
 /// Reads a solver. Throws Error as read_solver() does, and Error(kUsage) for a net.
 SolverFile open_solver(const std::string& path);
 
-/// Reads a net and sets what `overrides` say. Throws Error as these do, and Error(kUsage) for a solver, naming its net,
-/// and for overrides of one.
+/// Reads a net and applies `overrides`. Throws Error as these do. Throws Error(kUsage) for a solver, naming its net,
+/// and for overrides of a solver.
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides = {});
 
-/// The net with `batch` as the first extent of what its Input, DummyData and data layers make; 0 leaves it as it is.
+/// The net with `batch` as the first extent of the tops of Input, DummyData and data layers; 0 keeps it.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);
 
 /// The blobs that no layer reads, in alphabetical order.
 std::vector<std::string> output_names(std::shared_ptr<const NetFile> file, const caffe::NetState& state);
 
-/// The graph after shapes, shared weights and freezing: every layer and blob of the file is still there by its own
-/// name.
+/// The graph after shapes, shared weights and freezing. Every layer and blob of the file is in it by its own name.
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options);
 
 /// Whether every value has a shape, so that a plan can be made.
 bool all_shapes_known(const graph::Graph& graph);
 
-/// Operations of one forward pass of a node, 1 MAC = 2; 0 where a shape is unknown.
+/// Operations of one forward pass of a node, 1 MAC = 2; 0 if a shape is unknown.
 int64_t flops_of(const graph::Graph& graph, const graph::Node& node);
 
-/// Elements of the weights that layers list, those shared counted once: learned ones, or those that layers keep by
-/// themselves.
+/// Elements of the layers' weights, shared ones counted once. `learned`: of those that the solver updates, else of the
+/// others, such as running means.
 int64_t count_weights(const graph::Graph& graph, bool learned);
 
 }  // namespace cortado::tools

@@ -19,17 +19,17 @@ namespace cortado::tools {
 
 namespace {
 
-// An MPI launcher drops what it has not printed yet when a rank aborts. The first rank waits until its error is
-// printed; the others, which have found the same error, wait for the first. Our own launcher loses nothing.
+// An MPI launcher drops unprinted output when a rank aborts, so the first rank waits until its error is printed. The
+// other ranks have the same error and wait for the first. The launcher of `cortado --ranks` loses no output.
 constexpr std::chrono::milliseconds kToPrint(300), kForTheFirst(1000), kForTheFirstOfMpi(5000);
 
-/// One for each of several devices, unless --ranks is given.
+/// One rank for each of several devices, unless --ranks is given.
 int rank_count(const Arguments& arguments) {
   const int said = int(arguments.integer("ranks")), devices = devices_listed(arguments);
   if (devices <= 1) return said;
   if (arguments.has("ranks") && said != devices)
-    throw usage_error("--ranks=" + std::to_string(said) + ", but " + std::to_string(devices) + " devices",
-                      "list a device for each rank, or one that all share");
+    throw usage_error("--ranks=" + std::to_string(said) + " with " + std::to_string(devices) + " devices",
+                      "list one device for each rank, or one that all ranks share");
   return devices;
 }
 
@@ -38,8 +38,8 @@ bool is_found_by_all(ExitCode code) {
   return code == ExitCode::kDiverged || code == ExitCode::kUsage || code == ExitCode::kNet;
 }
 
-/// Ends all ranks after an error that all have found between two exchanges: none is aborted, so the launcher prints
-/// everything. False where that fails.
+/// Ends all ranks after an error that all have between two exchanges. No rank is aborted, so the launcher prints
+/// everything. Returns false on failure.
 bool leave_together(ranks::Engine& engine) {
   try {
     engine.leave(0);
@@ -49,7 +49,7 @@ bool leave_together(ranks::Engine& engine) {
   }
 }
 
-/// Reports an error, and makes the other ranks end. Returns the exit code.
+/// Reports an error and ends the other ranks. Returns the exit code.
 int fail(ranks::Engine& engine, bool by_mpi, const Failure& failure) {
   const bool reports = engine.rank() == 0 || !is_found_by_all(ExitCode(failure.code));
   if (reports) show_error(failure.text);
@@ -113,7 +113,7 @@ std::vector<Flag> rank_flags() {
 bool starts_ranks(const Arguments& arguments) {
   const std::optional<ranks::Place> place = ranks::place_from_environment();
   if (arguments.integer("ranks") > 1 && place && place->launcher != "cortado")
-    throw usage_error("--ranks in a process that " + place->launcher + " started",
+    throw usage_error("--ranks in a process that " + place->launcher + " has started",
                       "leave out --ranks: there are " + std::to_string(place->ranks) + " processes already");
   return !place && rank_count(arguments) > 1;
 }

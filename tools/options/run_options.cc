@@ -403,7 +403,7 @@ Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults)
   if (arguments.has("gpu") && arguments.on("cpu")) throw usage_error("--cpu and --gpu exclude each other");
   if (const std::optional<DeviceFlag> flag = device_flag(arguments)) return named_gpu(*flag, defaults.local_rank);
   if (arguments.on("cpu")) return {};
-  return defaults.gpu ? preferred_gpu(defaults.said, defaults.gpu_index) : Device{};
+  return defaults.gpu ? preferred_gpu(defaults.source, defaults.gpu_index) : Device{};
 }
 
 ContextOptions context_options(const Arguments& arguments, const DeviceDefaults& defaults) {

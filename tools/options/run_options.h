@@ -55,7 +55,7 @@ double split_of(const Arguments& arguments);
 struct DeviceDefaults {
   bool gpu = false;  ///< solver_mode
   int gpu_index = 0;
-  std::string said = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
+  std::string source = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
   Precision precision = Precision::kFp32;
   int processes = 1;    ///< that share this machine's CPUs
   int local_rank = -1;  ///< this one's number among them, where they share a training: of several devices it takes one

@@ -49,7 +49,7 @@ Arguments with_run(const Arguments& given) {
   if (given.has("run") && given.has("model")) throw usage_error("--run and --model exclude each other");
   const std::string folder = given.text(given.has("run") ? "run" : "model");
   if (!runs::is_run(folder))
-    throw usage_error("there is no run in '" + folder + "'", "`cortado runs` lists the runs below this folder");
+    throw usage_error("'" + folder + "' is not a run", "list the runs below this folder with `cortado runs`");
   arguments.drop("run");
   const runs::RunPaths paths(folder);
   const caffe::SolverParameter solver = runs::read_resolved(paths).solver;
@@ -59,8 +59,8 @@ Arguments with_run(const Arguments& given) {
   if (given.has("weights")) return arguments;
   const std::string weights = trained_weights(snapshot_plan_of(solver));
   if (weights.empty())
-    throw Error(ExitCode::kSnapshot, "the run in " + folder + " has no snapshot yet",
-                "wait for one, or name other weights with --weights");
+    throw Error(ExitCode::kSnapshot, "the run " + folder + " has no snapshot yet",
+                "wait for a snapshot, or give other weights with --weights");
   arguments.set("weights", weights);
   log_info() << folder << ": weights of " << weights;
   return arguments;

@@ -46,7 +46,7 @@ std::string fallback_of(const FieldDescriptor& field) {
   return "";
 }
 
-/// The field's comment; values of an enum that it does not name come behind it.
+/// The field's comment, followed by those values of its enum that the comment does not name.
 std::string help_with_values(const FieldDescriptor& field) {
   const std::string help = help_of(field);
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return help;

@@ -22,14 +22,14 @@ ordered_json place_json(const Place& place) {
   return json;
 }
 
-ordered_json mistake_json(const Diagnostic& mistake) {
-  ordered_json one = place_json(mistake.place);
-  one["message"] = mistake.message;
-  one["hint"] = mistake.hint;
-  for (const Note& note : mistake.notes) {
-    ordered_json told = place_json(note.place);
-    told["message"] = note.message;
-    one["notes"].push_back(told);
+ordered_json diagnostic_json(const Diagnostic& diagnostic) {
+  ordered_json one = place_json(diagnostic.place);
+  one["message"] = diagnostic.message;
+  one["hint"] = diagnostic.hint;
+  for (const Note& note : diagnostic.notes) {
+    ordered_json json = place_json(note.place);
+    json["message"] = note.message;
+    one["notes"].push_back(json);
   }
   return one;
 }
@@ -38,10 +38,10 @@ ordered_json mistake_json(const Diagnostic& mistake) {
 
 void Finding::add(ExitCode found, const std::vector<Diagnostic>& list) {
   if (code == ExitCode::kOk || found == ExitCode::kNet) code = found;
-  for (const Diagnostic& mistake : list) {
-    const auto [told, fresh] = told_.try_emplace(render(mistake), Told{mistakes.size(), {}});
-    if (fresh) mistakes.push_back(mistake);
-    if (phase_) told->second.phases.insert(*phase_);
+  for (const Diagnostic& diagnostic : list) {
+    const auto [entry, fresh] = reported_.try_emplace(render(diagnostic), Reported{errors.size(), {}});
+    if (fresh) errors.push_back(diagnostic);
+    if (phase_) entry->second.phases.insert(*phase_);
   }
 }
 
@@ -52,10 +52,10 @@ void Finding::enter(caffe::Phase phase) {
 
 void Finding::name_phases() {
   phase_.reset();
-  for (const auto& [text, told] : told_) {
-    std::string& message = mistakes[told.mistake].message;
-    if (phases_.size() < 2 || told.phases.size() != 1 || message.find(" phase ") != std::string::npos) continue;
-    message += " (in phase " + caffe::Phase_Name(*told.phases.begin()) + ")";
+  for (const auto& [text, entry] : reported_) {
+    std::string& message = errors[entry.index].message;
+    if (phases_.size() < 2 || entry.phases.size() != 1 || message.find(" phase ") != std::string::npos) continue;
+    message += " (in phase " + caffe::Phase_Name(*entry.phases.begin()) + ")";
   }
 }
 
@@ -71,9 +71,9 @@ std::string summary_of(const Finding& finding) {
   text += ", " + std::to_string(finding.layers) + " layers";
   if (finding.params > 0) text += ", " + count_text(finding.params) + " params";
   if (finding.train_bytes > 0) text += ", " + bytes_text(finding.train_bytes) + " train memory";
-  std::set<std::string> told;
+  std::set<std::string> sources;
   for (const LabelsSeen& labels : finding.labels)
-    if (labels.seen < labels.records && told.insert(labels.source).second)
+    if (labels.seen < labels.records && sources.insert(labels.source).second)
       text += ", labels of " + count_text(labels.seen) + " of the " + count_text(labels.records) + " records of " +
               labels.source;
   return text;
@@ -82,7 +82,7 @@ std::string summary_of(const Finding& finding) {
 ordered_json to_json(const Finding& finding) {
   ordered_json json = {{"file", finding.path},
                        {"kind", finding.kind},
-                       {"ok", finding.mistakes.empty()},
+                       {"ok", finding.errors.empty()},
                        {"nets", finding.nets},
                        {"phases", ordered_json::array()},
                        {"layers", finding.layers},
@@ -94,8 +94,8 @@ ordered_json to_json(const Finding& finding) {
   for (const caffe::Phase phase : finding.phases()) json["phases"].push_back(caffe::Phase_Name(phase));
   for (const LabelsSeen& labels : finding.labels)
     json["labels"].push_back({{"source", labels.source}, {"records", labels.records}, {"seen", labels.seen}});
-  for (const Diagnostic& mistake : finding.mistakes) json["mistakes"].push_back(mistake_json(mistake));
-  for (const Diagnostic& warning : finding.warnings) json["warnings"].push_back(mistake_json(warning));
+  for (const Diagnostic& diagnostic : finding.errors) json["mistakes"].push_back(diagnostic_json(diagnostic));
+  for (const Diagnostic& warning : finding.warnings) json["warnings"].push_back(diagnostic_json(warning));
   return json;
 }
 
@@ -103,7 +103,7 @@ namespace {
 
 constexpr int64_t kMaxWhole = 100000, kLabelCheckLooks = 4096;
 
-/// A layer that takes a set's labels for classes, and the labels that are not classes.
+/// A layer that uses labels as classes, and the labels of a dataset that are out of its range.
 struct LabelCheckReader {
   const graph::Node* node;
   ClassLabels wanted;
@@ -125,7 +125,7 @@ struct LabelCheckReader {
   }
 };
 
-/// By the data layer; of several that want the same of one set, the first.
+/// The readers of each data layer. Of several that need the same classes of one dataset, only the first.
 std::map<const graph::Node*, std::vector<LabelCheckReader>> readers_of(const graph::Graph& graph) {
   std::map<const graph::Node*, std::vector<LabelCheckReader>> readers;
   for (const graph::Node& node : graph.nodes) {
@@ -144,31 +144,32 @@ std::map<const graph::Node*, std::vector<LabelCheckReader>> readers_of(const gra
   return readers;
 }
 
-Diagnostic mistake_of(const graph::Graph& graph, const LabelCheckReader& reader, const LabelsSeen& seen) {
-  Diagnostic mistake;
-  mistake.place = graph.place(*reader.node);
-  const std::string sample = seen.seen == seen.records ? "" : " looked at, of " + count_text(seen.records);
-  mistake.message = layer_text(reader.node->name, reader.node->type) + " has " +
-                    count_of(reader.wanted.classes, "class", "classes") + ", and of " + count_text(seen.seen) +
-                    " records of " + seen.source + sample + ", " + count_text(reader.bad) +
-                    (reader.bad == 1 ? " has a label" : " have labels") + " that " + (reader.bad == 1 ? "is" : "are") +
-                    " none of them, " + std::to_string(reader.least) +
-                    (reader.least == reader.most ? "" : " to " + std::to_string(reader.most)) +
-                    ": the first is record '" + reader.first_key + "' with " + std::to_string(reader.first);
-  mistake.hint = "labels are whole numbers from 0 to " + std::to_string(reader.wanted.classes - 1);
+Diagnostic label_error(const graph::Graph& graph, const LabelCheckReader& reader, const LabelsSeen& seen) {
+  Diagnostic diagnostic;
+  diagnostic.place = graph.place(*reader.node);
+  const bool sampled = seen.seen != seen.records;
+  diagnostic.message =
+      layer_text(reader.node->name, reader.node->type) + " has " + count_of(reader.wanted.classes, "class", "classes") +
+      ", but " + count_text(reader.bad) + " of " + count_text(seen.seen) + (sampled ? " sampled" : "") +
+      " records of " + seen.source + (sampled ? " (" + count_text(seen.records) + " in all)" : "") +
+      (reader.bad == 1 ? " has a label" : " have labels") + " out of range, " + std::to_string(reader.least) +
+      (reader.least == reader.most ? "" : " to " + std::to_string(reader.most)) + ": the first is record '" +
+      reader.first_key + "' with label " + std::to_string(reader.first);
+  diagnostic.hint = "labels are whole numbers from 0 to " + std::to_string(reader.wanted.classes - 1);
   if (reader.least >= 0)
-    mistake.hint += "; for these the layer before needs num_output: " + std::to_string(int64_t(reader.most) + 1);
+    diagnostic.hint +=
+        "; set num_output of the layer before to " + std::to_string(int64_t(reader.most) + 1) + " to include these";
   else
-    mistake.hint += "; ignore_label skips one value";
-  return mistake;
+    diagnostic.hint += "; ignore_label skips one value";
+  return diagnostic;
 }
 
 }  // namespace
 
-std::vector<Diagnostic> label_mistakes(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
-  std::vector<Diagnostic> mistakes;
+std::vector<Diagnostic> label_errors(const graph::Graph& graph, std::vector<LabelsSeen>& seen) {
+  std::vector<Diagnostic> errors;
   for (auto& [node, of_node] : readers_of(graph)) {
-    std::vector<LabelCheckReader>& readers = of_node;  // a lambda cannot take what a binding names
+    std::vector<LabelCheckReader>& readers = of_node;  // a lambda cannot capture a structured binding
     const data::DataPipeline& pipeline = *node->layer->roles().records->pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
     pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLabelCheckLooks,
@@ -178,10 +179,10 @@ std::vector<Diagnostic> label_mistakes(const graph::Graph& graph, std::vector<La
                                    });
     if (looked.seen == 0) continue;
     for (const LabelCheckReader& reader : readers)
-      if (reader.bad > 0) mistakes.push_back(mistake_of(graph, reader, looked));
+      if (reader.bad > 0) errors.push_back(label_error(graph, reader, looked));
     seen.push_back(std::move(looked));
   }
-  return mistakes;
+  return errors;
 }
 
 }  // namespace cortado::tools

@@ -1,5 +1,5 @@
-// A name tells the next program what is in a file, so nothing is written under the name of another format. Endings that
-// no format is known by ("net.v2") promise nothing.
+// The next program takes the format of a file from its name, so a file name with the ending of another format is an
+// error. Unknown endings ("net.v2") are allowed.
 #include "tools/output/output_name.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// Well-known endings, apart from those that the command at hand writes.
+/// Well-known endings, in addition to those of the formats that the command writes.
 const std::vector<std::string> kKnown = {
     ".caffemodel", ".solverstate", ".binaryproto", ".prototxt", ".pbtxt",   ".h5",      ".hdf5",    ".safetensors",
     ".npz",        ".npy",         ".onnx",        ".pth",      ".pt",      ".ckpt",    ".pb",      ".tflite",
@@ -26,7 +26,7 @@ const std::vector<std::string> kKnown = {
     ".bz2",        ".xz",          ".zst",         ".7z",       ".lmdb",    ".mdb",     ".leveldb", ".sqlite",
     ".tfrecord",   ".rec",         ".py",          ".ipynb"};
 
-/// ".npz" of "Weights.NPZ"; "" where the name has none.
+/// ".npz" of "Weights.NPZ"; "" if the name has no ending.
 std::string ending_of(const std::string& path) {
   const std::string name = file_name_of(path);
   const size_t dot = name.rfind('.');
@@ -42,7 +42,7 @@ bool has(const std::vector<std::string>& endings, const std::string& ending) {
 
 std::string format_promised(const std::string& path, const std::string& what,
                             const std::vector<OutputFormat>& formats) {
-  const std::string ending = ending_of(without_trailing_slashes(path));  // a folder's, perhaps
+  const std::string ending = ending_of(without_trailing_slashes(path));  // a folder may end in a slash
   std::string list;
   for (const OutputFormat& format : formats) {
     if (has(format.endings, ending)) return format.name;
@@ -59,8 +59,8 @@ std::string format_chosen(const Arguments& arguments, const std::string& flag, c
   const std::string value = arguments.text(flag);
   for (const OutputFormat& format : formats)
     if (format.name == promised && value != promised && !has(format.flag_values, value))
-      throw usage_error("--" + flag + "=" + value + ": " + path + " is a name for " + promised,
-                        "leave out --" + flag + ", or name it otherwise");
+      throw usage_error("--" + flag + "=" + value + ": " + path + " is a file name for " + promised,
+                        "leave out --" + flag + ", or choose another file name");
   return value;
 }
 
@@ -68,14 +68,14 @@ void check_output_name(const std::string& path, const std::string& what, const s
   format_promised(path, what, {{what, endings}});
 }
 
-Flag force_flag() { return {.name = "force", .help = "replace what is there"}; }
+Flag force_flag() { return {.name = "force", .help = "replace existing files"}; }
 
 void check_may_replace(const Arguments& arguments, const std::string& path) {
   std::error_code none;
   const auto status = std::filesystem::status(path, none);
   if (path == "-" || arguments.on("force") || !std::filesystem::exists(status) || std::filesystem::is_other(status))
     return;
-  throw file_error(ExitCode::kIo, path, "exists already", "choose another name, or say --force to replace it");
+  throw file_error(ExitCode::kIo, path, "exists already", "choose another name, or replace it with --force");
 }
 
 const std::vector<std::string>& prototxt_endings() {

@@ -8,12 +8,12 @@
 
 namespace cortado::tools {
 
-/// The progress line of work that counts what it has done.
+/// The progress line of work that counts its items.
 class CountedProgress {
  public:
   explicit CountedProgress(std::string title);
 
-  /// To be called with what is done and what there is in all (-1: not known); lives no longer than this.
+  /// A function to call with the number of finished items and their total (-1: unknown). Must not outlive this object.
   std::function<void(int64_t done, int64_t total)> callback();
   void finish() { line_.erase(); }
 

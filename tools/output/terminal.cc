@@ -111,7 +111,7 @@ size_t columns_of(std::string_view text) {
 std::string fitted(std::vector<ProgressField> fields, size_t columns) {
   for (;;) {
     std::string line;
-    size_t last = 0;  // of the highest rank
+    size_t last = 0;  // index of the last field of the highest rank
     for (size_t i = 0; i < fields.size(); ++i) {
       line += (line.empty() ? "" : fields[i].glue) + fields[i].text;
       if (fields[i].rank >= fields[last].rank) last = i;
@@ -154,7 +154,7 @@ bool ProgressLine::due() const {
 
 void ProgressLine::show(const std::vector<ProgressField>& fields) {
   if (!active_) return;
-  line_on_screen = 1;  // first: a signal between the two must know that there is something to erase
+  line_on_screen = 1;  // first, so that a signal handler that runs in between erases the line
   write_to_stderr(std::string(kEraseProgress) + fitted(fields, widest_line()) + "\r");
   last_ = std::chrono::steady_clock::now();
 }
@@ -163,7 +163,7 @@ void ProgressLine::erase() {
   if (!line_on_screen) return;
   write_to_stderr(kEraseProgress);
   line_on_screen = 0;
-  last_ = {};  // what was printed instead stays above: the line comes back at once
+  last_ = {};  // forces the next show() to redraw the line
 }
 
 bool progress_on_screen() { return line_on_screen != 0; }
@@ -205,7 +205,7 @@ std::string count_text(int64_t count) {
   return digits;
 }
 
-/// What is longer pushes its own line aside: a layer with thousands of bottoms would else widen all others.
+/// A longer cell does not widen its column. Otherwise a layer with thousands of bottoms would widen all lines.
 constexpr size_t kMaxColumnWidth = 200, kLeastColumnWidth = 10, kGap = 2;
 
 namespace {
@@ -270,9 +270,9 @@ std::string Table::str(const std::vector<size_t>& right, size_t columns, const s
   }
   layout.shown.assign(layout.widths.size(), true);
   const size_t full = layout.total();
-  for (size_t i = 0; columns > 0 && full > columns && i < layout.shown.size(); ++i)  // headings alone go first
-    layout.shown[i] = std::any_of(rows_.begin() + 1, rows_.end(),
-                                  [&](const auto& row) { return i < row.size() && !row[i].empty(); });
+  for (size_t i = 0; columns > 0 && full > columns && i < layout.shown.size(); ++i)  // drop empty columns first
+    layout.shown[i] =
+        std::any_of(rows_.begin() + 1, rows_.end(), [&](const auto& row) { return i < row.size() && !row[i].empty(); });
   for (size_t next = 0; columns > 0 && layout.total() > columns && next < spare.size(); ++next)
     layout.shown[spare[next]] = false;
   while (columns > 0 && layout.total() > columns) {

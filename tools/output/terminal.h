@@ -1,6 +1,6 @@
 #pragma once
 
-// What differs between a terminal and a pipe: colour, width, and the one progress line.
+// Output that differs between terminals and pipes: colour, width, and the progress line.
 
 #include <chrono>
 #include <string>
@@ -12,44 +12,44 @@
 namespace cortado::tools {
 
 bool is_terminal(int descriptor);  ///< 1 is stdout, 2 is stderr
-int terminal_columns();            ///< the window's, else COLUMNS, else 80
-size_t widest_line();              ///< that stays on one line of stderr's terminal
+int terminal_columns();            ///< of the window, else COLUMNS, else 80
+size_t widest_line();              ///< the most columns that do not wrap on stderr's terminal
 
-/// Whether the stream may show colours: a terminal, and neither --no-color, NO_COLOR nor TERM=dumb.
+/// Whether to colour the stream: it is a terminal, and --no-color, NO_COLOR and TERM=dumb are absent.
 bool colour_on(int descriptor);
 void forbid_colour();
 
-/// `text` broken at spaces into lines of at most `columns`; lines after the first start with `indent` spaces, and the
-/// first is to be written at that column.
+/// `text` broken at spaces into lines of at most `columns`. Lines after the first are indented by `indent` spaces; the
+/// first line is to be written at that column.
 std::string wrapped(const std::string& text, size_t indent, size_t columns = 80);
 
-/// Writes an error's text to stderr, with its severities coloured on a terminal.
+/// Writes an error's text to stderr, with coloured severities on a terminal.
 void show_error(std::string_view text);
 
-/// A part of the progress line. Where the line is too long, parts of the highest rank go first, of these the last;
-/// those of rank 0 stay.
+/// A part of the progress line. If the line is too long, the parts of the highest rank are dropped first, from the last
+/// to the first. Parts of rank 0 are kept.
 struct ProgressField {
   ProgressField(std::string text, int rank = 1, const char* glue = " | ")
       : text(std::move(text)), rank(rank), glue(glue) {}
 
   std::string text;
   int rank;
-  const char* glue;  ///< between it and what stands before it
+  const char* glue;  ///< between this part and the one before
 };
 
-/// Columns that UTF-8 text of narrow letters takes.
+/// Columns that UTF-8 text takes, if no character is wide.
 size_t columns_of(std::string_view text);
 
 /// The fields as one line of at most `columns`.
 std::string fitted(std::vector<ProgressField> fields, size_t columns);
 
-/// Whether a progress line stands on the terminal, and what wipes it off; both are allowed in a signal handler.
+/// Whether the terminal shows a progress line, and the text that erases it. Both are async-signal-safe.
 bool progress_on_screen();
 inline constexpr std::string_view kEraseProgress = "\r\033[J";
 
-/// One line on stderr that is rewritten in place; nothing at all when stderr is no terminal. Log lines push it away by
-/// themselves. At most one lives at a time. The cursor waits at the line's begin: a window that gets narrower may break
-/// the line, and what it is broken into lies below the cursor then.
+/// A line on stderr that is rewritten in place; does nothing if stderr is not a terminal. Log lines erase it first. At
+/// most one object exists at a time. The cursor stays at the start of the line: if the window gets narrower, the
+/// wrapped rest is below the cursor.
 class ProgressLine {
  public:
   explicit ProgressLine(bool wanted = true);
@@ -58,8 +58,8 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   bool shown() const { return active_; }
-  bool due() const;                                     ///< none stands there, or one for a tenth of a second
-  void show(const std::vector<ProgressField>& fields);  ///< as many of them as fit
+  bool due() const;                                     ///< no line is shown, or it is a tenth of a second old
+  void show(const std::vector<ProgressField>& fields);  ///< drops fields that do not fit
   void erase();
 
  private:
@@ -69,15 +69,15 @@ class ProgressLine {
 
 /// "[####......]" of ten cells.
 std::string progress_bar(double share);
-/// As many of the items as fit on a line of `columns` behind `head`, and how many more there are.
+/// `head` and as many of the items as fit on a line of `columns`, then the number of the others.
 std::string fitted_list(const std::string& head, const std::vector<std::string>& items, size_t columns);
-std::string number_text(const char* format, double value);  ///< by printf's rules, at most 63 characters
+std::string number_text(const char* format, double value);  ///< like printf, at most 63 characters
 std::string duration_text(double seconds);                  ///< "2m41s"
 std::string bytes_text(int64_t bytes);                      ///< "1.2 GiB"
 std::string count_text(int64_t count);                      ///< "431 080"
 
-std::string cut_to(const std::string& text, size_t columns);     ///< with an ellipsis where it is longer; 0: no limit
-std::string cut_lines(const std::string& text, size_t columns);  ///< each line of it
+std::string cut_to(const std::string& text, size_t columns);     ///< ends in an ellipsis if it is cut; 0: no limit
+std::string cut_lines(const std::string& text, size_t columns);  ///< cuts each line
 size_t table_columns();  ///< width of tables on stdout: the terminal's, in a pipe COLUMNS; 0: no limit
 
 /// Columns of text, each as wide as its widest cell.
@@ -85,8 +85,8 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) : rows_{std::move(header)} {}
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  /// Columns whose index is in `right` are flush right. With `columns` above 0, lines are at most that long: columns of
-  /// `spare` are dropped in its order, then texts are cut, and a last line says so.
+  /// Right-aligns the columns in `right` (indices). With `columns` above 0, lines have at most that many columns: drops
+  /// the columns of `spare` in order, then cuts texts, and adds a line that reports this.
   std::string str(const std::vector<size_t>& right = {}, size_t columns = 0,
                   const std::vector<size_t>& spare = {}) const;
 

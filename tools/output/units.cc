@@ -21,14 +21,14 @@ using Units = std::vector<Unit>;
 const Units kBandwidths = {{"kbit", 1e3 / 8}, {"Mbit", 1e6 / 8}, {"Gbit", 1e9 / 8}, {"Tbit", 1e12 / 8}};  // bytes/s
 const Units kUnitsTimes = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1}};
 
-/// The unit that `text` names, whatever its capitals; null for none.
+/// The unit with this name, in any case, or null.
 const Unit* unit_named(const Units& units, const std::string& text) {
   for (const Unit& unit : units)
     if (lower_case(unit.name) == lower_case(text)) return &unit;
   return nullptr;
 }
 
-/// A number and a unit behind it; negative where there is something else.
+/// A number followed by a unit; negative if `text` is anything else.
 double parsed(const std::string& text, const Units& units) {
   double number = 0;
   const char* end = text.data() + text.size();
@@ -38,7 +38,7 @@ double parsed(const std::string& text, const Units& units) {
   return unit ? number * unit->size : -1;
 }
 
-/// In the largest unit of which it is at least one.
+/// In the largest unit that is at most `value`.
 std::string text_of(double value, const Units& units) {
   const Unit* best = &units.front();
   for (const Unit& unit : units)
@@ -53,15 +53,15 @@ double bandwidth_of(const Arguments& arguments, const std::string& flag) {
   if (text.ends_with("/s")) text.resize(text.size() - 2);
   const double value = parsed(text, kBandwidths);
   if (value > 0) return value;
-  throw usage_error("--" + flag + "=" + arguments.text(flag) + ": a number of kbit, Mbit, Gbit or Tbit is wanted",
-                    "of one machine's line, a second and each way: --" + flag + "=10Gbit");
+  throw usage_error("--" + flag + "=" + arguments.text(flag) + ": expected a number of kbit, Mbit, Gbit or Tbit",
+                    "give the bandwidth of one machine's link in each direction, a second: --" + flag + "=10Gbit");
 }
 
 double seconds_of(const Arguments& arguments, const std::string& flag) {
   const double value = parsed(arguments.text(flag), kUnitsTimes);
   if (value >= 0) return value;
-  throw usage_error("--" + flag + "=" + arguments.text(flag) + ": a number of ns, us, ms or s is wanted",
-                    "what a message of no length takes: --" + flag + "=50us");
+  throw usage_error("--" + flag + "=" + arguments.text(flag) + ": expected a number of ns, us, ms or s",
+                    "give the time that an empty message takes: --" + flag + "=50us");
 }
 
 std::string bandwidth_text(double bytes_per_second) { return text_of(bytes_per_second, kBandwidths) + "/s"; }

@@ -1,5 +1,5 @@
-// From a net's layers to blocks. Names are connected here rather than taken from the graph, so that a net with layer
-// types that this program does not have can be looked at too; the graph adds what it knows where there is one.
+// Converts a net's layers to blocks. Connects layers by blob names instead of using the graph, so that nets with
+// unknown layer types can be drawn. The graph, if there is one, adds shapes.
 #include "tools/picture/blocks.h"
 
 #include <map>
@@ -13,7 +13,7 @@ namespace {
 
 using caffe::LayerParameter;
 
-/// A blob between two layers; a name that is computed in place is several.
+/// A blob between two layers. A name that is computed in place is the name of several blobs.
 struct Flow {
   std::string name, shape;
   int producer = -1;
@@ -37,7 +37,7 @@ Layers connect(const NetFile& file, const caffe::NetState& state) {
     out.y.emplace_back();
     for (const std::string& name : config.bottom()) {
       const auto found = last.find(name);
-      if (found == last.end()) continue;  // no layer makes it: the net is wrong there, and `check` says so
+      if (found == last.end()) continue;  // no layer writes it, an error that `check` reports
       out.x.back().push_back(found->second);
       out.flows[size_t(found->second)].readers.push_back(layer);
     }
@@ -50,8 +50,8 @@ Layers connect(const NetFile& file, const caffe::NetState& state) {
   return out;
 }
 
-/// What the type is drawn as: itself, or where it is not known here, the known one whose name is the longest part of
-/// its own, as BatchNorm's is of MKLBatchNorm. Null: like none.
+/// The type as which a layer is drawn: itself, or for an unknown type the known one with the longest name that is part
+/// of it, as BatchNorm for MKLBatchNorm. Null: none.
 const LayerType* drawn_type(const std::string& name) {
   const LayerType* like = find_layer_type(name);
   if (like) return like;
@@ -65,7 +65,7 @@ bool may_stack(const std::string& name) {
   return type ? type->stacks : drawn_family(name) == LayerFamily::kActivation;
 }
 
-/// Whether layer `at` is stacked onto the one that makes what it reads.
+/// Whether layer `at` is stacked onto the layer that writes its bottom.
 bool stacks(const Layers& layers, size_t at) {
   if (layers.x[at].size() != 1 || layers.y[at].size() != 1) return false;
   const Flow& flow = layers.flows[size_t(layers.x[at][0])];
@@ -75,7 +75,7 @@ bool stacks(const Layers& layers, size_t at) {
   return in_place || (!of_data && may_stack(layers.config[at]->type()));
 }
 
-/// Shapes, parameters and operations, layer by layer in the same order.
+/// Adds shapes, parameters and operations, layer by layer in the same order.
 void add_shapes(const graph::Graph& graph, Layers& layers, const std::vector<int>& block_of, NetPicture& picture) {
   for (size_t i = 0; i < graph.nodes.size() && i < layers.config.size(); ++i) {
     const graph::Node& node = graph.nodes[i];
@@ -128,7 +128,7 @@ NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetSta
   add_edges(layers, block_of, picture);
   for (size_t i = 0; i < layers.config.size(); ++i) {
     std::vector<PictureBlob>& tops = picture.blocks[size_t(block_of[i])].tops;
-    tops.clear();  // those of the block's last layer stay
+    tops.clear();  // keep only the tops of the block's last layer
     for (const int flow : layers.y[i])
       tops.push_back({layers.flows[size_t(flow)].name, layers.flows[size_t(flow)].shape});
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A net as a picture shows it: blocks of layers, and the blobs that flow between them.
+// A net for drawing: blocks of layers, and the blobs between them.
 
 #include <memory>
 #include <string>
@@ -13,17 +13,18 @@ namespace cortado::tools {
 
 struct PictureBlob {
   std::string name;
-  std::string shape;  ///< "64x3x224x224", "" where it is not known
+  std::string shape;  ///< "64x3x224x224"; "": unknown
 };
 
 struct Block {
-  std::vector<const caffe::LayerParameter*> layers;  ///< the one that names it, then those stacked on it in order
-  std::vector<PictureBlob> tops;                     ///< of the last layer
+  std::vector<const caffe::LayerParameter*>
+      layers;                     ///< the first names the block, the others are stacked on it in order
+  std::vector<PictureBlob> tops;  ///< of the last layer
   int64_t params = 0;
   int64_t flops = 0;
 };
 
-/// A blob from block `from` to block `to`; edges of one blob have one `blob`, an index into NetPicture::blobs.
+/// A blob from block `from` to block `to`. Edges of one blob have the same `blob`, an index into NetPicture::blobs.
 struct BlockEdge {
   int from = 0, to = 0, blob = 0;
 };
@@ -36,16 +37,17 @@ struct NetPicture {
   std::vector<BlockEdge> edges;
   std::vector<PictureBlob> blobs;
   int layers = 0;
-  bool counted = false;  ///< shapes are known, so params and flops are
+  bool counted = false;  ///< shapes are known, and therefore params and flops
   int64_t params = 0, flops = 0;
 };
 
-/// Of a type that may not be known here: that of a known one which its name holds, as MKLBatchNorm's is BatchNorm's.
+/// The family of a type that may be unknown here: of the known type whose name it contains, as BatchNorm for
+/// MKLBatchNorm.
 LayerFamily drawn_family(const std::string& name);
 
-/// Layers that the state selects, as blocks. Unless `full`, a layer that reads one blob which no other layer reads, and
-/// computes in place or element by element, is stacked onto the layer that makes it. `shapes` is the same net's graph
-/// after infer_shapes; null: nothing is known of shapes, and types and names need not be right.
+/// Blocks of the layers that the state selects. Unless `full`, a layer that reads one blob which no other layer reads,
+/// and computes in place or elementwise, is stacked onto the layer that writes the blob. `shapes` is the graph of the
+/// same net after infer_shapes. Null: shapes are unknown, and types and names may be invalid.
 NetPicture make_picture(std::shared_ptr<const NetFile> file, const caffe::NetState& state, bool full,
                         const graph::Graph* shapes);
 

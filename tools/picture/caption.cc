@@ -13,7 +13,7 @@ namespace {
 
 using google::protobuf::FieldDescriptor;
 
-/// Joins what is not empty by commas.
+/// Joins non-empty texts by commas.
 class Parts {
  public:
   Parts& add(const std::string& part) {
@@ -28,7 +28,7 @@ class Parts {
 
 std::string times(uint32_t h, uint32_t w) { return std::to_string(h) + "×" + std::to_string(w); }
 
-/// "3×3" of a field for all axes, given once or for each, or of a field for each side; "" where all are `plain`.
+/// "3×3" for a field of all axes, given once or for each, or for a field of each side; "" if all values are `plain`.
 template <typename Repeated>
 std::string extents(const Repeated& all, bool sides, uint32_t h, uint32_t w, uint32_t plain) {
   if (sides) return h == plain && w == plain ? "" : times(h, w);

@@ -1,6 +1,6 @@
-// Four alignments, each to one corner: a point takes the place of the middle one of its neighbours in the rank before
-// it where that crosses no alignment made already; chains of aligned points become one column, and columns are pushed
-// together. Each point's place is the mean of the middle two of its four.
+// Brandes and Köpf's method. Four alignments, each towards one corner: a point is aligned with the median of its
+// neighbours in the previous rank, unless that crosses an existing alignment. Chains of aligned points become one
+// column, and columns are compacted. The position of a point is the mean of the middle two of its four positions.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -13,8 +13,8 @@ namespace {
 
 using Order = std::vector<std::vector<int>>;
 
-/// Pairs of joined points whose link would cross one between two link points: those are kept straight before all
-/// others.
+/// Pairs of joined points whose link would cross a link between two link points. Those links have priority to be
+/// straight.
 std::set<std::pair<int, int>> marked_links(const Ranks& ranks) {
   std::set<std::pair<int, int>> marked;
   std::vector<int> position(ranks.points.size());
@@ -43,7 +43,7 @@ std::set<std::pair<int, int>> marked_links(const Ranks& ranks) {
   return marked;
 }
 
-/// One of the four: ranks are visited in `order`'s order, and in each rank points from its front.
+/// One of the four alignments: visits ranks in `order`, and in each rank points from its front.
 class Alignment {
  public:
   Alignment(const Ranks& ranks, const Spacing& spacing, Order order, bool upward)
@@ -92,7 +92,7 @@ class Alignment {
     return (a.width + b.width) / 2 + (a.node >= 0 && b.node >= 0 ? spacing_.nodes : spacing_.routes);
   }
 
-  /// Columns as far to the front as those before them let them be, then back towards those behind them.
+  /// Moves columns to the front as far as those before them allow, then back towards the next ones.
   std::vector<double> push_together() const {
     struct Gap {
       int column;

@@ -13,7 +13,7 @@ std::string quoted(const std::string& text) {
   return out + "\"";
 }
 
-/// Lines of a label; each is quoted by itself and joined by Graphviz's own line break.
+/// Lines of a label, each quoted, joined by Graphviz's line break.
 std::string label(const std::vector<std::string>& lines) {
   std::string out = "\"";
   for (const std::string& line : lines) {

@@ -1,4 +1,4 @@
-// Ranks, order, columns, and then the ways of the links between them.
+// Computes ranks, order and columns, and then the routes of the links.
 #include "tools/picture/layout.h"
 
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace cortado::tools {
 
 namespace {
 
-/// Where the links that leave (or enter) each node do so: side by side around its middle, in the order of their other
+/// The positions at which links leave (or enter) each node: side by side around its middle, in the order of their other
 /// ends.
 class Ports {
  public:
   Ports(const std::vector<Extent>& nodes, const std::vector<Link>& links, const Ranks& ranks,
         const std::vector<double>& places) {
-    std::map<std::pair<int, int>, std::vector<double>> ends;  // of a node's port: where its links go to
+    std::map<std::pair<int, int>, std::vector<double>> ends;  // for each port of a node, the other ends of its links
     for (size_t i = 0; i < links.size(); ++i)
       ends[{links[i].from, links[i].port}].push_back(places[size_t(ranks.chains[i][1])]);
     std::map<int, std::vector<std::pair<double, int>>> ports;

@@ -1,12 +1,12 @@
 #pragma once
 
-// A layered drawing of a directed graph without cycles: every node on a rank below those it comes from.
+// A layered drawing of a directed acyclic graph: each node is on a rank below its predecessors.
 
 #include <vector>
 
 namespace cortado::tools {
 
-/// Across is the direction within a rank, along is from rank to rank.
+/// `across`: within a rank; `along`: from rank to rank.
 struct Extent {
   double across = 0, along = 0;
 };
@@ -18,19 +18,19 @@ struct Link {
 
 struct Spacing {
   double nodes = 28;   ///< between neighbours of a rank
-  double routes = 14;  ///< between a link that passes a rank and its neighbours
+  double routes = 14;  ///< between a link that passes a rank, and its neighbours
   double ranks = 36;
 };
 
 struct Drawing {
   std::vector<Extent> centres;  ///< of the nodes
-  /// Of each link, points to go through in pairs: straight along from the first of a pair to the second, past a rank,
-  /// and in any bend to the next pair.
+  /// For each link, pairs of points: a straight line along, from the first to the second of a pair, past a rank; a
+  /// curve to the next pair.
   std::vector<std::vector<Extent>> routes;
   Extent size;
 };
 
-/// Throws Error(kNet) where links pass so many ranks that a picture of them would say nothing.
+/// Throws Error(kNet) if links pass too many ranks for a legible picture.
 Drawing lay_out(const std::vector<Extent>& nodes, const std::vector<Link>& links, const Spacing& spacing);
 
 }  // namespace cortado::tools

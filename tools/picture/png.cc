@@ -1,4 +1,4 @@
-// The picture as PNG, on a light page: the shapes of the SVG at twice its size.
+// The picture as PNG, on a light page: the shapes of the SVG at twice their size.
 #include "data/image/png.h"
 
 #include <algorithm>
@@ -14,9 +14,9 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kScale = 2;  // a picture that would be too large has the largest that is not
+constexpr double kScale = 2;  // reduced to the largest possible scale for large pictures
 constexpr double kMaxPixels = 1.2e8, kPngMaxSide = 32000, kLeastScale = 0.5;
-constexpr double kMarker = 7 * kEdgeLine;  // of an arrow's head; an SVG's marker counts in widths of its line
+constexpr double kMarker = 7 * kEdgeLine;  // an arrow's head; an SVG's marker is measured in line widths
 
 uint8_t hexadecimal(const char* digits) { return uint8_t(std::stoi(std::string(digits, 2), nullptr, 16)); }
 
@@ -26,11 +26,11 @@ double scale_for(const Scene& scene) {
   const double scale = std::min({kScale, std::sqrt(kMaxPixels / (scene.width * scene.height)),
                                  kPngMaxSide / std::max(scene.width, scene.height)});
   if (scale < kLeastScale)
-    throw Error(ExitCode::kUsage, "the picture is too large to be read as a PNG", "an SVG has no such bound");
+    throw Error(ExitCode::kUsage, "the picture is too large for a legible PNG", "write an SVG, which has no limit");
   return scale;
 }
 
-/// As wide as its letters are, at most as wide as its box has room for.
+/// Draws text at its own width, or at the width of its box if that is smaller.
 void draw_text(Canvas& canvas, const SceneText& text) {
   const TextStyle& style = style_of(text.kind);
   const Font font{style.size, style.bold};
@@ -49,7 +49,7 @@ void draw_contents(Canvas& canvas, const SceneGroup& group) {
   for (const SceneText& text : group.texts) draw_text(canvas, text);
 }
 
-/// A line with a head like the SVG's marker: its tip almost at the end.
+/// Draws a line with a head like the SVG's marker: its tip is almost at the end.
 void draw_edge(Canvas& canvas, SceneCurve curve) {
   const Point end = curve.back();
   const auto before = std::find_if(curve.rbegin(), curve.rend(),

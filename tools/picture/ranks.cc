@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t kMaxRankPoints = 200'000;
 
-/// Number of pairs of links between two ranks that cross, `upper` being the positions of the upper ends in the order of
-/// the lower ones. Counts inversions by merging.
+/// Number of crossings of links between two ranks. `upper`: the positions of the upper ends in the order of the lower
+/// ones. Counts inversions by merging.
 int64_t inversions(std::vector<int>& upper, std::vector<int>& scratch, size_t begin, size_t end) {
   if (end - begin < 2) return 0;
   const size_t middle = (begin + end) / 2;
@@ -73,7 +73,7 @@ class Orderer {
     return count;
   }
 
-  /// By the mean position of what each point is joined to; a point that is joined to nothing keeps its place.
+  /// Sorts by the mean position of each point's neighbours. A point without neighbours keeps its place.
   void sort_rank(std::vector<int>& rank, bool down) {
     std::vector<std::pair<double, int>> keyed;
     for (const int id : rank) {
@@ -86,7 +86,7 @@ class Orderer {
     for (size_t i = 0; i < rank.size(); ++i) position_[size_t(rank[i] = keyed[i].second)] = int(i);
   }
 
-  /// Crossings of the links of two neighbours, `left` standing left of `right`.
+  /// Crossings of the links of two neighbours, with `left` to the left of `right`.
   int64_t between(const std::vector<int>& left, const std::vector<int>& right) const {
     int64_t count = 0;
     for (const int l : left)
@@ -135,7 +135,7 @@ Ranks make_ranks(const std::vector<Extent>& nodes, const std::vector<Link>& link
   const std::vector<int> rank = ranks_of(nodes.size(), links);
   const auto add = [&out](int node, int at, double width) {
     if (out.points.size() == kMaxRankPoints)
-      throw Error(ExitCode::kNet, "the net is too large for a picture", "a .dot file holds nets of any size");
+      throw Error(ExitCode::kNet, "the net is too large for a picture", "write a .dot file, which has no limit");
     if (size_t(at) >= out.order.size()) out.order.resize(size_t(at) + 1);
     out.order[size_t(at)].push_back(int(out.points.size()));
     out.points.push_back({node, at, width, {}, {}});

@@ -1,6 +1,6 @@
-// The layout of a page. Every text has room for the widest of the usual sans serif faces. What data layers hand to
-// blocks far below, labels as a rule, is a small mark beside those blocks: as lines past the whole net they would only
-// push it apart.
+// The layout of a page. Texts have space for the widest of the common sans serif fonts. Blobs from data layers to
+// blocks far below, usually labels, become a small mark next to these blocks: lines past the whole net would make it
+// too wide.
 #include "tools/picture/scene.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 
 constexpr double kMargin = 28, kMarkHeight = 20, kLeastWidth = 430;
 constexpr int kFar = 9;          // ranks
-constexpr double kShort = 0.01;  // no piece of an edge: an arrow's head would not know its direction
+constexpr double kShort = 0.01;  // shorter pieces of an edge would leave an arrow's head without direction
 
-/// A mark in place of an edge.
+/// A mark that replaces an edge.
 struct Mark {
   int edge = 0;
   std::string text;
@@ -38,7 +38,7 @@ std::vector<std::string> about_block(const Block& block) {
     for (std::string line; std::getline(options, line);) lines.push_back("  " + line);
   }
   for (const PictureBlob& top : block.tops)
-    lines.push_back("makes " + top.name + (top.shape.empty() ? "" : " " + top.shape));
+    lines.push_back("top " + top.name + (top.shape.empty() ? "" : " " + top.shape));
   if (block.params > 0) lines.push_back(count_text(block.params) + " params");
   if (block.flops > 0) lines.push_back(number_text("%.4g", double(block.flops) / 1e6) + " MFLOP forward");
   return lines;
@@ -82,7 +82,7 @@ class SceneMaker {
  private:
   Extent extent(double width, double height) const { return across_ ? Extent{height, width} : Extent{width, height}; }
 
-  /// Adds a node for each mark and leads the link from there.
+  /// Adds a node for each mark, and starts the link there.
   void replace_far_links(std::vector<Extent>& nodes) {
     const std::vector<int> ranks = ranks_of(nodes.size(), links_);
     for (size_t i = 0; i < links_.size(); ++i) {
@@ -92,7 +92,7 @@ class SceneMaker {
       const std::string text = fitted(picture_.blobs[size_t(link.port)].name, 140, kFacts);
       marks_.push_back({int(i), text, text_room(text, kFacts) + 18});
     }
-    std::vector<Extent> all;  // marks first: links go from earlier nodes to later ones
+    std::vector<Extent> all;  // marks first, because links go from earlier to later nodes
     for (const Mark& mark : marks_) all.push_back(extent(mark.width, kMarkHeight));
     all.insert(all.end(), nodes.begin(), nodes.end());
     for (Link& link : links_) {
@@ -103,7 +103,7 @@ class SceneMaker {
     nodes = std::move(all);
   }
 
-  /// Title, headline and the families that occur, in rows of `width`.
+  /// Adds the title, the headline and the families of the net, in rows of `width`.
   void add_legend(double width) {
     SceneGroup& legend = scene_.legend;
     add_text(legend, TextKind::kTitle, kMargin, kMargin + 16, scene_.title);
@@ -154,7 +154,7 @@ class SceneMaker {
     const Point centre = on_page(drawing_.centres[index]);
     SceneGroup& group = scene_.groups.emplace_back();
     group.about = {about_blob(picture_.blobs[size_t(edge.blob)]),
-                   "made by " + picture_.blocks[size_t(edge.from)].layers[0]->name()};
+                   "top of " + picture_.blocks[size_t(edge.from)].layers[0]->name()};
     group.boxes.push_back({LayerFamily::kData, centre.x - mark.width / 2, centre.y - kMarkHeight / 2, mark.width,
                            kMarkHeight, kMarkHeight / 2, true});
     add_text(group, TextKind::kFacts, centre.x, centre.y + 3.6, mark.text);
@@ -179,7 +179,7 @@ class SceneMaker {
   const NetPicture& picture_;
   bool across_;
   std::vector<Box> boxes_;
-  std::vector<Link> links_;  ///< of the edges, between marks and then blocks
+  std::vector<Link> links_;  ///< of the edges; nodes are marks, then blocks
   std::vector<Mark> marks_;
   Drawing drawing_;
   Scene scene_;

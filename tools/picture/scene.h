@@ -1,6 +1,6 @@
 #pragma once
 
-// A net's picture as shapes on a page, in pixels of the SVG: what every format shows.
+// The picture of a net as shapes on a page, in pixels of the SVG. All formats draw these.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ struct SceneText {
   TextKind kind;
   double x, y;  ///< y of the baseline
   std::string text;
-  double width;  ///< that it takes in Helvetica
+  double width;  ///< in Helvetica
 };
 
 struct SceneBox {
@@ -33,10 +33,10 @@ struct SceneBox {
   bool small;  ///< a chip or mark, with a thinner line
 };
 
-/// Points in fours: a cubic Bezier each, which begins where the last one ends.
+/// Groups of four points: each is a cubic Bezier curve, which begins at the end of the last one.
 using SceneCurve = std::vector<Point>;
 
-/// What belongs together, and what to say of it to a pointer. An edge has a curve and nothing else.
+/// Shapes that belong together, and their tooltip. An edge has only a curve.
 struct SceneGroup {
   std::vector<std::string> about;
   std::vector<SceneBox> boxes;
@@ -48,12 +48,12 @@ struct Scene {
   std::string title;
   double width = 0, height = 0;
   SceneGroup legend;
-  std::vector<SceneGroup> groups;  ///< edges first: they lie below
+  std::vector<SceneGroup> groups;  ///< edges first, below the others
 };
 
 constexpr double kBoxLine = 1.3, kSmallLine = 0.8, kEdgeLine = 1.5;
 
-/// `across`: ranks run from left to right. What data layers hand to blocks far below is a small mark beside these.
+/// `across`: ranks are arranged from left to right. Blobs from data layers to blocks far below become small marks.
 Scene make_scene(const NetPicture& picture, bool across);
 
 }  // namespace cortado::tools

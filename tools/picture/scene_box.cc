@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPad = 11, kChipGap = 4, kMaxText = 290;
 
-/// Rows of chips, centred, no wider than `room`; returns their height.
+/// Places rows of centred chips, no wider than `room`. Returns their height.
 double place_chips(std::vector<Chip>& chips, double top, double room, double width) {
   double y = top;
   for (size_t first = 0; first < chips.size();) {

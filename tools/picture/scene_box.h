@@ -7,17 +7,17 @@
 
 namespace cortado::tools {
 
-// Sizes of text in a box, and a chip's height.
+// Font sizes in a box, and a chip's height.
 constexpr double kName = 13, kBody = 11, kFacts = 10, kChip = 9.5, kChipHeight = 15;
 
-/// A layer that is stacked on the block's first. Places are from the box's upper left corner.
+/// A layer that is stacked on the block's first layer. Positions are relative to the box's upper left corner.
 struct Chip {
   std::string text;
   LayerFamily family;
   double x = 0, y = 0, width = 0;
 };
 
-/// What a block shows, and where within it; y of text is its baseline.
+/// The contents of a block, and their positions; y of text is its baseline.
 struct Box {
   std::string name, caption, facts;
   LayerFamily family = LayerFamily::kOther;

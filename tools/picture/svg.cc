@@ -1,6 +1,5 @@
-// The picture as SVG. Every text is told its width in Helvetica (textLength), so that viewers that know this show the
-// same whatever their face; its box has room for wider faces where they do not. Colours are classes; a dark page
-// exchanges them.
+// The picture as SVG. Texts have their width in Helvetica as textLength, so that viewers that support it show the same
+// with any font. For other viewers boxes have space for wider fonts. Colours are classes; dark pages replace them.
 #include "tools/output/terminal.h"
 #include "tools/output/units.h"
 #include "tools/picture/render.h"
@@ -11,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// Lines of any text, each made printable.
+/// Lines of any text, made printable.
 std::string tooltip(const std::vector<std::string>& lines) {
   constexpr double kNoEnd = 1e9;
   std::string out = "<title>";

@@ -6,8 +6,8 @@ namespace cortado::tools {
 
 namespace {
 
-// Of the characters from ' ' to '~', in thousandths of the size: Helvetica's, and those of the widest faces that are
-// common, DejaVu Sans and its bold, whose relative Verdana is wider by a hair.
+// Widths of the characters from ' ' to '~', in thousandths of the font size: of Helvetica, and of the widest common
+// fonts, DejaVu Sans and its bold face (Verdana is slightly wider).
 constexpr int kWidths[] = {278,  278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
                            556,  556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,
                            1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778,
@@ -29,7 +29,7 @@ constexpr int kWideBold[] = {348,  456, 521, 838, 696, 1002, 872, 306,  457, 457
 constexpr double kHair = 1.03;
 constexpr int kOther = 1000;  // characters of other scripts are at most square
 
-/// The text's characters, each as its bytes.
+/// The characters of the text, each as its bytes.
 std::vector<std::string> characters(const std::string& text) {
   std::vector<std::string> out;
   for (size_t i = 0; i < text.size();) {

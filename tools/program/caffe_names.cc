@@ -1,5 +1,5 @@
-// A symlink with the name of one of Caffe's programs accepts that program's arguments. Most are the arguments of a
-// command here; others are translated from operands.
+// A symlink with the name of one of Caffe's programs takes that program's arguments. Most of these are the arguments of
+// a command here; for the others operands are translated.
 #include "tools/program/caffe_names.h"
 
 #include <algorithm>
@@ -39,7 +39,7 @@ bool wants_help(const Words& words) {
                      [](const std::string& word) { return word == "-h" || word == "-help" || word == "--help"; });
 }
 
-/// `-gpu N` in any spelling as a preference: scripts run where there is no GPU, as solvers with solver_mode GPU do.
+/// `-gpu N` in any spelling, as a preference: scripts then run without a GPU, as solvers with solver_mode GPU do.
 Words with_preferred_gpu(Words words) {
   for (std::string& word : words)
     for (const char* spelling : {"-gpu", "--gpu"})
@@ -50,16 +50,16 @@ Words with_preferred_gpu(Words words) {
   return words;
 }
 
-/// Flags of glog and gflags without a meaning here, as for `VLOG` and log files.
+/// Flags of glog and gflags that are ignored here, such as those of `VLOG` and of log files.
 constexpr std::array kIgnoredOfGlog = {
     "v",        "vmodule",      "logbufsecs",       "logbuflevel",      "log-prefix",
     "log-link", "max-log-size", "log-backtrace-at", "colorlogtostderr", "stop-logging-if-full-disk"};
-/// Those of them that are switches: a value follows "=" only.
+/// The switches among them, whose value follows "=" only.
 constexpr std::array kSwitchesOfGlog = {"log-prefix", "colorlogtostderr", "stop-logging-if-full-disk"};
 
 bool is_among(const auto& names, const std::string& name) { return std::ranges::find(names, name) != names.end(); }
 
-/// "max-log-size" of "--max_log_size=3"; "" where the word is not a flag.
+/// "max-log-size" of "--max_log_size=3"; "" if the word is not a flag.
 std::string flag_in(const std::string& word) {
   if (!word.starts_with('-')) return "";
   std::string name = word.substr(word.starts_with("--") ? 2 : 1);
@@ -76,7 +76,7 @@ Words without_glogs_flags(const Words& words) {
     if (!is_switch && !is_among(kIgnoredOfGlog, name))
       out.push_back(words[i]);
     else if (!is_switch && words[i].find('=') == std::string::npos)
-      ++i;  // its value
+      ++i;  // skip its value
   }
   return out;
 }
@@ -88,7 +88,7 @@ Lines caffe(Words words) {
   return {words};
 }
 
-/// INPUT_FOLDER OUTPUT_FOLDER DB_TYPE: the five training batches become one database, the test batch another.
+/// INPUT_FOLDER OUTPUT_FOLDER DB_TYPE. The five training batches become one database, the test batch another.
 Lines convert_cifar_data(const Words& words) {
   if (words.size() != 3) throw usage_error("usage: convert_cifar_data INPUT_FOLDER OUTPUT_FOLDER lmdb");
   const auto line = [&words](const std::string& part, const Words& batches) {
@@ -127,7 +127,7 @@ Lines draw_net(const Words& words) {
   return {out};
 }
 
-/// Throws with the replacement of a program that Caffe itself removed.
+/// Throws an error that names the replacement of a program that Caffe itself removed.
 [[noreturn]] void refuse_old(const std::string& name, const Words& words) {
   const auto word = [&words](size_t i, const char* otherwise) { return i < words.size() ? words[i] : otherwise; };
   std::string now = "cortado devices";
@@ -162,7 +162,8 @@ Lines translate_caffe_call(const std::string& program, Words words) {
   if (name == "convert_imageset") return after({"convert", "imageset"}, words);
   if (name == "convert_annoset") return after({"convert", "annoset"}, words);
   if (name == "convert_mnist_data") return after({"convert", "idx"}, words);
-  if (name == "compute_image_mean") return after({"mean", "--force"}, words);  // as Caffe's, it replaces what is there
+  if (name == "compute_image_mean")
+    return after({"mean", "--force"}, words);  // Caffe's program replaces existing files
   if (name == "extract_features") return after({"features"}, with_preferred_gpu(words));
   if (name.starts_with("upgrade_") && name.find("_proto_") != std::string::npos)
     return after({"upgrade", "--force"}, words);

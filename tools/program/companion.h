@@ -7,8 +7,8 @@
 
 namespace cortado::tools {
 
-/// Replaces this process by the program of this name in the same folder, with the same flags. Returns only by throwing
-/// Error: kUsage with `hint` where there is no such program, kIo where it cannot be started.
+/// Replaces this process by the program of this name in the same folder, with the same flags. Does not return, except
+/// by Error: kUsage with `hint` if the program does not exist, kIo if it cannot be started.
 int exec_companion(const std::string& program, const std::string& hint, const Arguments& arguments);
 
 /// This process's command line. Throws Error(kIo).

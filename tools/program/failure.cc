@@ -22,7 +22,8 @@ Failure current_failure() {
     return {int(ExitCode::kNet), Error(ExitCode::kNet, where + error.message(), error.hint()).what()};
   } catch (const std::bad_alloc&) {
     return {int(ExitCode::kDevice),
-            "error: not enough memory\nhint: a smaller batch_size needs less; 'cortado summary NET' tells how much"};
+            "error: not enough memory\nhint: use a smaller batch_size; 'cortado summary NET' shows the memory that a "
+            "net needs"};
   } catch (const std::exception& error) {
     return {int(ExitCode::kInternal), std::string("error: internal error: ") + error.what()};
   }
@@ -32,25 +33,25 @@ namespace {
 
 std::terminate_handler handler_before = nullptr;
 
-/// More than an exception and its words take.
+/// More than an exception and its message need.
 constexpr size_t kSmallBlock = 64 << 10;
 
 [[noreturn]] void end() {
   constexpr std::string_view kWords =
-      "error: not enough memory, not even to go on to the end\n"
-      "hint: a smaller batch_size needs less; `ulimit -v` and the container's limits tell how much there is\n";
+      "error: not enough memory: the program ends at once\n"
+      "hint: use a smaller batch_size, or raise the limit of `ulimit -v` or of the container\n";
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
   ::_exit(int(ExitCode::kDevice));
 }
 
 void on_failed_allocation() {
-  void* volatile block = std::malloc(kSmallBlock);  // volatile: or the compiler takes it for granted
+  void* volatile block = std::malloc(kSmallBlock);  // volatile keeps the compiler from removing the allocation
   std::free(block);
   if (block != nullptr) throw std::bad_alloc();
   end();
 }
 
-/// Destructors may allocate (nlohmann-json's do), and no exception leaves them.
+/// Destructors may allocate (nlohmann-json's do) and are noexcept, so an allocation that fails there ends up here.
 void on_terminate() {
   try {
     if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);

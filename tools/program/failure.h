@@ -4,19 +4,18 @@
 
 namespace cortado::tools {
 
-/// What an exception means to the user.
+/// An exception as text and exit code.
 struct Failure {
   int code;
-  std::string text;  ///< as show_error() takes it
+  std::string text;  ///< for show_error()
 };
 
-/// That of the exception that is being handled. One of no known kind goes on.
+/// The failure of the exception that is being handled. Rethrows exceptions of unknown types.
 Failure current_failure();
 
-/// From now on a program that cannot get even a small block of memory ends at once, with words and the exit code of
-/// ExitCode::kDevice: an exception would need memory on its way (C libraries that it passes are asked to unwind), and
-/// end in abort(). Where only a large block is missing, operator new throws as ever; where that meets what may not
-/// throw, the program ends in the same way. Files are left as by a kill.
+/// From now on the program ends at once, with a message and ExitCode::kDevice, if it cannot allocate even a small
+/// block. An exception needs memory itself, and would end in abort(). For larger blocks operator new throws as usual;
+/// in noexcept code the program then ends in the same way. Files are left as after SIGKILL.
 void end_without_memory();
 
 }  // namespace cortado::tools

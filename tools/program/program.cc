@@ -23,7 +23,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// glog's own flags keep their meaning; it made them with gflags.
+/// glog's own flags keep their meaning.
 void apply_common_flags(const Arguments& arguments) {
   if (arguments.on("no-color")) forbid_colour();
   if (arguments.on("quiet")) set_log_level(Severity::kWarning);
@@ -37,13 +37,13 @@ void apply_common_flags(const Arguments& arguments) {
     gflags::SetCommandLineOption("stderrthreshold", std::to_string(arguments.integer("stderrthreshold")).c_str());
 }
 
-/// Log files are called by it. A program under a name of Caffe's has that program's.
+/// The name of log files. A program under the name of one of Caffe's uses that name.
 std::string log_name(const std::string& program) {
   const std::string name = caffe_name_of(program);
   return name.empty() ? "cortado" : name;
 }
 
-/// Results that could not be written are a failure, unless the reader only had enough (`cortado layers | head`).
+/// Results that cannot be written are a failure, unless the reader closed the pipe (`cortado layers | head`).
 int finish_output(int code) {
   errno = 0;
   std::cout.flush();
@@ -52,8 +52,8 @@ int finish_output(int code) {
   return int(ExitCode::kIo);
 }
 
-/// A descriptor that is closed would go to the first file that is opened, and log lines into a dataset. What takes its
-/// place can be neither read nor written, as before.
+/// The next opened file would get the number of a closed standard descriptor, and log lines would go into a dataset.
+/// The placeholder can be neither read nor written, like a closed descriptor.
 void reserve_descriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -61,17 +61,17 @@ void reserve_descriptors() {
 
 bool ended_here = false;
 
-/// OpenMP's library calls exit(1) where the system gives it no more threads or no memory; it has said so.
+/// OpenMP's library calls exit(1) if it cannot get threads or memory, after a message of its own.
 void explain_foreign_exit() {
   if (ended_here) return;
   show_error(
-      "error: a library ended the program for want of threads or memory\n"
-      "hint: fewer --threads, or higher limits: `ulimit -u` counts threads, `ulimit -v` their memory");
+      "error: a library ended the program, because it could not get threads or memory\n"
+      "hint: lower --threads, or raise the limits: `ulimit -u` for threads, `ulimit -v` for memory");
   _exit(int(ExitCode::kDevice));
 }
 
-/// Starts the program for the CPU level that was requested, or returns 0 where this is it. Returns the exit code of an
-/// error.
+/// Restarts the program for the requested CPU level. Returns 0 if it already runs at that level, the exit code of an
+/// error otherwise.
 int restart(char** argv) {
   try {
     reexec_for_cpu_level(argv);
@@ -82,7 +82,7 @@ int restart(char** argv) {
   }
 }
 
-/// Runs it and shows what it throws. Returns the exit code.
+/// Runs it and reports its exceptions. Returns the exit code.
 int run_and_report(int (*run)(const std::string&, const std::vector<std::string>&), const std::string& name,
                    const std::vector<std::string>& words) {
   try {
@@ -128,7 +128,7 @@ int program_main(int argc, char** argv, int (*run)(const std::string&, const std
   guard_mapped_files();
   allow_many_files();
   if (const int code = restart(argv)) return code;
-  // A log without a reader, or a file that may not grow, must not end a training: its write fails then.
+  // Without a log reader, or at the file size limit, a write must fail instead of ending a training.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the programs of this project that read flags have in common: their start, and how failures become text and an
-// exit code.
+// Code shared by the programs of this project that read flags: their start, and how errors become text and an exit
+// code.
 
 #include <string>
 #include <vector>
@@ -10,14 +10,14 @@
 
 namespace cortado::tools {
 
-/// Reads the flags in `words`, answers --help, or runs the command. Returns the exit code; an Error is told.
+/// Reads the flags in `words`, answers --help, or runs the command. Reports an Error. Returns the exit code.
 int run_command(const Command& command, const std::vector<std::string>& words);
 
-/// main() of a program: prepares the process, calls `run` with the name that the program was called by and the words
-/// behind it, tells what it throws, and returns the exit code.
+/// main() of a program: prepares the process, calls `run` with the program's name and the words after it, and reports
+/// exceptions. Returns the exit code.
 int program_main(int argc, char** argv, int (*run)(const std::string& name, const std::vector<std::string>& words));
 
-/// Writes help to stdout; 0.
+/// Writes help to stdout. Returns 0.
 int show_help(const std::string& text);
 
 }  // namespace cortado::tools

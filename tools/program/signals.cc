@@ -18,9 +18,9 @@ volatile std::sig_atomic_t interrupt_effect = 0;
 volatile std::sig_atomic_t hangup_effect = 0;
 volatile std::sig_atomic_t training = 0;
 
-/// Only what is allowed inside a signal handler.
+/// Async-signal-safe.
 void write_to_terminal(std::string_view text) {
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // there is no reader; nothing to do about it
+  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;  // without a reader the text is dropped
 }
 
 void act(int signal, SignalEffect effect) {
@@ -30,7 +30,7 @@ void act(int signal, SignalEffect effect) {
   if (stop_signal != 0 || !training) _exit(128 + signal);
   stop_signal = signal;
   requests.fetch_or(kRequestStop);
-  write_to_terminal("stopping after this iteration, with a snapshot; once more stops at once\n");
+  write_to_terminal("stopping after this iteration, with a snapshot; a second signal stops at once\n");
 }
 
 void handle(int signal) {
@@ -38,10 +38,10 @@ void handle(int signal) {
   act(signal, SignalEffect(signal == SIGINT ? interrupt_effect : hangup_effect));
 }
 
-/// Handlers run on a stack of their own. oneDNN's matrix products for AVX2 use the register that points to the stack
-/// for a small block of the heap: a handler's frame there would overwrite what lies before it.
+/// Handlers run on a stack of their own. oneDNN's matrix products for AVX2 let the stack pointer point to a small block
+/// of the heap: a handler's frame there would overwrite the memory below it.
 void use_own_stack() {
-  static std::byte memory[1 << 16];  // AMX's registers alone, which are saved there, take 8 KiB
+  static std::byte memory[1 << 16];  // AMX registers alone, which are saved there, take 8 KiB
   const stack_t stack{.ss_sp = memory, .ss_flags = 0, .ss_size = sizeof memory};
   sigaltstack(&stack, nullptr);
 }

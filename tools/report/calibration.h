@@ -7,14 +7,14 @@
 
 namespace cortado::tools {
 
-/// How often a net is right among answers that it gives with about the same confidence.
+/// How often predictions of about the same confidence are right.
 class Calibration {
  public:
-  /// One answer: the probability that the net gives it.
+  /// A prediction with its probability.
   void add(float confidence, bool right);
 
-  /// {"error":..,"bins":[{"confidence":..,"accuracy":..,"count":..}]}: the expected calibration error is the mean of
-  /// |accuracy - confidence| over all answers, by bins.
+  /// {"error":..,"bins":[{"confidence":..,"accuracy":..,"count":..}]}. `error` is the expected calibration error: the
+  /// mean of |accuracy - confidence| over all predictions, by bins.
   nlohmann::ordered_json json() const;
 
  private:

@@ -14,7 +14,7 @@ constexpr size_t kMaxImages = 16, kFound = 7, kTruth = 8;
 constexpr float kLeastScore = 0.3f;
 constexpr int kSide = 240;
 
-/// Rows of `width` numbers whose first is the image's number in the batch.
+/// Rows of `width` numbers, of which the first is the index of the image in the batch.
 template <typename Use>
 void for_rows_of(int64_t image, const std::vector<float>& rows, size_t width, const Use& use) {
   for (size_t at = 0; at + width <= rows.size(); at += width)

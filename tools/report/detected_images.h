@@ -10,23 +10,22 @@
 
 namespace cortado::tools {
 
-/// The blobs of a net that detects: images and their objects, as AnnotatedData makes them, and what DetectionOutput
-/// makes of them.
+/// The blobs of a detector: images and objects from AnnotatedData, and the results of DetectionOutput.
 struct DetectorBlobs {
   std::string images, objects, detections;
-  const caffe::LayerParameter* reader = nullptr;  ///< null: the net does not detect
+  const caffe::LayerParameter* reader = nullptr;  ///< null: the net is not a detector
 };
 DetectorBlobs find_detector(const caffe::NetParameter& net, const caffe::NetState& state);
 
-/// The first test images, with the objects that are there and those that were found.
+/// The first test images, with their objects and the detections.
 class DetectedImages {
  public:
   DetectedImages(DetectorBlobs blobs, const Net& net);
 
-  /// Of a batch; DetectorBlobs' are kept by the net. Images beyond the first few are left out.
+  /// Adds a batch, whose DetectorBlobs the net keeps. Drops images after the first few.
   void add_batch(const Net& net);
-  /// [{"image":..,"objects":[[label,x0,y0,x1,y1],..],"found":[[label,score,x0,y0,x1,y1],..]}], corners in parts of the
-  /// image.
+  /// [{"image":..,"objects":[[label,x0,y0,x1,y1],..],"found":[[label,score,x0,y0,x1,y1],..]}], corners as fractions of
+  /// the image.
   nlohmann::ordered_json json() const { return list_; }
 
  private:

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kGuesses = 3;
 
-/// The scores of one sample as probabilities: as they are where they are some already.
+/// Converts the scores of one sample to probabilities, unless they are probabilities already.
 void to_probabilities(std::vector<float>& scores) {
   double sum = 0;
   for (const float score : scores) sum += score >= 0 ? score : NAN;
@@ -45,7 +45,7 @@ Json extremes_json(const Extremes& extremes, const std::vector<std::string>& nam
   return out;
 }
 
-/// Whether it is a loss of the classes that the largest score tells.
+/// Whether the layer is a loss that compares the largest score with a class.
 bool is_of_classes(const caffe::LayerParameter& layer) {
   const LossRole* role = find_loss_role(layer.type());
   return role && role->answer == type_names::kSoftmax;

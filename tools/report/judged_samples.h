@@ -10,7 +10,7 @@
 
 namespace cortado::tools {
 
-/// The blobs that the net's scores are judged by, and the layer that reads the data.
+/// The blobs of a classifier's scores and labels, and the layer that reads the data.
 struct JudgedBlobs {
   std::string data, scores, labels;
   const caffe::LayerParameter* reader = nullptr;
@@ -19,7 +19,7 @@ struct JudgedBlobs {
 };
 JudgedBlobs find_judged(const caffe::NetParameter& net, const caffe::NetState& state);
 
-/// One sample, and what the net thought of it.
+/// A sample with the net's prediction.
 struct JudgedSample {
   float right;  ///< the probability of its class
   int64_t truth, number;
@@ -27,7 +27,7 @@ struct JudgedSample {
   std::string image;  ///< a data URI, or ""
 };
 
-/// The samples with the least, or the greatest, probability of their class.
+/// The samples with the lowest, or the highest, probability of their class.
 class Extremes {
  public:
   explicit Extremes(bool least) : least_(least) {}
@@ -49,7 +49,7 @@ class Extremes {
   std::vector<JudgedSample> samples_;
 };
 
-/// What a classifier makes of its samples, one by one.
+/// Collects a classifier's predictions of samples.
 class JudgedSamples {
  public:
   JudgedSamples(const JudgedBlobs& judged, const Net& net);
@@ -57,7 +57,7 @@ class JudgedSamples {
   /// Whether each sample has one row of scores and one label.
   static bool fit(const JudgedBlobs& judged, const Net& net);
 
-  /// Of a batch; the net keeps the blobs.
+  /// Adds a batch, whose blobs the net keeps.
   void add_batch(const Net& net);
   /// Adds "calibration", "worst" and "best" (test_results.h). `names` of classes may be empty.
   void write(const std::vector<std::string>& names, nlohmann::ordered_json& to) const;
@@ -66,7 +66,7 @@ class JudgedSamples {
   const JudgedBlobs judged_;
   SampleImages images_;
   Calibration calibration_;
-  Extremes worst_{true}, best_{false};  ///< of wrong answers and of right ones
+  Extremes worst_{true}, best_{false};  ///< of wrong predictions and of right ones
   int64_t number_ = 0;
 };
 

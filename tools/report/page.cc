@@ -14,7 +14,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// JSON that stands within a script: nothing in it ends the element.
+/// JSON within a script element, escaped so that it does not end the element.
 std::string json_text(const nlohmann::ordered_json& json) {
   std::string out;
   for (const char c : dumped_json(json)) out += c == '<' ? "\\u003c" : std::string(1, c);
@@ -34,7 +34,7 @@ std::string report_page(const nlohmann::ordered_json& report) {
   page += web::style_css();
   page += std::string_view(cortado_report_style, cortado_report_style_size);
   page += "</style>\n</head>\n<body>\n<main id=\"report\">\n<h1>" + xml_escaped(title) +
-          "</h1>\n<noscript><p>The page draws its numbers by a script of its own.</p></noscript>\n</main>\n"
+          "</h1>\n<noscript><p>This page needs JavaScript.</p></noscript>\n</main>\n"
           "<script type=\"application/json\" id=\"numbers\">";
   page += json_text(report);
   page += "</script>\n<script>\n";

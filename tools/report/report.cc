@@ -61,7 +61,7 @@ Json environment_of(const runs::RunRecord& record) {
           {"machine", record.machine}, {"inputs", inputs},          {"starts", starts}};
 }
 
-/// The solver as it is trained, as text; null where it cannot be read.
+/// The resolved solver as text; null if it cannot be read.
 Json solver_text_of(const runs::RunPaths& paths) {
   try {
     return read_file(paths.solver, kMaxSolver);
@@ -70,7 +70,7 @@ Json solver_text_of(const runs::RunPaths& paths) {
   }
 }
 
-/// Warnings and errors, the last hundred of them.
+/// The last hundred warnings and errors.
 Json warnings_of(const std::vector<runs::MetricRow>& rows) {
   Json out = Json::array();
   for (const runs::MetricRow& row : rows)
@@ -80,7 +80,7 @@ Json warnings_of(const std::vector<runs::MetricRow>& rows) {
   return out;
 }
 
-/// What differs from the run that was begun before this one in the same folder.
+/// The differences from the run that was started before this one in the same folder.
 Json previous_of(const std::string& run) {
   const std::string before = runs::run_before(run);
   if (before.empty()) return {};
@@ -101,7 +101,7 @@ Json layer_times(const SolverConfig& config, const SolverOptions& options, Conte
   return json_of(*net, time_net(*net, kTimedIterations, 1), roof);
 }
 
-/// What `compute` gives, or null and a note about why it does not.
+/// The result of `compute`, or null and a note with the error.
 Json attempted(const char* what, Json& notes, const std::function<Json()>& compute) {
   try {
     return compute();
@@ -194,7 +194,7 @@ void add_training(const runs::MetricRow& row, Curves& training, Curves& outputs)
   for (const auto& [name, value] : row.outputs) outputs[name].points.emplace_back(row.iter, value);
 }
 
-/// Looks at layers by iteration: a later look at the same one replaces the first.
+/// The statistics of layers by iteration. For an iteration that was repeated, the later line counts.
 std::map<int64_t, Json> looks_in(const std::string& path) {
   std::map<int64_t, Json> looks;
   if (!file_exists(path)) return looks;
@@ -252,7 +252,7 @@ using Json = nlohmann::ordered_json;
 constexpr double kMaxSeconds = 60;
 constexpr size_t kCurvePoints = 200;
 
-/// Precision over recall of each class that has objects, at no more than kCurvePoints recalls.
+/// The precision-recall curve of each class that has objects, with at most kCurvePoints points.
 Json detection_json(const DetectionTally& tally, ApVersion version) {
   Json classes = Json::array();
   for (int64_t c = 0; c < tally.classes(); ++c) {
@@ -270,7 +270,7 @@ Json detection_json(const DetectionTally& tally, ApVersion version) {
   return classes;
 }
 
-/// A net that is tested, and who looks at what it gives.
+/// A net under test with the readers of its results.
 struct Watched {
   explicit Watched(std::unique_ptr<Net> made) : net(std::move(made)), watch(*net), outputs(*net) {}
 
@@ -279,7 +279,7 @@ struct Watched {
   OutputReader outputs;
 };
 
-/// Of the records that fill no batch; null where there are none, or where outputs have a value for each sample.
+/// For the records that do not fill a batch. Null if there are none, or if outputs have a value for each sample.
 std::unique_ptr<Watched> make_watched_tail(const std::shared_ptr<const NetFile>& file,
                                            const graph::BuildOptions& options, Watched& whole, int64_t records) {
   if (records % whole.net->batch_size() == 0) return nullptr;

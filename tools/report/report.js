@@ -1,4 +1,4 @@
-// The report of a run: what the element #numbers holds, as sections with charts and tables.
+// The report of a run: shows the data of the element #numbers as sections with charts and tables.
 'use strict';
 
 (() => {
@@ -30,7 +30,7 @@
     return html('div', {className: 'wide'}, html('table', {}, head, body));
   }
 
-  // Sections: each gives its elements, or nothing where the run has nothing of it.
+  // Each section returns its elements, or an empty array if the run has no data for it.
 
   function facts() {
     const {run} = report, list = html('dl', {className: 'facts'});
@@ -84,7 +84,7 @@
   function samples(title, list) {
     const items = list.map((sample) => {
       const picture = sample.image ?
-          [html('img', {src: sample.image, alt: `Test record ${sample.record}, a ${sample.truth}`})] :
+          [html('img', {src: sample.image, alt: `Test record ${sample.record}, class ${sample.truth}`})] :
           [];
       const guesses =
           sample.guesses.map(([name, share]) => html('div', {className: 'quiet'}, `${name} ${percent(share)}`));
@@ -101,13 +101,13 @@
       yLabel: 'accuracy',
       series: [
         {name: 'this net', points: used.map((bin) => [bin.confidence, bin.accuracy])},
-        {name: 'as confident as right', points: [[0, 0], [1, 1]]}
+        {name: 'perfect calibration', points: [[0, 0], [1, 1]]}
       ]
     });
     return element;
   }
 
-  /** An image with boxes: [x0, y0, x1, y1] in parts of it, and what stands beside each. */
+  /** An image with boxes, [x0, y0, x1, y1] as fractions of its size, each with a label. */
   function boxes(one) {
     const picture = html('img', {src: one.image, alt: ''}), size = 240;
     const box = (name, [x0, y0, x1, y1], text) => [
@@ -140,7 +140,7 @@
     ];
     if (results.images)
       parts.push(
-          html('h3', {}, 'Objects that are there, dashed, and those found with 30 % or more'),
+          html('h3', {}, 'Ground truth (dashed) and detections with a score of at least 30 %'),
           html('ul', {className: 'samples wide-samples'}, ...results.images.map(boxes)));
     return parts;
   }
@@ -162,14 +162,14 @@
     const rows = last.classes.map(
         (one, i) => [names[i], one.samples, one.predicted, percent(one.recall), percent(one.precision)]);
     parts.push(
-        html('h3', {}, 'Classes'), table(['class', 'samples', 'taken for it', 'recall', 'precision'], rows));
-    const mistakes =
+        html('h3', {}, 'Classes'), table(['class', 'samples', 'predicted', 'recall', 'precision'], rows));
+    const confusions =
         last.mistaken.slice(0, 15).map((one) => [names[one.true], names[one.predicted], one.count]);
-    if (mistakes.length)
-      parts.push(html('h3', {}, 'Most frequent mistakes'), table(['class', 'taken for', 'times'], mistakes));
+    if (confusions.length)
+      parts.push(html('h3', {}, 'Most frequent confusions'), table(['class', 'predicted', 'times'], confusions));
     if (results.calibration) parts.push(calibration(results.calibration));
-    if (results.worst) parts.push(...samples('Most surely wrong', results.worst));
-    if (results.best) parts.push(...samples('Most surely right', results.best));
+    if (results.worst) parts.push(...samples('Lowest probability of the true class', results.worst));
+    if (results.best) parts.push(...samples('Highest probability of the true class', results.best));
     return parts;
   }
 
@@ -189,7 +189,7 @@
         return element;
       };
       place.replaceChildren(
-          histogram(`${weight.name} at first`, weight.first), histogram(`${weight.name} at last`, weight.latest));
+          histogram(`${weight.name}, first`, weight.first), histogram(`${weight.name}, latest`, weight.latest));
     };
     place.className = 'columns';
     choice.onchange = show;
@@ -201,7 +201,7 @@
     const {times} = report;
     if (!times) return [];
     const ms = (step) => step && known(step.median_ms) && step.median_ms > 0 ? step.median_ms : 0;
-    // Operands that lie in a cache move faster than memory allows: such a step has no roof that was measured.
+    // Operands in a cache move faster than the measured memory bandwidth, so a share above 1 is not shown.
     const roof = (step) => step && step.roofline_share > 1 ? '–' : percent(step.roofline_share);
     const rows = times.layers.map(
         (layer) =>
@@ -214,19 +214,19 @@
         {title: 'Milliseconds, forward and backward', labels: shown.map((row) => row[0]), values: shown.map((row) => row[2] + row[3])});
     return [
       html(
-          'p', {}, `An iteration of the training net's passes takes ${number(times.both.median_ms)} ms, ` +
-              (times.roofline_share > 1 ? '' : `${percent(times.roofline_share)} of what the machine allows `) +
-              `(${number(times.peak_gflops)} GFLOP/s, ${number(times.memory_gbytes_per_second)} GB/s from memory; – is ` +
-              'a step whose operands lie in caches).'),
+          'p', {}, `A forward and backward pass of the training net takes ${number(times.both.median_ms)} ms, ` +
+              (times.roofline_share > 1 ? '' : `${percent(times.roofline_share)} of the roofline `) +
+              `(${number(times.peak_gflops)} GFLOP/s, ${number(times.memory_gbytes_per_second)} GB/s from memory; – marks ` +
+              'a step whose operands are in a cache).'),
       element,
-      table(['layer', 'type', 'forward ms', 'backward ms', 'of roofline', 'backward', 'algorithm'], rows)
+      table(['layer', 'type', 'forward ms', 'backward ms', 'of roofline, forward', 'of roofline, backward', 'algorithm'], rows)
     ];
   }
 
   function previous() {
     const before = report.previous;
     if (!before) return [];
-    const parts = [html('p', {}, `Compared with ${before.path}, the run before this one in the same folder.`)];
+    const parts = [html('p', {}, `Compared with ${before.path}, the previous run in the same folder.`)];
     const value = (one) => known(one) ? one : '–';
     if (before.scores.length)
       parts.push(table(['best score', before.path, 'this run'], before.scores.map(([name, a, b]) => [name, value(a), value(b)])));
@@ -238,12 +238,12 @@
 
   function environment() {
     const {version, command, folder, machine, inputs, starts} = report.environment;
-    const pairs = [['program', version], ['command', command.join(' ')], ['called in', folder], ...Object.entries(machine)];
+    const pairs = [['program', version], ['command', command.join(' ')], ['folder', folder], ...Object.entries(machine)];
     const parts = [table(['', ''], pairs)];
     if (report.solver) parts.push(html('h3', {}, 'Solver'), html('pre', {}, report.solver));
     if (inputs.length)
       parts.push(
-          html('h3', {}, 'What it reads'),
+          html('h3', {}, 'Inputs'),
           table(['kind', 'path', 'size', 'digest'], inputs.map((one) => [one.kind, one.path, bytes(one.bytes), one.digest])));
     const rows = starts.map(
         (one) => [new Date(one.t * 1000).toLocaleString(), one.from || 'the beginning', one.set.join(' ')]);
@@ -256,7 +256,7 @@
   const nav = html('nav', {className: 'sections', ariaLabel: 'Sections'});
   main.append(...facts(), nav);
   const sections = [
-    ['Curves', curves], ['Test set', test], ['Layers', layers], ['Time', times], ['Against the run before', previous],
+    ['Curves', curves], ['Test set', test], ['Layers', layers], ['Time', times], ['Comparison with the previous run', previous],
     ['Environment', environment]
   ];
   for (const [title, make] of sections) {

@@ -10,7 +10,7 @@ void ReportObserver::on_snapshot(const Progress&, const std::string&) {
   try {
     write_report(run_, nullptr);
   } catch (const Error& error) {
-    log_warning() << "no report is written: " << error.mistakes()[0].message;
+    log_warning() << "cannot write the report: " << error.mistakes()[0].message;
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace cortado::tools {
 
-/// Writes a run's report at each snapshot, without what has to be computed. A report that cannot be written is a
-/// warning.
+/// Writes a run's report at each snapshot, without the sections that need computation. A report that cannot be written
+/// is a warning.
 class ReportObserver : public TrainObserver {
  public:
   explicit ReportObserver(std::string run) : run_(std::move(run)) {}

@@ -7,14 +7,14 @@
 
 namespace cortado::tools {
 
-/// A sample of a net's data as people see it: what transform_param did to its values is undone (value / scale + mean).
+/// Samples of a net's data as images, by undoing transform_param: value / scale + mean.
 class SampleImages {
  public:
-  /// `layer`: the net's data layer; `batch`: the shape that it makes. Throws what reading a mean file throws.
+  /// `layer`: the net's data layer; `batch`: the shape of its top. Throws as reading a mean file does.
   SampleImages(const caffe::LayerParameter& layer, const Shape& batch, int most_side = 96);
 
-  bool can_show() const;  ///< one channel or three
-  /// A data URI of an image whose longer side has at most `most_side` pixels; `values` are those of one sample.
+  bool can_show() const;  ///< for one or three channels
+  /// A data URI of the image of one sample's `values`, with at most `most_side` pixels on the longer side.
   std::string show(const float* values) const;
 
  private:

@@ -14,10 +14,10 @@ namespace cortado::runs {
 
 namespace {
 
-/// Of so many values at most the bins are counted; of more, of every so-manieth.
+/// Bins are counted of at most this many values. Of more values, every n-th is counted.
 constexpr size_t kMaxBinned = 1 << 14;
 
-/// In lanes, so that it takes no longer than reading the values does.
+/// Adds up in lanes, so that memory bandwidth is the limit.
 Spread sums_of(const float* values, size_t count) {
   constexpr size_t kLanes = 16;
   float least[kLanes], most[kLanes];

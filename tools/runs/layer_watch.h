@@ -1,7 +1,6 @@
 #pragma once
 
-// How weights and their gradients are spread, looked at every so many iterations: layers.jsonl, and what TensorBoard
-// draws.
+// Statistics of weights and their gradients at every N-th iteration, for layers.jsonl and TensorBoard.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +12,7 @@
 
 namespace cortado::runs {
 
-/// Sums over some numbers, and how many of them lie in each of kBins parts of [least, most].
+/// Statistics of a set of numbers, with the count in each of kBins equal parts of [least, most].
 struct Spread {
   static constexpr int kBins = 30;
 
@@ -23,25 +22,25 @@ struct Spread {
 
   double norm() const;
 };
-/// Of those that are finite. Bins of more than 16,384 values are estimated from evenly chosen ones.
+/// Of the finite values. Bins of more than 16,384 values are estimated from evenly spaced ones.
 Spread spread_of(const std::vector<float>& values);
 
 /// One weight of the net at one iteration, before its update.
 struct WeightSpread {
-  std::string name;  ///< "conv1/0": the layer, and which of its weights
+  std::string name;  ///< "conv1/0": the layer, and the index of the weight
   Spread values, gradients;
 };
 
 using SpreadReader = std::function<void(const Progress&, const std::vector<WeightSpread>&)>;
 
-/// Looks every `every` iterations, on the CPU where an iteration is one batch, or several whose gradients are added up:
-/// elsewhere gradients are never together where they can be read.
+/// Reads weights and gradients every `every` iterations. Only on the CPU, and if an iteration is one batch or
+/// accumulates several batches: otherwise the gradients are never complete in readable memory.
 class LayerWatch : public TrainObserver {
  public:
-  /// The net outlives this.
+  /// `net` must outlive this object.
   LayerWatch(Net& net, int64_t every);
 
-  /// Told what was seen, after the iteration.
+  /// Calls `reader` with the statistics after the iteration.
   void add_reader(SpreadReader reader) { readers_.push_back(std::move(reader)); }
 
   bool wants_gradients(int64_t iter) const override { return every_ > 0 && iter % every_ == 0; }
@@ -51,14 +50,14 @@ class LayerWatch : public TrainObserver {
  private:
   Net& net_;
   const int64_t every_;
-  int64_t seen_ = 0;  ///< the iteration that `spreads_` are of
+  int64_t seen_ = 0;  ///< the iteration of `spreads_`
   std::vector<WeightSpread> spreads_;
   std::vector<float> values_;
   std::vector<SpreadReader> readers_;
 };
 
-/// Appends a line for each look: {"t":..,"iter":..,"layers":[{"name":..,"weights":{"norm":..,"mean":..,"min":..,
-/// "max":..,"bins":[..]},"gradients":{..}}]}. A line that cannot be written is lost.
+/// Appends a line for each set of statistics: {"t":..,"iter":..,"layers":[{"name":..,"weights":{"norm":..,"mean":..,
+/// "min":..,"max":..,"bins":[..]},"gradients":{..}}]}. A line that cannot be written is lost.
 SpreadReader layer_lines(const std::string& path);
 
 }  // namespace cortado::runs

@@ -66,8 +66,8 @@ std::optional<MetricRow> row_of(std::string_view line) {
   return row;
 }
 
-/// An iteration is displayed before its update, and tested before the next one: those of `start` come again. A snapshot
-/// of `start` is what it starts from.
+/// An iteration is displayed before its update, and tested before the next one, so those rows of `start` repeat. A
+/// snapshot of `start` is the one that the run resumes from.
 bool is_done_again(const MetricRow& row, int64_t start) {
   if (row.event == "train" || row.event == "test") return row.iter >= start;
   return row.event == "snapshot" && row.iter > start;

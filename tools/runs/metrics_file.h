@@ -1,6 +1,6 @@
 #pragma once
 
-// Reading what a MetricsWriter wrote.
+// Reads the files of MetricsWriter.
 
 #include <cstdint>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cortado::runs {
 
-/// One line; what an event does not have is 0, or empty.
+/// One line. Values that the event does not have are 0 or empty.
 struct MetricRow {
   double time = 0;  ///< seconds since 1970
   std::string event;
@@ -24,13 +24,13 @@ struct MetricRow {
   };
   std::vector<Best> best;
   std::string text;    ///< of warn, nan and error; the path of snapshot and resume
-  bool early = false;  ///< of stop: early_stop's
+  bool early = false;  ///< of stop: by early_stop
 };
 
-/// The rows of a file in their order, without lines that are torn or no JSON; none where there is no file. What a run
-/// did past the point that it later resumed from was done again: those rows are left out.
+/// The rows of a file in order, without lines that are incomplete or not JSON. No rows if the file does not exist. Rows
+/// after the point from which the run later resumed are left out, because the run repeated them.
 std::vector<MetricRow> read_metrics(const std::string& path);
-/// The same of a text.
+/// Parses the text of such a file.
 std::vector<MetricRow> metrics_in(std::string_view text);
 
 }  // namespace cortado::runs

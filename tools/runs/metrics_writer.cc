@@ -49,7 +49,7 @@ std::string outputs_field(const std::vector<Score>& scores) {
   std::string list;
   for (size_t i = 0; i < scores.size(); ++i) {
     std::string name = scores[i].name;
-    for (size_t j = 0, same = 0; j < i; ++j)  // outputs of several elements: every key once
+    for (size_t j = 0, same = 0; j < i; ++j)  // an index makes the keys of outputs with several elements unique
       if (scores[j].name == scores[i].name) name = scores[i].name + "[" + std::to_string(++same) + "]";
     list += (i ? "," : "") + json_text(name) + ":" + number(scores[i].value);
   }
@@ -65,15 +65,15 @@ std::string best_field(const std::vector<BestTestScore>& best) {
   return field("best", "{" + list + "}");
 }
 
-/// Whether the file ends in the middle of a line, as a killed run may leave it.
+/// Whether the file ends within a line, as after a killed run.
 bool is_torn(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
   char last = '\n';
   return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/// Returns 0, or why the line could not be written: then nothing of it is left in the file. A write that takes a part
-/// is no reason yet; the next one gives it.
+/// Appends the whole line or nothing. Returns 0, or the errno of the failed write. A short write is not an error; the
+/// next write then reports the reason.
 int append_line(int file, std::string_view line) {
   const off_t begin = ::lseek(file, 0, SEEK_END);
   while (!line.empty()) {
@@ -81,7 +81,7 @@ int append_line(int file, std::string_view line) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
       const int error = errno;
-      [[maybe_unused]] const int cut = begin < 0 ? 0 : ::ftruncate(file, begin);  // a device keeps what it has
+      [[maybe_unused]] const int cut = begin < 0 ? 0 : ::ftruncate(file, begin);  // a device cannot be truncated
       return error;
     }
     line.remove_prefix(size_t(written));

@@ -6,14 +6,14 @@
 
 namespace cortado::runs {
 
-/// How fast a training goes now: means since the last time that somebody asked.
+/// The current speed of a training: means since the last call of now().
 class Pace {
  public:
   struct Since {
     double images_per_second = 0;
-    double data_wait = 0;  ///< the share of the time that was spent waiting for data
+    double data_wait = 0;  ///< share of the time spent waiting for data
   };
-  /// Since the last call, or the start; nothing where no images went by.
+  /// Since the last call or the start; nothing if no images were read since.
   std::optional<Since> now(const Progress& progress);
 
  private:

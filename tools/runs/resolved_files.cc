@@ -41,7 +41,7 @@ void set_net(caffe::SolverParameter& solver, size_t index, const std::string& pa
   solver.set_test_net(int(index) - int(solver.has_net()) - int(solver.has_train_net()), path);
 }
 
-/// The nets that the solver holds itself, with the overrides.
+/// The nets inside the solver file, with the overrides.
 void override_inner_nets(const SolverOptions& options, const Positions& positions, caffe::SolverParameter& solver) {
   const auto apply = [&](caffe::NetParameter& net, const std::string& field) {
     NetFile file{net, positions.below(field)};
@@ -60,7 +60,7 @@ NetFile net_of(const SolverFile& file, const NetField& field, const SolverOption
   return net;
 }
 
-/// Calls use(field's name, text) for all texts of the message and of what it holds.
+/// Calls use(field name, text) for all strings of the message and its submessages.
 void for_each_text(const Message& message, const std::function<void(const std::string&, const std::string&)>& use) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);

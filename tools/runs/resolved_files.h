@@ -1,6 +1,6 @@
 #pragma once
 
-// The solver and the nets of a run as they are trained: with everything that command lines set. What a resume reads.
+// The solver and nets of a run as trained, with all changes of the command line. A resume reads these files.
 
 #include <string>
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace cortado::runs {
 
-/// Of snapshots in the run's folder, in place of a solver's.
+/// The snapshot prefix in the run's folder that replaces the solver's prefix.
 std::string prefix_in(const RunPaths& paths, const std::string& prefix);
 
-/// Writes solver.prototxt, with the weights that training starts from, and each net that it names beside it:
-/// net.prototxt, train_net.prototxt, test_net_0.prototxt.
-/// `options`: the overrides of nets. Throws what reading the nets throws, and Error(kIo).
+/// Writes solver.prototxt, with the weights that training starts from, and next to it each net that it names:
+/// net.prototxt, train_net.prototxt, test_net_0.prototxt. `options`: the overrides of nets. Throws as reading the nets
+/// does, and Error(kIo).
 void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverOptions& options);
 
-/// The solver that write_resolved() wrote, with the folder's own files wherever the folder is now. Throws what reading
-/// it throws.
+/// The solver of write_resolved(). Paths of the run's files are adjusted if the folder has moved. Throws as reading it
+/// does.
 SolverFile read_resolved(const RunPaths& paths);
 
 /// The datasets, means and weights that the nets and the solver name.

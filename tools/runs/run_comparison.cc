@@ -33,7 +33,7 @@ std::vector<std::vector<int>> common_lengths(const std::vector<std::string>& a, 
   return lengths;
 }
 
-/// A link would show what the run has nothing to do with.
+/// False for links, which may lead to files that do not belong to the run.
 bool is_own_file(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored));
@@ -52,7 +52,7 @@ std::string text_of(const std::string& folder, const std::string& name) {
   return is_own_file(path) ? read_file(path) : "";
 }
 
-/// Paths into the run's own folder differ in any two runs.
+/// Removes the run's own folder from paths, because it differs between any two runs.
 std::string without_folder(std::string text, const std::string& folder) {
   for (size_t at = text.find(folder + "/"); at != text.npos; at = text.find(folder + "/", at))
     text.replace(at, folder.size(), "RUN");

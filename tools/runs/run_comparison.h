@@ -1,6 +1,6 @@
 #pragma once
 
-// What differs between two runs.
+// The differences between two runs.
 
 #include <optional>
 #include <string>
@@ -10,7 +10,7 @@ namespace cortado::runs {
 
 struct FileDifference {
   std::string name;                ///< "solver.prototxt"
-  std::vector<std::string> lines;  ///< "- ..." is in the first alone, "+ ..." in the second
+  std::vector<std::string> lines;  ///< "- ..." is only in the first, "+ ..." only in the second
 };
 
 struct FactDifference {
@@ -19,20 +19,20 @@ struct FactDifference {
 
 struct ScoreDifference {
   std::string name;
-  std::optional<double> a, b;  ///< the best; none where it was not tested
+  std::optional<double> a, b;  ///< the best values; none if the run was not tested
 };
 
 struct RunComparison {
   std::vector<FileDifference> files;
   std::vector<FactDifference> facts;
-  std::vector<ScoreDifference> scores;  ///< all, equal or not
+  std::vector<ScoreDifference> scores;  ///< all scores, equal or not
 };
 
-/// Throws what reading the runs throws.
+/// Throws as reading the runs does.
 RunComparison compare_runs(const std::string& a, const std::string& b);
 
-/// The lines of two texts that a shortest change of one into the other takes away ("- ") and adds ("+ "). Texts of more
-/// than 4,000 lines that differ are compared as one change each.
+/// The lines that a shortest edit from `a` to `b` removes ("- ") and adds ("+ "). Texts of more than 4,000 lines are
+/// compared as a whole.
 std::vector<std::string> line_differences(const std::string& a, const std::string& b);
 
 }  // namespace cortado::runs

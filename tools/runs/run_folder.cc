@@ -25,8 +25,8 @@ int open_to_write(const std::string& path, int flags) {
   return file;
 }
 
-/// The whole file. Locks of open files are asked for without being taken, and belong to no process that a child could
-/// end.
+/// A lock of the whole file. Open file description locks belong to no process, so a child that ends does not release
+/// them.
 struct flock whole_file(short type) {
   struct flock lock {};
   lock.l_type = type;
@@ -52,11 +52,11 @@ bool is_run(const std::string& folder) { return file_exists(RunPaths(folder).rec
 
 void check_run_folder(const RunPaths& paths) {
   if (is_run(paths.folder))
-    throw Error(ExitCode::kUsage, "there is a run in " + paths.folder,
-                "--resume=" + paths.folder + " goes on with it; or choose another folder");
+    throw Error(ExitCode::kUsage, paths.folder + " already contains a run",
+                "continue it with --resume=" + paths.folder + ", or choose another folder");
   std::error_code failure;
   if (fs::exists(paths.folder, failure) && !fs::is_empty(paths.folder, failure) && !file_exists(paths.lock))
-    throw Error(ExitCode::kUsage, paths.folder + " is there, and is no run", "choose a folder that is new or empty");
+    throw Error(ExitCode::kUsage, paths.folder + " exists, but is not a run", "choose a new or empty folder");
 }
 
 RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {

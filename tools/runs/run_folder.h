@@ -1,6 +1,6 @@
 #pragma once
 
-// A run folder: everything that one training reads and leaves, in one place (docs/runs.md).
+// The folder of a run: all files that a training writes (docs/runs.md).
 
 #include <string>
 
@@ -12,26 +12,26 @@ struct RunPaths {
 
   std::string folder;
   std::string record;       ///< run.json
-  std::string solver;       ///< solver.prototxt, with all that the command line set
+  std::string solver;       ///< solver.prototxt, with all changes of the command line
   std::string log;          ///< log.txt
   std::string metrics;      ///< metrics.jsonl
   std::string layers;       ///< layers.jsonl
   std::string tensorboard;  ///< tb, a folder
   std::string snapshots;    ///< a folder
-  std::string lock;         ///< held as long as the training lives
+  std::string lock;         ///< locked while the training runs
   std::string report;       ///< report.html
 };
 
-bool is_run(const std::string& folder);  ///< it has a record
+bool is_run(const std::string& folder);  ///< whether run.json exists
 
-/// Throws Error(kUsage) where the folder holds a run or anything else: it may be missing, empty, or what a start left
-/// that ended before it had a record.
+/// Throws Error(kUsage) if the folder contains a run or other files. It may be missing, empty, or left by a training
+/// that ended before its record was written.
 void check_run_folder(const RunPaths& paths);
 
-/// The right to train in a run folder. The system takes it back when the process ends, however it ends.
+/// The lock of a run's folder. The system releases it when the process ends.
 class RunLock {
  public:
-  /// Throws Error(kIo), also while another process trains there.
+  /// Throws Error(kIo), also if another process holds the lock.
   explicit RunLock(const RunPaths& paths);
   ~RunLock();
   RunLock(const RunLock&) = delete;
@@ -41,10 +41,10 @@ class RunLock {
   int file_;
 };
 
-/// The process that trains in the folder now; 0: none, -1: one of another machine, perhaps (a network's file system).
+/// The process that trains in the folder now. 0: none; -1: possibly one of another machine, on a network file system.
 int training_process(const RunPaths& paths);
 
-/// Log lines of this process go to the run's log as well, behind what is there. One at a time.
+/// Appends log lines of this process to the run's log, too. At most one object exists at a time.
 class RunLog {
  public:
   explicit RunLog(const RunPaths& paths);  ///< throws Error(kIo)

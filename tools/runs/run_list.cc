@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr int kDepth = 4;
 
-/// What ended the latest start, if anything did.
+/// The state that ended the latest start, if any.
 RunState state_after(const std::vector<MetricRow>& rows) {
   RunState state = RunState::kNew;
   for (const MetricRow& row : rows) {
@@ -32,7 +32,7 @@ RunState state_after(const std::vector<MetricRow>& rows) {
   return state;
 }
 
-/// From each start to the last event before the next one.
+/// The sum over all starts of the time to the last event before the next start.
 double seconds_of(const std::vector<MetricRow>& rows) {
   double sum = 0, begin = 0, latest = 0;
   for (const MetricRow& row : rows) {
@@ -115,13 +115,13 @@ const MetricRow::Best* main_score(const RunSummary& run) {
 RunSummary read_run(const std::string& folder) {
   const RunPaths paths(folder);
   if (!file_exists(paths.record))
-    throw Error(ExitCode::kUsage, "there is no run in " + paths.folder, "a run folder has a file run.json");
+    throw Error(ExitCode::kUsage, paths.folder + " is not a run", "give a folder that contains run.json");
   const RunRecord record = read_record(paths.record);
   RunSummary run;
   run.path = paths.folder;
   run.created = run.latest = record.created;
   run.solver = record.solver;
-  // The lock first: a training that ends between the two is then seen as running, and not as killed.
+  // Check the lock first: a training that ends in between is then reported as running, not as killed.
   run.process = training_process(paths);
   const std::vector<MetricRow> rows = read_metrics(paths.metrics);
   add_rows(rows, run);
@@ -146,14 +146,14 @@ std::string run_before(const std::string& folder) {
       if (other >= begun || other <= created) continue;
       latest = path;
       created = other;
-    } catch (const Error&) {  // no record of a run: there is nothing to compare with
+    } catch (const Error&) {  // not a run, so not compared
     }
   }
   return latest;
 }
 
 std::vector<RunSummary> list_runs(const std::string& folder) {
-  if (!fs::is_directory(folder)) throw Error(ExitCode::kIo, "there is no folder " + folder);
+  if (!fs::is_directory(folder)) throw Error(ExitCode::kIo, folder + ": the folder does not exist");
   std::vector<RunSummary> runs;
   find_runs(without_trailing_slashes(folder), kDepth, runs);
   std::sort(runs.begin(), runs.end(), [](const RunSummary& a, const RunSummary& b) { return a.created > b.created; });

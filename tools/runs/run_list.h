@@ -1,6 +1,6 @@
 #pragma once
 
-// What is known of a run without training it.
+// The state of runs, read from their files.
 
 #include <cstdint>
 #include <string>
@@ -11,43 +11,43 @@
 namespace cortado::runs {
 
 enum class RunState {
-  kNew,           ///< made, and nothing has been computed
-  kRunning,       ///< a process trains it now; this process's own run has ended once its events say so
+  kNew,           ///< created, without any computation yet
+  kRunning,       ///< a process trains it; for a run of this process, until its events end it
   kFinished,      ///< at max_iter
-  kStopped,       ///< on request, with a snapshot
+  kStopped,       ///< by request, with a snapshot
   kStoppedEarly,  ///< by early_stop
   kDiverged,
-  kFailed,  ///< an error ended it; it has been told
-  kKilled,  ///< ended without a word
+  kFailed,  ///< ended by an error, which is in the metrics
+  kKilled,  ///< ended without an event
 };
 std::string name_of(RunState state);  ///< "new", "running", "stopped_early" and so on
 
 struct RunSummary {
   std::string path;  ///< the folder
   RunState state = RunState::kNew;
-  int process = 0;  ///< that trains it; training_process()
+  int process = 0;  ///< the process that trains it; training_process()
   int64_t iter = 0, max_iter = 0;
   double loss = 0;
   std::vector<MetricRow::Best> best;  ///< test scores
-  double created = 0, latest = 0;     ///< seconds since 1970; the last event's
-  double seconds = 0;                 ///< that its processes have run
-  double images_per_second = 0;       ///< the last
-  std::string snapshot;               ///< the state that was written last
+  double created = 0, latest = 0;     ///< seconds since 1970; latest: of the last event
+  double seconds = 0;                 ///< run time of its processes
+  double images_per_second = 0;       ///< the latest value
+  std::string snapshot;               ///< the latest solver state
   std::string problem;                ///< why it diverged or failed
-  std::string solver;                 ///< as it was named
+  std::string solver;                 ///< as the user named it
 };
 
-/// The score that a run is told by: the first that is no loss, else the first; null where nothing was tested.
+/// The score that identifies a run's quality: the first that is not a loss, else the first. Null without tests.
 const MetricRow::Best* main_score(const RunSummary& run);
 
-/// Throws Error(kUsage) where the folder is no run's, and what reading the record throws.
+/// Throws Error(kUsage) if the folder is not a run, and as reading the record does.
 RunSummary read_run(const std::string& folder);
 
-/// The run beside this one that was begun last before it; "" where there is none. Reads records alone.
+/// The latest run in the same folder that started before this one; "" if there is none. Reads records only.
 std::string run_before(const std::string& folder);
 
-/// The runs in `folder` and up to four folders below it, the newest first. Folders within runs and links are not looked
-/// into, runs whose record cannot be read are left out. Throws Error(kIo) where there is no such folder.
+/// The runs in `folder` and up to four levels below it, the newest first. Skips folders within runs, links, and runs
+/// with an unreadable record. Throws Error(kIo) if the folder does not exist.
 std::vector<RunSummary> list_runs(const std::string& folder);
 
 }  // namespace cortado::runs

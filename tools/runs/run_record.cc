@@ -72,9 +72,9 @@ RunRecord read_record(const std::string& path) {
   try {
     return record_of(parse_json<Json>(read_file(path, kMaxBytes)));
   } catch (const JsonError& error) {
-    throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
+    throw Error(ExitCode::kUsage, path + " is not the record of a run: " + error.what());
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kUsage, path + " is no record of a run: " + error.what());
+    throw Error(ExitCode::kUsage, path + " is not the record of a run: " + error.what());
   }
 }
 

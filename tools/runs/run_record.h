@@ -1,6 +1,6 @@
 #pragma once
 
-// run.json: what was started, with which files, where and when.
+// run.json: the command, files, place and time of a run's starts.
 
 #include <cstdint>
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace cortado::runs {
 
-/// A file that a training reads, and what its content was.
+/// An input file of a training, with a digest of its content.
 struct InputFile {
   std::string path;
   std::string kind;  ///< "data", "weights", "mean" and so on
@@ -21,27 +21,27 @@ struct InputFile {
 struct Start {
   double time = 0;  ///< seconds since 1970
   int process = 0;
-  std::string from;              ///< the state that it resumed from; "" at the beginning
-  std::vector<std::string> set;  ///< what --set said
+  std::string from;              ///< the state that it resumed from; "": none
+  std::vector<std::string> set;  ///< the values of --set
 };
 
 struct RunRecord {
   std::string id;      ///< 16 hexadecimal digits
   double created = 0;  ///< seconds since 1970
-  std::string folder;  ///< that the program was called in: where the paths of nets and data begin
-  std::string solver;  ///< as it was named
+  std::string folder;  ///< the working directory of the start, to which paths of nets and data are relative
+  std::string solver;  ///< as the user named it
   std::vector<std::string> command;
-  std::map<std::string, std::vector<std::string>> flags;  ///< those that a resume is to have again
-  std::vector<std::string> weights;                       ///< that training began with
+  std::map<std::string, std::vector<std::string>> flags;  ///< the flags that a resume repeats
+  std::vector<std::string> weights;                       ///< the weights that training started from
   std::string version;                                    ///< of the program
   std::map<std::string, std::string> machine;             ///< host, cpu, level, threads, memory, device, libraries
   std::vector<InputFile> inputs;
   std::vector<Start> starts;
 };
 
-/// Throws Error(kIo); the file holds its old content or the new one.
+/// Throws Error(kIo). The file keeps its old content or gets the new one.
 void write_record(const std::string& path, const RunRecord& record);
-/// Throws Error(kIo) where it cannot be read, Error(kUsage) where it is no record of a run.
+/// Throws Error(kIo) if it cannot be read, Error(kUsage) if it is not the record of a run.
 RunRecord read_record(const std::string& path);
 
 }  // namespace cortado::runs

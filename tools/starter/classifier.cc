@@ -1,5 +1,5 @@
-// A classifier of the user's images: a net that is known to work, with their number of classes, their sizes and
-// colours, and a schedule for as many as there are.
+// A classifier of the user's images: a proven net, adapted to their number of classes, size and colours, and a schedule
+// for their number.
 #include "core/files/file.h"
 #include "proto/text/write_text.h"
 #include "tools/output/progress.h"
@@ -15,21 +15,21 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kSmallSide = 64;          ///< up to this a net's form for small images is taken
-constexpr float kNewLayersFaster = 10;  ///< than layers that begin with weights
+constexpr int kSmallSide = 64;          ///< up to this side, the net's variant for small images is used
+constexpr float kNewLayersFaster = 10;  ///< factor of the learning rate over that of pretrained layers
 
 std::string default_start(const data::DatasetStats& stats) {
   return stats.short_side.typical() <= 40 ? "lenet" : "resnet18";
 }
 
-/// Everything that is decided, and the net.
+/// All choices, and the net.
 struct Design {
   DatasetFolder data;
   StartingNet start;
   caffe::NetParameter net;
   TransformChoice transform;
   Schedule schedule;
-  Choices choices;    ///< about the net
+  Choices choices;    ///< of the net
   std::string score;  ///< the blob of the accuracy
 };
 
@@ -38,7 +38,7 @@ void remove_data_layers(caffe::NetParameter& net) {
     if (net.layer(i).bottom_size() == 0) net.mutable_layer()->DeleteSubrange(i, 1);
 }
 
-/// The blobs of images and labels, as the starting net calls them.
+/// The blobs of images and labels in the starting net.
 std::pair<std::string, std::string> data_tops(const caffe::NetParameter& net) {
   for (const caffe::LayerParameter& layer : net.layer())
     if (layer.bottom_size() == 0 && layer.top_size() == 2) return {layer.top(0), layer.top(1)};
@@ -65,9 +65,9 @@ caffe::LayerParameter make_data_layer(const Design& design, caffe::Phase phase) 
 
 std::string net_text(const Design& design, const std::string& name, const std::string& data_line) {
   std::string text = "# " + data_line + "\n# Made by `cortado new classifier`.\n";
-  text += comments_of(design.choices) + "name: \"" + name + "\"\n# What training sees:\n" +
+  text += comments_of(design.choices) + "name: \"" + name + "\"\n# Data of training:\n" +
           comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
-          to_compact_text("layer", make_data_layer(design, caffe::TRAIN)) + "# What testing sees, each image once:\n" +
+          to_compact_text("layer", make_data_layer(design, caffe::TRAIN)) + "# Data of testing, each image once:\n" +
           to_compact_text("layer", make_data_layer(design, caffe::TEST));
   caffe::NetParameter rest = design.net;
   remove_data_layers(rest);
@@ -76,7 +76,7 @@ std::string net_text(const Design& design, const std::string& name, const std::s
 
 Design design_of(const ProjectOptions& options) {
   Design design;
-  CountedProgress progress("look at " + options.data);
+  CountedProgress progress("read " + options.data);
   design.data = read_dataset_folder(options.data, progress.callback());
   progress.finish();
   const data::DatasetStats& stats = design.data.stats;
@@ -91,7 +91,7 @@ Design design_of(const ProjectOptions& options) {
   const Choices head = set_classes(design.net, heads, design.data.classes(), suffix, kNewLayersFaster);
   design.choices.insert(design.choices.end(), head.begin(), head.end());
   design.score = accuracy_blob(design.net);
-  const bool any_side = pool_globally(design.net, heads) && heads.size() == 1;  // others look within
+  const bool any_side = pool_globally(design.net, heads) && heads.size() == 1;  // other nets read positions
   design.transform =
       choose_transform(design.data, design.start, {.side = options.side, .any_side = any_side, .keep_values = trained});
   design.schedule = choose_schedule(stats.records, design.start.recipe,

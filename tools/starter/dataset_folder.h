@@ -7,18 +7,18 @@
 
 namespace cortado::tools {
 
-/// A training and a test set with the names of their classes, as `cortado convert folder --split` makes them.
+/// A training and a test set with class names, as `cortado convert folder --split` writes them.
 struct DatasetFolder {
-  std::string path, train, test;   ///< train and test as data layers name them
-  std::string labels;              ///< the file of names; "": none
-  std::vector<std::string> names;  ///< of the classes; numbers where there is no file
-  data::DatasetStats stats;        ///< of the training set; colours and sizes of a part of it
+  std::string path, train, test;   ///< train and test: as data layers name them
+  std::string labels;              ///< the file of class names; "": none
+  std::vector<std::string> names;  ///< of the classes; numbers without a file
+  data::DatasetStats stats;        ///< of the training set; colours and sizes of a sample
   int64_t test_records = 0;
 
   int64_t classes() const { return int64_t(names.size()); }
 };
 
-/// Looks at the folder. Throws Error(kIo/kData) where it is none, with what makes one as the hint.
+/// Reads the folder. Throws Error(kIo/kData) if it is not such a dataset, with the command that makes one as the hint.
 DatasetFolder read_dataset_folder(const std::string& path, const data::Progress& progress = {});
 
 }  // namespace cortado::tools

@@ -1,4 +1,4 @@
-// A detector of the user's objects: an SSD that is known to work, with their classes, mean values and a schedule.
+// A detector of the user's objects: a proven SSD, adapted to their classes and mean values, and a schedule.
 #include <algorithm>
 
 #include "core/error.h"
@@ -26,21 +26,21 @@ using caffe::NetParameter;
 constexpr char kStart[] = "ssd_fashion";
 constexpr int64_t kDetectorDecoded = 2048, kDetectorPixels = 2000000000, kDetectorSeen = 100000;
 
-/// What is to be found, and in what.
+/// The dataset of a detector.
 struct ObjectSet {
   std::string train, test;
-  std::vector<std::string> names;  ///< from label 1 on; 0 is the background
-  int64_t classes = 0;             ///< with the background
+  std::vector<std::string> names;  ///< from label 1 on; label 0 is the background
+  int64_t classes = 0;             ///< including the background
   data::DatasetStats stats;
   int64_t test_records = 0;
 };
 
-/// Numbers where the map leaves labels out.
+/// Sets the names. Labels that the map lacks get numbers.
 void set_names(const std::string& map_file, ObjectSet& set) {
   constexpr int32_t kMost = 100000;
   const std::map<int32_t, std::string> names = data::shown_names(data::read_label_map(map_file));
   const int32_t last = names.empty() ? 0 : names.rbegin()->first;
-  if (last < 1) throw file_error(ExitCode::kData, map_file, "it names no class but the background");
+  if (last < 1) throw file_error(ExitCode::kData, map_file, "it has no class except the background");
   if (last > kMost) throw file_error(ExitCode::kData, map_file, "its label " + std::to_string(last) + " is too large");
   set.classes = last + 1;
   for (int32_t label = 1; label <= last; ++label)
@@ -56,13 +56,13 @@ ObjectSet read_set(const std::string& path) {
   const std::string wanted = data::names_beside(set.train, data::kLabelMapPart);
   for (const std::string& part : {set.train, set.test, map_file.empty() ? wanted : map_file})
     if (!file_exists(part))
-      throw file_error(ExitCode::kIo, part, "there is no such file or folder",
-                       "`cortado convert annoset images/ train.txt -o " + set.train +
-                           "` makes it; then test.txt, with --label-map-file=" + wanted + " -o " + set.test);
+      throw file_error(ExitCode::kIo, part, "the file or folder does not exist",
+                       "make it with `cortado convert annoset images/ train.txt -o " + set.train +
+                           "`, then convert test.txt with --label-map-file=" + wanted + " -o " + set.test);
   if (const std::string conflict = data::names_conflict(set.train, set.test); !conflict.empty())
     throw file_error(ExitCode::kData, folder, conflict, "convert test.txt with --label-map-file=" + wanted);
   set_names(map_file, set);
-  CountedProgress progress("look at " + folder);
+  CountedProgress progress("read " + folder);
   set.stats = data::dataset_stats(set.train, {.most_decoded = kDetectorDecoded,
                                               .most_pixels = kDetectorPixels,
                                               .find_odd = false,
@@ -72,7 +72,7 @@ ObjectSet read_set(const std::string& path) {
   return set;
 }
 
-/// Convolutions that a blob comes from, through layers that only arrange it.
+/// The convolutions that a blob comes from, through layers that only rearrange it.
 void collect_convolutions(const NetParameter& net, const std::string& blob, int before, std::vector<int>& found) {
   const int maker = maker_of(net, blob, before);
   if (maker < 0) return;
@@ -83,7 +83,7 @@ void collect_convolutions(const NetParameter& net, const std::string& blob, int 
   for (const std::string& bottom : layer.bottom()) collect_convolutions(net, bottom, maker, found);
 }
 
-/// The number of classes wherever the net says it; the convolutions that score them.
+/// Sets the number of classes in all layers that have it, and in the convolutions that score classes.
 void set_classes(NetParameter& net, int64_t classes, const std::string& suffix, const std::string& path) {
   std::vector<int> scoring;
   uint32_t before = 0;
@@ -99,7 +99,7 @@ void set_classes(NetParameter& net, int64_t classes, const std::string& suffix, 
       layer.mutable_detection_evaluate_param()->set_num_classes(uint32_t(classes));
   }
   if (scoring.empty() || before == 0)
-    throw file_error(ExitCode::kNet, path, "no MultiBoxLoss behind convolutions: no detector of this kind",
+    throw file_error(ExitCode::kNet, path, "no MultiBoxLoss after convolutions, so this net is not an SSD",
                      "give the train_val.prototxt of an SSD");
   for (LayerParameter& layer : *net.mutable_layer())
     if (layer.type() == "Reshape")
@@ -113,7 +113,7 @@ void set_classes(NetParameter& net, int64_t classes, const std::string& suffix, 
   }
 }
 
-/// The data layers read the set; all they do to images stays, but for mean and scale.
+/// Makes the data layers read the set. Their transformations stay, except for mean and scale.
 void set_data(NetParameter& net, const ObjectSet& set, const Schedule& schedule, bool keep_values, Choices& choices) {
   std::string text;
   double deviation = 0;
@@ -136,7 +136,7 @@ void set_data(NetParameter& net, const ObjectSet& set, const Schedule& schedule,
     transform.set_scale(std::stof(number_text("%.3g", 1 / std::max(deviation, 1.0))));
   }
   if (keep_values)
-    choices.push_back({"mean_value and scale", "as they were", "the weights were learned with them"});
+    choices.push_back({"mean_value and scale", "unchanged", "the weights were learned with them"});
   else
     choices.push_back(
         {"mean_value", text, "measured; scale is 1 over the deviation, " + number_text("%.1f", deviation)});

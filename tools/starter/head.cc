@@ -15,7 +15,7 @@ bool has_outputs(const LayerParameter& layer) {
   return layer.type() == "InnerProduct" || layer.type() == "Convolution";
 }
 
-/// The layer before layer `i` on the way to the data; -1: none.
+/// The index of the layer before layer `i`, towards the data; -1: none.
 int before(const NetParameter& net, int i) {
   return net.layer(i).bottom_size() > 0 ? maker_of(net, net.layer(i).bottom(0), i) : -1;
 }
@@ -54,7 +54,8 @@ std::vector<int> head_layers(const NetParameter& net, const std::string& path) {
     if (at >= 0 && std::find(heads.begin(), heads.end(), at) == heads.end()) heads.push_back(at);
   }
   if (heads.empty())
-    throw file_error(ExitCode::kNet, path, "no SoftmaxWithLoss behind an InnerProduct or a Convolution: no classifier",
+    throw file_error(ExitCode::kNet, path,
+                     "no SoftmaxWithLoss after an InnerProduct or a Convolution, so this net is not a classifier",
                      "give the train_val.prototxt of a classifier");
   return heads;
 }
@@ -76,8 +77,8 @@ Choices set_classes(NetParameter& net, const std::vector<int>& heads, int64_t cl
   const std::string why = "one output for each class";
   if (suffix.empty()) return {{"last layer", names, why}};
   return {{"last layer", names,
-           why + "; a new name, so it begins anew and learns " + std::to_string(int(faster)) +
-               " times as fast as what the weights have learned"}};
+           why + "; a new name, so that it starts from random weights and learns " + std::to_string(int(faster)) +
+               " times as fast as the pretrained layers"}};
 }
 
 std::string accuracy_blob(NetParameter& net) {

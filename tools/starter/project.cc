@@ -19,11 +19,11 @@ void write_project(const Project& project, bool replace) {
                                                               {project.solver_path(), &project.solver}};
   for (const auto& [path, text] : files)
     if (file_exists(path) && !replace && read_file(path) != *text)
-      throw file_error(ExitCode::kIo, path, "exists already, and is another file",
-                       "choose another --output, or say --force to replace it");
+      throw file_error(ExitCode::kIo, path, "exists already, with other content",
+                       "choose another --output, or replace it with --force");
   std::error_code failure;
   std::filesystem::create_directories(join_path(project.folder, "snapshots"), failure);
-  if (failure) throw file_error(ExitCode::kIo, project.folder, "cannot make the folder: " + failure.message());
+  if (failure) throw file_error(ExitCode::kIo, project.folder, "cannot create the folder: " + failure.message());
   for (const auto& [path, text] : files) write_file_atomically(path, *text);
 }
 

@@ -31,7 +31,7 @@ std::string layers_text(const caffe::NetParameter& net) {
 
 namespace {
 
-/// Of a list with commas between.
+/// path_from_anywhere() of each path of a comma-separated list.
 std::string all_from_anywhere(const std::string& list) {
   std::string out;
   for (const std::string& path : split(list, ',')) out += (out.empty() ? "" : ",") + path_from_anywhere(path);
@@ -55,8 +55,8 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
     for (const char c : value) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
     return text + "\"";
   };
-  line("net", quoted(file_name_of(project.net_path())), "beside this file");
-  if (!weights.empty()) line("weights", quoted(all_from_anywhere(weights)), "to begin with, by layer name");
+  line("net", quoted(file_name_of(project.net_path())), "next to this file");
+  if (!weights.empty()) line("weights", quoted(all_from_anywhere(weights)), "to start from, by layer name");
   if (recipe.type != "SGD") line("type", quoted(recipe.type));
   line("base_lr", number(schedule.base_lr));
   line("momentum", number(recipe.momentum));
@@ -83,7 +83,7 @@ std::string deploy_text(const NetFile& net, const std::string& path, const std::
   graph::DeployOptions options;
   if (!output.empty()) options.outputs = {output};
   const graph::Deployed deployed = graph::make_deploy_net(net, options);
-  std::string text = "# Made from " + path + ": no labels, no losses.\n";
+  std::string text = "# Made from " + path + ", without labels and losses.\n";
   if (deployed.net.has_name()) text += "name: \"" + deployed.net.name() + "\"\n";
   return text + layers_text(deployed.net);
 }
@@ -102,8 +102,8 @@ int64_t try_out(const std::shared_ptr<const NetFile>& file) {
 }
 
 std::string describe_data(const std::string& path, int64_t classes, int64_t train, int64_t test) {
-  return path + ": " + count_text(classes) + " classes, " + count_text(train) + " images to train with, " +
-         count_text(test) + " to test with";
+  return path + ": " + count_text(classes) + " classes, " + count_text(train) + " training images, " +
+         count_text(test) + " test images";
 }
 
 }  // namespace cortado::tools

@@ -9,28 +9,28 @@
 
 namespace cortado::tools {
 
-/// Letters, digits and underscores of a path's last part.
+/// The letters, digits and underscores of the path's last part.
 std::string word_of(const std::string& path);
 
-/// A path as a project's files name it, so that they train from any folder.
+/// A path as a project's files name it, valid in any working directory.
 std::string path_from_anywhere(const std::string& path);
 
-/// Layers as people write them.
+/// Layers in compact text form.
 std::string layers_text(const caffe::NetParameter& net);
 
-/// The solver of a project. `score` is what tests are judged by, `extra` further lines.
+/// The solver of a project. `score`: the blob of keep_best; `extra`: more lines.
 std::string solver_text(const Project& project, const Schedule& schedule, const Recipe& recipe,
                         const std::string& weights, const std::string& score, int64_t test_records,
                         const std::string& extra = {});
 
-/// The net without labels; `output`: the blob that is to come out, "" finds it out.
+/// The net without labels. `output`: the blob to keep; "" chooses it.
 std::string deploy_text(const NetFile& net, const std::string& path, const std::string& output);
 
-/// Builds the net in both phases, with its data: what is wrong with it is told now, not by the training. Returns the
-/// operations of a training pass forward.
+/// Builds the net in both phases, with its data, so that errors are reported before the training. Returns the
+/// operations of the forward pass in training.
 int64_t try_out(const std::shared_ptr<const NetFile>& file);
 
-/// "flowers: 3 classes, 96 images to train with, 24 to test with".
+/// "flowers: 3 classes, 96 training images, 24 test images".
 std::string describe_data(const std::string& path, int64_t classes, int64_t train, int64_t test);
 
 }  // namespace cortado::tools

@@ -9,16 +9,17 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kScheduleSeen = 500000;  ///< images, repeated ones counted, that a net sees which begins at random
-constexpr int64_t kSeenByTrained = 60000;  ///< and one that begins with weights
-constexpr float kSlower = 0.1F;            ///< the recipe's rate for weights that are there already
+constexpr int64_t kScheduleSeen =
+    500000;  ///< images that a net from random weights is trained with, repeated ones counted
+constexpr int64_t kSeenByTrained = 60000;  ///< images for a net from pretrained weights
+constexpr float kSlower = 0.1F;            ///< factor of the recipe's rate for pretrained weights
 
 int64_t batch_for(int64_t images, int64_t at_once) {
   const int64_t wanted = images < 500 ? 16 : images < 4000 ? 32 : 64;
   return std::max<int64_t>(1, std::min({wanted, std::max<int64_t>(at_once, 16), images}));
 }
 
-/// The nearest of 1, 2, 5, 10, 20, ... that is not larger.
+/// The largest of 1, 2, 5, 10, 20, ... up to `value`.
 int64_t round_number(int64_t value) {
   int64_t power = 1;
   while (power * 10 <= value) power *= 10;
@@ -51,9 +52,10 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
   const std::string origin = recipe.source.empty()
                                  ? "usual"
                                  : number_text("%g", double(recipe.base_lr)) + " for " + std::to_string(recipe.batch) +
-                                       " images at once in " + recipe.source;
+                                       " images an update in " + recipe.source;
   say("base_lr", number_text("%g", double(out.base_lr)),
-      origin + ", in proportion to the batch" + (options.from_weights ? "; a tenth, for the weights know much" : ""));
+      origin + ", in proportion to the batch" +
+          (options.from_weights ? "; a tenth of that, to fine-tune weights" : ""));
   out.warmup = std::clamp<int64_t>(out.iterations / 20, 1, 500);
   say("warmup_iter", std::to_string(out.warmup), "the rate rises to base_lr, then falls along a cosine to 0");
   out.test_interval = std::max<int64_t>(per_epoch, std::max<int64_t>(1, out.iterations / 40));

@@ -5,7 +5,7 @@
 
 namespace cortado::tools {
 
-/// How long and how fast to learn.
+/// The length and learning rate of a training.
 struct Schedule {
   int64_t batch = 0, test_batch = 0, epochs = 0;
   int64_t iterations = 0;  ///< of all epochs
@@ -15,12 +15,13 @@ struct Schedule {
 };
 
 struct ScheduleOptions {
-  int64_t batch = 0, epochs = 0;  ///< the user's word; 0: to be chosen
-  bool from_weights = false;      ///< the net has learned before
+  int64_t batch = 0, epochs = 0;  ///< chosen by the user; 0: choose
+  bool from_weights = false;      ///< the net starts from pretrained weights
 };
 
-/// For `images` to train with: small batches where there are few, so that an epoch has some updates; enough epochs that
-/// all are seen some hundred thousand times in all; the recipe's rate, in proportion to the batch.
+/// The schedule for a number of training images. Small sets get small batches, so that an epoch has several updates.
+/// The number of epochs is such that the net reads some hundred thousand images in total. The rate is the recipe's, in
+/// proportion to the batch.
 Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOptions& options);
 
 }  // namespace cortado::tools

@@ -29,7 +29,7 @@ std::string models_folder() {
 
 namespace {
 
-/// The folder with the net's files, and the net itself.
+/// The folder with the net's files, and the net.
 struct NetPlace {
   std::string name, folder, net;
 };
@@ -45,9 +45,9 @@ NetPlace place_of(const std::string& from) {
   const std::vector<std::string> names = known_starts("");
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  throw usage_error("--from=" + from + " is neither a prototxt nor a net of models/",
-                    names.empty() ? "models/ was not found beside this program: give the path of a train_val.prototxt"
-                                  : "one of " + list);
+  throw usage_error(
+      "--from=" + from + " is neither a prototxt nor a net of models/",
+      names.empty() ? "models/ was not found: give the path of a train_val.prototxt" : "choose one of " + list);
 }
 
 const caffe::LayerParameter* find_data_layer(const caffe::NetParameter& net) {

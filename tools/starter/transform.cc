@@ -12,7 +12,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kSmall = 96;  ///< up to this side images have no detail to lose: no random parts
+constexpr int kSmall = 96;  ///< smaller images are not cropped at random
 
 std::string sides_text(int64_t height, int64_t width) { return std::to_string(height) + "x" + std::to_string(width); }
 
@@ -23,7 +23,7 @@ std::string found_sizes(const data::DatasetStats& stats) {
          std::to_string(stats.short_side.typical());
 }
 
-/// Side of the square that the net sees; 0: the images as they are.
+/// Side of the square input of the net; 0: the images' own size.
 int side_of(const data::DatasetStats& stats, const StartingNet& start, const TransformOptions& options) {
   const int shortest = int(stats.short_side.typical()), native = start.side;
   if (options.side > 0) return options.side;
@@ -33,7 +33,7 @@ int side_of(const data::DatasetStats& stats, const StartingNet& start, const Tra
   return std::clamp((shortest + 16) / 32 * 32, std::min(64, native), native);
 }
 
-/// The middle of `values`, to a tenth.
+/// `value`, rounded to a tenth.
 float tenth(double value) { return float(std::round(value * 10) / 10); }
 
 bool begins_with_spread(const caffe::NetParameter& net) {
@@ -45,7 +45,7 @@ bool begins_with_spread(const caffe::NetParameter& net) {
   return false;
 }
 
-/// Mean and scale, the same in both phases.
+/// Chooses mean and scale, the same in both phases.
 void choose_values(const DatasetFolder& data, const StartingNet& start, bool keep, TransformChoice& out) {
   caffe::TransformationParameter& to = out.train;
   const data::DatasetStats& stats = data.stats;
@@ -75,26 +75,27 @@ void choose_values(const DatasetFolder& data, const StartingNet& start, bool kee
                          "1 over the measured deviation, " + number_text("%.1f", deviation) + ": values near 1"});
 }
 
-/// Images of one small size.
+/// For images of one small size.
 void stay_as_they_are(const DatasetFolder& data, TransformChoice& out) {
   out.height = int(data.stats.height.least());
   out.width = int(data.stats.width.least());
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
   augment.set_translate(0.06F);
   augment.set_border(caffe::AugmentParameter::EDGE);
-  out.choices.push_back({"size", sides_text(out.height, out.width), "all images have it"});
-  out.choices.push_back({"translate", "0.06", "training moves images by up to so much of their side"});
+  out.choices.push_back({"size", sides_text(out.height, out.width), "the size of all images"});
+  out.choices.push_back({"translate", "0.06", "training shifts images by up to this share of their side"});
 }
 
-/// Images of other sizes than the net sees: parts of them in training, the middle in testing.
+/// For other images: training reads random parts, testing the centre.
 void bring_to(int side, const DatasetFolder& data, TransformChoice& out) {
   const data::DatasetStats& stats = data.stats;
   out.height = out.width = side;
   out.train.set_crop_size(uint32_t(side));
   const bool roomy = stats.one_size() && stats.short_side.least() >= side && stats.short_side.most() <= side * 3 / 2;
   const int larger = side >= kSmall ? (side * 8 + 3) / 7 : side;
-  out.choices.push_back({"crop_size", std::to_string(side),
-                         found_sizes(stats) + (stats.short_side.least() < side ? "; smaller ones are enlarged" : "")});
+  out.choices.push_back(
+      {"crop_size", std::to_string(side),
+       found_sizes(stats) + (stats.short_side.least() < side ? "; smaller images are enlarged" : "")});
   out.test = out.train;
   caffe::AugmentParameter& augment = *out.train.mutable_augment();
   if (!roomy) out.test.mutable_augment()->set_short_side(uint32_t(larger));
@@ -104,8 +105,8 @@ void bring_to(int side, const DatasetFolder& data, TransformChoice& out) {
   }
   augment.mutable_resized_crop()->set_min_area(0.3F);
   out.choices.push_back({"resized_crop", "0.3 to 1",
-                         "training sees parts of at least so much of an image; testing "
-                         "the middle" +
+                         "training reads random parts of at least this share of an image; testing "
+                         "the centre" +
                              (roomy ? std::string() : " after the shorter side is " + std::to_string(larger))});
 }
 
@@ -115,14 +116,13 @@ void choose_changes(const DatasetFolder& data, TransformChoice& out) {
     out.choices.push_back({"flip_h", "none", reason});
   } else {
     augment.set_flip_h(0.5F);
-    out.choices.push_back(
-        {"flip_h", "0.5", "half of the images are mirrored; take it out where left and right differ"});
+    out.choices.push_back({"flip_h", "0.5", "half of the images are mirrored; remove it if left and right differ"});
   }
   if (data.stats.channels() != 3 || out.height < kSmall) return;
   augment.set_brightness(0.2F);
   augment.set_contrast(0.2F);
   augment.set_saturation(0.2F);
-  out.choices.push_back({"brightness, contrast, saturation", "0.2", "light and cameras differ"});
+  out.choices.push_back({"brightness, contrast, saturation", "0.2", "for different light and cameras"});
 }
 
 }  // namespace
@@ -139,9 +139,9 @@ TransformChoice choose_transform(const DatasetFolder& data, const StartingNet& s
   choose_values(data, start, options.keep_values, out);
   if (data.stats.per_channels.size() > 1) {
     out.train.set_force_color(true);
-    out.choices.push_back({"force_color", "true", "some images are grey, others have colours"});
+    out.choices.push_back({"force_color", "true", "some images are grey, others coloured"});
   }
-  // Testing has the same values and colours, and its own sizes.
+  // Testing has the same values and colours, but its own sizes.
   *out.test.mutable_mean_value() = out.train.mean_value();
   if (out.train.has_scale()) out.test.set_scale(out.train.scale());
   if (out.train.has_bgr2rgb()) out.test.set_bgr2rgb(out.train.bgr2rgb());
@@ -157,7 +157,7 @@ bool is_digit_of_name(char c) { return std::isdigit(static_cast<unsigned char>(c
 bool is_lower_of_name(char c) { return std::islower(static_cast<unsigned char>(c)) != 0; }
 bool is_upper_of_name(char c) { return std::isupper(static_cast<unsigned char>(c)) != 0; }
 
-/// "TurnLeft_03" becomes turn, left, 03. Bytes beyond ASCII are parts of words.
+/// "TurnLeft_03" becomes turn, left, 03. Non-ASCII bytes are parts of words.
 Words words_of(const std::string& name) {
   Words words;
   char before = ' ';
@@ -177,7 +177,7 @@ bool is_word_of(const std::string& word, const std::array<std::string_view, n>& 
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// Words that say that a class is a character, and which form of it, but not which one.
+/// Words that name a kind of character, but not which one.
 bool only_describes(const std::string& word) {
   constexpr std::array<std::string_view, 19> kDescriptions = {
       "digit", "digits",  "number", "numeral", "letter", "letters", "char",  "character", "glyph",    "symbol",
@@ -193,7 +193,7 @@ bool is_character(const std::string& word) {
   return word.size() == 1 || is_digit_of_name(word[0]) || is_word_of(word, kSpelt);
 }
 
-/// Nothing but characters: "7", "b", "digit_seven", "A1"; no "001.ak47" and no "3_birds".
+/// Whether the words are only characters: "7", "b", "digit_seven", "A1", but not "001.ak47" or "3_birds".
 bool names_characters(const Words& words) {
   int64_t characters = 0;
   for (const std::string& word : words) {
@@ -220,7 +220,7 @@ std::string why_not_mirrored(const std::vector<std::string>& names) {
     if (names_side(words)) return "mirrored, '" + name + "' would be another class";
     characters += names_characters(words);
   }
-  return 2 * characters > names.size() ? "classes named by digits or letters are other things when mirrored" : "";
+  return 2 * characters > names.size() ? "classes named by digits or letters change when mirrored" : "";
 }
 
 }  // namespace cortado::tools

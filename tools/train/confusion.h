@@ -1,6 +1,6 @@
 #pragma once
 
-// How often samples of each class were taken for each class.
+// Confusion matrices: how often samples of each class were predicted as each class.
 
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ class Confusion {
 
   explicit Confusion(int64_t classes) : samples_(size_t(classes)), taken_(size_t(classes)), right_(size_t(classes)) {}
 
-  /// `judged` as PredictedClasses has them. Rows without a true class do not count.
+  /// `judged` as in PredictedClasses. Skips rows without a true class.
   void add(const std::vector<float>& judged);
 
   int64_t classes() const { return int64_t(samples_.size()); }
@@ -30,29 +30,30 @@ class Confusion {
   int64_t taken_for(int64_t c) const { return taken_[size_t(c)]; }
   int64_t right_of(int64_t c) const { return right_[size_t(c)]; }
   int64_t count(int64_t truth, int64_t taken_for) const;
-  /// Pairs of different classes that occurred, the most frequent first; of equal ones the first in order.
+  /// Pairs of different classes that occurred, the most frequent first, equal ones in order of their classes.
   std::vector<Pair> mistaken() const;
 
  private:
   std::vector<int64_t> samples_, taken_, right_;
   std::unordered_map<int64_t, int64_t>
-      counts_;  ///< by truth * classes + taken for: most pairs of many classes never occur
+      counts_;  ///< by truth * classes + prediction; sparse, because most pairs of many classes never occur
 };
 
 /// Scores that a layer of the net compares with labels.
 struct Classification {
-  std::string layer, scores, labels;  ///< the layer's name, its bottoms'
+  std::string layer, scores, labels;  ///< the names of the layer and its bottoms
   Confusion confusion;
 };
 
-/// Watches the layers of a net that compare scores with labels, each pair of blobs once: Accuracy and its like, or
-/// losses where there is none.
+/// Reads the predictions of layers that compare scores with labels, each pair of blobs once: of Accuracy and similar
+/// layers, or of losses if the net has no such layer.
 class ClassWatch {
  public:
   explicit ClassWatch(Net& net);
   size_t size() const { return judges_.size(); }
-  std::vector<Classification> none_yet() const;  ///< one for each, with no samples
-  /// Adds what the latest forward() found; `to` has what this or the same net in another batch size gave.
+  std::vector<Classification> none_yet() const;  ///< one for each pair of blobs, without samples
+  /// Adds the predictions of the latest forward() to `to`, which comes from none_yet() of this net or of the same net
+  /// with another batch size.
   void add_to(std::vector<Classification>& to);
 
  private:

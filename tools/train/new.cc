@@ -1,4 +1,4 @@
-// `cortado new`: writes a net and a solver for a dataset. Its choices are printed and written into the files as
+// `cortado new`: writes a net and a solver for a dataset. Prints its choices, and writes them into the files as
 // comments.
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -30,7 +30,8 @@ nlohmann::ordered_json project_json(const Project& project) {
   return json;
 }
 
-/// Estimated seconds of the training here, without tests, from a short trial; 0 where even that would take long.
+/// Estimates the seconds of the training on this machine, without tests, by a short trial. Returns 0 if even the trial
+/// would take long.
 double expected_seconds(const Arguments& arguments, const Project& project) {
   constexpr int64_t kMuch = 200'000'000'000;
   constexpr double kTrial = 1;
@@ -49,8 +50,8 @@ void show_project(const Arguments& arguments, const Project& project) {
             << project.solver_path() << ", " << project.labels_path() << "\n";
   if (const double seconds = expected_seconds(arguments, project); seconds > 0)
     std::cout << "the training will take about " << duration_text(seconds)
-              << " here, without tests; --epochs makes it shorter\n";
-  std::cout << "next: cortado train " << project.solver_path() << "; with --run=FOLDER a report comes with it\n";
+              << " here, without tests; shorten it with --epochs\n";
+  std::cout << "next: cortado train " << project.solver_path() << "; add --run=FOLDER for a report\n";
 }
 
 int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& options)) {
@@ -95,7 +96,7 @@ std::vector<Flag> new_flags(std::vector<Flag> own) {
                            "decides"},
                   weights,
                   batch_flag(),
-                  count_flag("epochs", "passes over the training set; 0 chooses", 100000)},
+                  count_flag("epochs", "epochs of the training; 0 chooses", 100000)},
                  std::move(own),
                  {force_flag(), json_flag()},
                  device_flags()});

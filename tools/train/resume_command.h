@@ -6,11 +6,11 @@
 
 namespace cortado::tools {
 
-/// A word as a shell reads it back.
+/// The word, quoted for a shell.
 std::string quoted_for_shell(const std::string& word);
 
 /// The command line, quoted for a shell, that resumes from the solver state `state`: the `arguments` of `train`, except
-/// where to start.
+/// those that choose the start.
 std::string resume_command(const Arguments& arguments, const std::string& state);
 
 }  // namespace cortado::tools

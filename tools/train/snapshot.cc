@@ -31,12 +31,12 @@ using Json = nlohmann::ordered_json;
 struct Listed {
   std::string prefix;
   int64_t iter = 0;
-  std::string state, weights, average;  ///< paths; "" where it is missing
+  std::string state, weights, average;  ///< paths; "" if missing
   int64_t bytes = 0;
   StateStamp stamp;
 };
 
-/// The prefixes of the snapshots that lie in a folder.
+/// The prefixes of the snapshots in a folder.
 std::set<std::string> prefixes_in(const std::string& folder) {
   std::set<std::string> prefixes;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -47,7 +47,7 @@ std::set<std::string> prefixes_in(const std::string& folder) {
   return prefixes;
 }
 
-/// What the user names: a run's folder, a folder of snapshots, or a prefix.
+/// The prefixes of a run's folder, a folder of snapshots, or a prefix.
 std::set<std::string> prefixes_of(const std::string& name) {
   const std::string path = without_trailing_slashes(name);
   const std::string inner = join_path(path, "snapshots");
@@ -79,8 +79,9 @@ std::vector<Listed> snapshots_named(const std::string& name) {
     all.insert(all.end(), some.begin(), some.end());
   }
   if (all.empty())
-    throw Error(ExitCode::kSnapshot, "there are no snapshots of " + name,
-                "name a run's folder, a folder of snapshots, or their prefix (of PREFIX_iter_100.caffemodel)");
+    throw Error(
+        ExitCode::kSnapshot, "no snapshots of " + name + " found",
+        "give a run's folder, a folder of snapshots, or their prefix (the PREFIX of PREFIX_iter_100.caffemodel)");
   return all;
 }
 
@@ -98,7 +99,7 @@ Json snapshot_json(const Listed& one) {
           {"average", one.average}, {"bytes", one.bytes}, {"run", one.stamp.run}, {"written", one.stamp.written}};
 }
 
-/// Of a snapshot without a state.
+/// The weights of a snapshot without a state.
 std::string weights_alone(const Listed& one) { return one.weights.empty() ? one.average : one.weights; }
 
 void print(const Json& json) { std::cout << dumped_json(json, 2) << "\n"; }
@@ -115,7 +116,7 @@ int run_ls(const Arguments& arguments) {
   return 0;
 }
 
-/// The message of the Error that `read` throws; "" where it throws none.
+/// The message of the Error that `read` throws; "" if it throws none.
 std::string problem_of(const std::function<void()>& read) {
   try {
     read();
@@ -125,7 +126,7 @@ std::string problem_of(const std::function<void()>& read) {
   }
 }
 
-/// "" where a resume would take it and its average can be used.
+/// Why the snapshot cannot be resumed from, or its average cannot be used; "" if both are possible.
 std::string what_is_wrong_with(const Listed& one) {
   return problem_of([&] {
     if (!one.state.empty()) read_snapshot(one.state);
@@ -134,7 +135,7 @@ std::string what_is_wrong_with(const Listed& one) {
   });
 }
 
-/// Reports each file, and counts those that are damaged.
+/// Reports each file, and counts the damaged ones.
 class Verdicts {
  public:
   explicit Verdicts(bool json) : json_(json) {}
@@ -187,7 +188,7 @@ int run_diff(const Arguments& arguments) {
   if (!difference.changed.empty()) std::cout << table.str({1, 2, 3, 4});
   std::cout << difference.equal << " blobs are equal, " << difference.changed.size() << " differ\n";
   for (const std::string& name : difference.elsewhere)
-    std::cout << name << ": in one of them only, or of another size\n";
+    std::cout << name << ": missing in one file, or of different size\n";
   return 0;
 }
 
@@ -201,7 +202,7 @@ int run_prune(const Arguments& arguments) {
   const std::string& name = arguments.operands()[0];
   const bool dry_run = arguments.on("dry-run"), json = arguments.on("json");
   Json out = Json::array();
-  snapshots_named(name);  // or there is nothing to lock
+  snapshots_named(name);  // throws without snapshots, when there is nothing to lock
   for (const std::string& prefix : prefixes_of(name)) {
     const SnapshotLock lock(prefix);
     std::set<std::string> runs;
@@ -211,8 +212,8 @@ int run_prune(const Arguments& arguments) {
       const PrunedSnapshots pruned =
           prune_snapshots({prefix, run, arguments.integer("keep-last"), best_iterations(prefix, run), dry_run});
       if (!pruned.newest_is_whole)
-        throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is damaged: nothing was removed",
-                    "`cortado snapshot verify " + name + "` shows which are whole");
+        throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is damaged; nothing is removed",
+                    "`cortado snapshot verify " + name + "` lists the damaged ones");
       out.push_back({{"prefix", prefix},
                      {"run", run},
                      {"removed", dry_run ? 0 : pruned.iterations.size()},

@@ -1,6 +1,5 @@
-// `cortado test`: scores a net on its own data. Log lines are Caffe's: a line for each batch and the means over
-// batches. The scores of all samples, which are the sums of what layers divide, and the classes are in the tables and
-// in JSON.
+// `cortado test`: scores a net on its own data. Log lines are Caffe's: a line for each batch, and the means over
+// batches. The scores over all samples and the classes are in the tables and in JSON.
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -22,7 +21,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// A net with all that is read of it after each batch.
+/// A net with the readers of its results after each batch.
 struct Tested {
   std::unique_ptr<Net> net;
   std::unique_ptr<OutputReader> outputs;
@@ -61,13 +60,13 @@ void log_scores(ScoreSums& sums, bool epoch) {
       log_info() << "Of all samples together: " << score_name(exact, i) << " = " << score_text(exact[i].value);
 }
 
-/// The net for the last records, which fill no batch of `net`, with its weights.
+/// A net for the last records, which do not fill a batch of `net`, with its weights.
 std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
                                int64_t records) {
   auto tail = make_frozen_tail(file, std::move(options), net, records);
   for (size_t k = 0; k < net.outputs().size(); ++k)
     if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
-      throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not a score of the batch",
+      throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not one score for the batch",
                         "consume it with a Silence layer");
   return tail;
 }
@@ -76,11 +75,11 @@ int64_t count_records(const Net& net) {
   try {
     return records_of(net.plan().graph, "--epoch");
   } catch (const FieldError& error) {
-    throw usage_error("--epoch: " + error.message(), "use --iterations, which counts batches");
+    throw usage_error("--epoch: " + error.message(), "use --iterations, the number of batches");
   }
 }
 
-/// How the result is shown, in addition to Caffe's lines on stderr.
+/// The output formats, in addition to Caffe's lines on stderr.
 struct Forms {
   bool json, tables;
 };

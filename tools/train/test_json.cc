@@ -4,7 +4,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMaxMatrixWidth = 1000;  // that JSON holds whole
+constexpr int64_t kMaxMatrixWidth = 1000;  // the widest confusion matrix that JSON contains
 
 std::string class_name_of(const std::vector<std::string>& names, int64_t c) {
   return names.empty() ? "" : names[size_t(c)];
@@ -14,7 +14,7 @@ nlohmann::ordered_json share_or_null(int64_t part, int64_t of) {
   return of > 0 ? nlohmann::ordered_json(double(part) / double(of)) : nlohmann::ordered_json();
 }
 
-/// Every output: a number, or a list where it has several elements.
+/// Each output: a number, or a list for several elements.
 template <typename Value>
 nlohmann::ordered_json by_output(const std::vector<Score>& scores, const Value& value) {
   auto out = nlohmann::ordered_json::object();

@@ -9,7 +9,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int64_t kMaxClasses = 40;  // of which all are shown
+constexpr int64_t kMaxClasses = 40;  // more classes are not all shown
 constexpr size_t kWorstClasses = 20, kMaxPairs = 20, kMaxElements = 20;
 
 /// "3", or "3 sandal".
@@ -29,7 +29,7 @@ std::string scores_table(TestReport& report, int64_t classes) {
   if (any) header.push_back("mean of batches");
   Table table(header);
   for (const Elements& output : outputs_of(exact)) {
-    if (output.count > 1 && int64_t(output.count) == classes) continue;  // columns of the classes' table
+    if (output.count > 1 && int64_t(output.count) == classes) continue;  // a column of the classes' table
     const size_t shown = std::min(output.count, kMaxElements);
     for (size_t i = output.first; i < output.first + shown; ++i) {
       std::vector<std::string> row = {score_name(exact, i), score_text(exact[i].value)};
@@ -41,7 +41,7 @@ std::string scores_table(TestReport& report, int64_t classes) {
   return table.str({1, 2});
 }
 
-/// The least accurate first where there are too many; those without samples are none of these.
+/// All classes, or of many the least accurate ones that have samples.
 std::vector<int64_t> shown_classes(const Confusion& confusion) {
   std::vector<int64_t> classes(size_t(confusion.classes()));
   std::iota(classes.begin(), classes.end(), int64_t(0));
@@ -55,7 +55,7 @@ std::vector<int64_t> shown_classes(const Confusion& confusion) {
   return classes;
 }
 
-/// Outputs with an element for each class, unless they say what the table says anyway.
+/// Outputs with an element for each class, except those that equal the accuracies in the table.
 std::vector<Elements> class_columns(const std::vector<Score>& scores, const Confusion& confusion) {
   std::vector<Elements> columns;
   for (const Elements& output : outputs_of(scores)) {
@@ -98,7 +98,7 @@ size_t width_of_text(const std::string& text) {
   return widest;
 }
 
-/// With as many of the columns as there is room for.
+/// With as many of the columns as fit.
 std::string fitting_classes_table(const std::vector<Score>& scores, const Confusion& confusion,
                                   const std::vector<std::string>& names, size_t columns) {
   std::vector<Elements> more = class_columns(scores, confusion);
@@ -113,7 +113,7 @@ std::string fitting_classes_table(const std::vector<Score>& scores, const Confus
 }
 
 std::string matrix_table(const Confusion& confusion, const std::vector<std::string>& names) {
-  std::vector<std::string> header = {"true \\ taken for"};
+  std::vector<std::string> header = {"true \\ predicted"};
   std::vector<size_t> right;
   for (int64_t c = 0; c < confusion.classes(); ++c) {
     header.push_back(std::to_string(c));
@@ -134,7 +134,7 @@ std::string matrix_table(const Confusion& confusion, const std::vector<std::stri
 std::string pairs_table(const Confusion& confusion, const std::vector<std::string>& names) {
   const std::vector<Confusion::Pair> pairs = confusion.mistaken();
   if (pairs.empty()) return "";
-  Table table({"true", "taken for", "times", "of"});
+  Table table({"true", "predicted", "times", "of"});
   for (size_t i = 0; i < std::min(kMaxPairs, pairs.size()); ++i)
     table.add({label_of(names, pairs[i].truth), label_of(names, pairs[i].taken_for), std::to_string(pairs[i].count),
                std::to_string(confusion.samples_of(pairs[i].truth))});

@@ -59,7 +59,7 @@ std::string net_of(const caffe::SolverParameter& solver) {
   return solver.has_net() ? solver.net() : solver.train_net();
 }
 
-/// `solver_path` is "" where a run is resumed: its solver has the nets' own paths.
+/// `solver_path` is "" for a resumed run, because its solver has the nets' paths.
 void suggest_next(const Solver& solver, const std::string& solver_path) {
   std::string net = net_of(solver.config().file.solver);
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
@@ -90,7 +90,7 @@ void apply_train_flags(const Arguments& arguments, const SolverOptions& options,
 DeviceDefaults defaults_of(const caffe::SolverParameter& solver, const RankRole& role) {
   return {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
           .gpu_index = solver.device_id(),
-          .said = solver.has_solver_mode() ? "solver_mode is GPU" : "",
+          .source = solver.has_solver_mode() ? "solver_mode is GPU" : "",
           .precision = precision_named(solver.precision()),
           .processes = role.processes_here,
           .local_rank = role.local_rank};
@@ -110,7 +110,7 @@ int stopped_exit_code() {
   return code == 0 ? 128 + SIGTERM : code;
 }
 
-/// As a rank that logs nothing.
+/// Runs as a rank that logs nothing.
 int run_quietly(Solver& solver, Requests& requests) {
   stop_with_snapshot();
   return solver.run(requests) == Outcome::kStopped ? stopped_exit_code() : 0;
@@ -132,7 +132,7 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, Tra
   return 0;
 }
 
-/// What only the first rank does.
+/// The work of the first rank only.
 int train_first(const RankRole& role, const Arguments& arguments, Solver& solver, Requests& requests,
                 TrainingRun* run) {
   save_choices(arguments, solver.net().context());

@@ -8,7 +8,8 @@ namespace cortado::tools {
 
 namespace {
 
-/// Scores of one name are the elements of one output: ten classes' accuracies would fill the window.
+/// Scores of one name are the elements of one output. They become one item, because ten classes' accuracies would fill
+/// the window.
 std::vector<std::string> score_list(const std::vector<Score>& scores) {
   std::vector<std::string> out;
   for (size_t i = 0, end; i < scores.size(); i = end) {
@@ -50,7 +51,7 @@ void TrainView::on_resume(const Progress& progress, const std::string& state_pat
   say("resumed from iteration " + std::to_string(progress.iter) + ", " + state_path);
 }
 
-/// Speed over windows of half a second or more, so that it follows but does not flicker.
+/// Computes the speed over windows of at least half a second, so that it does not flicker.
 void TrainView::update_speed(const Progress& progress) {
   const double seconds = progress.seconds - window_seconds_;
   if (seconds < 0.5 && images_per_second_ > 0) return;
@@ -60,7 +61,7 @@ void TrainView::update_speed(const Progress& progress) {
   window_seconds_ = progress.seconds;
 }
 
-/// At any width the line keeps the share done, the loss and the time left.
+/// At any width the line keeps the progress, the loss and the time left.
 std::vector<ProgressField> TrainView::fields(const Progress& progress) {
   const double share = progress.max_iter > 0 ? double(progress.iter) / double(progress.max_iter) : 0;
   std::vector<ProgressField> out = {
@@ -103,11 +104,11 @@ void TrainView::on_iteration(const Progress& progress) {
 
 void TrainView::on_display(const Progress& progress, const std::vector<Score>&) {
   constexpr double kTooMuch = 0.2;
-  if (told_of_waiting_ || progress.seconds < 2 || progress.wait_seconds < kTooMuch * progress.seconds) return;
-  told_of_waiting_ = true;
+  if (warned_of_waiting_ || progress.seconds < 2 || progress.wait_seconds < kTooMuch * progress.seconds) return;
+  warned_of_waiting_ = true;
   const std::string text = "training waits for data " +
                            number_text("%.0f", 100 * progress.wait_seconds / progress.seconds) +
-                           "% of the time: more --data-threads, or smaller stored images, would help";
+                           "% of the time: raise --data-threads, or store smaller images";
   if (line_.shown())
     say("hint: " + text);
   else

@@ -1,7 +1,8 @@
 #pragma once
 
-// A training on a terminal: one line that is rewritten, and a line that stays for each test and snapshot. Where stderr
-// is no terminal nothing is shown but log lines. Either way one hint is given where training waits for its data.
+// The view of a training on a terminal: a progress line that is rewritten, and a permanent line for each test and
+// snapshot. Without a terminal, only log lines are written. In both cases a hint is given once if training waits for
+// data.
 
 #include <chrono>
 #include <set>
@@ -38,14 +39,14 @@ class TrainView : public TrainObserver {
   ProgressLine line_;
   std::chrono::steady_clock::time_point start_;
   std::vector<std::string> best_;
-  std::set<std::string> without_best_;  ///< outputs of many elements: the best of all says nothing of one
+  std::set<std::string> without_best_;  ///< outputs of several elements, whose best value is not shown
   double images_per_second_ = 0;
-  int64_t window_iter_ = 0;  ///< where the window of the speed began
+  int64_t window_iter_ = 0;  ///< first iteration of the window of update_speed()
   double window_seconds_ = 0;
-  bool told_of_waiting_ = false;
-  bool draws_ = utf8_locale();  ///< sparklines
+  bool warned_of_waiting_ = false;
+  bool draws_ = utf8_locale();  ///< whether to draw sparklines
   Stretches losses_;
-  std::vector<double> scores_;  ///< of the first test net's first score that is no loss
+  std::vector<double> scores_;  ///< of the first test net's first score that is not a loss
 };
 
 }  // namespace cortado::tools

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Flags that a resume does not repeat: they say where to start, or are in the run's solver and nets by then.
+/// Flags that a resume does not repeat: they choose the start, or are in the run's solver and nets.
 bool is_for_once(const std::string& flag) {
   for (const char* name : {"solver", "run", "resume", "snapshot", "weights", "set", "keep-best", "keep-last",
                            "snapshot-every", "quiet", "verbose"})
@@ -32,7 +32,7 @@ bool is_for_once(const std::string& flag) {
   return false;
 }
 
-/// As seen from `base`, unless that leads out of it.
+/// `path` relative to `base`, unless it is outside of `base`.
 std::string nearest_name(const std::string& path, const std::string& base) {
   const std::string near = fs::path(path).lexically_proximate(base).string();
   return near.starts_with("..") ? path : near;
@@ -54,7 +54,7 @@ runs::RunRecord new_record(const Arguments& arguments, const SolverOptions& opti
 std::unique_ptr<MadeFolders> made_folder(const runs::RunPaths& paths) {
   std::error_code failure;
   auto made = std::make_unique<MadeFolders>(paths.folder, failure);
-  if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + paths.folder + ": " + failure.message());
+  if (failure) throw Error(ExitCode::kIo, "cannot create the folder " + paths.folder + ": " + failure.message());
   return made;
 }
 
@@ -64,7 +64,7 @@ runs::RunPaths new_paths(const std::string& folder) {
   return paths;
 }
 
-/// About fifty times in a training, unless --histograms is given.
+/// The interval of about fifty histograms in a training, unless --histograms is given.
 int64_t histogram_interval(const Arguments& arguments, int64_t max_iter) {
   if (arguments.has("histograms")) return arguments.integer("histograms");
   return std::max<int64_t>(1, max_iter / 50);
@@ -115,7 +115,7 @@ ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text
       throw usage_error(std::string("--resume and --") + flag + " exclude each other",
                         "a run continues from its own solver and newest snapshot");
   if (!runs::is_run(paths.folder))
-    throw usage_error("there is no run in " + arguments.text("resume"), "--run=FOLDER starts one");
+    throw usage_error("'" + arguments.text("resume") + "' is not a run", "start a run with --run=FOLDER");
   record = runs::read_record(paths.record);
   add_flags(arguments);
   paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
@@ -137,7 +137,7 @@ void ResumedRun::enter_folder() const {
   fs::current_path(record.folder, failure);
   if (failure)
     throw Error(ExitCode::kIo, "cannot enter " + record.folder + ", where the run was started: " + failure.message(),
-                "paths of data are relative to it; if it has moved, change \"folder\" in " + paths.record);
+                "data paths are relative to it; if it has moved, change \"folder\" in " + paths.record);
 }
 
 void ResumedRun::choose_start(const std::string& prefix, SolverOptions& options) const {
@@ -161,7 +161,7 @@ TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, 
   file_ = config.file;
 }
 
-/// The lock goes while it is held, so that nobody holds a file that has no name.
+/// Removes the lock file while holding the lock: no other process can then hold a lock on a removed file.
 TrainingRun::~TrainingRun() {
   if (!is_new_ || metrics_) return;
   for (const std::string& path : {paths_.log, paths_.lock}) ::unlink(path.c_str());
@@ -201,7 +201,7 @@ void TrainingRun::report() {
     write_report(paths_.folder, &context, skip_bad_of(arguments_));
     log_info() << "Report: " << paths_.report;
   } catch (const Error& error) {
-    log_warning() << "the report was not written: " << error.mistakes()[0].message;
+    log_warning() << "cannot write the report: " << error.mistakes()[0].message;
   }
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What --run and --resume add to `cortado train`: a folder with the run's record, its files as they are trained, log,
-// metrics, events for TensorBoard and snapshots (runs/, docs/runs.md).
+// The folder of `cortado train --run` and `--resume`: the run's record, resolved files, log, metrics, TensorBoard
+// events and snapshots (runs/, docs/runs.md).
 
 #include <memory>
 #include <optional>
@@ -23,41 +23,41 @@ namespace cortado::tools {
 std::vector<Flag> run_flags();
 Flag keep_last_flag(const std::string& fallback, int64_t least);
 
-/// A run that --resume names.
+/// The run of --resume.
 struct ResumedRun {
   runs::RunPaths paths;
   runs::RunRecord record;
 
-  /// Adds the flags that the run was begun with, where the command line does not give others. Throws Error(kUsage)
-  /// where the folder is no run's, or where a flag says otherwise where to begin.
+  /// Adds the flags of the run's start, unless the command line has others. Throws Error(kUsage) if the folder is not a
+  /// run, or if a flag chooses a different start.
   explicit ResumedRun(Arguments& arguments);
 
   SolverFile solver() const;
-  /// Goes to the folder that the run was begun in, where its paths begin. Throws Error(kIo).
+  /// Changes to the folder in which the run was started, to which its paths are relative. Throws Error(kIo).
   void enter_folder() const;
-  /// The newest snapshot, or what the run began with where there is none.
+  /// Chooses the newest snapshot, or the weights of the run's start if it has none.
   void choose_start(const std::string& prefix, SolverOptions& options) const;
 
  private:
   void add_flags(Arguments& arguments) const;
 };
 
-/// Of the first rank.
+/// The run of a training, in its first rank.
 class TrainingRun {
  public:
-  /// Takes the folder, makes it unless `resumed`, and says in `config` where snapshots go. Nothing but log lines is
-  /// written before watch(): what is refused until then leaves no new run, and an old one as it was. Throws Error.
+  /// Locks the folder, creates it unless `resumed`, and sets the snapshots' prefix in `config`. Before watch() only log
+  /// lines are written, so an error until then leaves no new run, and an old one unchanged. Throws Error.
   TrainingRun(const Arguments& arguments, const ResumedRun* resumed, SolverConfig& config,
               const SolverOptions& options);
   ~TrainingRun();
 
-  /// The training is built and begins: its files are written, and it is recorded and watched from now on.
+  /// Writes the run's files when the training is built, and records and observes it from now on.
   void watch(Solver& solver);
-  /// It could not go on.
+  /// Records the error that ended the training.
   void fail(const std::string& text) {
     if (metrics_) metrics_->write_error(text);
   }
-  /// It has ended: its report is written, with what has to be computed for it.
+  /// Writes the report after the training, with the sections that need computation.
   void report();
   const std::string& folder() const { return paths_.folder; }
 
@@ -71,7 +71,7 @@ class TrainingRun {
   std::unique_ptr<MadeFolders> folders_;
   runs::RunLock lock_;
   runs::RunLog log_;
-  std::optional<runs::MetricsWriter> metrics_;  ///< from watch() on
+  std::optional<runs::MetricsWriter> metrics_;  ///< since watch()
   runs::RunRecord record_;
   SolverFile file_;
   std::optional<runs::EventWriter> events_;

@@ -15,7 +15,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// A data layer of images in a dataset that is open.
+/// A data layer that reads images of an open dataset.
 struct ImageLayer {
   const graph::Node* node = nullptr;
   const caffe::LayerParameter* config = nullptr;
@@ -56,7 +56,7 @@ bool same_values(const caffe::TransformationParameter& a, const caffe::Transform
          std::equal(a.mean_value().begin(), a.mean_value().end(), b.mean_value().begin(), b.mean_value().end());
 }
 
-/// Images of a batch of all data layers: of the first one.
+/// The batch size of the first data layer, in images.
 int64_t record_batch(const graph::Graph& graph) {
   for (const graph::Node& node : graph.nodes)
     if (node.layer->roles().records && !node.y.empty() && graph.value(node.y[0]).shape_known)
@@ -75,12 +75,12 @@ std::vector<Diagnostic> raw_value_warnings(const graph::Graph& train) {
   for (const ImageLayer& layer : image_layers(train)) {
     const caffe::TransformationParameter& transform = layer.transform();
     if (has_mean(transform) || transform.scale() != 1 || normalised_behind(train, *layer.node)) continue;
-    warnings.push_back(warning(train.place(*layer.node, "transform_param"),
-                               layer_text(layer.node->name) +
-                                   " gives images as they are stored, 0 to 255: no mean_value, "
-                                   "mean_file or scale",
-                               "transform_param { mean_value: ... scale: ... } brings values near 0; `cortado data "
-                               "stats` measures them"));
+    warnings.push_back(warning(
+        train.place(*layer.node, "transform_param"),
+        layer_text(layer.node->name) + " passes images with values 0 to 255: transform_param has no mean_value, "
+                                       "mean_file or scale",
+        "set transform_param { mean_value: ... scale: ... }; print the values with `cortado data "
+        "stats`"));
   }
   return warnings;
 }
@@ -91,7 +91,7 @@ std::vector<Diagnostic> unlike_value_warnings(const graph::Graph& train, const g
   return {warning(test.place(*tests[0].node, "transform_param"),
                   "testing prepares images with " + values_text(tests[0].transform()) + ", training with " +
                       values_text(trains[0].transform()),
-                  "the same values in both phases: a net knows what it was trained on")};
+                  "use the same values in both phases")};
 }
 
 std::vector<Diagnostic> stored_statistics_warnings(const SolverFile& solver, const graph::Graph& train) {
@@ -101,11 +101,12 @@ std::vector<Diagnostic> stored_statistics_warnings(const SolverFile& solver, con
     if (!reads_options(node.type, "batch_norm_param") || node.sources.empty()) continue;
     const caffe::BatchNormParameter& options = train.layers[size_t(node.sources[0])].config->batch_norm_param();
     if (!options.has_use_global_stats() || !options.use_global_stats()) continue;
-    warnings.push_back(warning(train.place(node, "batch_norm_param.use_global_stats"),
-                               layer_text(node.name) + " trains with stored statistics, and there are none: no weights "
-                                                       "to start from",
-                               "leave use_global_stats out; training measures batches, testing uses what was stored"));
-    break;  // the others are the same mistake
+    warnings.push_back(
+        warning(train.place(node, "batch_norm_param.use_global_stats"),
+                layer_text(node.name) + " trains with stored statistics, but the training starts without "
+                                        "weights",
+                "remove use_global_stats: training then uses the statistics of batches, testing the stored ones"));
+    break;  // one warning is enough
   }
   return warnings;
 }
@@ -120,14 +121,14 @@ std::vector<Diagnostic> rate_warnings(const SolverFile& solver, const graph::Gra
   const double ratio = double(config.base_lr()) / wanted;
   if (ratio <= kFar && (ratio >= 1 / kFar || config.weights_size() > 0)) return {};
   return {mistake_at(
-      solver, FieldError("base_lr",
-                         "base_lr " + number_text("%g", double(config.base_lr())) + " for " + std::to_string(batch) +
-                             " images at once is " +
-                             (ratio > 1 ? number_text("%.0f times", ratio) : "1/" + number_text("%.0f", 1 / ratio)) +
-                             " what models/" + known->name +
-                             " learns with: " + number_text("%g", double(known->recipe.base_lr)) + " for " +
-                             std::to_string(known->recipe.batch),
-                         "in proportion it would be " + number_text("%.2g", wanted)))};
+      solver,
+      FieldError("base_lr",
+                 "base_lr " + number_text("%g", double(config.base_lr())) + " for updates of " + std::to_string(batch) +
+                     " images is " +
+                     (ratio > 1 ? number_text("%.0f times", ratio) : "1/" + number_text("%.0f", 1 / ratio) + " of") +
+                     " the rate of models/" + known->name + ", " + number_text("%g", double(known->recipe.base_lr)) +
+                     " for " + std::to_string(known->recipe.batch),
+                 "set base_lr to " + number_text("%.2g", wanted) + ", in proportion to the batch size"))};
 }
 
 std::vector<Diagnostic> test_size_warnings(const SolverFile& solver, int test, const graph::Graph& graph) {
@@ -137,13 +138,13 @@ std::vector<Diagnostic> test_size_warnings(const SolverFile& solver, int test, c
   const int64_t seen = batch * config.test_iter(test);
   if (seen == 0 || (seen >= records && seen < records + batch)) return {};
   const std::string share = seen < records
-                                ? number_text("%.0f%%", 100 * double(seen) / double(records)) + " of it is looked at"
-                                : number_text("%.3g", double(seen) / double(records)) + " times over it";
+                                ? number_text("%.0f%%", 100 * double(seen) / double(records)) + " of it is tested"
+                                : "it is tested " + number_text("%.3g", double(seen) / double(records)) + " times";
   return {mistake_at(solver,
                      FieldError("test_iter[" + std::to_string(test) + "]",
                                 "test_iter " + std::to_string(config.test_iter(test)) + " x " + std::to_string(batch) +
                                     " images is not the test set of " + count_text(records) + ": " + share,
-                                "test_epoch: true looks at each once; else test_iter: " +
+                                "set test_epoch: true to test each image once, or test_iter: " +
                                     std::to_string((records + batch - 1) / batch)))};
 }
 

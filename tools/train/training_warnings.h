@@ -1,7 +1,7 @@
 #pragma once
 
-// What usually goes wrong with trainings and is no mistake of the language: told by `cortado check`, each with the
-// place of the field to look at. Graphs have their shapes, and their datasets open.
+// Warnings of `cortado check` about common problems of trainings, with the place of the field. The graphs' shapes are
+// known and their datasets open.
 
 #include <vector>
 
@@ -11,21 +11,20 @@
 
 namespace cortado::tools {
 
-/// Data layers whose images reach the net as 0 to 255: no mean, no scale, and no BatchNorm behind them.
+/// Data layers whose images reach the net with values of 0 to 255: without mean, scale, or BatchNorm after them.
 std::vector<Diagnostic> raw_value_warnings(const graph::Graph& train);
 
-/// A test net that prepares values otherwise than the training net: mean or scale differ.
+/// A test net whose mean or scale differs from the training net's.
 std::vector<Diagnostic> unlike_value_warnings(const graph::Graph& train, const graph::Graph& test);
 
-/// BatchNorms that learn from nothing with stored statistics, which stay 0 then: use_global_stats, and no weights to
-/// start from.
+/// BatchNorm layers with use_global_stats in a training without weights: their statistics stay 0.
 std::vector<Diagnostic> stored_statistics_warnings(const SolverFile& solver, const graph::Graph& train);
 
-/// A base_lr that is, for the images of an update, more than eight times or less than an eighth of what the net of this
-/// name in models/ learns with. Weights to start from take less.
+/// A base_lr that, for the images of an update, is more than eight times or less than an eighth of the rate of the net
+/// of this name in models/. With weights to start from, low rates are allowed.
 std::vector<Diagnostic> rate_warnings(const SolverFile& solver, const graph::Graph& train);
 
-/// A test whose test_iter does not look at each record of its set once, but for what fills its last batch.
+/// A test whose test_iter does not test each record of its set once, except for those that fill up the last batch.
 std::vector<Diagnostic> test_size_warnings(const SolverFile& solver, int test, const graph::Graph& graph);
 
 }  // namespace cortado::tools

@@ -1,5 +1,5 @@
-// `cortado tune`: finds by trial what a solver's training can be given: the rate, the largest batch that fits in
-// memory, and threads. Writes the solver anew beside the old one.
+// `cortado tune`: finds the learning rate, the largest batch that fits in memory, and the number of threads of a
+// solver's training by trial. Writes the new solver next to the old one.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace cortado::tools {
 
 namespace {
 
-/// What was found.
+/// The results.
 struct Tuning {
   RateSweep sweep;
   RateFinding rate;
@@ -50,7 +50,7 @@ void say(const std::string& text) {
   if (is_terminal(STDERR_FILENO)) show_error(text);
 }
 
-/// Four fifths of the memory that is free now: other programs want some, and so do snapshots.
+/// Four fifths of the free memory; the rest is for other programs and for snapshots.
 int64_t free_memory() {
   const int64_t pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
   return pages > 0 && size > 0 ? pages / 5 * 4 * size : int64_t(1) << 30;
@@ -59,7 +59,7 @@ int64_t free_memory() {
 ContextOptions options_for_trials(const Arguments& arguments, const SolverFile& file) {
   return context_options(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
                                      .gpu_index = file.solver.device_id(),
-                                     .said = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
+                                     .source = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
 }
 
 void find_training_batch(const SolverFile& file, const SolverOptions& options, Context& context, Tuning& tuning) {
@@ -72,7 +72,8 @@ void find_training_batch(const SolverFile& file, const SolverOptions& options, C
   });
 }
 
-/// A rise tells where the loss falls fastest, and not how far a training gets: that is tried before it is recommended.
+/// The rising rate shows where the loss falls fastest, but not how low it gets. Short trainings at both rates show
+/// that.
 void try_rates(const SolverFile& file, const SolverOptions& options, int iterations, Context& context, Tuning& tuning) {
   if (tuning.rate.suggested <= 0) return;
   say("trying both rates");
@@ -87,7 +88,7 @@ void try_threads(const Arguments& arguments, const SolverFile& file, const Solve
   for (const int all = default_threads(); counts.back() < all;) counts.push_back(std::min(counts.back() * 2, all));
   if (arguments.has("threads")) counts = {int(arguments.integer("threads"))};
   for (const int count : counts) tuning.speeds.push_back({.threads = count});
-  for (int round = 0; round < kRounds; ++round) {  // other work on the machine comes and goes
+  for (int round = 0; round < kRounds; ++round) {  // several rounds, because other work on the machine varies
     for (Speed& speed : tuning.speeds) {
       say("trying " + count_of(speed.threads, "thread", "threads"));
       ContextOptions place = options_for_trials(arguments, file);
@@ -112,18 +113,18 @@ std::string threads_text(const Tuning& tuning) {
 Table table_of(const Tuning& tuning) {
   const RateFinding& rate = tuning.rate;
   Table table({"measured", "value", "meaning"});
-  table.add({"loss at first", number_text("%.4g", rate.first_loss),
+  table.add({"initial loss", number_text("%.4g", rate.first_loss),
              "over " + std::to_string(tuning.sweep.rates.size()) + " iterations of rising rate"});
-  table.add({"least loss", number_text("%.4g", rate.least_loss), "at a rate of " + rate_text(rate.least)});
-  table.add({"steepest fall", rate_text(rate.steepest), "the rate where a step gains most"});
+  table.add({"lowest loss", number_text("%.4g", rate.least_loss), "at a rate of " + rate_text(rate.least)});
+  table.add({"steepest fall", rate_text(rate.steepest), "the rate where the loss falls fastest"});
   table.add({"diverges", rate.diverged > 0 ? rate_text(rate.diverged) : "-",
-             rate.diverged > 0 ? "" : "not up to the highest rate"});
+             rate.diverged > 0 ? "" : "no divergence up to the highest rate"});
   table.add({"base_lr", rate.suggested > 0 ? rate_text(rate.suggested) : "-",
              "the solver has " + number_text("%g", double(tuning.old_rate))});
   if (rate.suggested > 0)
     table.add(
         {"tried", number_text("%.4g", tuning.new_loss),
-         "the loss after as many iterations at that rate; with the solver's " + number_text("%.4g", tuning.old_loss)});
+         "loss after as many iterations at that rate; at the solver's rate " + number_text("%.4g", tuning.old_loss)});
   if (tuning.fits.batch > 0)
     table.add({"batch that fits", count_text(tuning.fits.batch),
                "in " + bytes_text(tuning.budget) + " of free memory; the net has " + count_text(tuning.batch)});
@@ -134,7 +135,7 @@ Table table_of(const Tuning& tuning) {
 }
 
 std::string comments_of(const Tuning& tuning, const std::string& solver) {
-  std::string text = "# Made of " + solver + " by `cortado tune`, which measured:\n";
+  std::string text = "# Made from " + solver + " by `cortado tune`, which measured:\n";
   for (const std::string& line : split(table_of(tuning).str({}), '\n'))
     if (!line.empty()) text += "#   " + line + "\n";
   return text;
@@ -170,7 +171,7 @@ SweepOptions sweep_options(const Arguments& arguments) {
   const SweepOptions options{arguments.number("lowest"), arguments.number("highest"),
                              int(arguments.integer("iterations"))};
   if (!(options.lowest > 0 && options.highest > options.lowest && options.highest <= 1e6))
-    throw usage_error("--lowest and --highest: rates above 0, the second one larger");
+    throw usage_error("--lowest and --highest must be above 0, and --highest the larger one");
   return options;
 }
 
@@ -196,13 +197,14 @@ Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOpti
 void show_tuning(const Tuning& tuning, const std::string& solver, const std::string& output) {
   std::cout << table_of(tuning).str();
   if (tuning.rate.suggested == 0)
-    throw Error(ExitCode::kNet, "the loss fell at no rate, so no solver was written",
-                "`cortado check` and `cortado data sheet` show what may be wrong; --iterations=500 looks longer");
+    throw Error(ExitCode::kNet, "the loss falls at no rate; no solver was written",
+                "check the solver and its data with `cortado check` and `cortado data sheet`, or search longer with "
+                "--iterations=500");
   const Speed* best = tuning.best();
   if (tuning.is_better())
     std::cout << "wrote " << output << "\n";
   else
-    std::cout << "no rate was found that does better than the solver's: no solver was written\n";
+    std::cout << "no rate is better than the solver's; no solver was written\n";
   std::cout << "next: cortado train " << (tuning.is_better() ? output : solver)
             << (best && best->threads != default_threads() ? " --threads=" + std::to_string(best->threads) : "")
             << "\n";
@@ -229,7 +231,7 @@ int run_tune(const Arguments& arguments) {
   if (tuning.is_better()) {
     const std::string tuned =
         with_base_lr(text, read_solver(path).positions, tuning.rate.suggested, comments_of(tuning, path));
-    read_solver_from_text(tuned, output);  // what is written is a solver
+    read_solver_from_text(tuned, output);  // checks that the written text is a valid solver
     write_file_atomically(output, tuned);
   }
   if (!arguments.on("json")) {

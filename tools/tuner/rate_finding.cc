@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kWeight = 0.9, kRateFindingFarAbove = 3;
 
-/// Slope of a straight line through the points around `at`: losses over logarithms of rates.
+/// Slope of a regression line through the points around `at`: losses over logarithms of rates.
 double slope(const RateSweep& sweep, const std::vector<double>& losses, size_t at, size_t reach) {
   const size_t from = at - reach, to = at + reach;
   double x = 0, y = 0, xx = 0, xy = 0;
@@ -42,7 +42,7 @@ std::vector<double> smoothed(const std::vector<double>& losses) {
 RateFinding find_rate(const RateSweep& sweep) {
   RateFinding found;
   const std::vector<double> losses = smoothed(sweep.losses);
-  size_t end = 0, least = 0;  // end: how many are of use
+  size_t end = 0, least = 0;  // end: the number of usable losses
   for (; end < losses.size() && std::isfinite(losses[end]); ++end) {
     if (losses[end] < losses[least]) least = end;
     if (end >= 10 && losses[end] > kRateFindingFarAbove * std::max(losses[least], 1e-6)) break;
@@ -61,7 +61,7 @@ RateFinding find_rate(const RateSweep& sweep) {
     fastest = here;
     found.steepest = sweep.rates[i];
   }
-  // A fall of less than a hundredth is noise.
+  // A fall of less than one percent is noise.
   if (found.steepest > 0 && found.least_loss < 0.99 * found.first_loss)
     found.suggested = std::min(found.steepest, found.least / 4);
   return found;

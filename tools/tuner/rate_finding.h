@@ -9,26 +9,26 @@
 
 namespace cortado::tools {
 
-/// What a rate range test saw: the rate of each iteration, rising evenly in its logarithm, and the loss it had.
+/// A rate range test: the rate of each iteration, rising exponentially, and its loss.
 struct RateSweep {
   std::vector<double> rates, losses;
-  bool left = false;  ///< it ended early, for the loss had left
+  bool left = false;  ///< stopped early, because the loss diverged
 };
 
-/// What follows from it. The losses are smoothed by a running mean of weight 0.9, freed of the bias of its start.
+/// The result of a sweep. Losses are smoothed by a running mean of weight 0.9 with bias correction.
 struct RateFinding {
-  double suggested = 0;  ///< the smaller of `steepest` and a quarter of `least`; 0: the loss never fell
-  double steepest = 0;   ///< where the smoothed loss falls fastest per logarithm of the rate
-  double least = 0;      ///< where it is least
-  double diverged = 0;   ///< where it passed three times its least value, or was no number; 0: nowhere
+  double suggested = 0;  ///< the smaller of `steepest` and a quarter of `least`; 0: the loss did not fall
+  double steepest = 0;   ///< the rate where the smoothed loss falls fastest per logarithm of the rate
+  double least = 0;      ///< the rate of the lowest smoothed loss
+  double diverged = 0;   ///< the rate where it exceeded three times its minimum or was not finite; 0: it did not
   double first_loss = 0, least_loss = 0;
 };
 
 std::vector<double> smoothed(const std::vector<double>& losses);
 RateFinding find_rate(const RateSweep& sweep);
 
-/// The text of a solver with another base_lr, everything else as its author wrote it, and `comments` (lines that begin
-/// with #) above. Where it has no base_lr one is added. `positions` are the text's.
+/// The text of a solver with another base_lr, and `comments` (lines that begin with #) above it. Everything else is
+/// unchanged. Adds a missing base_lr. `positions` are the text's.
 std::string with_base_lr(std::string_view text, const Positions& positions, double rate, const std::string& comments);
 
 }  // namespace cortado::tools

@@ -10,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kTrialFarAbove = 5;  ///< times its least: the loss will not come back
+constexpr double kTrialFarAbove = 5;  ///< a loss of more times its minimum has diverged
 
 Solver solver_of(SolverFile file, const SolverOptions& options, Context& context) {
   return make_solver(std::move(file), options, context);

@@ -7,8 +7,7 @@
 
 namespace cortado::tools {
 
-/// The solver without what belongs to a whole training: no tests, snapshots or schedule; an update sees as many images
-/// as before.
+/// The solver without tests, snapshots and schedule. An update has as many images as before.
 SolverFile for_trials(const SolverFile& file);
 
 struct SweepOptions {
@@ -16,24 +15,23 @@ struct SweepOptions {
   int iterations = 150;
 };
 
-/// Trains with a rate that rises from `lowest` to `highest`, and stops where the loss has left. The context's seed and
-/// the data are the training's. Throws what a training throws, but for a loss that is no number: that is a result.
+/// Trains with a rate that rises from `lowest` to `highest`, and stops where the loss diverges. Uses the context's seed
+/// and the training's data. Throws as a training does, except for a loss that is not finite, which is a result.
 RateSweep sweep_rates(const SolverFile& file, const SolverOptions& solver_options, const SweepOptions& options,
                       Context& context);
 
-/// What training at one rate leaves after `iterations`: the mean loss of their last quarter, infinity where it
-/// diverges. Of the schedule a warm-up alone is kept, no longer than a quarter. The context's seed and the data are the
-/// training's.
+/// The mean loss of the last quarter of `iterations` at one rate; infinity if training diverges. Of the schedule only a
+/// warm-up is kept, of at most a quarter. Uses the context's seed and the training's data.
 double loss_at_rate(const SolverFile& file, const SolverOptions& solver_options, float rate, int iterations,
                     Context& context);
 
-/// Images a second of a training, and the share of the time that it waits for data.
+/// Images a second of a training, and the share of its time that it waits for data.
 struct Speed {
   int threads = 0;
   double images_per_second = 0, wait_share = 0;
 };
 
-/// Trains for about `seconds` at a rate of nothing, after half as long to get going.
+/// Trains for about `seconds` at a rate of 0, after a warm-up of half that time.
 Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context);
 
 }  // namespace cortado::tools

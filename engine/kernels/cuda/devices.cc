@@ -23,7 +23,7 @@ int64_t free_bytes(int index) {
 }
 
 /// The result of version(), or the error of loading the library.
-std::string told(std::string (*version)()) {
+std::string version_or_error(std::string (*version)()) {
   try {
     return version();
   } catch (const MissingLibrary& error) {
@@ -59,7 +59,7 @@ std::vector<std::string> cuda_libraries() {
   if (cudaDriverGetVersion(&driver) != cudaSuccess) driver = 0;
   if (cudaRuntimeGetVersion(&runtime) != cudaSuccess) runtime = 0;
   return {driver > 0 ? "driver for CUDA " + dotted(driver) : "no driver", "CUDA runtime " + dotted(runtime),
-          told(cudnn::version), told(cublaslt::version)};
+          version_or_error(cudnn::version), version_or_error(cublaslt::version)};
 }
 
 std::string device_description(Context& context) {

@@ -17,7 +17,7 @@ class ClassNotes {
     memory_ = DeviceMemory(context, size_t(2 * rows) * sizeof(float));
     rows_ = rows;
   }
-  bool wanted() const { return rows_ > 0; }
+  bool is_noting() const { return rows_ > 0; }
   float* data() const { return reinterpret_cast<float*>(memory_.data()); }
   PredictedClasses judged() const { return {data(), rows_}; }
   int64_t rows() const { return rows_; }
@@ -61,7 +61,7 @@ struct NoteClasses {
 /// Records the classes of all rows, if requested.
 inline void note(Context& context, const ClassNotes& notes, const Tensor& scores, const ClassLabels& labels,
                  int64_t inner) {
-  if (!notes.wanted()) return;
+  if (!notes.is_noting()) return;
   const auto each = [&](const auto& functor) { for_each(context, notes.rows(), functor); };
   with_functor<NoteClasses>(each, scores, labels, inner, notes.rows(), notes.data());
 }

@@ -144,7 +144,7 @@ class SoftmaxLoss : public Layer, public ReadsClasses, public Scoring {
     for_each(context, 1,
              NormalizeLoss{sums, io.y[0].f32(), normalizer(io), fixed_normalizer(), quotient_data(), weighted});
     if (io.y.size() > 2) for_each(context, rows(), CopyValue<float>{losses, io.y[2].f32()});
-    if (notes_.wanted()) note_rows(context, io);
+    if (notes_.is_noting()) note_rows(context, io);
   }
 
   /// Backward.

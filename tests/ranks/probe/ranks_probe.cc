@@ -90,7 +90,7 @@ void check_round(Engine& engine, uint64_t round, size_t most) {
   check_broadcast(engine, round, size_of(number(round, -3, -3), most), int(round % uint64_t(engine.ranks())));
 }
 
-int say_well(Engine& engine) {
+int report_success(Engine& engine) {
   engine.leave(0);
   if (engine.rank() == 0) std::cout << engine.name() << ", " << engine.ranks() << " ranks: well\n";
   return 0;
@@ -100,13 +100,13 @@ int exchange(Engine& engine) {
   for (int root = 0; root < engine.ranks(); ++root)
     for (const size_t bytes : {0, 1, 65536, 65537, 3000001}) check_broadcast(engine, bytes, bytes, root);
   for (uint64_t round = 0; round < 200; ++round) check_round(engine, round, round % 50 == 49 ? 4 << 20 : 20000);
-  return say_well(engine);
+  return report_success(engine);
 }
 
 /// Pieces that are split into several parts.
 int large(Engine& engine) {
   check_broadcast(engine, 0, 80 << 20, engine.ranks() - 1);
-  return say_well(engine);
+  return report_success(engine);
 }
 
 /// Exchanges forever. After some exchanges, the last rank acts.

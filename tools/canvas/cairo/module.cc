@@ -25,7 +25,7 @@ using FontDescription = std::unique_ptr<PangoFontDescription, Releases<pango_fon
 using FontOptions = std::unique_ptr<cairo_font_options_t, Releases<cairo_font_options_destroy>>;
 using Words = std::unique_ptr<char, Releases<g_free>>;
 
-/// Letters as they are designed, at any scale alike.
+/// Disables hinting, so that letters look the same at any scale.
 void set_plain_letters(PangoContext* context) {
   const FontOptions options(cairo_font_options_create());
   cairo_font_options_set_antialias(options.get(), CAIRO_ANTIALIAS_GRAY);
@@ -35,7 +35,7 @@ void set_plain_letters(PangoContext* context) {
   pango_context_set_round_glyph_positions(context, FALSE);
 }
 
-/// One paragraph, whatever is in the text. Pango would complain on stderr of what is not UTF-8.
+/// Lays out the text as one paragraph. Replaces invalid UTF-8, of which Pango would warn on stderr.
 Layout laid_out(PangoContext* context, const char* text, const CortadoFont& font) {
   set_plain_letters(context);
   Layout layout(pango_layout_new(context));
@@ -72,7 +72,7 @@ void drop(CortadoCanvas* canvas) {
   delete canvas;
 }
 
-/// cairo's pixels have four bytes of one number: 0, red, green, blue from its highest.
+/// cairo's pixels are 32-bit numbers: 0, red, green, blue from the highest byte.
 void copy_in(const uint8_t* pixels, int width, int height, cairo_surface_t* surface) {
   for (int y = 0; y < height; ++y) {
     unsigned char* row = cairo_image_surface_get_data(surface) + ptrdiff_t(y) * cairo_image_surface_get_stride(surface);

@@ -19,11 +19,11 @@ namespace {
 
 constexpr int kStrings = 7, kTensors = 2, kText = 1, kNumber = 3;
 
-/// A file of its own for each start, as TensorBoard expects: it reads those of a folder in the order of their names.
+/// A new file for each start. TensorBoard reads the files of a folder in the order of their names.
 std::string new_path(const std::string& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
-  if (failure) throw Error(ExitCode::kIo, "cannot make the folder " + folder + ": " + failure.message());
+  if (failure) throw Error(ExitCode::kIo, "cannot create the folder " + folder + ": " + failure.message());
   const std::string stem =
       join_path(folder, "events.out.tfevents." + std::to_string(int64_t(unix_seconds())) + "." + host_name() + ".");
   for (int64_t number = ::getpid();; ++number)

@@ -15,33 +15,33 @@ class Summary_Value;
 
 namespace cortado::runs {
 
-/// An image as a file's content: PNG or JPEG.
+/// An encoded image, PNG or JPEG.
 struct EncodedImage {
   int height = 0, width = 0, channels = 0;
   std::string bytes;
 };
 
-/// One name and its value, as a hyperparameter is shown: text, unless it is a number.
+/// A hyperparameter: a number, or text.
 struct Setting {
   std::string name, text;
   bool is_number = false;
 };
 
-/// An event file of TensorBoard's. Where the disk refuses an event, that is logged once; nothing throws then.
+/// An event file of TensorBoard. A failed write is logged once; only the constructor throws.
 class EventFile {
  public:
-  /// Makes FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS, and the folder. Throws Error(kIo).
+  /// Creates the folder and FOLDER/events.out.tfevents.SECONDS.HOST.PROCESS. Throws Error(kIo).
   explicit EventFile(const std::string& folder);
   ~EventFile();
 
-  /// What earlier files of the folder say of steps from `step` on is to be forgotten.
+  /// Makes TensorBoard drop the values of earlier files from `step` on.
   void start(int64_t step);
   void scalars(int64_t step, const std::vector<std::pair<std::string, double>>& values);
   void histogram(int64_t step, const std::string& tag, const Spread& spread);
   void image(int64_t step, const std::string& tag, const EncodedImage& image);
   void text(int64_t step, const std::string& tag, const std::string& markdown);
   void graph(const std::string& graph_def);
-  /// `metrics`: tags of scalars that runs are compared by.
+  /// `metrics`: tags of the scalars by which runs are compared.
   void begin_session(const std::string& group, const std::vector<Setting>& settings,
                      const std::vector<std::string>& metrics);
   void end_session(bool success);

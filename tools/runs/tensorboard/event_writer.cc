@@ -20,7 +20,7 @@ std::string number_text(double value) {
   return text;
 }
 
-/// What trainings of one net usually differ in.
+/// The hyperparameters in which trainings of a net usually differ.
 std::vector<Setting> settings_of(const caffe::SolverParameter& solver, Net& net) {
   return {{"base_lr", number_text(solver.base_lr()), true},
           {"momentum", number_text(solver.momentum()), true},
@@ -34,7 +34,7 @@ std::vector<Setting> settings_of(const caffe::SolverParameter& solver, Net& net)
           {"net", net.name()}};
 }
 
-/// "accuracy", and of several elements "accuracy/0", "accuracy/1".
+/// "accuracy"; for several elements "accuracy/0", "accuracy/1".
 void add_scores(const std::string& prefix, const std::vector<Score>& scores, Scalars& to) {
   for (size_t i = 0; i < scores.size(); ++i) {
     size_t before = 0, all = 0;
@@ -47,7 +47,7 @@ void add_scores(const std::string& prefix, const std::vector<Score>& scores, Sca
   }
 }
 
-/// As TensorBoard shows text that is to stay as it is.
+/// Indented, so that TensorBoard shows it as code.
 std::string as_code(const std::string& text) {
   std::string out = "    ";
   for (const char c : text) out += c == '\n' ? std::string("\n    ") : std::string(1, c);
@@ -72,7 +72,7 @@ void EventWriter::on_start(const Progress& progress) {
   file_.text(progress.iter, "solver", as_code(to_text(solver_)));
 }
 
-/// At the first gradient of a pass the batch is still there: the layers that read it have yet to be reached.
+/// At the first gradient of a pass, backward has not reached the layers that read the batch, so it is still in memory.
 void EventWriter::on_gradient(const Progress& progress, size_t) {
   if (looked_ == progress.iter) return;
   looked_ = progress.iter;

@@ -9,16 +9,17 @@
 
 namespace cortado::runs {
 
-/// Writes what a training tells to an event file: losses, scores, rates, speed, waiting and memory at each display and
-/// test; with a LayerWatch histograms of weights and gradients, the batch that training sees, the first filters; at
-/// the start the net as a graph, the solver as text and as hyperparameters.
+/// Writes an event file: losses, scores, rates, speed, waiting time and memory at each display and test. With a
+/// LayerWatch also histograms of weights and gradients, the training batch and the first filters. At the start, the net
+/// as a graph, and the solver as text and as hyperparameters.
 class EventWriter : public TrainObserver {
  public:
-  /// The net, which trains, and the solver outlive this. `name`: the run's among those that it is compared with. Throws
-  /// Error(kIo).
+  /// `net`, which trains, and `solver` must outlive this object. `name`: of the run, among those that it is compared
+  /// with. Throws Error(kIo).
   EventWriter(const std::string& folder, const std::string& name, const caffe::SolverParameter& solver, Net& net);
 
-  /// Histograms whenever `watch` looks, images every tenth time. It outlives this.
+  /// Writes histograms at each iteration of `watch`, and images at every tenth of these. `watch` must outlive this
+  /// object.
   void follow(LayerWatch& watch);
 
   void on_start(const Progress&) override;
@@ -38,7 +39,7 @@ class EventWriter : public TrainObserver {
   Net& net_;
   Pace pace_;
   LayerWatch* watch_ = nullptr;
-  int64_t looked_ = -1;  ///< the latest iteration that the watch looks at
+  int64_t looked_ = -1;  ///< the latest iteration of the watch
   int looks_ = 0;
 };
 

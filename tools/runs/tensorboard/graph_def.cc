@@ -14,7 +14,7 @@ namespace cortado::runs {
 
 namespace {
 
-/// What TensorBoard takes for a name: others have a meaning there.
+/// A valid node name for TensorBoard, where other characters have a special meaning.
 std::string node_name(std::string name) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.' && c != '/') c = '_';
@@ -34,7 +34,8 @@ void add_shape(const graph::Graph& graph, const std::string& blob, events::Graph
 std::string graph_def_of(const graph::Graph& graph) {
   events::GraphDef def;
   def.mutable_versions()->set_producer(22);
-  std::map<std::string, std::string> makers;  // of the blobs of each name, the latest layer, as an input is written
+  std::map<std::string, std::string>
+      makers;  // for each blob name, the input of its latest layer, as GraphDef writes it
   for (const graph::SourceLayer& layer : graph.layers) {
     const caffe::LayerParameter& config = *layer.config;
     events::GraphDef::Node& node = *def.add_node();
@@ -78,7 +79,7 @@ Range range_of(const float* values, int64_t count) {
   return {*least, *most};
 }
 
-/// Then backward reads it, so that it is there until the last weight's gradient is.
+/// If a layer with weights reads it, backward reads it, and it is in memory until the last weight's gradient.
 bool is_read_by_weights(const graph::Graph& graph, graph::ValueId data) {
   for (const graph::Node& node : graph.nodes)
     if (std::find(node.x.begin(), node.x.end(), data) != node.x.end() &&

@@ -14,7 +14,7 @@ namespace cortado::runs {
 
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written in memory order");
 
 constexpr size_t kHead = 12, kTail = 4;
 

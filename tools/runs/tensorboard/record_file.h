@@ -1,7 +1,7 @@
 #pragma once
 
-// TFRecord files: each record is its length, a checksum of the length, the bytes and a checksum of them. The checksums
-// are CRC-32C, rotated and shifted so that one of a record that holds records stays a good one.
+// TFRecord files. A record is its length, a checksum of the length, the bytes, and a checksum of the bytes. The
+// checksums are CRC-32C, rotated and offset, so that the checksum of a record that contains records works as well.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace cortado::runs {
 /// A record with its length and checksums.
 std::string framed_record(std::string_view bytes);
 
-/// Writes records to a new file, each whole and in one write, so that a death leaves at most the last one torn.
+/// Writes records to a new file, each in one write, so that a crash leaves at most the last one incomplete.
 class RecordFile {
  public:
   explicit RecordFile(const std::string& path);  ///< throws Error(kIo)
@@ -21,7 +21,7 @@ class RecordFile {
   RecordFile(const RecordFile&) = delete;
   RecordFile& operator=(const RecordFile&) = delete;
 
-  /// False: the disk refused it, and nothing of it is in the file.
+  /// Returns false if the write fails; nothing of the record is then in the file.
   bool append(std::string_view bytes);
   const std::string& path() const { return path_; }
 
@@ -30,7 +30,7 @@ class RecordFile {
   int file_;
 };
 
-/// The records of a file's content up to the first that is torn or does not agree with its checksums.
+/// The records of a file's content, up to the first incomplete one or one with a wrong checksum.
 std::vector<std::string> records_in(std::string_view content);
 
 }  // namespace cortado::runs
