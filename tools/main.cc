@@ -12,7 +12,7 @@ std::vector<Flag> not_required(std::vector<Flag> flags) {
   return flags;
 }
 
-/// Every flag of any command: enough to tell values from operands before the command is known.
+/// Every flag of any command: enough to distinguish values from operands before the command is known.
 std::vector<Flag> every_flag() {
   std::vector<Flag> out = common_flags();
   for (const Command* command : runnable_commands())

@@ -51,7 +51,9 @@ IDENTIFIERS = {  # whole identifiers: the name to use
     'keep_what_is_wanted': 'apply_retention', 'foretell': 'estimate', 'torn_': 'unrecoverable_',
     'unseen_': 'in_flight_'}
 PREFIXES = r'k(?:Most|Deepest|Longest|Widest|Fewest)[A-Z]\w*'  # kMax..., kMin...
-SUFFIXES = {'.cc': 'c', '.h': 'c', '.cu': 'c', '.cuh': 'c', '.py': 'py', '.md': 'text', '.sh': 'hash', '.cmake': 'hash'}
+SUFFIXES = {'.cc': 'c', '.h': 'c', '.cu': 'c', '.cuh': 'c', '.py': 'py', '.md': 'text', '.sh': 'hash', '.cmake': 'hash',
+            '.proto': 'c', '.js': 'c', '.html': 'text', '.test': 'hash', '.prototxt': 'hash', '.yml': 'hash'}
+JSON_KEYS = {'"mistakes"'}  # of machine-readable output, which stays as it is
 OWN = {'scripts/dev/check_words.py', 'docs/style.md', 'tests/scripts/check_words_test.py'}  # they name the words
 PHRASES = re.compile(r'\b(?:%s)\b' % '|'.join('(%s)' % word for word in WORDS), re.IGNORECASE)  # a group for each
 CALLS = {'become': 'exec_program'}  # words that are common elsewhere
@@ -87,6 +89,7 @@ def findings(path, source):
              'text': lambda source: [(0, source)]}[kind](source)
     found = []
     for offset, text in texts:
+        if text in JSON_KEYS: continue
         for match in PHRASES.finditer(text):
             instead = list(WORDS.values())[match.lastindex - 1]
             found.append((offset + match.start(), match.group(), instead))

@@ -22,7 +22,7 @@ Device preferred_gpu(const std::string& source, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
-  why = devices.empty() ? "there is no GPU (" + why + ")" : "there is no device " + std::to_string(index);
+  why = devices.empty() ? "no GPU was found (" + why + ")" : "it has no device " + std::to_string(index);
   LogStream(source.empty() ? Severity::kInfo : Severity::kWarning)
       << (source.empty() ? "solver_mode is GPU by default" : source) << ", but " << why << ": running on the CPU";
   return {};
@@ -31,9 +31,9 @@ Device preferred_gpu(const std::string& source, int index) {
 Device required_gpu(const std::string& flag, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
-  if (devices.empty()) throw Error(ExitCode::kDevice, flag + ": there is no GPU: " + why, "use --cpu");
+  if (devices.empty()) throw Error(ExitCode::kDevice, flag + ": no GPU was found: " + why, "use --cpu");
   if (size_t(index) >= devices.size())
-    throw Error(ExitCode::kDevice, flag + ": there are only " + std::to_string(devices.size()) + " devices",
+    throw Error(ExitCode::kDevice, flag + ": this machine has only " + std::to_string(devices.size()) + " devices",
                 "'cortado devices' lists them; --cpu runs on the CPU");
   return {DeviceKind::kCuda, index};
 }

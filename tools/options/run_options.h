@@ -58,23 +58,23 @@ struct DeviceDefaults {
   std::string source = "solver_mode is GPU";  ///< why a GPU is preferred; empty: by default
   Precision precision = Precision::kFp32;
   int processes = 1;    ///< that share this machine's CPUs
-  int local_rank = -1;  ///< this one's number among them, where they share a training: of several devices it takes one
+  int local_rank = -1;  ///< this process's number among them, if they share a training: selects one of several devices
 };
 
 /// How many devices --gpu, or -gpu under a name of Caffe's, lists; 0 where neither is given. Throws Error(kUsage) for
-/// what is no list, and Error(kDevice) where several are an order and are not there.
+/// an invalid list, and Error(kDevice) where --gpu lists several and one does not exist.
 int devices_listed(const Arguments& arguments);
 
-/// Where to run. Where a preferred GPU (`defaults`, or -gpu under a name of Caffe's) is not available, one notice and
-/// the CPU; --gpu is an order: Error(kDevice). Throws Error(kUsage) for several devices where one process is to run.
+/// Where to run. A preferred GPU (`defaults`, or -gpu under a name of Caffe's) that is not available is replaced by the
+/// CPU, with a notice. Throws Error(kDevice) where --gpu is not available, Error(kUsage) for several devices where only
+/// one process runs.
 Device choose_device(const Arguments& arguments, const DeviceDefaults& defaults);
 
-/// The chosen device, and the precision and the threads asked for. On the CPU 16-bit values are refused as an order,
-/// and as a default become fp32 with a warning.
+/// The chosen device, precision and threads. A CPU without bf16 refuses --precision=bf16; a solver's precision becomes
+/// fp32 with a warning.
 ContextOptions context_options(const Arguments& arguments, const DeviceDefaults& defaults = {});
 
-/// A context of such options, with the choices of kernels that the cache file holds. It also tells the vendor libraries
-/// the number of threads.
+/// A context with these options and the cached choices of kernels. Also sets the vendor libraries' number of threads.
 class CommandContext : public Context {
  public:
   explicit CommandContext(const Arguments& arguments, const DeviceDefaults& defaults = {});
@@ -84,7 +84,7 @@ class CommandContext : public Context {
 /// --data-threads; 0 where it is not given.
 int data_threads_of(const Arguments& arguments);
 
-/// What --set gives. Throws Error(kUsage) for what is no path and value.
+/// The fields of --set. Throws Error(kUsage) where one is not PATH=VALUE.
 Overrides overrides_of(const Arguments& arguments);
 
 caffe::Phase phase_of(const Arguments& arguments);
