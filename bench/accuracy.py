@@ -1,6 +1,6 @@
-"""Mode `accuracy`: what nets for small images learn of Fashion-MNIST in equal times of training.
+"""Mode `accuracy`: the accuracy of nets for small images on Fashion-MNIST after equal training times.
 
-A step is timed first; the number of iterations follows from --seconds. The rate falls from 0.05 to nothing in them."""
+First a step is timed, from which --seconds determines the number of iterations. The rate decays from 0.05 to 0."""
 import json
 import os
 import subprocess
@@ -22,7 +22,7 @@ snapshot_prefix: "%s"
 
 
 def run(options, command, *words):
-    """The program in the repository's root, where the paths of its models begin; what it printed."""
+    """Runs the program in the repository's root, where the models' paths start; returns its output."""
     line = [options.bin + '/cortado', command, '--quiet', '--threads=%d' % options.threads, *words]
     return subprocess.run(line, cwd=nets.ROOT, check=True, capture_output=True, text=True).stdout
 
@@ -30,7 +30,7 @@ def run(options, command, *words):
 def measure(options, folder, name, tell):
     net = 'models/%s/fashion_mnist.prototxt' % name
     if not os.path.isdir(nets.ROOT + '/data_sets/fashion_mnist_train_lmdb'):
-        tell('not measured: data_sets/ is not there; scripts/quickstart.sh makes it')
+        tell('not measured: data_sets/ is missing; run scripts/quickstart.sh')
         return []
     step = json.loads(run(options, 'time', '--model=' + net, '--phase=TRAIN', '--iterations=20', '--json'))
     batch = 64

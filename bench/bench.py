@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures Cortado beside its peers on this machine's CPU, interleaved in one run.
+"""Measures Cortado against its peers on this machine's CPU, interleaved in one run.
 
   train       time of a training step (forward, backward, update) against PyTorch, eager and compiled
   inference   time of a request, batch 1 and 8, against PyTorch (traced, compiled), ONNX Runtime, OpenVINO and ncnn;
@@ -17,11 +17,11 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh --nets=resnet50 --mode=train,trajectory
   scripts/bench.sh lstm                                    a recurrent layer over sequences of 100 steps
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
-  scripts/bench.sh resnet50 --precision=bf16               bfloat16 values, beside PyTorch's autocast
+  scripts/bench.sh resnet50 --precision=bf16               bfloat16 values, against PyTorch's autocast
   scripts/bench.sh --mode=inference --precision=int8       on 8-bit integers
-  scripts/bench.sh lenet --beside=1 --no-compile           what is left of the speed beside one busy process
+  scripts/bench.sh lenet --beside=1 --no-compile           the speed with one busy process alongside
   scripts/bench.sh --cpu-level=v3                          with AVX2 where the CPU has more
-  scripts/bench.sh --table=results.jsonl                   Markdown tables of what was kept
+  scripts/bench.sh --table=results.jsonl                   Markdown tables of stored results
 """
 import argparse
 import json
@@ -43,7 +43,7 @@ import train
 from worker import WorkerEnded
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
-MODES = {  # name: (what measures, nets unless told)
+MODES = {  # name: (function, default nets)
     'train': (train.measure, 'lenet,cifar10_quick,alexnet,googlenet,resnet18,resnet50,vgg16,mobilenet_v1'),
     'trajectory': (train.trajectory, 'lenet,cifar10_quick,alexnet,googlenet,resnet18,resnet50,vgg16,mobilenet_v1'),
     'inference': (infer.measure, 'alexnet,googlenet,resnet50,vgg16,mobilenet_v1'),
@@ -57,45 +57,48 @@ INFERENCE = {'fp32': infer.measure, 'int8': integers.measure}  # by precision
 
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument('net', nargs='*', help='as --nets')
-    parser.add_argument('--mode', default='train', help='one or several of those above, separated by commas')
-    parser.add_argument('--nets', help='of %s; each mode has its own choice' % ', '.join(nets.NETS))
-    parser.add_argument('--rounds', type=int, default=15, help='of ours-peer-peer-ours (default: %(default)s)')
+    parser.add_argument('net', nargs='*', help='same as --nets')
+    parser.add_argument('--mode', default='train', help='comma-separated modes')
+    parser.add_argument('--nets', help='comma-separated, of %s; the default depends on the mode' % ', '.join(nets.NETS))
+    parser.add_argument('--rounds', type=int, default=15, help='rounds of ours-peer-peer-ours (default: %(default)s)')
     parser.add_argument('--block', type=float, default=0.7, help='seconds of one block (default: %(default)s)')
-    parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)), help='default: all CPUs')
-    parser.add_argument('--seconds', type=float, default=180, help='mode accuracy: of training (default: %(default)s)')
+    parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)),
+                        help='threads of each side (default: all CPUs)')
+    parser.add_argument('--seconds', type=float, default=180,
+                        help='mode accuracy: training time (default: %(default)s)')
     parser.add_argument('--seeds', type=int, default=3, help='mode time-to-accuracy: pairs (default: %(default)s)')
-    parser.add_argument('--batch', type=int, help='images in a training step (default: the net\'s own)')
-    parser.add_argument('--gpu', metavar='N', help='mode train: both sides on this GPU')
+    parser.add_argument('--batch', type=int, help='training batch size (default: the net\'s own)')
+    parser.add_argument('--gpu', metavar='N', help='mode train: run both sides on this GPU')
     parser.add_argument('--precision', default='fp32',
                         help='training: fp32 or bf16, on a GPU also tf32 or fp16; mode inference: fp32 or int8 '
                              '(default: %(default)s)')
     parser.add_argument('--cpu-level', choices=levels.ORDER,
-                        help='hold both sides to these instructions: of x86-64-v2, v3 (AVX2), v4 (AVX-512), or AMX')
-    parser.add_argument('--no-compile', action='store_true', help='leave out torch.compile, minutes at first')
-    parser.add_argument('--compile-limit', type=float, default=180, help='seconds it may take (default: %(default)s)')
+                        help='limit both sides to these instructions: x86-64-v2, v3 (AVX2), v4 (AVX-512), or AMX')
+    parser.add_argument('--no-compile', action='store_true', help='skip torch.compile, which takes minutes')
+    parser.add_argument('--compile-limit', type=float, default=180,
+                        help='time limit of torch.compile in seconds (default: %(default)s)')
     parser.add_argument('--beside', type=int, metavar='N', default=0,
-                        help='modes train, inference: both sides again beside N processes that keep CPUs busy')
-    parser.add_argument('--alone', action='store_true', help='time both sides of a training step alone too')
-    parser.add_argument('--python', default=sys.executable, help='a Python that has the peers')
-    parser.add_argument('--bin', default=nets.ROOT + '/build/bin', help='where the programs are')
+                        help='modes train, inference: also measure both sides with N busy processes')
+    parser.add_argument('--alone', action='store_true', help='also time both sides of a training step alone')
+    parser.add_argument('--python', default=sys.executable, help='a Python with the peers installed')
+    parser.add_argument('--bin', default=nets.ROOT + '/build/bin', help='folder of the programs')
     parser.add_argument('--json', help='append one line for each measurement to this file')
-    parser.add_argument('--table', metavar='FILE', help='print the tables of such a file and measure nothing')
+    parser.add_argument('--table', metavar='FILE', help='print tables of this file, without measuring')
     options = parser.parse_args()
     options.scripts = SCRIPTS
     options.nets = ','.join(options.net + ([options.nets] if options.nets else []))
     for mode in options.mode.split(','):
         if mode not in MODES:
-            parser.error('no mode %s; there are %s' % (mode, ', '.join(MODES)))
+            parser.error('unknown mode %s; the modes are %s' % (mode, ', '.join(MODES)))
         allowed = INFERENCE if mode == 'inference' else GPU_PRECISIONS if options.gpu else CPU_PRECISIONS
         if options.precision not in allowed:
-            parser.error('no precision %s in mode %s' % (options.precision, mode))
+            parser.error('precision %s is not supported in mode %s' % (options.precision, mode))
     for name in options.nets.split(',') if options.nets else []:
         if name not in nets.NETS:
-            parser.error('no net %s; there are %s' % (name, ', '.join(nets.NETS)))
+            parser.error('unknown net %s; the nets are %s' % (name, ', '.join(nets.NETS)))
     own = levels.own()
     if options.cpu_level and levels.is_below(own, options.cpu_level):
-        parser.error('this CPU has no level %s, only %s' % (options.cpu_level, own))
+        parser.error('this CPU does not have level %s, only %s' % (options.cpu_level, own))
     options.held = bool(options.cpu_level) and levels.is_below(options.cpu_level, own)
     return options
 
@@ -110,7 +113,7 @@ def run(options, mode, name):
             tell('not measured: %s' % reason)
             return
     if results is None:
-        tell('not measured: no peer is there')
+        tell('not measured: no peer is available')
     for result in results or []:
         report.show(result)
         if options.json:
@@ -125,7 +128,7 @@ def main():
         return
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:options.threads])  # workers inherit it
     level = '-' + options.cpu_level if options.held else ''
-    # What torch.compile makes is kept beside our build: making it again takes minutes.
+    # Keeps torch.compile's cache in the build folder, because compiling takes minutes.
     os.environ.setdefault('TORCHINDUCTOR_CACHE_DIR', nets.ROOT + '/build/bench-inductor' + level)
     if options.cpu_level:
         os.environ.update(levels.environment(options.cpu_level))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Measures what ranks exchange over a network of this machine's own: a network namespace for each rank, with a name as
-# of another machine, joined by a bridge over lines that are limited in both directions. First the sum of 25 MiB beside
-# its ideal and hidden behind a backward, by each engine that is here; then an iteration of a training beside what
-# `cortado plan --ranks` foretells. Wants root, iproute2 and a kernel with veth and tbf.
+# Measures the exchange of ranks over a virtual network: one network namespace per rank, joined by a bridge over links
+# with limited bandwidth in both directions. First the sum of 25 MiB against its ideal, and overlapped with a backward
+# pass, for each installed engine; then an iteration of a training against the estimate of `cortado plan --ranks`.
+# Requires root, iproute2 and a kernel with veth and tbf.
 #
 #     bench/bench_ranks.sh [--mbit=1000] [--rounds=7] [--engine=NAME] [--program=build/bin/cortado] [RANKS...]  (2 4)
 set -euo pipefail
@@ -22,7 +22,7 @@ done
 program=$(realpath "$program")
 . scripts/dev/ranks_bed.sh
 
-# Measuring
+# Measurements
 
 write_training() {
   write_net
@@ -32,21 +32,21 @@ max_iter: $((4 * rounds)) display: $rounds snapshot_after_train: false
 END
 }
 
-# Milliseconds of an iteration by the displays of a log, the first two left out.
+# Milliseconds per iteration from the log's displays, without the first two.
 step_of() {
   grep -o 'Iteration [0-9]* ([0-9.e+-]* iter/s' | tail -n +3 |
     awk '{ sub(/\(/, "", $3); sum += 1000 / $3 } END { printf "%.1f", sum / NR }'
 }
 
-foretold_by() { "$@" --threads=1 --json 2>/dev/null | sed -n 's/.*"step_ms": \([0-9]*\.[0-9]\).*/\1/p'; }
+estimated_by() { "$@" --threads=1 --json 2>/dev/null | sed -n 's/.*"step_ms": \([0-9]*\.[0-9]\).*/\1/p'; }
 
 compare_step() {
   local ranks=$1 engine=$2 measured given found
   measured=$(launch "$engine" "$ranks" "$program" train solver.prototxt --threads=1 "--engine=$engine" 2>&1 | step_of)
-  given=$(cd "$work" && foretold_by "$program" plan solver.prototxt "--ranks=$ranks" "--bandwidth=${mbit}Mbit")
-  found=$(foretold_by launch "$engine" "$ranks" "$program" plan solver.prototxt --measure "--engine=$engine")
+  given=$(cd "$work" && estimated_by "$program" plan solver.prototxt "--ranks=$ranks" "--bandwidth=${mbit}Mbit")
+  found=$(estimated_by launch "$engine" "$ranks" "$program" plan solver.prototxt --measure "--engine=$engine")
   echo "$engine, $ranks ranks: an iteration takes $measured ms;" \
-    "foretold $given ms of ${mbit} Mbit/s, $found ms of what --measure finds"
+    "estimated $given ms for ${mbit} Mbit/s, $found ms with --measure"
 }
 
 write_training

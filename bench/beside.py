@@ -1,4 +1,4 @@
-"""Both sides again while other processes keep CPUs busy (`--beside=N`), in turns with the quiet machine."""
+"""Measures both sides with busy processes on the CPUs, in turns with a quiet machine."""
 import signal
 import subprocess
 import sys
@@ -8,7 +8,7 @@ import stats
 
 
 class Spinners:
-    """Processes that do nothing but run, while they are let."""
+    """Busy processes, which can be paused."""
 
     def __init__(self, count):
         self.processes = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(count)]
@@ -31,8 +31,8 @@ class Spinners:
 
 
 def measure(ours, peer, options):
-    """Rates beside others as shares of the quiet rates, and how many times as fast as the peer we are in both states;
-    medians of rounds in which each side runs a block in each state."""
+    """The rates with busy processes relative to the quiet rates, and our speedup over the peer in both states. Medians
+    of rounds in which each side runs a block in each state."""
     spinners = Spinners(options.beside)
     counts = {worker: pairing.count_for(worker, options.block) for worker in (ours, peer)}
     rounds = []

@@ -1,10 +1,10 @@
-// What a device's memory gives, as a bound to compare the times of other work with: its own copy, a kernel of ours that
-// copies sixteen bytes at a time, and the way there from page-locked memory of the host.
+// The memory bandwidth of a device, as a bound for other measurements: its own copy, a kernel of ours that copies
+// sixteen bytes at a time, and the transfer from page-locked host memory.
 //
 //   cortado_bench_copy DEVICE MEBIBYTES       DEVICE: a GPU's number, or "simulated"
 //
-// Writes a line for each: "copy 2613.4 GB/s"; bytes that are read and bytes that are written count alike. The best of
-// five: what else the machine does only takes from it.
+// Writes a line for each: "copy 2613.4 GB/s"; bytes read and bytes written both count. The best of five blocks is
+// reported, because other load only reduces it.
 
 #include <algorithm>
 #include <chrono>
@@ -27,12 +27,12 @@ struct CopyFloats {
   CORTADO_HD void operator()(int64_t i) const { y[i] = x[i]; }
 };
 
-/// Of `bytes` that `once` moves.
+/// The bandwidth of `once`, which moves `bytes`.
 double gbytes_per_second(Context& context, double bytes, const std::function<void()>& once) {
   constexpr int kBlocks = 5, kTimes = 10;
   using Clock = std::chrono::steady_clock;
   double best = 0;
-  for (int block = -1; block < kBlocks; ++block) {  // the first touches the memory
+  for (int block = -1; block < kBlocks; ++block) {  // the first one touches the memory
     const Clock::time_point from = Clock::now();
     for (int i = 0; i < kTimes; ++i) once();
     synchronize(context);

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
-"""Makes the two datasets that the data path is measured with:
+"""Makes the two datasets for measurements of the data path:
 
     data_sets.py CORTADO FOLDER [--raw=N] [--jpeg=N]
 
-FOLDER/raw_lmdb holds N raw records of 3x256x256, FOLDER/jpeg_lmdb N JPEGs of 500x375. Images are cut at random from
-large canvases of noise at all scales (amplitude falling with frequency, as photographs have it) with edges drawn on
-top, so that a JPEG takes about as many bytes as a photograph of that size and no two records are alike.
+FOLDER/raw_lmdb has N raw records of 3x256x256, FOLDER/jpeg_lmdb N JPEGs of 500x375. Images are random crops of large
+canvases of noise at all scales (amplitude falling with frequency, as in photographs) with edges drawn on top, so that a
+JPEG has about the size of a photograph and no two records are equal.
 """
 import argparse, os, subprocess, tempfile
 import numpy
@@ -14,7 +14,7 @@ SIDE = 2048
 
 
 def canvas(draw):
-    """One SIDE x SIDE x 3 image."""
+    """A SIDE x SIDE x 3 image."""
     frequency = numpy.hypot(numpy.fft.fftfreq(SIDE)[:, None], numpy.fft.rfftfreq(SIDE)[None, :]) * SIDE + 1
     def field(power):
         spectrum = numpy.fft.rfft2(draw.standard_normal((SIDE, SIDE)))
@@ -27,7 +27,7 @@ def canvas(draw):
 
 
 def write_images(folder, draw, canvases, n, height, width):
-    """n .ppm files and the list that names them; the labels are 0 to 99."""
+    """Writes n .ppm files and their list; the labels are 0 to 99."""
     with open(os.path.join(folder, 'list.txt'), 'w') as names:
         for i in range(n):
             y, x = draw.integers(SIDE - height), draw.integers(SIDE - width)

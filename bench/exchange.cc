@@ -1,7 +1,7 @@
-// What it takes ranks to sum up an array, and how much of that is hidden behind a backward of the same length, during
-// which this thread sleeps: `cortado_bench_exchange ENGINE MIB ROUNDS MBIT`, as one of several processes that a
-// launcher has started; bench/bench_ranks.sh does. MBIT is the bandwidth of each rank's line, for the ideal: 2
-// (N-1)/N of the bytes over what headers leave of it.
+// Measures the all-reduce of an array by ranks, and how much of it overlaps with a backward pass of the same length,
+// which is simulated by sleeping: `cortado_bench_exchange ENGINE MIB ROUNDS MBIT`, as one of several processes started
+// by a launcher (see bench/bench_ranks.sh). MBIT is the bandwidth of each rank's link, for the ideal time: 2 (N-1)/N of
+// the bytes, divided by the bandwidth without packet headers.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kPayload = 1448. / 1514;  // of a full Ethernet frame, TCP with timestamps
+constexpr double kPayload = 1448. / 1514;  // the payload of a full Ethernet frame, TCP with timestamps
 
 double seconds_since(Clock::time_point then) { return std::chrono::duration<double>(Clock::now() - then).count(); }
 
@@ -60,7 +60,7 @@ class Bench {
     return median(seconds);
   }
 
-  /// Of the first rank's, on all.
+  /// Returns the first rank's value on all ranks.
   double agreed(double value) {
     engine_.broadcast(reinterpret_cast<std::byte*>(&value), sizeof value, 0);
     return value;

@@ -1,5 +1,5 @@
-"""A Python server of the usual kind: FastAPI, uvicorn and ONNX Runtime. It takes the same bytes as Cortado's: JSON, and
-a row of floats behind it; of the JSON it reads nothing, which is in its favour.
+"""A typical Python server: FastAPI, uvicorn and ONNX Runtime. It takes the same bytes as Cortado's server: JSON,
+followed by a row of floats. It does not parse the JSON, which is in its favour.
 
     fastapi_server.py NET.onnx THREADS PORT threads|async
 """

@@ -1,10 +1,10 @@
-// What the matrix products of nets take by each library: the inner products and 1x1 convolutions of a pass over one
-// image, on one thread, as products of M x K by K x N.
+// Compares libraries on the matrix products of nets: the inner products and 1x1 convolutions of a pass over one image,
+// on one thread, as products of M x K by K x N.
 //
 //   cortado_bench_gemm SECONDS NET...
 //
-// Both libraries run in turns for so long; a line has the least times. ONEDNN_MAX_CPU_ISA (SSE41, AVX2, AVX512_CORE)
-// and OPENBLAS_CORETYPE (Nehalem, Haswell, SkylakeX) hold them to a level of the CPU.
+// Both libraries run in turns for SECONDS; a line has the minimum times. ONEDNN_MAX_CPU_ISA (SSE41, AVX2, AVX512_CORE)
+// and OPENBLAS_CORETYPE (Nehalem, Haswell, SkylakeX) limit them to a CPU level.
 
 #include "kernels/gemm.h"
 
@@ -26,7 +26,7 @@ namespace {
 
 using Extents = std::tuple<int64_t, int64_t, int64_t, bool>;  ///< m, n, k, and whether b is stored transposed
 
-/// The products of a net, each with its names.
+/// Collects the products of a net, each with the names of its layers.
 void collect(const std::string& path, std::map<Extents, std::string>& products) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
@@ -60,7 +60,7 @@ void run(const std::vector<std::string>& args) {
   std::map<Extents, std::string> products;
   for (size_t i = 1; i < args.size(); ++i) collect(args[i], products);
   const std::string openblas = kernels::openblas_version();
-  if (openblas.empty()) throw Error(ExitCode::kDevice, "there is no OpenBLAS");
+  if (openblas.empty()) throw Error(ExitCode::kDevice, "OpenBLAS is not installed");
   std::printf("%s, %s\n%6s %6s %6s %12s %12s %8s  %s\n", kernels::onednn_version().c_str(), openblas.c_str(), "m", "n",
               "k", "oneDNN us", "OpenBLAS us", "ratio", "first of");
   Context context(1);

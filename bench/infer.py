@@ -17,7 +17,7 @@ COMPILED = ['compiled contiguous', 'compiled channels_last']
 
 
 def write_weights(options, folder, name):
-    """Weights after a few steps of training, so that BatchNorm's statistics are not those of a fresh net."""
+    """Weights after a few steps of training, so that BatchNorm's statistics differ from their initial values."""
     ours, _, _ = train.commands(options, folder, name, 8)
     path = folder + '/trained.caffemodel'
     with Worker('', ours('-'), options.threads) as worker:
@@ -35,17 +35,17 @@ def shape_text(name, batch):
 
 
 def exported(options, folder, name, batch, common, tell):
-    """Of peers that read ONNX, by setting: script and what it is called with before the data."""
+    """Scripts and first arguments of the peers that read ONNX, by setting."""
     path, shape = folder + '/net.onnx', shape_text(name, batch)
-    if not succeeds(torch_command(options, common, path), 'ONNX Runtime, OpenVINO, ncnn: left out: no export', tell):
+    if not succeeds(torch_command(options, common, path), 'ONNX Runtime, OpenVINO, ncnn: skipped: no export', tell):
         return {}
     found = {setting: ['/openvino_infer.py', path, shape] for setting in ('pinned', 'unpinned')}
     if options.held:
-        tell('ONNX Runtime, ncnn: left out: nothing holds them to ' + options.cpu_level)
+        tell('ONNX Runtime, ncnn: skipped: they cannot be limited to ' + options.cpu_level)
         return found
     found.update({setting: ['/onnx_infer.py', path, shape] for setting in ('waiting', 'spinning')})
     script = '/ncnn_infer.py'
-    if succeeds([options.python, options.scripts + script, path], 'ncnn: left out: no conversion', tell):
+    if succeeds([options.python, options.scripts + script, path], 'ncnn: skipped: no conversion', tell):
         found.update({setting: [script, path, shape] for setting in ['one by one', 'batched'][:batch]})
     return found
 
@@ -78,27 +78,27 @@ def difference(output, expected):
 
 
 def differences(ours, peers, folder):
-    """Largest difference of each peer's output from ours, relative to the largest of ours."""
+    """The largest difference of each peer's output from ours, relative to our largest value."""
     expected = output_of(ours, folder)
     return {peer.setting: difference(output_of(peer, folder), expected) for peer in peers}
 
 
 def without_strangers(peers, apart, tell):
-    """Without peers that give something else: they run another net, whatever made it of ours."""
+    """Removes peers with other outputs, which run a different net."""
     for peer in peers:
         if not apart[peer.setting] <= MOST_APART:
-            tell('%s: left out: its output differs by %.1e' % (peer.setting, apart[peer.setting]))
+            tell('%s: skipped: its output differs by %.1e' % (peer.setting, apart[peer.setting]))
             peer.close()
     return [peer for peer in peers if apart[peer.setting] <= MOST_APART]
 
 
 def best_of_each(peers, tried):
-    """The least of the times of each peer's settings."""
+    """The minimum time of each peer over its settings."""
     return {name: min(tried[p.setting] for p in peers if p.name == name) for name in sorted({p.name for p in peers})}
 
 
 def complete(result, requests):
-    """Adds to a result what follows from its figures and from the seconds of all requests."""
+    """Adds derived figures to a result."""
     for side in 'ours', 'peer':
         result[side + '_p99_ms'] = 1e3 * float(numpy.percentile(requests[side], 99))
     result['share_of_peak'] = result['gflop'] / result['ours_ms'] * 1e3 / result['peak_gflops']

@@ -2,9 +2,8 @@
 //
 //   cortado_bench_infer NET WEIGHTS DATA THREADS
 //
-// A request is what a program would do for one: the batch is put in, the pass is run, the output is taken out.
-// Requests: "step K" answers "SECONDS SECONDS_OF_EACH...", "output FILE" writes the output of the last as raw floats
-// ("0").
+// A request is what a program would do: set the input, run the pass, get the output. "step K" answers "SECONDS
+// SECONDS_OF_EACH...", "output FILE" writes the last output as raw floats ("0").
 
 #include <chrono>
 
@@ -16,7 +15,7 @@ namespace cortado::bench {
 
 namespace {
 
-/// A Predictor, and the one input and output that classifiers have.
+/// A Predictor with the input and the output of a classifier.
 class Engine {
  public:
   Engine(const std::string& net, const std::string& weights, const std::vector<float>& data, int threads)
@@ -35,7 +34,7 @@ class Engine {
   Arrays inputs_, outputs_;
 };
 
-/// Of one pass over the net as its file has it.
+/// The FLOPs of one pass over the net.
 double flops_of(const std::string& net) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);

@@ -1,4 +1,4 @@
-"""Mode `inference` with `--precision=int8`: a net on 8-bit integers, beside peers on theirs and our own floats."""
+"""Mode `inference` with `--precision=int8`: a net on 8-bit integers, against peers on theirs and our own floats."""
 import contextlib
 import json
 import subprocess
@@ -13,14 +13,14 @@ import pairing
 import stats
 from worker import Worker, WorkerEnded, start_all, waiting_of
 
-SAMPLES = 32  # that scales are found with
+SAMPLES = 32  # for calibration
 LEAST_ALIKE = 0.9
 OWN = 'our floats'
 LEAST = numpy.finfo(numpy.float32).tiny
 
 
 def quantized(options, folder, name, batch, weights, net):
-    """Our net with scales, and of its layers how many compute on integers and how many could."""
+    """Our calibrated net, and the numbers of layers that compute on integers and that could."""
     source = nets.write(folder + '/calibrate.prototxt', nets.deployed(name, batch, 'DummyData'))
     run = subprocess.run([options.bin + '/cortado', 'quantize', '--model=' + net, '--weights=' + weights,
                           '--calibrate=' + source, '--output=' + folder + '/int8', '--batches=%d' % (SAMPLES // batch),
@@ -33,26 +33,26 @@ def quantized(options, folder, name, batch, weights, net):
 
 
 def peer_files(options, folder, name, batch, common, tell):
-    """The net on integers, by the tool that made it, of those that succeed; OpenVINO reads both."""
+    """The quantized net of each tool that succeeds; OpenVINO reads both."""
     floats, shape = folder + '/net.onnx', infer.shape_text(name, batch)
-    if not infer.succeeds(infer.torch_command(options, common, floats), 'peers: left out: no export', tell):
+    if not infer.succeeds(infer.torch_command(options, common, floats), 'peers: skipped: no export', tell):
         return {}
-    # Where sums may overflow, ONNX Runtime asks for weights of 7 bits.
+    # Without VNNI sums may overflow, so ONNX Runtime recommends weights of 7 bits.
     bits = '8' if levels.has_vnni() and not options.held else '7'
     made = {}
     for tool, result, *rest in ('QDQ', folder + '/qdq.onnx', bits), ('NNCF', folder + '/nncf.xml'):
         command = [options.python, options.scripts + '/peer_quantize.py', floats, shape, str(SAMPLES // batch), result]
-        if infer.succeeds(command + rest, tool + ': left out', tell):
+        if infer.succeeds(command + rest, tool + ': skipped', tell):
             made[tool] = result
     return made
 
 
 def peer_commands(options, folder, name, batch, common, tell):
-    """By setting."""
+    """The peers' commands by setting."""
     files = peer_files(options, folder, name, batch, common, tell)
     runs = [('openvino', tool, '%s %s' % (tool, way)) for tool in files for way in ('pinned', 'unpinned')]
     if options.held:
-        tell('ONNX Runtime: left out: nothing holds it to ' + options.cpu_level)
+        tell('ONNX Runtime: skipped: it cannot be limited to ' + options.cpu_level)
     elif 'QDQ' in files:
         runs += [('onnx', 'QDQ', way) for way in ('waiting', 'spinning')]
     return {setting: [options.python, '%s/%s_infer.py' % (options.scripts, peer), files[tool],
@@ -60,13 +60,13 @@ def peer_commands(options, folder, name, batch, common, tell):
 
 
 def scores(worker, folder, batch):
-    """What the Softmax of a classifier got for each sample, but for a constant."""
+    """The Softmax's input for each sample, up to a constant."""
     logarithms = numpy.log(numpy.maximum(infer.output_of(worker, folder), LEAST)).reshape(batch, -1)
     return logarithms - logarithms.mean(1, keepdims=True)
 
 
 def alike(values, expected):
-    """The cosine between both."""
+    """The cosine similarity."""
     if values.shape != expected.shape:
         return 0.0
     lengths = numpy.linalg.norm(values) * numpy.linalg.norm(expected)
@@ -74,26 +74,26 @@ def alike(values, expected):
 
 
 def checked(ours, exact, peers, folder, batch, tell):
-    """Peers whose scores are like those of our floats, and how much everybody's are."""
+    """The peers whose scores are similar to those of our floats, and the similarity of each side."""
     expected, own = scores(exact, folder, batch), scores(ours, folder, batch)
     if numpy.array_equal(own, expected):
-        raise WorkerEnded('our net computes on floats, scales or not')
+        raise WorkerEnded('our net computes on floats although it has scales')
     likeness = {'ours': alike(own, expected)}
     if not likeness['ours'] >= LEAST_ALIKE:
-        raise WorkerEnded('our scores are alike by %.3f only' % likeness['ours'])
+        raise WorkerEnded('our scores have a similarity of only %.3f' % likeness['ours'])
     kept = []
     for peer in peers:
         likeness[peer.setting] = alike(scores(peer, folder, batch), expected)
         if likeness[peer.setting] >= LEAST_ALIKE:
             kept.append(peer)
             continue
-        tell('%s: left out: its scores are alike by %.3f only' % (peer.setting, likeness[peer.setting]))
+        tell('%s: skipped: its scores have a similarity of only %.3f' % (peer.setting, likeness[peer.setting]))
         peer.close()
     return kept, likeness
 
 
 def fastest_of_each(peers):
-    """The best worker of each peer, and the times of all settings."""
+    """The fastest worker of each peer, and the times of all settings."""
     best, tried = [], {}
     for name in sorted({peer.name for peer in peers}):
         chosen, times = pairing.fastest([peer for peer in peers if peer.name == name])
@@ -103,7 +103,7 @@ def fastest_of_each(peers):
 
 
 def against(ours, rivals, options):
-    """Of each rival: the worker, the figures of its rounds, the seconds of all requests."""
+    """For each rival: the worker, the figures of its rounds, the seconds of all requests."""
     measured = []
     for rival in rivals:
         rounds, requests = pairing.rounds(ours, rival, options.rounds, options.block)

@@ -1,7 +1,7 @@
-"""Levels of the CPU's instructions, those of x86-64 and AMX above them, and how programs are held to one."""
+"""CPU levels (x86-64 levels, and AMX above them), and how to limit programs to one."""
 
 ORDER = ['v2', 'v3', 'v4', 'amx']
-FLAGS = {  # what /proc/cpuinfo says of a CPU that has the level
+FLAGS = {  # flags in /proc/cpuinfo that a level requires
     'v3': {'avx2', 'fma', 'bmi2'}, 'v4': {'avx512f', 'avx512bw', 'avx512cd', 'avx512dq', 'avx512vl'},
     'amx': {'amx_tile', 'amx_bf16'}}
 HELD = {  # PyTorch's own kernels, oneDNN, MKL
@@ -9,18 +9,18 @@ HELD = {  # PyTorch's own kernels, oneDNN, MKL
 
 
 def flags():
-    """What this machine's CPU says that it has."""
+    """The flags of this machine's CPU."""
     with open('/proc/cpuinfo') as file:
         return next((set(line.split()) for line in file if line.startswith('flags')), set())
 
 
 def has_vnni():
-    """Whether sums of products of bytes have 32 bits; without VNNI they pass through 16, which overflow."""
+    """Whether sums of byte products have 32 bits; without VNNI they have 16 bits, which overflow."""
     return bool({'avx512_vnni', 'avx_vnni'} & flags())
 
 
 def own():
-    """The level of this machine."""
+    """The level of this machine's CPU."""
     level = 'v2'
     for higher in ORDER[1:]:
         if not FLAGS[higher] <= flags():
@@ -34,11 +34,11 @@ def is_below(level, other):
 
 
 def environment(level):
-    """What holds programs to the level: ours always, peers where the machine has more."""
+    """Environment variables that limit programs to the level: ours always, peers if the CPU has a higher one."""
     ours = {'CORTADO_CPU_LEVEL': level}
     if not is_below(level, own()):
         return ours
     aten, onednn, mkl = HELD[level]
-    # OpenVINO's kernels go by two variables: those of its oneDNN, and those of its own.
+    # OpenVINO reads two variables: one for its oneDNN kernels, one for its own.
     return dict(ours, ATEN_CPU_CAPABILITY=aten, ONEDNN_MAX_CPU_ISA=onednn, OV_CPU_MAX_ISA=onednn,
                 MKL_ENABLE_INSTRUCTIONS=mkl, TORCHINDUCTOR_CPP_MARCH='x86-64-' + level)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures the server: beside the net alone, beside a Python server, and over many requests.
+"""Measures the server: against the net alone, against a Python server, and over many requests.
 
-  net     one client's time beside the Predictor's, and the most rows a second beside the net's at its best batch,
+  net     one client's latency against the Predictor's, and the maximum throughput against the net's at its best batch,
           block by block in turns
-  peer    requests of one row beside FastAPI, uvicorn and ONNX Runtime, in turns (needs scripts/bench.sh's Python with
+  peer    requests of one row against FastAPI, uvicorn and ONNX Runtime, in turns (needs scripts/bench.sh's Python with
           fastapi and uvicorn)
   steady  each number of clients for --seconds: errors, and memory in the last half
-  soak    --requests of LeNet's with one in 100 hostile: answers, memory, descriptors
+  soak    --requests to LeNet with one in 100 hostile: answers, memory, descriptors
 
   bench/bench_serve.sh net --nets=lenet --rounds=3
   bench/bench_serve.sh soak --requests=1000000
@@ -40,7 +40,7 @@ class Server:
         for _ in range(1200):
             if self.process.poll() is not None:
                 self.log.seek(0)
-                raise RuntimeError('%s ended: %s' % (command[0], self.log.read()[-500:]))
+                raise RuntimeError('%s exited: %s' % (command[0], self.log.read()[-500:]))
             try:
                 socket.create_connection(('127.0.0.1', port)).close()
                 return
@@ -83,7 +83,7 @@ def worker_for(options, folder, name, weights, batch):
 
 
 def seconds_of(worker, block):
-    """The median of requests in a block of time."""
+    """The median time of the requests in a block."""
     _, each = worker.step(3)
     _, each = worker.step(max(3, int(block / statistics.median(each))))
     return statistics.median(each)
@@ -147,7 +147,7 @@ def measure_soak(options, folder, name, weights):
     server = ours(options, folder, name, weights)
     before = len(os.listdir('/proc/%d/fd' % server.process.pid))
     result = server.load(options, name, 16, '%dn' % options.requests, hostile=100)
-    time.sleep(12)  # heads that come slowly are given up after 10 seconds
+    time.sleep(12)  # slow heads time out after 10 seconds
     after = len(os.listdir('/proc/%d/fd' % server.process.pid))
     return dict(result, descriptors_before=before, descriptors_after=after, exit=server.stop())
 
@@ -159,14 +159,18 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('mode', choices=MODES)
     parser.add_argument('--nets', default='lenet', help='default: %(default)s')
-    parser.add_argument('--rounds', type=int, default=5, help='mode net, peer: of blocks (default: %(default)s)')
-    parser.add_argument('--block', type=float, default=3, help='seconds (default: %(default)s)')
-    parser.add_argument('--seconds', type=float, default=60, help='mode steady (default: %(default)s)')
-    parser.add_argument('--clients', default='1,2,4,8,16,32,64', help='mode steady (default: %(default)s)')
-    parser.add_argument('--requests', type=int, default=1000000, help='mode soak (default: %(default)s)')
-    parser.add_argument('--max-batch', type=int, default=16, help='the server\'s (default: %(default)s)')
+    parser.add_argument('--rounds', type=int, default=5,
+                        help='modes net, peer: rounds of blocks (default: %(default)s)')
+    parser.add_argument('--block', type=float, default=3, help='seconds of one block (default: %(default)s)')
+    parser.add_argument('--seconds', type=float, default=60, help='mode steady: seconds (default: %(default)s)')
+    parser.add_argument('--clients', default='1,2,4,8,16,32,64',
+                        help='mode steady: numbers of clients (default: %(default)s)')
+    parser.add_argument('--requests', type=int, default=1000000,
+                        help='mode soak: number of requests (default: %(default)s)')
+    parser.add_argument('--max-batch', type=int, default=16, help='--max-batch of the server (default: %(default)s)')
     parser.add_argument('--threads', type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument('--python', default=ROOT + '/build/bench-venv/bin/python', help='one that has the peer')
+    parser.add_argument('--python', default=ROOT + '/build/bench-venv/bin/python',
+                        help='a Python with the peer installed')
     options = parser.parse_args()
     options.bin, options.scripts = ROOT + '/build/bin', os.path.dirname(os.path.abspath(__file__))
     options.batch = options.gpu = options.held = options.cpu_level = None

@@ -1,4 +1,4 @@
-"""What a measurement ran on, and how quiet it was."""
+"""The machine of a measurement, and its load."""
 import os
 import platform
 import subprocess
@@ -21,7 +21,7 @@ def cpu_model():
 
 
 def ticks():
-    """(stolen, all) of every CPU since the machine started."""
+    """(stolen, total) ticks of all CPUs since boot."""
     with open('/proc/stat') as file:
         values = [int(word) for word in file.readline().split()[1:9]]
     return values[7], sum(values)

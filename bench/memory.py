@@ -1,4 +1,4 @@
-"""Mode `memory`: the most memory that ever was resident (VmHWM) in a process that trains three steps."""
+"""Mode `memory`: the peak resident memory (VmHWM) of a process that trains three steps."""
 import subprocess
 
 import nets
@@ -26,7 +26,7 @@ def baseline(options):
 def measure(options, folder, name, tell):
     batch = BATCHES.get(name, nets.training_batch(name))
     ours, peer, init = train.commands(options, folder, name, batch)
-    # Initial weights for the peers come from a process of its own: writing them holds a copy of all.
+    # A separate process writes the initial weights, because writing them needs a copy in memory.
     with Worker('', ours(init), options.threads) as writer:
         writer.greet()
     ours_mb, ours_ms, _ = peak(options, ours('-'))
@@ -35,7 +35,7 @@ def measure(options, folder, name, tell):
         try:
             peers[setting] = peak(options, peer(setting))
         except WorkerEnded as reason:
-            tell('%s: left out: %s' % (setting, reason))
+            tell('%s: skipped: %s' % (setting, reason))
     if not peers:
         return None
     best = min(peers, key=lambda setting: peers[setting][1])

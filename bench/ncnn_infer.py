@@ -4,8 +4,8 @@
     ncnn_infer.py FILE.onnx
     ncnn_infer.py FILE.onnx NxCxHxW DATA THREADS SETTING
 
-The first form converts the net by pnnx, to what the second reads beside FILE.onnx, and ends. SETTING: `batched`, or
-`one by one` for the images of a batch in turn.
+The first form converts the net with pnnx to files next to FILE.onnx, which the second form reads. SETTING: `batched`,
+or `one by one` for the images of a batch in turn.
 """
 import os
 import subprocess
@@ -25,11 +25,11 @@ def convert(path):
     unwanted = ['%s=%s' % (kind, os.devnull) for kind in ('pnnxparam', 'pnnxbin', 'pnnxpy', 'pnnxonnx', 'ncnnpy')]
     subprocess.run([pnnx.EXEC_PATH, path, 'fp16=0'] + unwanted, stdout=subprocess.DEVNULL, check=True)
     if not os.path.exists(stem_of(path) + '.bin'):
-        sys.exit('pnnx wrote nothing')
+        sys.exit('pnnx wrote no files')
 
 
 def loaded(path, threads):
-    """All of its algorithms, but no values of 16 bits."""
+    """Loads the net with all algorithms enabled, but without 16-bit values."""
     import ncnn
     net = ncnn.Net()
     net.opt.num_threads = threads
@@ -38,7 +38,7 @@ def loaded(path, threads):
         if hasattr(net.opt, 'use_' + kind):
             setattr(net.opt, 'use_' + kind, False)
     if net.load_param(stem_of(path) + '.param') or net.load_model(stem_of(path) + '.bin'):
-        sys.exit('ncnn does not read what pnnx wrote')
+        sys.exit('ncnn cannot read the files of pnnx')
     return net
 
 

@@ -1,5 +1,5 @@
-"""The nets that are measured: files under models/, rewritten for a batch in memory, and one of sequences beside this
-file. Both sides read the same rewritten file."""
+"""The measured nets: files under models/, rewritten for a batch in memory, and a net on sequences in this folder. Both
+sides read the same rewritten file."""
 import os
 
 import prototxt
@@ -7,7 +7,7 @@ from prototxt import Quoted, one
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 IMAGES, SMALLER = (3, 227, 227), (3, 224, 224)
-NETS = {  # name: (batch in training, one sample, classes)
+NETS = {  # name: (training batch size, shape of a sample, classes)
     'lenet': (64, (1, 28, 28), 10), 'cifar10_quick': (100, (3, 32, 32), 10), 'alexnet': (32, IMAGES, 1000),
     'googlenet': (16, SMALLER, 1000), 'resnet18': (16, SMALLER, 1000), 'resnet50': (8, SMALLER, 1000),
     'vgg16': (4, SMALLER, 1000), 'mobilenet_v1': (8, SMALLER, 1000), 'squeezenet': (16, IMAGES, 1000),
@@ -43,7 +43,7 @@ def is_of(layer, phase):
 
 
 def without_dropout(layers):
-    """The layers without Dropout; what read its top reads its bottom."""
+    """Removes Dropout layers; readers of their tops read their bottoms."""
     kept, renamed = [], {}
     for layer in layers:
         bottoms = [renamed.get(bottom, bottom) for bottom in layer.get('bottom', [])]
@@ -55,7 +55,7 @@ def without_dropout(layers):
 
 
 def training(name, batch, source='Input', dropout=True):
-    """The text of the net for training, its data from Input layers or, with random values, from DummyData."""
+    """The text of the training net, with data from Input layers or random values from DummyData."""
     if is_of_sequences(name):
         return sequences(name, batch)
     net = read(name, 'train_val')
@@ -78,7 +78,7 @@ def sequences(name, batch):
 
 
 def deployed(name, batch, source='Input'):
-    """The text of the net for inference, its data from an Input layer or, as random as the samples, from DummyData."""
+    """The text of the net for inference, with data from an Input layer or random values from DummyData."""
     net = read(name, 'deploy')
     parameters = {'shape': [shape_message(shape(name, batch))]}
     if source == 'DummyData':
@@ -96,8 +96,8 @@ def write(path, text):
 
 
 def write_batches(folder, name, batch, count=1):
-    """Random samples and labels (of sequences: what is wanted of each step) as raw floats; the paths of both files."""
-    import numpy  # here alone: the nets' texts are wanted where it is not installed, too
+    """Writes random samples and labels (for sequences: targets of each step) as raw floats; returns both paths."""
+    import numpy  # imported here, because the nets' texts must be available without it
     random = numpy.random.default_rng(1)
     data, label = os.path.join(folder, 'data.f32'), os.path.join(folder, 'label.f32')
     random.standard_normal((count,) + shape(name, batch), dtype=numpy.float32).tofile(data)

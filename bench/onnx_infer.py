@@ -3,7 +3,7 @@
 
     onnx_infer.py FILE.onnx NxCxHxW DATA THREADS SETTING
 
-SETTING: `spinning` or `waiting`, which is what its threads do between requests.
+SETTING: `spinning` or `waiting`, the behaviour of threads between requests.
 """
 import sys
 

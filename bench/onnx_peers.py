@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Public architectures, as torchvision has them with weights drawn at random, exported to ONNX by PyTorch: this program
-reads the models and gives ONNX Runtime's outputs.
+"""Public architectures, as torchvision has them with random weights, exported to ONNX by PyTorch. Checks that this
+program imports the models and returns ONNX Runtime's outputs.
 
     onnx_peers.py CORTADO [--exporter=torchscript|dynamo] [NAME...]
 """
@@ -27,7 +27,7 @@ NEAR = 1e-4
 
 
 def make(name):
-    """The net, with averages of normalisations that differ from 0 and 1."""
+    """The net, with running statistics that differ from 0 and 1."""
     torch.manual_seed(1)
     if name.startswith(SEGMENTS):
         net = getattr(torchvision.models.segmentation, name)(weights=None, weights_backbone=None)
@@ -81,7 +81,7 @@ def main():
             worst = check(place, name, options.exporter)
             good += worst < NEAR
             print('%-28s %.1e' % (name, worst), flush=True)
-        except Exception as error:  # the others are tried all the same
+        except Exception as error:  # continue with the others
             print('%-28s %s' % (name, str(error)[:600]), flush=True)
     print('%d of %d within %g of ONNX Runtime %s (torchvision %s, %s)' % (
         good, len(options.names), NEAR, onnxruntime.__version__, torchvision.__version__, options.exporter))

@@ -3,8 +3,8 @@
 
     openvino_infer.py FILE NxCxHxW DATA THREADS SETTING
 
-FILE: .onnx, or .xml of its own. SETTING ends with `pinned` or `unpinned`, which is whether its threads keep to a CPU
-each. Layers that FILE has on 8-bit integers run so.
+FILE: .onnx, or OpenVINO's own .xml. SETTING ends with `pinned` or `unpinned`: whether threads are pinned to CPUs.
+Layers that FILE has on 8-bit integers run on integers.
 """
 import sys
 
@@ -17,7 +17,7 @@ from serving import serve, timed
 def main():
     path, shape, data_file, threads, setting = sys.argv[1:]
     core = openvino.Core()
-    # One request as soon as possible, in 32-bit floats also where the CPU has shorter ones.
+    # Minimum latency, in 32-bit floats even if the CPU supports shorter ones.
     net = core.compile_model(core.read_model(path), 'CPU', {
         'PERFORMANCE_HINT': 'LATENCY', 'INFERENCE_NUM_THREADS': int(threads), 'INFERENCE_PRECISION_HINT': 'f32',
         'ENABLE_CPU_PINNING': 'unpinned' not in setting})

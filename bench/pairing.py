@@ -1,16 +1,16 @@
-"""Interleaved timing of our worker beside its peers."""
+"""Interleaved timing of our worker and its peers."""
 import machine
 import stats
 
 
 def count_for(worker, seconds):
-    """How many steps take about so long."""
+    """The number of steps that take about this time."""
     worker.step(1)
     return max(1, round(seconds / worker.step(1)[0]))
 
 
 def fastest(workers, blocks=3, seconds=0.2):
-    """The worker with the least median of a few interleaved blocks, and all medians in ms; the others are closed."""
+    """The worker with the smallest median over a few interleaved blocks, and all medians in ms; closes the others."""
     counts = {worker: count_for(worker, seconds) for worker in workers}
     times = {worker: [] for worker in workers}
     for _ in range(blocks):
@@ -31,7 +31,8 @@ def block(worker, count, values):
 
 
 def rounds(ours, peer, count, seconds):
-    """`count` rounds of ours-peer-peer-ours; up to twice as many where the host steals. Also what all steps told."""
+    """Runs `count` rounds of ours-peer-peer-ours, up to twice as many if CPU time is stolen; also returns all steps'
+    values."""
     ours_steps, peer_steps = count_for(ours, seconds), count_for(peer, seconds)
     done, told = [], {'ours': [], 'peer': []}
     while len([r for r in done if r['steal'] <= stats.MOST_STEAL]) < count and len(done) < 2 * count:

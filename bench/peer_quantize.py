@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Makes of an ONNX file one whose layers compute on 8-bit integers, with the peers' own tools and choices.
+"""Quantizes an ONNX file to 8-bit integers, with the peers' own tools and defaults.
 
     peer_quantize.py FILE.onnx NxCxHxW BATCHES RESULT.onnx BITS
     peer_quantize.py FILE.onnx NxCxHxW BATCHES RESULT.xml
 
-The first form takes ONNX Runtime's quantize_static; weights have BITS bits, 8 or 7. The second takes NNCF, for OpenVINO
-alone. Both calibrate with as many batches of random samples.
+The first form uses ONNX Runtime's quantize_static; weights have BITS bits, 8 or 7. The second uses NNCF, for OpenVINO
+only. Both calibrate with BATCHES batches of random samples.
 """
 import sys
 
@@ -13,13 +13,13 @@ import numpy
 
 
 def samples(shape, batches):
-    """Of the distribution of those that are timed, but others."""
+    """Samples of the same distribution as the measured ones."""
     random = numpy.random.default_rng(2)
     return [random.standard_normal(shape, dtype=numpy.float32) for _ in range(batches)]
 
 
 def by_onnx_runtime(path, inputs, result, bits):
-    """QDQ, weights with a scale for each output. The Softmax stays with floats: integers for probabilities stand for
+    """QDQ, weights with a scale for each output. The Softmax stays on floats: integers represent probabilities as
     multiples of 1/256, which is more than most of a thousand classes have."""
     import onnx
     from onnxruntime import quantization

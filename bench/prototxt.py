@@ -1,11 +1,11 @@
-"""A small reader and writer of prototxt, independent of the program. A message is {field: [values]}."""
+"""A small prototxt reader and writer, independent of the program. A message is {field: [values]}."""
 import re
 
 TOKEN = re.compile(r'\s*(?:#[^\n]*\n\s*)*("(?:[^"\\]|\\.)*"|[{}:]|[^\s{}:"#]+)')
 
 
 class Quoted(str):
-    """A string that stood in quotes; other words are names of enums."""
+    """A quoted string; unquoted words are enum names."""
 
 
 def parse(text):

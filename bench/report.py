@@ -1,4 +1,4 @@
-"""Results as lines on a terminal and as the tables of docs/benchmarks.md."""
+"""Prints results as lines, and as the tables of docs/benchmarks.md."""
 import json
 
 
@@ -28,13 +28,14 @@ def timing_line(r):
             r['precision'], r['images'], *r['device_mb']))
     if 'beside' in r:
         b = r['beside']
-        lines.append('beside %d: we keep %.2f %s of the quiet rate, the peer %.2f %s; ratio %.2f there, %.2f quiet' % (
+        lines.append('with %d busy processes: we keep %.2f %s of the quiet rate, the peer %.2f %s; '
+                     'ratio %.2f busy, %.2f quiet' % (
             b['processes'], b['kept'][1], interval(b['kept'][::2]), b['peer_kept'][1], interval(b['peer_kept'][::2]),
             b['ratio_busy'][1], b['ratio_quiet'][1]))
     if 'alone_ms' in r:
         lines.append('alone, waiting actively: ours %.2f ms, peer %.2f ms' % tuple(r['alone_ms']))
     if 'best_ms' in r:
-        lines.append('each peer at its best, ms: ' + each_peer(r))
+        lines.append('best setting of each peer, ms: ' + each_peer(r))
     if 'differences' in r:
         lines.append('outputs differ by ' + ', '.join('%s %.1e' % item for item in r['differences'].items()))
         lines.append('p99: ours %.2f ms, peer %.2f ms' % (r['ours_p99_ms'], r['peer_p99_ms']))
@@ -68,7 +69,7 @@ def memory_line(r):
 
 def startup_line(r):
     peer = ', %s %.2f s' % (r['peer'], r['peer_s']) if 'peer' in r else ''
-    return ['first step after %.3f s, with choices made before %.3f s; --help %.3f s%s' % (
+    return ['first step after %.3f s, with cached kernel choices %.3f s; --help %.3f s%s' % (
         r['cold_s'], r['warm_s'], r['help_s'], peer)]
 
 
@@ -78,7 +79,7 @@ def accuracy_line(r):
 
 
 def side_seconds(r, side):
-    """Of each seed; a run that ended before the accuracy was there is marked."""
+    """The seconds of each seed; runs that ended before the accuracy was reached are marked."""
     return ['%.1f%s' % (p[side]['seconds'], '' if p[side]['reached'] else ' (not reached)') for p in r['pairs']]
 
 
@@ -108,11 +109,11 @@ LINES = {'train': timing_line, 'inference': timing_line, 'int8 inference': integ
 
 
 def label(r, batch=''):
-    """The net, its batch, what the weights had been through, unless they were fresh, and the level that held it."""
+    """The net, its batch, the weights' history unless they were initial, and the CPU level limit."""
     text = '%s %s%d' % (r['net'], batch, r['batch'])
     if 'start' in r:
         text += ', ' + r['start']
-    return text + ', held to ' + r['cpu_level'] if r.get('held') else text
+    return text + ', limited to ' + r['cpu_level'] if r.get('held') else text
 
 
 def show(result):
@@ -164,7 +165,7 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
 
 
 def tables(path):
-    """The latest line of each mode and label in a file of JSON lines, as Markdown."""
+    """The last line of each mode and label in a JSON-lines file, as Markdown."""
     latest = {}
     with open(path) as file:
         for line in file:

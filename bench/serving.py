@@ -1,4 +1,4 @@
-"""The peers' end of the pipe: greets, then answers each request with one line, as the program's own workers do."""
+"""The peers' end of the pipe: greets, then answers each request with one line, like our own workers."""
 import sys
 import time
 
@@ -13,7 +13,7 @@ def peak_resident_mb():
 def timed_runs(count, once):
     start = time.perf_counter()
     values = [once() for _ in range(count)]
-    values = [float(value) for value in values]  # waits for a device
+    values = [float(value) for value in values]  # synchronizes with a device
     return [time.perf_counter() - start] + values
 
 
@@ -27,7 +27,7 @@ def timed(request):
 
 
 def serve(name, once, output=None, device_memory=None):
-    """`once`: one step, returns a number. `output`: the result of a request as an array, for those who infer."""
+    """`once` runs a step and returns a number. `output`, for inference, returns the result of a request as an array."""
     print('ready', name, flush=True)
     for line in sys.stdin:
         word, *rest = line.split()
@@ -41,5 +41,5 @@ def serve(name, once, output=None, device_memory=None):
             output().tofile(rest[0])
             answer = [0]
         else:
-            sys.exit('no such request: ' + line)
+            sys.exit('unknown request: ' + line)
         print(' '.join('%.9g' % value for value in answer), flush=True)

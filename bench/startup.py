@@ -1,4 +1,4 @@
-"""Mode `startup`: seconds from fork to the end of the first training step, of `cortado train` on made-up data."""
+"""Mode `startup`: seconds from fork to the end of the first training step, of `cortado train` on random data."""
 import os
 import shutil
 import subprocess
@@ -23,7 +23,7 @@ snapshot_prefix: "%s"
 
 
 def first_step(command, env):
-    """Seconds until `cortado train` of one iteration says that it is done."""
+    """Seconds until `cortado train` reports the end of one iteration."""
     start = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
     seconds, said = None, []
@@ -37,8 +37,8 @@ def first_step(command, env):
 
 
 def ours(options, folder, name, batch):
-    """Seconds of runs without the file of choices made before, and of as many with it, one right after the other:
-    between them a virtual machine's host may take free memory away, which takes longer to come back than the run."""
+    """Seconds of runs without the cached kernel choices, and of as many with them, alternately: otherwise a virtual
+    machine's host may reclaim free memory, and getting it back takes longer than the run."""
     net = nets.write(folder + '/dummy.prototxt', nets.training(name, batch, source='DummyData'))
     solver = nets.write(folder + '/solver.prototxt', SOLVER % (net, folder + '/snapshot'))
     cache = folder + '/cache'
@@ -53,7 +53,7 @@ def ours(options, folder, name, batch):
 
 
 def forget(path):
-    """Asks the system to drop the file from its page cache."""
+    """Drops the file from the page cache."""
     with open(path, 'rb') as file:
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
 
@@ -86,5 +86,5 @@ def measure(options, folder, name, tell):
         times = [torch_seconds(peer('contiguous'), options) for _ in range(RUNS)]
         result.update(peer=times[0][1], peer_s=stats.median([seconds for seconds, _ in times]))
     except WorkerEnded as reason:
-        tell('PyTorch: left out: %s' % reason)
+        tell('PyTorch: skipped: %s' % reason)
     return [result]

@@ -1,4 +1,4 @@
-"""The arithmetic of the report: medians, spreads, which rounds count."""
+"""Statistics of the report: medians, spreads, selection of rounds."""
 import statistics
 
 import numpy
@@ -20,13 +20,13 @@ def bootstrap(values, samples=4000):
 
 
 def quiet(rounds):
-    """The rounds of which the host stole at most 1 %; the three quietest where fewer than three are."""
+    """The rounds with at most 1 % stolen time, or the three quietest if they are fewer."""
     calm = [r for r in rounds if r['steal'] <= MOST_STEAL]
     return calm if len(calm) >= LEAST_ROUNDS else sorted(rounds, key=lambda r: r['steal'])[:LEAST_ROUNDS]
 
 
 def summary(rounds):
-    """Of paired rounds {'ours': [a, d], 'peer': [b, c], 'cpu': [ours, peer], ...}, each time that of one step."""
+    """Summarizes paired rounds {'ours': [a, d], 'peer': [b, c], 'cpu': [ours, peer], ...}, in seconds per step."""
     used = quiet(rounds)
     ratios = [sum(r['peer']) / sum(r['ours']) for r in used]
     noise = [r['ours'][0] / r['ours'][1] for r in used]
@@ -39,5 +39,5 @@ def summary(rounds):
 
 
 def largest_difference(a, b):
-    """Of two series, relative to the second's values."""
+    """The largest difference of two series, relative to the second one's values."""
     return max(abs(x - y) / max(abs(y), 1e-30) for x, y in zip(a, b))

@@ -1,9 +1,9 @@
-"""Mode `time-to-accuracy`: seconds from the start of a program until it has reached a test accuracy on Fashion-MNIST.
+"""Mode `time-to-accuracy`: seconds from the start of a program until it reaches a test accuracy on Fashion-MNIST.
 
-Both sides read one solver and one net, begin with the same weights (one file for each seed), take the same batches in
-the order of the records, unchanged but for scale and mean, follow the same rate and test on the whole test set at the
-same iterations. The clock runs from fork to the line that tells the accuracy, so that what a program loads, plans and
-compiles counts. Ours is `cortado train`, with no choices of kernels kept; PyTorch's side is torch_fit.py."""
+Both sides read the same solver and net and begin with the same weights (one file for each seed). They take the same
+batches in record order, changed only by scale and mean, use the same rates and test on the whole test set at the same
+iterations. The time is from fork to the line with the accuracy, so that loading, planning and compiling count. Ours is
+`cortado train` without cached kernel choices; PyTorch's side is torch_fit.py."""
 import gzip
 import os
 import re
@@ -17,7 +17,7 @@ import train
 from prototxt import Quoted, one
 from worker import WorkerEnded
 
-RECIPES = {  # net: (file, target, iterations, test interval, rate at first)
+RECIPES = {  # net: (file, target, iterations, test interval, initial rate)
     'lenet': ('train_val', 0.89, 2000, 250, 0.05),
     'resnet18': ('fashion_mnist', 0.90, 1200, 100, 0.05)}
 SOLVER = '''net: "%s"
@@ -40,7 +40,7 @@ ITERATION, ACCURACY = re.compile(r'Iteration (\d+), Testing'), re.compile(r'accu
 
 
 def recipe_net(name, file):
-    """The net with no mirrored images and one rate and decay for all weights, which both sides then have alike."""
+    """The net without mirroring, and with the same rate and decay for all weights, so that both sides are equal."""
     net = nets.read(name, file)
     for layer in net['layer']:
         layer.pop('param', None)
@@ -51,7 +51,7 @@ def recipe_net(name, file):
 
 
 def write_bytes(folder):
-    """The data set as bytes in files, PyTorch's as LMDB is ours."""
+    """Writes the dataset as raw bytes for PyTorch; ours is LMDB."""
     for part, prefix in PARTS.items():
         for kind, header, end in ('images', 16, 'idx3-ubyte.gz'), ('labels', 8, 'idx1-ubyte.gz'):
             with gzip.open('%s/%s-%s-%s' % (FASHION_MNIST, prefix, kind, end)) as file:
@@ -70,7 +70,7 @@ def initial_weights(options, folder, solver, seed):
 
 
 class Run:
-    """A process that trains until it tells the accuracy wanted, or to its end. It tells `Iteration N, Testing` and then
+    """A process that trains until it reaches an accuracy, or to its end. It logs `Iteration N, Testing` and then
     `accuracy = A`."""
 
     def __init__(self, command, options, target, cache):
@@ -86,7 +86,7 @@ class Run:
             process.wait()
 
     def watch(self, lines, target):
-        """Until the accuracy is reached; the last line."""
+        """Reads lines until the accuracy is reached; returns the last one."""
         iteration, line = 0, ''
         for line in lines:
             if line.startswith('PyTorch'):
@@ -107,7 +107,7 @@ class Run:
 
 
 class Sides:
-    """Ours and PyTorch's runs of one recipe, which lies in the folder with the data."""
+    """Our and PyTorch's runs of one recipe; its files and the data are in a folder."""
 
     def __init__(self, options, folder, name):
         file, self.target, iterations, interval, rate = RECIPES[name]
@@ -118,7 +118,7 @@ class Sides:
         write_bytes(folder)
 
     def run(self, *command):
-        """With a cache of its own, so that each run chooses its kernels anew."""
+        """Runs with an empty cache, so that each run chooses its kernels again."""
         self.caches += 1
         return Run(command, self.options, self.target, '%s/cache%d' % (self.folder, self.caches))
 
@@ -131,13 +131,13 @@ class Sides:
                         self.folder, str(self.options.threads), setting)
 
     def fastest_peer(self, weights, tell):
-        """PyTorch's runs by setting, those first that were there first."""
+        """PyTorch's runs by setting, fastest first."""
         runs = {}
         for setting in train.EAGER + ([] if self.options.no_compile else train.COMPILED):
             try:
                 runs[setting] = self.peer(weights, setting)
             except WorkerEnded as reason:
-                tell('%s: left out: %s' % (setting, reason))
+                tell('%s: skipped: %s' % (setting, reason))
         return dict(sorted(runs.items(), key=lambda item: (not item[1].reached, item[1].tests[-1][0])))
 
     def batch(self):
@@ -148,14 +148,14 @@ class Sides:
 
 def missing(name):
     if name not in RECIPES:
-        return 'there are recipes for ' + ', '.join(RECIPES)
+        return 'recipes exist for ' + ', '.join(RECIPES)
     if not os.path.isdir(nets.ROOT + '/data_sets/fashion_mnist_train_lmdb') or not os.path.isdir(FASHION_MNIST):
-        return 'data_sets/ is not there; scripts/quickstart.sh makes it'
+        return 'data_sets/ is missing; run scripts/quickstart.sh'
     return None
 
 
 def pair(sides, weights, seed, setting):
-    """Both sides, in turns who begins."""
+    """Runs both sides; the first one alternates."""
     run = {'ours': lambda: sides.ours(weights), 'peer': lambda: sides.peer(weights, setting)}
     return {side: run[side]().told() for side in (['peer', 'ours'] if seed % 2 == 0 else ['ours', 'peer'])}
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""PyTorch's side of `time-to-accuracy`: trains as a solver and its net say.
+"""PyTorch's side of `time-to-accuracy`: trains a net with a solver.
 
     torch_fit.py SOLVER INIT FOLDER THREADS SETTING
 
 FOLDER has the images and labels as bytes, {train,test}.{images,labels}; they stay bytes in memory, and each batch is
-made of a slice of them. SETTING: `contiguous` or `channels_last`, after `compiled ` for torch.compile. Tells each test
-in two lines, as ours does: `Iteration N, Testing` and `accuracy = A`.
+made
+from a slice of them. SETTING: `contiguous` or `channels_last`, after `compiled ` for torch.compile. Logs each test in
+two lines, like ours: `Iteration N, Testing` and `accuracy = A`.
 """
 import sys
 
@@ -23,7 +24,7 @@ NOT_OF_SCORES = 'Data', 'Accuracy', 'SoftmaxWithLoss'
 
 
 class Samples:
-    """Batches in the order of the records, from the first again after the last, as a Data layer gives them."""
+    """Batches in record order, repeatedly, as of a Data layer."""
 
     def __init__(self, layers, phase, folder, setting):
         layer = next(layer for layer in layers if one(layer, 'type') == 'Data' and nets.is_of(layer, phase))
@@ -59,8 +60,8 @@ def accuracy(net, samples):
 
 
 class Solver:
-    """Caffe's rule, h = m h + rate (g + decay w) and w -= h, by PyTorch's with a rate of 1: there the rate stands
-    outside of h, which is not the same while it falls."""
+    """Caffe's rule, h = m h + rate (g + decay w) and w -= h, using PyTorch's with a rate of 1: PyTorch applies the rate
+    outside of h, which differs while the rate decays."""
 
     def __init__(self, message, parameters):
         self.rate, self.power = one(message, 'base_lr'), one(message, 'power')

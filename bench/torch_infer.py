@@ -4,8 +4,8 @@
     torch_infer.py NET WEIGHTS DATA THREADS SETTING
     torch_infer.py NET WEIGHTS DATA THREADS FILE.onnx
 
-SETTING: `traced` (and frozen, and optimised for inference) or `compiled`, then `contiguous` or `channels_last`. The
-second form exports the net for others and ends.
+SETTING: `traced` (frozen and optimised for inference) or `compiled`, then `contiguous` or `channels_last`. The second
+form exports the net to ONNX.
 """
 import sys
 import warnings

@@ -31,7 +31,7 @@ def batch_norm(layer, tensors, scale):
 
 
 def adopt(module, tensors):
-    """Takes the tensors as they are: no filling, no copy."""
+    """Uses the tensors without initialization or a copy."""
     module.weight = torch.nn.Parameter(tensors[0])
     if len(tensors) > 1:
         module.bias = torch.nn.Parameter(tensors[1])
@@ -49,7 +49,7 @@ class InnerProduct(torch.nn.Module):
 
 
 class Lstm(torch.nn.Module):
-    """Gates in Caffe's files are i, f, o, g, here i, f, g, o. The state goes on from batch to batch."""
+    """Caffe's gates are i, f, o, g, PyTorch's i, f, g, o. The state carries over between batches."""
 
     def __init__(self, tensors):
         super().__init__()
@@ -71,7 +71,7 @@ class Lstm(torch.nn.Module):
 
 
 class OnnxResponseNorm(torch.autograd.Function):
-    """Goes into an ONNX file as its LRN, which peers have kernels for, not as the operators that it is made of."""
+    """Exported as ONNX's LRN, for which peers have kernels, instead of its parts."""
 
     @staticmethod
     def forward(ctx, x, size, alpha, beta, k):
@@ -126,7 +126,7 @@ WITHOUT_WEIGHTS = {
 
 
 class Net(torch.nn.Module):
-    """Runs the layers in their order. Gives the sum of the losses, or the last top where there is none."""
+    """Runs the layers in order. Returns the sum of the losses, or the last top without losses."""
 
     def __init__(self, layers, weights):
         super().__init__()
@@ -139,7 +139,7 @@ class Net(torch.nn.Module):
                 continue
             tensors = [torch.from_numpy(array) for array in weights.blobs(one(layer, 'name'))]
             bottoms = layer['bottom']
-            if kind == 'BatchNorm':  # with the Scale that follows it is one module
+            if kind == 'BatchNorm':  # merged with the following Scale into one module
                 layer, *layers = layers
                 scale = [torch.from_numpy(array) for array in weights.blobs(one(layer, 'name'))]
             step = self.make(kind, layer, tensors, scale if kind == 'BatchNorm' else None)
@@ -160,7 +160,7 @@ class Net(torch.nn.Module):
         if kind == 'BatchNorm':
             return batch_norm(layer, tensors, scale)
         if kind not in WITHOUT_WEIGHTS:
-            raise SystemExit('no translation for layer type ' + kind)
+            raise SystemExit('unsupported layer type ' + kind)
         return WITHOUT_WEIGHTS[kind](layer)
 
     def forward(self, data, label=None):
@@ -176,7 +176,7 @@ def layers_of(path):
 
 
 def input_shapes(path):
-    """Of each of the net's inputs."""
+    """The shapes of the net's inputs."""
     inputs = [layer for layer in layers_of(path) if one(layer, 'type') == 'Input']
     return [[int(dim) for dim in shape['dim']] for layer in inputs for shape in one(layer, 'input_param')['shape']]
 
@@ -189,7 +189,7 @@ def prepare(threads):
 def sgd(parameters, rate):
     options = dict(lr=rate, momentum=0.9, weight_decay=0.0005)
     parameters = list(parameters)
-    try:  # one call for all weights, in one pass over memory, where this version has it
+    try:  # the fused update of all weights, if this version has it
         return torch.optim.SGD(parameters, fused=True, **options)
     except TypeError:
         return torch.optim.SGD(parameters, foreach=True, **options)
@@ -202,7 +202,7 @@ def compiled(net, setting):
 
 
 def in_format(value, setting):
-    """A net or a batch in the memory format that the setting asks for; one of sequences has no other."""
+    """Converts a net or a batch to the setting's memory format; sequences have only one."""
     if 'channels_last' not in setting or (torch.is_tensor(value) and value.dim() != 4):
         return value
     return value.to(memory_format=torch.channels_last)

@@ -3,9 +3,9 @@
 
     torch_train.py NET INIT DATA LABEL THREADS RATE SETTING
 
-DATA and LABEL hold one batch or several, taken in turn. SETTING: `contiguous` or `channels_last`, after `compiled ` for
-torch.compile, and before `cuda:N fp32|tf32|bf16|fp16` for a GPU, whose batches lie there, or `bf16` for autocast on the
-CPU. Answers `step K` with `SECONDS LOSS...`.
+DATA and LABEL have one or more batches, used in turn. SETTING: `contiguous` or `channels_last`, after `compiled ` for
+torch.compile, and before `cuda:N fp32|tf32|bf16|fp16` for a GPU, whose batches are in its memory, or `bf16` for
+autocast on the CPU. Answers `step K` with `SECONDS LOSS...`.
 """
 import contextlib
 import sys
@@ -27,7 +27,7 @@ def batches(net_file, data_file, label_file, setting):
 
 
 class Place:
-    """Where and in which precision a setting trains; the CPU in fp32 unless it says so."""
+    """The device and precision of a setting; by default the CPU in fp32."""
 
     def __init__(self, setting):
         words = setting.split()
@@ -62,7 +62,7 @@ def main():
     taken = 0
 
     def step():
-        """The loss stays where it is: on a GPU nothing waits for it before the block's end."""
+        """Returns the loss on its device, so that a GPU is not synchronized before the end of the block."""
         nonlocal taken
         data, label = feed[taken % len(feed)]
         taken += 1

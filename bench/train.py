@@ -1,4 +1,4 @@
-"""Modes that train: `train` (time of a step) and `trajectory` (the same losses over twenty steps)."""
+"""Training modes: `train` (time of a step) and `trajectory` (losses of twenty steps)."""
 import beside
 import nets
 import pairing
@@ -13,7 +13,7 @@ COMPILED = ['compiled contiguous', 'compiled channels_last']
 
 
 def commands(options, folder, name, batch, **form):
-    """Our command and, by setting, PyTorch's; batches and net lie in the folder then."""
+    """Our command and, by setting, PyTorch's; writes batches and net to the folder."""
     net = nets.write(folder + '/train.prototxt', nets.training(name, batch, dropout=form.get('dropout', True)))
     data, label = nets.write_batches(folder, name, batch, form.get('batches', 1))
     common = [data, label, str(options.threads)]
@@ -59,7 +59,7 @@ def measure(options, folder, name, tell):
 
 
 def alone(options, command):
-    """Milliseconds of a step of a process alone on the machine, its threads waiting actively."""
+    """Milliseconds per step of a process alone on the machine, with active waiting."""
     with Worker('', command, options.threads, ACTIVE) as worker:
         count = pairing.count_for(worker.greet(), options.block)
         worker.step(3)
@@ -67,13 +67,13 @@ def alone(options, command):
 
 
 def losses_of(command, options, setting, steps):
-    """Of `steps` training steps by a process of its own, and its name."""
+    """The losses of `steps` training steps in a separate process, and its name."""
     with Worker(setting, command, options.threads) as worker:
         return worker.greet().step(steps)[1], worker.name
 
 
 def compared(options, name, ours, peer, steps):
-    """The same steps by us and by PyTorch in both formats, one process at a time."""
+    """Compares our steps with PyTorch's in both formats, one process at a time."""
     batch = nets.training_batch(name)
     losses, names = {}, {}
     for setting, command in [('ours', ours)] + [(s, peer(s)) for s in EAGER]:
@@ -84,8 +84,8 @@ def compared(options, name, ours, peer, steps):
 
 
 def trajectory(options, folder, name, tell, steps=20):
-    """Dropout off, the same four batches in turn. Where fresh weights make PyTorch part from itself, nothing can be
-    told from them: once more from weights that a larger rate has brought to where this one is stable."""
+    """Dropout off, the same four batches in turn. If PyTorch's two formats diverge from initial weights, the losses are
+    not comparable: repeat from weights that a larger rate has trained to a region where this rate is stable."""
     batch = nets.training_batch(name)
     ours, peer, init = commands(options, folder, name, batch, dropout=False, batches=4, precision=options.precision)
     fresh = compared(options, name, ours(init), peer, steps)

@@ -1,12 +1,12 @@
-// Our side of the training benchmark: a net whose data come from Input layers `data` and `label`, trained by SGD
-// (momentum 0.9, decay 0.0005 of every weight, one rate for all) on batches that lie in memory.
+// Our side of the training benchmark: a net with Input layers `data` and `label`, trained by SGD (momentum 0.9, weight
+// decay 0.0005, the same rate for all weights) on batches in memory.
 //
 //   cortado_bench_train NET INIT DATA LABEL THREADS RATE [weights=FILE] [recompute] [gpu=N] [precision=P] [eager]
 //                       [choices=FILE]
 //
-// DATA and LABEL hold raw floats of one batch or of several, which are taken in turn. The initial weights go to the
-// file INIT for the peers, unless it is "-". "choices" is a cache of kernels that `cortado plan --tune` wrote.
-// Requests: "step K" answers "SECONDS LOSS...", "save FILE" writes the weights ("0").
+// DATA and LABEL have raw floats of one or more batches, used in turn. The initial weights are written to INIT for the
+// peers, unless it is "-". "choices" is a cache of kernels written by `cortado plan --tune`. "step K" answers "SECONDS
+// LOSS...", "save FILE" writes the weights ("0").
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +25,7 @@ namespace cortado::bench {
 
 namespace {
 
-/// What may stand behind the six arguments.
+/// The optional arguments.
 struct Settings {
   Device device;
   Precision precision = Precision::kFp32;
@@ -50,7 +50,7 @@ Settings settings_of(const std::vector<std::string>& words) {
     } else if (word.starts_with("precision=")) {
       settings.precision = precision_named(value);
     } else {
-      throw Error(ExitCode::kUsage, "no such setting: " + word);
+      throw Error(ExitCode::kUsage, "unknown setting '" + word + "'");
     }
   }
   return settings;
@@ -102,14 +102,14 @@ class Trainer {
   void save(const std::string& path) {
     WeightsWriter writer(path, net_->name(), net_->plan().weight_bytes());
     for (size_t i = 0; i < net_->plan().graph.layers.size(); ++i) {
-      caffe::LayerParameter layer;  // one at a time: a copy of all weights would count as memory
+      caffe::LayerParameter layer;  // one at a time, because a copy of all weights would count as memory
       net_->layer_to_proto(i, layer);
       writer.add(layer);
     }
     writer.commit();
   }
 
-  /// Of the device's memory, what nets and histories take.
+  /// Device memory of nets and histories.
   double device_megabytes() const { return double(net_->memory_bytes() + update_->history_bytes()) / (1 << 20); }
 
  private:
@@ -121,8 +121,8 @@ class Trainer {
   std::optional<DeviceTraining> device_;
 };
 
-/// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it neither
-/// costs time nor counts as memory.
+/// Batches of one input, written into the net in turn. A single one is written once and not kept, so that it costs
+/// neither time nor memory.
 class Feed {
  public:
   Feed(Net& net, const std::string& blob, const std::string& path)

@@ -1,10 +1,10 @@
-"""Reads a .caffemodel, independent of the program: an index of where blobs lie, then each blob straight from the
-file, so that memory never holds more than what is used."""
+"""Reads a .caffemodel, independent of the program: an index of the blobs' offsets, then each blob directly from the
+file, so that only used blobs are in memory."""
 import mmap
 
 import numpy
 
-LAYER, NAME, BLOBS, DATA, SHAPE = 100, 1, 7, 5, 7  # field numbers of the net, the layer and the blob
+LAYER, NAME, BLOBS, DATA, SHAPE = 100, 1, 7, 5, 7  # field numbers of net, layer and blob
 
 
 def varint(data, at):
@@ -64,7 +64,7 @@ def index(path):
 
 
 class Weights:
-    """blobs(layer): the arrays of a layer, read when asked for."""
+    """blobs(layer) reads the arrays of a layer."""
 
     def __init__(self, path):
         self.path = path

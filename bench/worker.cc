@@ -78,7 +78,7 @@ void serve(const std::string& name, double flops, int threads, Handlers handlers
   for (std::string line; std::getline(std::cin, line);) {
     const size_t space = line.find(' ');
     const auto handler = handlers.find(line.substr(0, space));
-    if (handler == handlers.end()) throw Error(ExitCode::kUsage, "no such request: " + line);
+    if (handler == handlers.end()) throw Error(ExitCode::kUsage, "unknown request '" + line + "'");
     std::cout << handler->second(space == std::string::npos ? "" : line.substr(space + 1)) << std::endl;
   }
 }

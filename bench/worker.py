@@ -1,4 +1,4 @@
-"""Processes that are measured. Each waits on a pipe, and the driver lets only one of them run at a time."""
+"""Measured processes. Each waits on a pipe, and the driver lets only one run at a time."""
 import os
 import select
 import subprocess
@@ -12,7 +12,7 @@ TICKS = os.sysconf('SC_CLK_TCK')
 
 
 class WorkerEnded(Exception):
-    """The worker ended or took too long; the text tells why."""
+    """The worker exited or timed out, for the reason in the text."""
 
 
 class Worker:
@@ -44,21 +44,21 @@ class Worker:
     def last_words(self):
         self.errors.seek(0)
         said = [line for line in self.errors.read().splitlines() if line.strip()]
-        return said[-1] if said else 'ended without a word, status %s' % self.process.wait()
+        return said[-1] if said else 'exited without output, status %s' % self.process.wait()
 
     def send(self, text):
         try:
             self.process.stdin.write(text + '\n')
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # answer() tells what happened
+            pass  # answer() reports the error
 
     def ask(self, text, timeout=None):
         self.send(text)
         return [float(word) for word in self.answer(timeout)]
 
     def step(self, count, timeout=None):
-        """(seconds of one step on average, what each step told)"""
+        """Returns (mean seconds of a step, the values of all steps)."""
         seconds, *values = self.ask('step %d' % count, timeout)
         return seconds / count, values
 
@@ -84,13 +84,13 @@ class Worker:
 
 
 def waiting_of(options):
-    """How waiting threads behave: beside other processes as each program has it by itself."""
+    """How threads wait: with busy processes alongside, each program's own default."""
     return AS_USERS_DO if options.beside else PASSIVE
 
 
 def start_all(commands, threads, first_step, tell, waiting=PASSIVE):
-    """Workers {setting: command} started side by side and run for two steps each; those that fail are told and left
-    out. The first step may compile, so it has `first_step` seconds."""
+    """Starts workers {setting: command} concurrently and runs two steps of each; skips those that fail. The first step
+    may compile, so its limit is `first_step` seconds."""
     workers = [Worker(setting, command, threads, waiting) for setting, command in commands.items()]
     ready = []
     for worker in workers:
@@ -99,7 +99,7 @@ def start_all(commands, threads, first_step, tell, waiting=PASSIVE):
             worker.send('step 1')
             ready.append(worker)
         except WorkerEnded as reason:
-            tell('%s: left out: %s' % (worker.setting, reason))
+            tell('%s: skipped: %s' % (worker.setting, reason))
     started = []
     for worker in ready:
         try:
@@ -107,5 +107,5 @@ def start_all(commands, threads, first_step, tell, waiting=PASSIVE):
             worker.step(1, first_step)
             started.append(worker)
         except WorkerEnded as reason:
-            tell('%s: left out: %s' % (worker.setting, reason))
+            tell('%s: skipped: %s' % (worker.setting, reason))
     return started

@@ -1,18 +1,18 @@
-# What every folder's target has in common: the language, the warnings, how .cu files are compiled.
+# Shared by the targets of all folders: language, warnings, compilation of .cu files.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
-set(CORTADO_OUTPUT ${CMAKE_BINARY_DIR}/bin CACHE PATH "where programs go")
+set(CORTADO_OUTPUT ${CMAKE_BINARY_DIR}/bin CACHE PATH "output folder of programs")
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CORTADO_OUTPUT})
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${CORTADO_OUTPUT})
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
-set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # assertions of the standard library's own stay as the distribution has them
+set(CMAKE_CXX_FLAGS_RELEASE "-O3")  # without NDEBUG, so that assert() stays enabled
 
-# Paths below the source tree count as relative, so that a clone elsewhere finds what another one compiled; the rest
-# lets ccache serve precompiled headers and what includes them.
+# Paths below the source tree are relative, so that a clone in another folder gets ccache hits. The rest lets ccache
+# cache precompiled headers and their users.
 find_program(CCACHE ccache)
 if(CCACHE)
   set(launcher env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
@@ -23,15 +23,14 @@ endif()
 
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 
-# Compiling the CUDA code takes longer than all the rest: unless told otherwise, it is for machines with a GPU.
+# Compiling the CUDA code takes longer than everything else, so by default it is built only on machines with a GPU.
 execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE failed OUTPUT_VARIABLE gpus ERROR_QUIET)
 set(CORTADO_SEES_GPU OFF)
 if(NOT failed AND gpus MATCHES "GPU 0")
   set(CORTADO_SEES_GPU ON)
 endif()
 
-# The toolkit, its compiler and cuDNN, or none of them: what one half of them could run is not worth a third kind of
-# build.
+# Requires toolkit, compiler and cuDNN together: a build with only one of them is not worth supporting.
 set(CORTADO_WITH_CUDA OFF)
 if(CORTADO_CUDA STREQUAL AUTO)
   set(wants_cuda ${CORTADO_SEES_GPU})
@@ -54,13 +53,13 @@ if(wants_cuda)
     if(cudnn_version VERSION_GREATER_EQUAL 9.8)
       set(CORTADO_WITH_CUDA ON)
     else()
-      message(WARNING "nvcc is here but no cuDNN that is new enough: building for the CPU alone. Install cuDNN 9.8 or "
-                      "newer (cudnn.h, libcudnn.so) beside the toolkit, or say -DCORTADO_CUDA=OFF.")
+      message(WARNING "nvcc is installed, but cuDNN is missing or too old: building for the CPU only. Install cuDNN "
+                      "9.8 or newer (cudnn.h, libcudnn.so) next to the toolkit, or set -DCORTADO_CUDA=OFF.")
     endif()
   endif()
 endif()
 
-# The GPU that is here, or those of compute capability 8.0 and 9.0. CMake's "native" fails where there is none.
+# The installed GPU, or compute capabilities 8.0 and 9.0. CMake's "native" fails without a GPU.
 function(cortado_choose_architectures)
   if(DEFINED CMAKE_CUDA_ARCHITECTURES OR DEFINED ENV{CUDAARCHS})
     return()
@@ -69,21 +68,21 @@ function(cortado_choose_architectures)
   if(CORTADO_SEES_GPU)
     set(architectures native)
   endif()
-  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "compute capabilities that CUDA code is compiled for")
+  set(CMAKE_CUDA_ARCHITECTURES ${architectures} CACHE STRING "compute capabilities to compile CUDA code for")
 endfunction()
 
 if(CORTADO_WITH_CUDA)
   cortado_choose_architectures()
   enable_language(CUDA)
-  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know that nvcc has it
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")  # CMake 3.25 does not know nvcc's option
 endif()
 if(CORTADO_CUDA STREQUAL AUTO AND NOT CORTADO_SEES_GPU)
-  message(STATUS "CUDA code: OFF, as no GPU is seen here; -DCORTADO_CUDA=ON builds it all the same")
+  message(STATUS "CUDA code: OFF, because no GPU was detected; build it with -DCORTADO_CUDA=ON")
 else()
   message(STATUS "CUDA code: ${CORTADO_WITH_CUDA}")
 endif()
 
-# -fPIC in programs, too, so that they can share the libraries' precompiled header.
+# -fPIC also in programs, so that they can share the libraries' precompiled header.
 include(levels)
 cortado_march(cortado_march_flags "${CORTADO_MARCH}")
 set(CORTADO_HOST_FLAGS -fPIC -fno-math-errno -fno-trapping-math -ffp-contract=off ${cortado_march_flags})
@@ -93,16 +92,16 @@ cortado_flags_for_constants(cortado_added_flags ${CMAKE_BINARY_DIR} ${CMAKE_CXX_
                             ${CORTADO_HOST_FLAGS})
 if(cortado_added_flags)
   list(JOIN cortado_added_flags " " words)
-  message(STATUS "This compiler writes wrong constants with AVX-512: adding ${words} (cmake/constants.cmake)")
+  message(STATUS "This compiler miscompiles constants with AVX-512: adding ${words} (cmake/constants.cmake)")
   list(APPEND CORTADO_HOST_FLAGS ${cortado_added_flags})
 endif()
 if(CORTADO_SANITIZE)
-  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -DNDEBUG")  # compiling takes longer than running
+  set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -DNDEBUG")  # compiling takes longer than running the tests
   set(sanitizers address,undefined)
   if(CORTADO_SANITIZE STREQUAL thread)
     set(sanitizers thread)
   elseif(NOT CORTADO_SANITIZE STREQUAL address)
-    message(FATAL_ERROR "CORTADO_SANITIZE=${CORTADO_SANITIZE}: address, thread or OFF")
+    message(FATAL_ERROR "CORTADO_SANITIZE=${CORTADO_SANITIZE}: must be address, thread or OFF")
   endif()
   list(APPEND CORTADO_HOST_FLAGS -fsanitize=${sanitizers} -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1)
   add_link_options(-fsanitize=${sanitizers})
@@ -116,29 +115,29 @@ include(hardening)
 if(CORTADO_COVERAGE)
   add_link_options(--coverage)
 endif()
-# -Wrestrict, -Wstringop-overflow, -Warray-bounds: false alarms of GCC 12 in std::string. -Wpsabi: vectors wider than
-# the CPU's stay within a file.
+# -Wrestrict, -Wstringop-overflow, -Warray-bounds: false positives of GCC 12 in std::string. -Wpsabi: vectors wider than
+# the CPU's do not cross file boundaries.
 set(CORTADO_WARNINGS -Wall -Wextra -Wno-restrict -Wno-stringop-overflow -Wno-array-bounds -Wno-psabi)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  list(APPEND CORTADO_WARNINGS -Wno-unknown-warning-option -Wno-unknown-pragmas)  # those of GCC
+  list(APPEND CORTADO_WARNINGS -Wno-unknown-warning-option -Wno-unknown-pragmas)  # GCC's warnings
 endif()
 if(CORTADO_WERROR)
   list(APPEND CORTADO_WARNINGS -Werror)
 endif()
 
-# A functor that calls what only the host has compiles as a warning, and fails on a device, if it is run there: 20011
-# and 20014 are those calls, 20013 and 20015 those of constexpr functions. 20012 is about defaulted functions.
+# Calling a host-only function from a device functor is only a warning and fails at run time. 20011 and 20014 are those
+# calls, 20013 and 20015 those of constexpr functions. 20012 is about defaulted functions.
 set(CORTADO_CUDA_FLAGS --extended-lambda --expt-relaxed-constexpr --fmad=false -diag-suppress=20012
     -diag-error=20011,20013,20014,20015)
 
-# Where "core/tensor.h", "server/token.h" and the like are found; generated headers lie in the build folder, likewise.
+# Include paths for "core/tensor.h", "server/token.h" and so on; generated headers are in the build folder, likewise.
 set(CORTADO_INCLUDES "")
 foreach(root ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   list(APPEND CORTADO_INCLUDES ${root} ${root}/engine ${root}/formats ${root}/serving)
 endforeach()
 
-# cortado_alone(FILE... OPTIONS OPTION...): files that are compiled each by itself, with options of their own. Call it
-# before the target is made.
+# cortado_alone(FILE... OPTIONS OPTION...): compiles files separately, with their own options. Call it before the target
+# is defined.
 function(cortado_alone)
   cmake_parse_arguments(PARSE_ARGV 0 given "" "" "OPTIONS")
   foreach(file ${given_UNPARSED_ARGUMENTS})
@@ -147,16 +146,16 @@ function(cortado_alone)
   endforeach()
 endfunction()
 
-# cortado_module(NAME SOURCE...): libNAME.so, which the program loads when something wants it, beside itself; so that
-# the program does not link the large libraries that it brings along. Link those afterwards.
+# cortado_module(NAME SOURCE...): libNAME.so, which the program loads on demand from its own folder, so that the program
+# does not link the module's large libraries. Link those afterwards.
 function(cortado_module name)
   add_library(${name} SHARED ${ARGN})
   target_compile_options(${name} PRIVATE ${CORTADO_WARNINGS} ${CORTADO_HARDENING})
   target_include_directories(${name} PRIVATE ${CORTADO_INCLUDES})
 endfunction()
 
-# cortado_target(NAME): include paths, flags, unity sources and, for .cu files, the compiler that this build uses for
-# them. They do arithmetic: they are optimised fully, whatever the rest of the target is.
+# cortado_target(NAME): include paths, flags, unity sources and, for .cu files, this build's compiler. .cu files do
+# arithmetic, so they are fully optimised even in other targets.
 function(cortado_target name)
   target_include_directories(${name} PUBLIC ${CORTADO_INCLUDES})
   target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
@@ -185,14 +184,14 @@ function(cortado_target name)
   endif()
 endfunction()
 
-# cortado_light(NAME): what the target does is done once, or waits for disks and users: it compiles faster than it
-# would run.
+# cortado_light(NAME): for code that runs once, or waits for disks and users: compiles with less optimisation, for
+# faster builds.
 function(cortado_light name)
   target_compile_options(${name} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
 endfunction()
 
-# cortado_precompiled(NAME [FROM]): the target's C++ starts from cmake/precompiled.h, compiled once, in
-# cortado_precompiled_headers (proto/); with FROM, from what that target compiled.
+# cortado_precompiled(NAME [FROM]): uses cmake/precompiled.h as a precompiled header for C++, compiled once in
+# cortado_precompiled_headers (proto/), or by the target FROM.
 function(cortado_precompiled name)
   if(ARGN)
     target_precompile_headers(${name} REUSE_FROM ${ARGN})
@@ -202,9 +201,9 @@ function(cortado_precompiled name)
   target_compile_options(${name} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endfunction()
 
-# cortado_together(RESULT FILE...): the files, but sources that include CORTADO_UNITY .cu files each instead of those.
-# CMake's own unity sources know neither nvcc nor a .cu file's options. What only CUDA builds have, in cuda/, is left
-# alone.
+# cortado_together(RESULT FILE...): the files, with .cu files replaced by sources that include CORTADO_UNITY of them
+# each. CMake's own unity builds support neither nvcc nor options of single .cu files. Files in cuda/, which only CUDA
+# builds have, are left alone.
 function(cortado_together result)
   set(units ${ARGN})
   set(left ${ARGN})
@@ -233,7 +232,7 @@ function(cortado_together result)
 endfunction()
 
 # cortado_folder(KIND [EXCLUDE REGEX] [FILE...]): the target cortado_<folder> of every .cc and .cu file in the current
-# folder, those in its cuda/ where CUDA is on, and of the generated FILEs.
+# folder, those in its cuda/ in CUDA builds, and the generated FILEs.
 function(cortado_folder kind)
   cmake_parse_arguments(PARSE_ARGV 1 given "" "EXCLUDE" "")
   get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
@@ -244,7 +243,7 @@ function(cortado_folder kind)
   set(cuda_sources ${sources})
   list(FILTER cuda_sources INCLUDE REGEX "/cuda/")
   if(CORTADO_WITH_CUDA)
-    cortado_alone(${cuda_sources})  # names of NVIDIA's and of ours meet in them
+    cortado_alone(${cuda_sources})  # their names would clash with NVIDIA's
   elseif(cuda_sources)
     list(REMOVE_ITEM sources ${cuda_sources})
   endif()
@@ -258,8 +257,8 @@ function(cortado_folder kind)
   endif()
 endfunction()
 
-# cortado_embed(VARIABLE FILE NAME): a source with the bytes of FILE as `extern const char NAME[]` and
-# `extern const unsigned long NAME_size`, made when FILE changes.
+# cortado_embed(VARIABLE FILE NAME): generates a source with the bytes of FILE as `extern const char NAME[]` and
+# `extern const unsigned long NAME_size`.
 function(cortado_embed variable file name)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cc)
   add_custom_command(OUTPUT ${output}

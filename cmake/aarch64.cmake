@@ -1,5 +1,5 @@
-# Toolchain: Debian's cross compiler for aarch64, with arm64 packages unpacked below CORTADO_SYSROOT
-# (scripts/dev/build_aarch64.sh makes both).
+# Toolchain: Debian's cross compiler for aarch64, with arm64 packages unpacked in CORTADO_SYSROOT
+# (scripts/dev/build_aarch64.sh creates both).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,5 +1,5 @@
-// A constant of 32 or 64 bytes, as the definition of CONSTANT tells, whose second half is like the first or, where HALF
-// is defined, 0 (cmake/constants.cmake).
+// A constant of 32 or 64 bytes, as CONSTANT defines it, whose second half equals the first or, with HALF defined, is 0
+// (cmake/constants.cmake).
 #include <cstring>
 
 #ifdef HALF

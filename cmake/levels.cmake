@@ -1,6 +1,6 @@
-# CPU levels: one build for every x86-64 CPU. The program itself is for the lowest level of CORTADO_CPU_LEVELS; each
-# further one is a build of its own in levels/<level>/, whose programs lie in bin/<level>/, where the first finds them
-# (engine/core/cpu/restart.h).
+# CPU levels: one build for all x86-64 CPUs. The program itself is compiled for the lowest level of CORTADO_CPU_LEVELS.
+# Each further level is a separate build in levels/<level>/, whose programs are in bin/<level>/, where the first one
+# finds them (engine/core/cpu/restart.h).
 
 set(CORTADO_ALL_LEVELS v2 v3 v4 amx)
 set(cortado_march_v2 -march=x86-64-v2)
@@ -8,7 +8,7 @@ set(cortado_march_v3 -march=x86-64-v3)
 set(cortado_march_v4 -march=x86-64-v4)
 set(cortado_march_amx -march=x86-64-v4 -mavx512vnni -mavx512bf16 -mamx-tile -mamx-bf16 -mamx-int8)
 
-# cortado_march(RESULT MARCH): the compiler's flags for a level's name, or for what -march takes.
+# cortado_march(RESULT MARCH): the compiler flags for the name of a level or a value of -march.
 function(cortado_march result march)
   if(march IN_LIST CORTADO_ALL_LEVELS)
     set(${result} ${cortado_march_${march}} PARENT_SCOPE)
@@ -19,7 +19,7 @@ function(cortado_march result march)
   endif()
 endfunction()
 
-# The lowest level becomes this build's own.
+# This build is for the lowest level.
 if(CORTADO_CPU_LEVELS STREQUAL "all")
   set(cortado_levels ${CORTADO_ALL_LEVELS})
 else()
@@ -32,7 +32,7 @@ else()
   list(LENGTH cortado_levels known)
   list(LENGTH CORTADO_CPU_LEVELS given)
   if(NOT known EQUAL given)
-    message(FATAL_ERROR "CORTADO_CPU_LEVELS=${CORTADO_CPU_LEVELS}: all, or some of ${CORTADO_ALL_LEVELS}, each once")
+    message(FATAL_ERROR "CORTADO_CPU_LEVELS=${CORTADO_CPU_LEVELS}: must be all, or some of ${CORTADO_ALL_LEVELS}")
   endif()
 endif()
 list(POP_FRONT cortado_levels cortado_lowest_level)
@@ -40,7 +40,7 @@ if(cortado_lowest_level)
   set(CORTADO_MARCH ${cortado_lowest_level})
 endif()
 
-# cortado_build_levels(): a target for each further level, built with all the rest.
+# cortado_build_levels(): adds a target for each further level to the default build.
 function(cortado_build_levels)
   if(cortado_lowest_level)
     file(MAKE_DIRECTORY ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
@@ -48,7 +48,7 @@ function(cortado_build_levels)
   endif()
   include(ExternalProject)
   foreach(level ${cortado_levels})
-    # One after the other: each uses all CPUs.
+    # Sequential, because each uses all CPUs.
     ExternalProject_Add(level_${level}
       SOURCE_DIR ${CMAKE_SOURCE_DIR}
       BINARY_DIR ${CMAKE_BINARY_DIR}/levels/${level}

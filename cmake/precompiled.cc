@@ -1,1 +1,1 @@
-// The target that compiles precompiled.h needs a source.
+// A source for the target that compiles precompiled.h.

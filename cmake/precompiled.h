@@ -1,5 +1,5 @@
-// What nearly every file includes and what takes longest to parse. A file still includes what it uses: this only makes
-// it faster.
+// The headers that most files include and that take longest to parse. Files still include what they use; this header
+// only makes compiling faster.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-# cmake -DSOURCES=A_test.cc,B_test.cc -DROOT=FOLDER -DOUTPUT=UNIT.cc -P together.cmake: one source of several tests.
-# Helpers of different files often have one name: each file's anonymous namespace gets the file's name, below ROOT.
-# Messages of compilers name the files that were written.
+# cmake -DSOURCES=A_test.cc,B_test.cc -DROOT=FOLDER -DOUTPUT=UNIT.cc -P together.cmake: combines tests into one source.
+# Helpers of different files may have the same name, so each anonymous namespace is named after its file, relative to
+# ROOT. #line directives keep the original names in compiler messages.
 string(REPLACE "," ";" sources "${SOURCES}")
 set(unit "")
 foreach(source ${sources})

@@ -27,8 +27,7 @@ constexpr size_t kHdf5FilePartBytes = size_t(1) << 20;
 std::unique_ptr<HelperProcess> start_hdf5(ExitCode code, const std::string& path,
                                           const std::vector<std::string>& arguments) {
   if (companion_path(kHdf5FileProgram).empty())
-    throw file_error(code, path,
-                     "an HDF5 file, and this program was built without HDF5: there is no cortado-hdf5 beside it",
+    throw file_error(code, path, "an HDF5 file, but this program was built without HDF5: cortado-hdf5 is missing",
                      "apt install libhdf5-dev, then cmake --preset release && cmake --build build");
   try {
     return std::make_unique<HelperProcess>(kHdf5FileProgram, arguments);
@@ -37,17 +36,18 @@ std::unique_ptr<HelperProcess> start_hdf5(ExitCode code, const std::string& path
   }
 }
 
-/// Two writers in one process must not meet.
+/// Two writers in one process need different temporary files.
 std::string own_temporary_beside(const std::string& path) {
   static std::atomic<int> made{0};
   remove_leftovers(path);
   return temporary_beside(path) + "." + std::to_string(made++);
 }
 
-/// What went wrong with a writer that takes or gives no more.
+/// Throws the reason why the writer closed its pipe.
 [[noreturn]] void throw_writing(HelperProcess& process, const std::string& path) {
   const std::string reason = process.finish("writing");
-  throw file_error(ExitCode::kIo, path, "cannot write: " + (reason.empty() ? "the writer ended too early" : reason));
+  throw file_error(ExitCode::kIo, path,
+                   "cannot write: " + (reason.empty() ? "cortado-hdf5 exited before the end of the file" : reason));
 }
 
 void send(HelperProcess& process, const std::string& path, std::string_view bytes) {
@@ -60,7 +60,7 @@ void send(HelperProcess& process, const std::string& path, std::string_view byte
   if (!sent) throw_writing(process, path);
 }
 
-/// Waits for the '+' that says that all is written.
+/// Waits for the '+' that confirms the write.
 void await_plus(HelperProcess& process, const std::string& path) {
   char answer = 0;
   try {
@@ -71,7 +71,8 @@ void await_plus(HelperProcess& process, const std::string& path) {
   throw_writing(process, path);
 }
 
-/// What the values of a file of `size` bytes may take in memory: never so much that the system would end this process.
+/// The memory limit for the values of a file of `size` bytes; below the machine's memory, so that the OOM killer stays
+/// away.
 int64_t most_bytes(int64_t size, double growth) {
   const double machine = 0.6 * double(::sysconf(_SC_PHYS_PAGES)) * double(::sysconf(_SC_PAGESIZE));
   return int64_t(std::min(machine, double(int64_t(64) << 20) + growth * double(size)));
@@ -85,7 +86,7 @@ std::string head_of(const std::vector<TensorEntry>& entries, const std::string& 
   }
 }
 
-/// What appenders of this process write now.
+/// The files that appenders of this process have open.
 struct Claims {
   std::mutex mutex;
   std::set<std::string> paths;
@@ -101,8 +102,8 @@ Claims& claims() {
 Hdf5Appender::Claim::Claim(const std::string& path) : path(path) {
   const std::lock_guard lock(claims().mutex);
   if (!claims().paths.insert(path).second)
-    throw file_error(ExitCode::kIo, path, "two layers write this file at once",
-                     "give each a file_name of its own, or leave one out by include { phase: TEST }");
+    throw file_error(ExitCode::kIo, path, "another layer writes the same file",
+                     "set another file_name, or exclude one layer with include { phase: TEST }");
 }
 
 Hdf5Appender::Claim::~Claim() {
@@ -125,8 +126,8 @@ Hdf5Reader::Hdf5Reader(Hdf5Request request) : request_(std::move(request)) {
   for (const TensorEntry& entry : entries_) {
     const int64_t bytes = std::max(entry.bytes(), checked_mul(entry.shape.count(), int64_t(sizeof(float))));
     if (bytes > left)
-      fail("its values would take more than " + std::to_string(most >> 20) +
-           " MiB as floats: more than a file of its size should hold, or more than this machine has room for");
+      fail("its values take more than " + std::to_string(most >> 20) +
+           " MiB as floats, the limit for its size and this machine's memory");
     left -= bytes;
   }
 }
@@ -157,7 +158,7 @@ void Hdf5Reader::take(char* bytes, size_t n) {
 
 void Hdf5Reader::fail_early() {
   const std::string reason = process_->finish("reading");
-  fail(reason.empty() ? "its reader ended too early" : reason);
+  fail(reason.empty() ? "cortado-hdf5 exited before the end of the file" : reason);
 }
 
 void Hdf5Reader::read(float* out) {
@@ -191,7 +192,7 @@ void Hdf5Reader::skip() {
 void Hdf5Reader::finish() {
   char more;
   try {
-    if (process_->receive(&more, 1) != 0) fail("its reader says more than was asked");
+    if (process_->receive(&more, 1) != 0) fail("cortado-hdf5 sent unexpected data");
   } catch (const std::runtime_error& error) {
     fail(error.what());
   }
@@ -217,7 +218,7 @@ Hdf5Writer::Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& 
 
 Hdf5Writer::~Hdf5Writer() {
   if (!process_) return;
-  process_.reset();  // ends it, so that it makes no file after this
+  process_.reset();  // ends the process, so that it cannot write the file after this
   ::unlink(temporary_.c_str());
 }
 

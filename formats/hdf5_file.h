@@ -1,7 +1,7 @@
 #pragma once
 
-// HDF5 files, read and written by the program `cortado-hdf5` beside this one: libhdf5 can crash on a damaged file, and
-// does so there. What comes back is checked here, and whatever goes wrong is an Error about the file.
+// Reads and writes HDF5 files through the helper program `cortado-hdf5`, because libhdf5 can crash on a damaged file.
+// Its output is checked here; every failure is an Error about the file.
 
 #include <memory>
 #include <string>
@@ -13,18 +13,18 @@
 
 namespace cortado {
 
-/// What to read of a file, and how an error about it is to look.
+/// What to read of a file, and the exit code of errors about it.
 struct Hdf5Request {
   std::string path;
-  /// Datasets that must be there, or groups ("data/") of which all that hold numbers or text are taken; empty:
+  /// Datasets, which must exist, or groups ("data/"), of which all numeric and text datasets are taken. Empty means
   /// everything.
   std::vector<std::string> names;
   bool values = true;                   ///< false: entries() alone
-  double most_growth = 8;               ///< how many times its own size, and 64 MiB more, the values may take as floats
-  ExitCode code = ExitCode::kSnapshot;  ///< of an Error about what is in it
+  double most_growth = 8;               ///< limit of the values as floats: this times the file size, plus 64 MiB
+  ExitCode code = ExitCode::kSnapshot;  ///< for errors in its content
 };
 
-/// Reads one file, from front to back. All functions throw Error: kIo where the file cannot be opened, else the
+/// Reads one file sequentially. All functions throw Error: kIo if the file cannot be opened, else the
 /// request's code.
 class Hdf5Reader {
  public:
@@ -32,13 +32,13 @@ class Hdf5Reader {
 
   const std::vector<TensorEntry>& entries() const { return entries_; }
 
-  /// The values of the next entry, as floats; `out` takes its shape's count.
+  /// Reads the values of the next entry as floats; `out` has room for its shape's count.
   void read(float* out);
-  /// The bytes of the next entry, as they are.
+  /// Reads the bytes of the next entry, unconverted.
   std::string read_bytes();
-  /// Passes the next entry over.
+  /// Skips the next entry.
   void skip();
-  /// Throws unless the program ended well. To be called after the last entry.
+  /// Throws unless the helper succeeded. Call it after the last entry.
   void finish();
 
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
@@ -55,39 +55,39 @@ class Hdf5Reader {
   std::vector<char> part_;
 };
 
-/// Writes a file, atomically: without commit() the path keeps its old content. The tensors are known before the first
+/// Writes a file atomically: without commit() the path keeps its old content. All tensors are declared before the first
 /// value.
 class Hdf5Writer {
  public:
-  /// Throws Error(kIo) where it cannot be written or this build has no HDF5.
+  /// Throws Error(kIo) if it cannot be written or this build has no HDF5.
   Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& entries);
   ~Hdf5Writer();
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
   void add(const void* bytes, size_t n);  ///< values, in the entries' order
-  std::string commit();                   ///< once, last; the digest of the file's bytes
+  std::string commit();                   ///< call it once, last; returns the digest of the file
 
  private:
   std::string path_, temporary_;
   std::unique_ptr<HelperProcess> process_;
 };
 
-/// Writes a file whose datasets grow: each add() gives rows for all of them, and is on its way to the disk when it
-/// returns.
+/// Writes a file whose datasets grow: each add() appends rows to all of them. When it returns the rows are passed to
+/// the operating system.
 class Hdf5Appender {
  public:
-  explicit Hdf5Appender(const std::string& path);  ///< throws Error(kIo), also where another writes it
+  explicit Hdf5Appender(const std::string& path);  ///< throws Error(kIo), also if another appender has the file
   ~Hdf5Appender();
   Hdf5Appender(const Hdf5Appender&) = delete;
   Hdf5Appender& operator=(const Hdf5Appender&) = delete;
 
   /// `values[i]` are the floats of entries[i].
   void add(const std::vector<TensorEntry>& entries, const std::vector<const float*>& values);
-  void commit();  ///< once, last
+  void commit();  ///< call it once, last
 
  private:
-  /// That no other writer in this process has the file: the last one would replace what the other wrote.
+  /// Keeps a second writer of this process from replacing the file.
   struct Claim {
     explicit Claim(const std::string& path);
     ~Claim();

@@ -20,7 +20,7 @@ namespace {
 constexpr int kPatienceMilliseconds = 300'000;
 constexpr size_t kMaxComplaintLength = 2000;
 
-/// Bytes of the UTF-8 character that `text` begins with; 0: it begins with none.
+/// The length in bytes of the first UTF-8 character of `text`, 0 if it is invalid.
 size_t character(std::string_view text) {
   const uint8_t first = uint8_t(text[0]);
   const size_t bytes = first < 0x80 ? 1 : first < 0xC2 ? 0 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : first < 0xF5 ? 4 : 0;
@@ -30,15 +30,15 @@ size_t character(std::string_view text) {
   return bytes;
 }
 
-/// The program's path, and its arguments.
+/// The argument vector: the program's path, then its arguments.
 std::vector<std::string> words_of(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> words = {companion_path(program)};
-  if (words[0].empty()) throw std::runtime_error(program + " is not beside the program");
+  if (words[0].empty()) throw std::runtime_error(program + " is not installed");
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 
-/// A pipe whose input is a socket: a write to a pipe without a reader would end this process.
+/// A pipe made of sockets: unlike write(), send() can suppress SIGPIPE if the reader has exited.
 Pipe socket_pipe() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) throw std::runtime_error(std::strerror(errno));
@@ -61,11 +61,11 @@ std::string tidy(std::string text) {
 int run_helper(const std::string& program, const std::vector<std::string>& arguments) {
   Process process({.words = words_of(program, arguments)});
   const ProcessEnd end = process.wait().value_or(ProcessEnd{});
-  if (end.signal != 0) throw std::runtime_error(program + " ended in a crash (" + end.crash() + ")");
+  if (end.signal != 0) throw std::runtime_error(program + " crashed (" + end.crash() + ")");
   return end.code;
 }
 
-/// It has a group of its own: Ctrl-C on the terminal is for us, and it may be writing the snapshot that we then want.
+/// Starts the helper in its own process group: Ctrl-C must not end it while it writes the final snapshot.
 HelperProcess::HelperProcess(const std::string& program, const std::vector<std::string>& arguments) {
   const std::vector<std::string> words = words_of(program, arguments);
   Pipe in = socket_pipe(), out = make_pipe(), complaint = make_pipe();
@@ -79,14 +79,14 @@ HelperProcess::HelperProcess(const std::string& program, const std::vector<std::
   complaint_ = std::move(complaint.read);
 }
 
-/// Until `fd` is ready; what it complains of meanwhile is kept, so that it never waits for us.
+/// Waits until `fd` is ready. Drains the helper's stderr meanwhile, so that the helper never blocks on it.
 void HelperProcess::wait_for(int fd, short event) {
   for (;;) {
     pollfd ready[2] = {{fd, event, 0}, {complaint_.fd(), POLLIN, 0}};
     const int n = ::poll(ready, 2, kPatienceMilliseconds);
     if (n < 0 && errno == EINTR) continue;
     if (n == 0)
-      throw std::runtime_error("nothing came for " + std::to_string(kPatienceMilliseconds / 1000) + " seconds");
+      throw std::runtime_error("no response for " + std::to_string(kPatienceMilliseconds / 1000) + " seconds");
     if (n < 0) throw std::runtime_error(std::strerror(errno));
     if (ready[1].revents != 0) drain_stderr();
     if (ready[0].revents != 0) return;
@@ -134,7 +134,7 @@ bool HelperProcess::receive_all(char* bytes, size_t n) {
 }
 
 std::string HelperProcess::finish(const std::string& doing) {
-  if (!process_) return doing + " it has ended before";
+  if (!process_) return doing + " it failed: the process has exited already";
   in_ = Descriptor();
   out_ = Descriptor();
   try {
@@ -144,15 +144,15 @@ std::string HelperProcess::finish(const std::string& doing) {
   }
   const std::optional<ProcessEnd> end = process_->wait();
   process_.reset();
-  return end ? verdict(*end, doing) : tidy(said_);  // without its end, words must do
+  return end ? verdict(*end, doing) : tidy(said_);  // the exit status is unknown
 }
 
 std::string HelperProcess::verdict(const ProcessEnd& end, const std::string& doing) const {
   if (end.shell_code() == 0) return "";
-  if (end.signal == SIGXCPU) return doing + " it does not end";
-  if (end.signal != 0) return doing + " it ended in a crash (" + end.crash() + ")";
+  if (end.signal == SIGXCPU) return doing + " it exceeded the CPU time limit";
+  if (end.signal != 0) return doing + " it crashed (" + end.crash() + ")";
   const std::string said = tidy(said_);
-  return said.empty() ? doing + " it ended with status " + std::to_string(end.code) : said;
+  return said.empty() ? doing + " it failed with exit status " + std::to_string(end.code) : said;
 }
 
 }  // namespace cortado

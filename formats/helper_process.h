@@ -1,6 +1,6 @@
 #pragma once
 
-// A program of ours that does what must not happen in this process, beside /proc/self/exe, with pipes at both ends.
+// Runs a helper program from this executable's folder, connected by pipes. Helpers isolate libraries that may crash.
 
 #include <optional>
 #include <string>
@@ -13,22 +13,22 @@ namespace cortado {
 
 class HelperProcess {
  public:
-  /// Starts `program` of the folder that this process's program is in. Throws std::runtime_error saying why it cannot.
-  /// It is ended, if it still runs, when this goes.
+  /// Starts `program` from the folder of this executable. Throws std::runtime_error with the reason if that fails. The
+  /// destructor ends the process if it still runs.
   HelperProcess(const std::string& program, const std::vector<std::string>& arguments);
   HelperProcess(const HelperProcess&) = delete;
   HelperProcess& operator=(const HelperProcess&) = delete;
 
-  /// To its standard input; false: it takes no more. Throws std::runtime_error where it does nothing for minutes.
-  /// After finish() it takes and gives nothing.
+  /// Writes to its standard input; false if the helper has closed it. Throws std::runtime_error after five minutes
+  /// without progress. Must not be called after finish().
   bool send(std::string_view bytes);
-  /// From its standard output, up to `n` bytes; 0: there will be no more. Throws like send().
+  /// Reads up to `n` bytes from its standard output; 0 at the end. Throws like send().
   size_t receive(char* bytes, size_t n);
-  /// receive() until all `n` are there; false: there are not so many.
+  /// Reads exactly `n` bytes; false if the output ends before.
   bool receive_all(char* bytes, size_t n);
 
-  /// Closes its input, waits for its end and says what went wrong: its own words, or that `doing` ("reading") the file
-  /// ended in a crash, or that it does nothing for minutes, or "".
+  /// Closes its input, waits for its exit and returns the error: its stderr, or that it crashed or hung while `doing`
+  /// ("reading") the file; "" on success.
   std::string finish(const std::string& doing);
 
  private:
@@ -37,16 +37,16 @@ class HelperProcess {
   std::string verdict(const ProcessEnd& end, const std::string& doing) const;
 
   Descriptor in_, out_, complaint_;
-  std::optional<Process> process_;  ///< the first to go: the end of its input is no end of what it was to be given
+  std::optional<Process> process_;  ///< destroyed first: closing the input before would look like the end of the data
   std::string said_;
 };
 
-/// Runs `program` of that folder as a part of this one, with its input, output and terminal; its exit code. Throws
-/// std::runtime_error where it cannot be started, or ended in a crash.
+/// Runs `program` from that folder with this process's standard streams; returns its exit code. Throws
+/// std::runtime_error if it cannot be started or crashes.
 int run_helper(const std::string& program, const std::vector<std::string>& arguments);
 
-/// What a program says, or a file, as a message: one line without control characters. Names out of damaged files are
-/// not always text.
+/// Converts output of a program or names from a file to a message: one line without control characters. Names in
+/// damaged files need not be valid UTF-8.
 std::string tidy(std::string text);
 
 }  // namespace cortado

@@ -16,14 +16,14 @@ struct NpyArray {
 };
 
 /// Reads a .npy file (versions 1 to 3, C or Fortran order, little endian float16/32/64, int32/64, uint8, bool) and
-/// converts it to float. Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) naming the file.
+/// converts it to float. Memory is bounded by the file's size. Throws Error(kIo) or Error(kData) with the file's name.
 NpyArray read_npy(const std::string& path);
-NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is for messages
+NpyArray parse_npy(std::string_view content, const std::string& name);  ///< `name` is used in messages
 
-/// What a file of floats with this shape begins with; the values follow, row major, of 16 bits where `halves`.
+/// The header of a file with this shape. The values follow, row major: float16 with `halves`, else float32.
 std::string npy_header(const Shape& shape, bool halves = false);
 
-/// Writes float32, C order, version 1, atomically. Throws Error(kIo).
+/// Writes a file atomically: float32, C order, format version 1. Throws Error(kIo).
 void write_npy(const std::string& path, const Shape& shape, const float* values);
 
 }  // namespace cortado

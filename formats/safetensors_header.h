@@ -10,22 +10,22 @@
 
 namespace cortado {
 
-/// A tensor as the header of a safetensors file describes it.
+/// A tensor's entry in the header of a safetensors file.
 struct TensorPlace {
   std::string name, dtype;
   Shape shape;
-  uint64_t begin = 0, end = 0;  ///< of its bytes, from the header's end
+  uint64_t begin = 0, end = 0;  ///< byte offsets of its values, from the end of the header
 };
 
 struct SafetensorsHeader {
-  std::vector<TensorPlace> tensors;  ///< in the order of their bytes, which follow each other without gaps
+  std::vector<TensorPlace> tensors;  ///< in file order; their bytes have no gaps
   std::map<std::string, std::string> metadata;
-  std::string_view values;  ///< all bytes behind the header
+  std::string_view values;  ///< all bytes after the header
 };
 
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
-/// Reads and checks the header; that types and shapes agree with numbers of bytes is the caller's business. Throws
+/// Reads and checks the header. The caller checks that types and shapes match the number of bytes. Throws
 /// Error(file.code).
 SafetensorsHeader read_safetensors_header(const WireFile& file);
 

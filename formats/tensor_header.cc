@@ -42,16 +42,18 @@ const std::map<std::string_view, Type>& types() {
   throw std::invalid_argument("tensor '" + name + "': " + why);
 }
 
-/// The entry and where its values begin.
+/// The entry and the offset of its values.
 std::pair<int64_t, TensorEntry> parse_entry(const std::string& name, const json& value) {
   TensorEntry entry{name, value.at("dtype").get<std::string>(), Shape(value.at("shape").get<std::vector<int64_t>>())};
   const auto offsets = value.at("data_offsets").get<std::vector<int64_t>>();
-  if (tensor_value_bytes(entry.type) == 0) refuse_header(name, "no type is called " + entry.type);
-  if (entry.shape.axes() > Shape::kMaxAxes) refuse_header(name, "too many axes");
+  if (tensor_value_bytes(entry.type) == 0) refuse_header(name, "unknown type '" + entry.type + "'");
+  if (entry.shape.axes() > Shape::kMaxAxes)
+    refuse_header(name, "it has " + std::to_string(entry.shape.axes()) + " axes, above the limit of " +
+                            std::to_string(Shape::kMaxAxes));
   for (const int64_t dim : entry.shape.dims())
     if (dim < 0) refuse_header(name, "a negative extent");
   if (offsets.size() != 2 || offsets[0] < 0 || offsets[1] < offsets[0] || offsets[1] - offsets[0] != entry.bytes())
-    refuse_header(name, "its bytes do not fill its shape");
+    refuse_header(name, "the number of bytes does not match the shape");
   return {offsets[0], entry};
 }
 
@@ -72,7 +74,7 @@ std::string tensor_header(const std::vector<TensorEntry>& entries) {
     object[entry.name] = {{"dtype", entry.type}, {"shape", entry.shape.dims()}, {"data_offsets", {offset, end}}};
     offset = end;
   }
-  if (object.size() != entries.size()) throw std::invalid_argument("two tensors have one name");
+  if (object.size() != entries.size()) throw std::invalid_argument("two tensors have the same name");
   std::string text;
   try {
     text = object.dump();
@@ -94,17 +96,17 @@ std::vector<TensorEntry> parse_tensor_header(std::string_view text) {
   std::vector<std::pair<int64_t, TensorEntry>> placed;
   try {
     const json object = parse_json<json>(text);
-    if (!object.is_object()) throw std::invalid_argument("the list of tensors is no object");
+    if (!object.is_object()) throw std::invalid_argument("the header is not a JSON object");
     for (const auto& [name, value] : object.items())
       if (name != "__metadata__") placed.push_back(parse_entry(name, value));
   } catch (const JsonError& error) {
-    throw std::invalid_argument(std::string("the list of tensors is not what it should be: ") + error.what());
+    throw std::invalid_argument(std::string("invalid tensor header: ") + error.what());
   } catch (const json::exception&) {
-    throw std::invalid_argument("the list of tensors is not what it should be");
+    throw std::invalid_argument("invalid tensor header");
   } catch (const FieldError& error) {
     throw std::invalid_argument(error.message());
   }
-  // Tensors without values begin where the next one does.
+  // Empty tensors begin at the same offset as the next one.
   std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second.bytes() < b.second.bytes();
   });

@@ -8,11 +8,11 @@
 
 namespace cortado {
 
-/// append(piece) for the bytes of `values`, as 32-bit floats or 16-bit ones, in pieces of bounded size.
+/// Calls append(piece) for the bytes of `values` as float32 or float16, in pieces of bounded size.
 template <typename Append>
 void append_values(const std::vector<float>& values, bool halves, const Append& append) {
   constexpr size_t kPiece = size_t(1) << 16;
-  if (values.empty()) return;  // a digest would begin anew with a null pointer
+  if (values.empty()) return;  // a null pointer would restart a digest
   if (!halves)
     return append(std::string_view(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)));
   std::vector<Half> piece;

@@ -14,13 +14,13 @@ void WireReader::corrupt() const {
   file_.fail("corrupt at byte " + std::to_string(file_.offset_of(at_)) + " of " + std::to_string(file_.content.size()));
 }
 
-/// A message that ends where the file ends was cut off there; one inside another whose length does not fit is corrupt.
+/// If the outermost message is too short the file is truncated; if a nested one is, the file is corrupt.
 void WireReader::need(uint64_t bytes) {
   if (bytes <= uint64_t(end_ - at_)) return;
   const size_t size = file_.content.size(), offset = file_.offset_of(at_);
   if (end_ != file_.content.data() + size || bytes > uint64_t(INT64_MAX) - offset) corrupt();
   file_.fail("truncated at byte " + std::to_string(size) + " of " + std::to_string(offset + bytes),
-             "the file was not written or copied to its end");
+             "copy or download the file again");
 }
 
 uint64_t WireReader::varint() {
@@ -37,7 +37,7 @@ uint64_t WireReader::varint() {
 uint64_t WireReader::fixed(size_t bytes) {
   need(bytes);
   uint64_t value = 0;
-  std::memcpy(&value, at_, bytes);  // little endian, as this machine is
+  std::memcpy(&value, at_, bytes);  // little endian, like the CPU
   at_ += bytes;
   return value;
 }
@@ -65,7 +65,7 @@ bool WireReader::next(WireField& field) {
       break;
     }
     default:
-      corrupt();  // groups: no message of this language has any
+      corrupt();  // groups, which no Caffe message has
   }
   field.type = WireField::Type(tag & 7);
   return true;

@@ -9,18 +9,18 @@
 
 namespace cortado {
 
-/// One field of a message in protobuf's binary form.
+/// One field of a message in protobuf's wire format.
 struct WireField {
   enum Type { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
   uint32_t number = 0;
   Type type = kVarint;
-  uint64_t value = 0;      ///< of a kVarint, kFixed32 or kFixed64
-  std::string_view bytes;  ///< of a kBytes: a view of the file
+  uint64_t value = 0;      ///< for kVarint, kFixed32 and kFixed64
+  std::string_view bytes;  ///< for kBytes: a view of the file
 
   bool is(uint32_t n, Type t) const { return number == n && type == t; }
 };
 
-/// A file in protobuf's binary form: where it came from, and the exit code of what is wrong with it.
+/// A file in protobuf's wire format, with its path and the exit code of errors in it.
 struct WireFile {
   std::string path;
   std::string_view content;
@@ -31,15 +31,15 @@ struct WireFile {
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;
 };
 
-/// Walks over the fields of a message without building anything, so that a file that lies about its lengths costs
-/// nothing. Throws Error with the byte where the file ends too early or is no message.
+/// Iterates over the fields of a message without allocating, so that wrong lengths in a hostile file cost no memory.
+/// Throws Error with the byte offset if the file is truncated or corrupt.
 class WireReader {
  public:
-  /// Reads `message`, a view of `file`'s content, which outlives this.
+  /// Reads `message`, a view of `file`'s content, which must outlive the reader.
   WireReader(const WireFile& file, std::string_view message)
       : file_(file), at_(message.data()), end_(at_ + message.size()) {}
 
-  /// The next field; false at the end of the message.
+  /// Reads the next field; false at the end of the message.
   bool next(WireField& field);
 
  private:
@@ -53,15 +53,15 @@ class WireReader {
   const char* end_;
 };
 
-/// The next varint of a packed field; takes it off `bytes`. Throws as WireReader does.
+/// Removes the next varint of a packed field from `bytes`. Throws like WireReader.
 uint64_t take_varint(const WireFile& file, std::string_view& bytes);
 
-// What messages that are written in pieces are made of: a varint at the end of `out`, a field that is a number, and
-// what stands before the `bytes` of a kBytes field.
+// For messages written in pieces: appends a varint to `out`, encodes a numeric field, and encodes the tag and length
+// before the `bytes` of a kBytes field.
 void put_varint(uint64_t value, std::string& out);
 std::string number_field(uint32_t number, uint64_t value);
 std::string field_head(uint32_t number, uint64_t bytes);
-/// `field` as it was read, under `number`.
+/// Appends `field` unchanged, but with field number `number`.
 void put_field(const WireField& field, uint32_t number, std::string& out);
 
 }  // namespace cortado

@@ -1,5 +1,5 @@
-// An archive: every file behind a head of its own, then a directory of all, then a record that says where the directory
-// lies. The directory alone is believed; the heads only tell how long they are.
+// A zip archive has each file after a local header, then the central directory, then an end record with the directory's
+// offset. Only the directory is trusted; local headers are read for their own length only.
 #include "formats/zip.h"
 
 #include <cstring>
@@ -28,7 +28,7 @@ void append_value(T value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-/// Where the record at the end begins: behind it is a comment that tells its own length.
+/// The offset of the end record, which a comment with a length field follows.
 size_t find_end(const WireFile& file) {
   const std::string_view content = file.content;
   for (size_t back = kEndBytes; back <= content.size() && back <= kEndBytes + kMaxComment; ++back) {
@@ -36,25 +36,26 @@ size_t find_end(const WireFile& file) {
     if (load_from<uint32_t>(content, at) == kEnd && load_from<uint16_t>(content, at + 20) == back - kEndBytes)
       return at;
   }
-  file.fail("the archive is cut off: its directory is missing");
+  file.fail("the archive is truncated: its central directory is missing");
 }
 
 std::string_view part(const WireFile& file, size_t at, size_t bytes) {
-  if (at > file.content.size() || bytes > file.content.size() - at) file.fail("the archive's directory is damaged");
+  if (at > file.content.size() || bytes > file.content.size() - at)
+    file.fail("the archive's central directory is damaged");
   return file.content.substr(at, bytes);
 }
 
 ZipEntry read_entry(const WireFile& file, std::string_view listed, std::string name) {
   const auto refuse = [&](const std::string& why) {
     file.fail("'" + name.substr(0, 100) + "' in the archive " + why,
-              "numpy.savez() writes what is read here, numpy.savez_compressed() does not");
+              "write the archive with numpy.savez(), not numpy.savez_compressed()");
   };
   if (load_from<uint16_t>(listed, 8) & 1) refuse("is encrypted");
   if (load_from<uint16_t>(listed, 10) != kStored) refuse("is compressed");
   const uint32_t bytes = load_from<uint32_t>(listed, 24), at = load_from<uint32_t>(listed, 42);
-  if (bytes == UINT32_MAX || at == UINT32_MAX) refuse("lies beyond 4 GiB");
+  if (bytes == UINT32_MAX || at == UINT32_MAX) refuse("is beyond 4 GiB");
   const std::string_view head = part(file, at, kHeadBytes);
-  if (load_from<uint32_t>(head, 0) != kHead) file.fail("the archive's directory is damaged");
+  if (load_from<uint32_t>(head, 0) != kHead) file.fail("the archive's central directory is damaged");
   const size_t begin = size_t(at) + kHeadBytes + load_from<uint16_t>(head, 26) + load_from<uint16_t>(head, 28);
   const std::string_view content = part(file, begin, bytes);
   if (crc_of(content) != load_from<uint32_t>(listed, 16)) file.fail("'" + name.substr(0, 100) + "' is damaged");
@@ -63,8 +64,9 @@ ZipEntry read_entry(const WireFile& file, std::string_view listed, std::string n
 
 int64_t checked_size(const std::string& path, uint64_t bytes) {
   if (bytes < std::numeric_limits<uint32_t>::max()) return int64_t(bytes);
-  throw Error(ExitCode::kSnapshot, path + ": " + std::to_string(bytes) + " bytes; an archive holds 4 GiB at most",
-              "--format=safetensors has no such limit");
+  throw Error(ExitCode::kSnapshot,
+              path + ": " + std::to_string(bytes) + " bytes exceed the limit of a zip archive, 4 GiB",
+              "use --format=safetensors, which has no such limit");
 }
 
 }  // namespace
@@ -77,7 +79,7 @@ std::vector<ZipEntry> read_zip(const WireFile& file) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < count; ++i) {
     const std::string_view listed = part(file, at, kListedBytes);
-    if (load_from<uint32_t>(listed, 0) != kListed) file.fail("the archive's directory is damaged");
+    if (load_from<uint32_t>(listed, 0) != kListed) file.fail("the archive's central directory is damaged");
     const size_t name = load_from<uint16_t>(listed, 28), extra = load_from<uint16_t>(listed, 30),
                  comment = load_from<uint16_t>(listed, 32);
     entries.push_back(read_entry(file, listed, std::string(part(file, at + kListedBytes, name))));
@@ -93,8 +95,8 @@ ZipWriter::ZipWriter(const std::string& path, int64_t bytes)
 
 void ZipWriter::begin(const std::string& name, uint64_t bytes, uint32_t crc) {
   if (name.size() > std::numeric_limits<uint16_t>::max() || files_ == std::numeric_limits<uint16_t>::max())
-    throw Error(ExitCode::kSnapshot, path_ + ": too many arrays, or too long a name, for an archive");
-  std::string common;  // of the head and the directory
+    throw Error(ExitCode::kSnapshot, path_ + ": too many arrays or too long a name for a zip archive");
+  std::string common;  // shared by the local header and the directory
   for (const uint16_t word : {kVersion, kUtf8, kStored, kNoTime, kFirstDay}) append_value(word, common);
   for (const uint32_t word : {crc, uint32_t(bytes), uint32_t(bytes)}) append_value(word, common);
   append_value(uint16_t(name.size()), common);

@@ -16,18 +16,19 @@ struct ZipEntry {
   std::string_view content;  ///< a view of the archive
 };
 
-/// The files of a zip archive, in the order of its directory, their check sums compared. Throws Error(file.code) where
-/// the archive is damaged, or where a file is compressed, encrypted, or beyond 4 GiB.
+/// The files of a zip archive in directory order, with their checksums verified. Throws Error(file.code) if
+/// the archive is damaged, or a file is compressed, encrypted or beyond 4 GiB.
 std::vector<ZipEntry> read_zip(const WireFile& file);
 
-/// Writes files into an archive as they are, not compressed. Atomic: without commit() the path keeps its old content.
+/// Writes an uncompressed archive, atomically: without commit() the path keeps its old content.
 class ZipWriter {
  public:
-  /// `bytes`: of all files together. Throws Error(kSnapshot) past the 4 GiB that such an archive can hold.
+  /// `bytes` is the total size of all files. Throws Error(kSnapshot) above 4 GiB, the limit of the format.
   ZipWriter(const std::string& path, int64_t bytes);
-  void begin(const std::string& name, uint64_t bytes, uint32_t crc);  ///< then that many come, of this crc_of()
+  void begin(const std::string& name, uint64_t bytes,
+             uint32_t crc);  ///< append() must add `bytes` bytes with this crc_of()
   void append(std::string_view piece);
-  std::string commit();  ///< the digest of the archive's bytes
+  std::string commit();  ///< returns the digest of the archive
 
  private:
   std::string path_, directory_;

@@ -33,9 +33,9 @@ void Hostile::attack() {
       "GET / HTTP/1.1\r\nHost: x\r\nX-Long: " + std::string(40000, 'x') + "\r\n\r\n"};
   const size_t kind = attacks_++ % std::size(attempts);
   Descriptor socket = connect_here(port_);
-  // On loopback a connection is made at once.
+  // On loopback connect() succeeds at once.
   (void)::send(socket.fd(), attempts[kind].data(), attempts[kind].size(), MSG_NOSIGNAL);
-  if (kind == 9 || kind == 10) return;  // hangs up
+  if (kind == 9 || kind == 10) return;  // disconnects
   held_.push_back(std::move(socket));
   if (held_.size() > kMaxHeld) held_.pop_front();
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Clients that mean harm, or break: each of these is a connection of its own.
+// Hostile and broken clients, each with its own connection.
 
 #include <deque>
 #include <string>
@@ -14,8 +14,8 @@ class Hostile {
   Hostile(uint16_t port, std::string model, std::string input, std::string good_request)
       : port_(port), model_(std::move(model)), input_(std::move(input)), good_request_(std::move(good_request)) {}
 
-  /// The next kind in turn: wrong and huge shapes, cut JSON, deep JSON, a body that never comes, heads that come
-  /// slowly, hang-ups before the answer, rubbish.
+  /// Runs the next attack in turn: wrong and huge shapes, truncated JSON, deep JSON, a body that is never sent, slow
+  /// heads, disconnects before the answer, random bytes.
   void attack();
   size_t attacks() const { return attacks_; }
 
@@ -25,7 +25,7 @@ class Hostile {
   uint16_t port_;
   std::string model_, input_, good_request_;
   size_t attacks_ = 0;
-  std::deque<Descriptor> held_;  ///< connections that wait for the server to lose patience
+  std::deque<Descriptor> held_;  ///< connections that wait for the server's timeout
 };
 
 }  // namespace cortado::bench

@@ -1,10 +1,10 @@
-// A client for the server's measurements, light enough to share two cores with it: one thread, closed-loop clients that
-// send one row each and compare every answer with the one that came alone.
+// A load generator for the server, light enough to share two cores with it: one thread with closed-loop clients, which
+// send one row each and compare every answer with that of a single request.
 //
 //   cortado_bench_serve PORT MODEL INPUT DIMS CLIENTS SECONDS [HOSTILE] [PID]
 //
-// DIMS: a row's extents, "1,28,28". SECONDS: or how many requests, with an n behind it. HOSTILE: of so many requests
-// one is Hostile's, 0: none. PID: the server's, whose memory and descriptors are told. Prints one JSON object.
+// DIMS: a row's extents, "1,28,28". SECONDS: or the number of requests, with the suffix n. HOSTILE: one of this many
+// requests is Hostile's, 0: none. PID: the server's, to report its memory and descriptors. Prints one JSON object.
 
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -39,7 +39,7 @@ struct Options {
   std::string model, input, dims;
   size_t clients;
   double seconds = 0;
-  size_t requests = 0;  ///< ends with the time or, unless 0, with so many
+  size_t requests = 0;  ///< limit of requests; 0: only the time limit
   size_t hostile = 0;
   int server = 0;
 };
@@ -119,7 +119,7 @@ class Load {
   }
 
  private:
-  /// Each answer by itself, to compare the others with.
+  /// Sends each request alone, to get the reference answers.
   void ask_alone() {
     end_ = Clock::time_point::min();
     for (Sample& sample : samples_) {
@@ -185,7 +185,7 @@ class Load {
     if (alone_) {
       alone_->answer = client.reader.values();
       if (client.reader.status() != 200)
-        throw std::runtime_error("the server answers " + std::to_string(client.reader.status()));
+        throw std::runtime_error("the server answered with status " + std::to_string(client.reader.status()));
     } else {
       milliseconds_.push_back(std::chrono::duration<float, std::milli>(now - client.started).count());
       if (client.reader.status() != 200)

@@ -7,20 +7,20 @@
 
 namespace cortado::bench {
 
-/// A connection to a port of this machine's that never waits. Throws std::runtime_error.
+/// A non-blocking connection to a local port. Throws std::runtime_error.
 Descriptor connect_here(uint16_t port);
 
-/// An HTTP request with this body; `headers` are whole lines.
+/// An HTTP request with this body; `headers` are complete lines.
 std::string http_request(const std::string& path, const std::string& headers, const std::string& body);
 
-/// An inference request with one input of floats behind the JSON, which asks for binary outputs.
+/// An inference request with one binary input after the JSON, which requests binary outputs.
 std::string infer_request(const std::string& model, const std::string& input, const std::string& dims,
                           const std::string& values);
 
-/// One answer, as its bytes come in.
+/// Parses one answer incrementally.
 class AnswerReader {
  public:
-  /// Takes what the socket has. False where the peer has closed it or it failed.
+  /// Reads available bytes. False if the connection was closed or failed.
   bool read(int fd);
   bool is_complete() const { return head_ != std::string::npos && bytes_.size() >= head_ + length_; }
   int status() const;

@@ -30,7 +30,7 @@ using NamedShape = cortado_predictor::NamedShape;
 
 PredictorOptions options_of(const cortado_predictor_options* given) {
   const cortado_predictor_options chosen = options_from<cortado_predictor_options>(given, CORTADO_PREDICTOR_OPTIONS);
-  if (chosen.threads < 0 || chosen.batch < 0) throw Error(ExitCode::kUsage, "threads and batch are not below 0");
+  if (chosen.threads < 0 || chosen.batch < 0) throw Error(ExitCode::kUsage, "threads and batch must not be negative");
   PredictorOptions options;
   options.context.threads = chosen.threads;
   options.batch = chosen.batch;
@@ -60,9 +60,11 @@ const char* describe(const std::vector<NamedShape>& list, size_t index, const in
 
 Shape shape_of(const int64_t* extents, size_t axes) {
   if (axes > size_t(Shape::kMaxAxes) || (axes > 0 && !extents))
-    throw Error(ExitCode::kUsage, "a shape of " + std::to_string(axes) + " axes", "at most 32, and not NULL");
+    throw Error(ExitCode::kUsage, "a shape of " + std::to_string(axes) + " axes is invalid",
+                "pass at most 32 axes, and not NULL");
   for (size_t i = 0; i < axes; ++i)
-    if (extents[i] < 0) throw Error(ExitCode::kData, "an extent of a shape is " + std::to_string(extents[i]));
+    if (extents[i] < 0)
+      throw Error(ExitCode::kData, "an extent of the shape is negative: " + std::to_string(extents[i]));
   return Shape(std::vector<int64_t>(extents, extents + axes));
 }
 
@@ -134,8 +136,8 @@ cortado_status cortado_request_get(const cortado_request* request, const char* o
   return guarded([&] {
     const auto found = request->outputs.find(required(output, "output"));
     if (found == request->outputs.end())
-      throw Error(ExitCode::kUsage, "there is no output '" + std::string(output) + "' of a run",
-                  "options name the blobs wanted, and a request runs before");
+      throw Error(ExitCode::kUsage, "output '" + std::string(output) + "' is not available",
+                  "name the blob in the options, and run the request before");
     const Array& made = found->second;
     *array = {made.values.data(), made.shape.dims().data(), made.shape.dims().size()};
   });

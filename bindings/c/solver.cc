@@ -29,7 +29,7 @@ ContextOptions context_options(const caffe::SolverParameter& solver, const corta
           .precision = precision_named(options.precision ? options.precision : solver.precision())};
 }
 
-/// The thread that calls may be another one each time.
+/// Each call may come from another thread.
 void enter(cortado_solver& training) {
   use_threads(training.context.threads);
   cortado::enter(training.context);
@@ -50,7 +50,7 @@ cortado_status cortado_solver_open(const char* solver, const cortado_solver_opti
     more.shares_prefix = true;
     auto made = std::make_unique<cortado_solver>(context_options(file.solver, chosen));
     use_threads(made->context.threads);
-    made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // it does not move
+    made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // not movable
     *training = made.release();
   });
 }
@@ -66,7 +66,7 @@ cortado_status cortado_solver_run(cortado_solver* training) {
 
 cortado_status cortado_solver_step(cortado_solver* training, int64_t iterations) {
   return guarded([&] {
-    if (iterations < 0) throw Error(ExitCode::kUsage, "iterations are not below 0");
+    if (iterations < 0) throw Error(ExitCode::kUsage, "iterations must not be negative");
     enter(*training);
     training->solver->step(iterations);
   });

@@ -14,18 +14,18 @@ namespace {
 
 thread_local std::string last_error;
 
-/// Only warnings are worth a line in somebody else's program, unless that says otherwise.
+/// In other programs only warnings are logged by default.
 void be_quiet() {
   static std::once_flag once;
   std::call_once(once, [] { set_log_level(Severity::kWarning); });
 }
 
-/// A program would end before main().
+/// Our own programs check this before main().
 void require_cpu() {
   static const bool suits = kCompiledIsa <= machine_isa();
   if (!suits)
     throw Error(ExitCode::kDevice, "libcortado was compiled for a CPU with more instructions than this one has",
-                "build it here");
+                "build the library on this machine");
 }
 
 cortado_status fail(cortado_status status, const char* text) {
@@ -45,7 +45,7 @@ cortado_status guarded(const std::function<void()>& work) try {
 } catch (const FieldError& error) {
   return fail(CORTADO_USAGE, error.what());
 } catch (const std::bad_alloc&) {
-  return fail(CORTADO_INTERNAL, "there is not enough memory");
+  return fail(CORTADO_INTERNAL, "out of memory");
 } catch (const std::exception& error) {
   return fail(CORTADO_INTERNAL, error.what());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// From exceptions to outcomes and words: nothing is thrown across the library's border.
+// Converts exceptions to status codes and messages: no exception leaves the library.
 
 #include <algorithm>
 #include <cstring>
@@ -13,19 +13,19 @@
 
 namespace cortado::library {
 
-/// Runs `work`; what it throws becomes a status, and the calling thread's last error.
+/// Runs `work`; converts an exception to a status and the calling thread's last error.
 cortado_status guarded(const std::function<void()>& work);
 
-/// What a caller gave instead of NULL. Throws Error(kUsage) that names `what` otherwise.
+/// Returns `text`. Throws Error(kUsage) with `what` if it is NULL.
 const char* required(const char* text, const char* what);
 
-/// As device_named(); NULL is the CPU.
+/// Like device_named(); NULL is the CPU.
 Device device_of(const char* name);
 
-/// The parts of a list with commas between them; none of NULL.
+/// Splits a comma-separated list; NULL is empty.
 std::vector<std::string> listed(const char* text);
 
-/// A caller's options, of which older ones know less: what they lack has its default.
+/// Copies a caller's options. Fields that an older caller's struct lacks get their defaults.
 template <typename Options>
 Options options_from(const Options* given, Options defaults) {
   if (!given) return defaults;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The module's classes, one file each.
+// The module's classes, each in its own file.
 
 #include <pybind11/pybind11.h>
 
@@ -11,7 +11,7 @@ void add_net(pybind11::module_& module);
 void add_predictor(pybind11::module_& module);
 void add_solver(pybind11::module_& module);
 
-/// Functions that belong to none of them.
+/// Free functions.
 void add_functions(pybind11::module_& module);
 
 }  // namespace cortado::pymodule

@@ -13,7 +13,7 @@ namespace cortado::pymodule {
 
 namespace {
 
-/// A database of images, record by record. One thread uses it at a time.
+/// A database of images. Not thread-safe.
 class Dataset {
  public:
   explicit Dataset(const std::string& path)
@@ -24,7 +24,8 @@ class Dataset {
   data::Record find(int64_t number) {
     const int64_t from_start = number < 0 ? number + size() : number;
     if (from_start < 0 || from_start >= size())
-      throw py::index_error("record " + std::to_string(number) + " of " + std::to_string(size()));
+      throw py::index_error("record " + std::to_string(number) + " is out of range: the dataset has " +
+                            std::to_string(size()));
     const data::Record record = finder_->find(uint64_t(from_start));
     try {
       source_->prefetch(record);
@@ -36,7 +37,7 @@ class Dataset {
 
   std::string key(int64_t number) { return std::string(find(number).key); }
 
-  /// The image, channels x height x width, and its label.
+  /// Returns the image, channels x height x width, and its label.
   py::tuple get(int64_t number) {
     const data::Record record = find(number);
     try {

@@ -8,7 +8,7 @@ namespace cortado::pymodule {
 
 namespace {
 
-PyObject* error_class = nullptr;  // the module's, which Python never unloads
+PyObject* error_class = nullptr;  // never freed, like the module
 
 void raise(const char* text, ExitCode code) {
   const py::object error = py::reinterpret_borrow<py::object>(error_class)(text);

@@ -4,7 +4,7 @@
 
 namespace cortado::pymodule {
 
-/// cortado.Error, a RuntimeError with the exit code in `code`, and the way from C++ to it.
+/// Adds cortado.Error, a RuntimeError with the exit code in `code`, and its conversion from C++.
 void add_errors(pybind11::module_& module);
 
 }  // namespace cortado::pymodule

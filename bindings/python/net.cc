@@ -24,7 +24,7 @@ caffe::NetState state_of(const std::string& phase, int level, const std::vector<
   caffe::NetState state;
   caffe::Phase value;
   if (!caffe::Phase_Parse(phase, &value))
-    throw Error(ExitCode::kUsage, "phase is 'TRAIN' or 'TEST', not '" + phase + "'");
+    throw Error(ExitCode::kUsage, "phase must be 'TRAIN' or 'TEST', not '" + phase + "'");
   state.set_phase(value);
   state.set_level(level);
   for (const std::string& stage : stages) state.add_stage(stage);
@@ -70,7 +70,7 @@ py::list layers(NetHandle& handle) {
   return list;
 }
 
-/// Of a layer written in Python the object that computes it; of others None.
+/// The Python object of a Python layer; None for others.
 py::object python_object(NetHandle& handle, const std::string& name) {
   const Net& net = handle.net();
   const int source = int(layer_named(net, name));
@@ -97,14 +97,15 @@ std::vector<std::string> blobs(NetHandle& handle) {
 }
 
 float loss_weight(const Net& net, const std::string& blob) {
-  net.blob_shape(blob);  // which says where there is none
+  net.blob_shape(blob);  // throws for an unknown blob
   const graph::Graph& graph = net.plan().graph;
   return graph.value(graph.names.at(blob)).loss_weight;
 }
 
 void require_shape(const std::string& what, const Shape& wanted, const Given& values) {
   if (shape_of(values) == wanted) return;
-  throw Error(ExitCode::kData, what + " has shape " + wanted.str() + ", and the array " + shape_of(values).str());
+  throw Error(ExitCode::kData,
+              what + " has shape " + wanted.str() + ", but the array has shape " + shape_of(values).str());
 }
 
 py::array_t<float> part_of(NetHandle& handle, const std::string& blob, BlobPart part) {
@@ -134,7 +135,7 @@ graph::WeightId weight_of(const Net& net, const std::string& layer, int64_t inde
 
 void require_observed(const Net& net) {
   if (net.plan().graph.options.observed) return;
-  throw Error(ExitCode::kUsage, "gradients are not kept", "Solver(..., observe=True)");
+  throw Error(ExitCode::kUsage, "gradients are not kept", "use Solver(..., observe=True)");
 }
 
 py::array_t<float> weight_part(WeightHolder& holder, const std::string& layer, int64_t index, BlobPart part) {
@@ -159,7 +160,7 @@ void set_weight_part(WeightHolder& holder, const std::string& layer, int64_t ind
   if (net.has_weight_gradient(id)) net.write_weight_gradient(id, values.data());
 }
 
-/// The values of one weight, apart from the net that named it: they stay where they are when that net shares others.
+/// A weight, independent of the net it came from: it keeps its memory if that net later shares others.
 class LastingWeight {
  public:
   LastingWeight(NetHandle& handle, std::string layer, int64_t index)
@@ -206,7 +207,7 @@ struct Range {
   size_t first, last;
 };
 
-/// None: from the first, or to the last.
+/// None means the first or the last layer.
 Range range_of(const ObservedNet& net, const py::object& first, const py::object& last) {
   const auto layer = [&](const py::object& name, size_t otherwise) {
     return name.is_none() ? otherwise : layer_named(net.net(), name.cast<std::string>());
@@ -214,7 +215,7 @@ Range range_of(const ObservedNet& net, const py::object& first, const py::object
   const Range range{layer(first, 0), layer(last, net.layers() - 1)};
   if (range.first <= range.last) return range;
   throw Error(ExitCode::kUsage,
-              layer_text(last.cast<std::string>()) + " stands before " + layer_text(first.cast<std::string>()));
+              layer_text(last.cast<std::string>()) + " is before " + layer_text(first.cast<std::string>()));
 }
 
 double forward(NetHandle& handle, const py::object& start, const py::object& end) {
@@ -250,7 +251,7 @@ void save(NetHandle& handle, const py::object& path) {
     write_weights(file, handle.net().to_proto());
 }
 
-/// Whether all weights of layers that both have are the same ones already.
+/// Whether all layers that both nets have share their weights already.
 bool shares_already(const Net& net, const Net& other) {
   const auto of_both = [&](const graph::SourceLayer& layer) {
     return other.plan().graph.source_named(layer.config->name());
@@ -270,8 +271,8 @@ void share(NetHandle& handle, NetHandle& other) {
   if (shares_already(handle.net(), other.net())) return;
   const auto own = dynamic_cast<OwnNet*>(&handle);
   if (!own)
-    throw Error(ExitCode::kUsage, "the nets of a solver have its weights, and no other net's",
-                "copy them: save() there and load() here; or let the other net share the solver's");
+    throw Error(ExitCode::kUsage, "the nets of a solver cannot share another net's weights",
+                "copy them with save() and load(), or let the other net share the solver's");
   own->share(other);
 }
 

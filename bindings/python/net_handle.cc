@@ -17,7 +17,7 @@ void copy_weight(const Net& from, Net& to, graph::WeightId id) {
   to.write_weight(id, values.data());
 }
 
-/// The weights of `from` that `to`, made of the same file, has neither of it nor of `shared`.
+/// Copies the weights of `from` that `to`, a net of the same file, shares neither with it nor with `shared`.
 void copy_own_weights(const Net& from, Net& to, const Net& shared) {
   std::set<const void*> places;
   const auto ids = [](const Net& net) { return graph::WeightId(net.plan().graph.weights.size()); };
@@ -58,7 +58,7 @@ void copy_python_objects(const Net& from, Net& to) {
         made->adopt(*used);
 }
 
-/// With what passes of `to`, made of the same file, begin where passes of `from` ended. Weights are not among it.
+/// Copies the state of passes, except weights, to `to`, a net of the same file.
 void go_on(const ObservedNet& from, ObservedNet& to) {
   copy_inputs(from, to);
   copy_gradients(from.net(), to.net());
@@ -71,7 +71,7 @@ void enter_here(const Context& context) {
   enter(context);
 }
 
-/// Of a net of a file: the first one that was made of it, or made when it began to share others'.
+/// The owner of a file net's weights: the first net made from it, or made when it began to share others.
 class OwnWeights : public WeightHolder {
  public:
   OwnWeights(std::shared_ptr<Context> context, std::shared_ptr<WeightHolder> shared, std::shared_ptr<Net> net)
@@ -84,11 +84,11 @@ class OwnWeights : public WeightHolder {
 
  private:
   std::shared_ptr<Context> context_;
-  std::shared_ptr<WeightHolder> shared_;  ///< where some of the weights are another net's
+  std::shared_ptr<WeightHolder> shared_;  ///< the owner of weights shared from another net
   std::shared_ptr<Net> net_;
 };
 
-/// Of one of a solver's: there while the training is open, or somebody keeps the solver.
+/// The owner of a solver's weights: valid while the training is open or the solver is referenced.
 class SolverWeights : public WeightHolder {
  public:
   enum class Solver { kSeen, kKept };
@@ -99,13 +99,13 @@ class SolverWeights : public WeightHolder {
   }
 
   Net& net() override {
-    if (seen_.expired()) training_->solver();  // which says that it is closed
+    if (seen_.expired()) training_->solver();  // throws that it is closed
     enter_here(net_.context());
     return net_;
   }
 
  private:
-  std::shared_ptr<Training> training_;  ///< has the context
+  std::shared_ptr<Training> training_;  ///< owns the context
   std::weak_ptr<cortado::Solver> seen_;
   std::shared_ptr<cortado::Solver> kept_;
   Net& net_;
@@ -152,7 +152,7 @@ void OwnNet::reshape(const std::map<std::string, Shape>& inputs) {
   std::map<std::string, Shape> shapes = shapes_;
   for (const auto& [name, shape] : inputs) {
     if (!shapes.contains(name))
-      throw Error(ExitCode::kUsage, "'" + name + "' is no input of the net: its shape follows from other blobs'");
+      throw Error(ExitCode::kUsage, "'" + name + "' is not an input of the net: its shape follows from other blobs");
     shapes[name] = shape;
   }
   shapes.swap(shapes_);
@@ -168,8 +168,8 @@ void OwnNet::share(NetHandle& other) {
   std::shared_ptr<WeightHolder> theirs = other.lasting_weights();
   Net& weights_of = theirs->net();
   if (weights_of.context().device != context_->device)
-    throw Error(ExitCode::kUsage, "nets share weights on one device: this one is on " + context_->device.str() +
-                                      ", the other on " + weights_of.context().device.str());
+    throw Error(ExitCode::kUsage, "nets can share weights only on the same device: this one is on " +
+                                      context_->device.str() + ", the other on " + weights_of.context().device.str());
   open();
   const std::shared_ptr<Net> made = make(&weights_of);
   copy_own_weights(*net_, *made, weights_of);
@@ -186,7 +186,7 @@ std::shared_ptr<WeightHolder> SolverNet::lasting_weights() {
 }
 
 void SolverNet::reshape(const std::map<std::string, Shape>&) {
-  throw Error(ExitCode::kUsage, "the nets of a solver keep their shapes", "set them in the net's file");
+  throw Error(ExitCode::kUsage, "the nets of a solver have fixed shapes", "set the shapes in the net's file");
 }
 
 }  // namespace cortado::pymodule

@@ -1,6 +1,6 @@
 #pragma once
 
-// The nets that Python looks at: its own, and those of a solver.
+// Python's handles of nets: nets of files, and nets of a solver.
 
 #include <map>
 #include <memory>
@@ -14,37 +14,37 @@
 
 namespace cortado::pymodule {
 
-/// A net with the weights that a file names, for as long as somebody has it. One thread uses it at a time.
+/// Keeps a net and its weights alive. Not thread-safe.
 class WeightHolder {
  public:
   virtual ~WeightHolder() = default;
-  /// Ready to be worked with in this thread.
+  /// The net, ready for use in this thread.
   virtual Net& net() = 0;
 };
 
-/// The net as it is now is net().
+/// A handle; net() is the current net.
 class NetHandle : public WeightHolder {
  public:
-  /// Which has the weights, also when this handle's net shares others by then.
+  /// The owner of the weights, which stays valid if this handle's net later shares others.
   virtual std::shared_ptr<WeightHolder> weights() = 0;
-  /// What another net needs that shares the weights for as long as it lives.
+  /// The owner that a net must keep while it shares the weights.
   virtual std::shared_ptr<WeightHolder> lasting_weights() { return weights(); }
-  /// The same to be looked at. Throws Error(kUsage) where it was not made for that.
+  /// The net with readable blobs and gradients. Throws Error(kUsage) if it was made without observe.
   virtual ObservedNet& open() = 0;
-  /// Other shapes for some of the inputs; weights and places in datasets stay.
+  /// Sets shapes of inputs; keeps weights and positions in datasets.
   virtual void reshape(const std::map<std::string, Shape>& inputs) = 0;
-  /// Before a pass over all layers.
+  /// Called before a pass over all layers.
   virtual void begin_pass() {}
 };
 
 struct NetOptions {
-  caffe::NetState state = {};  ///< with a phase
+  caffe::NetState state = {};  ///< including the phase
   int threads = 0;             ///< 0: all cores
-  uint64_t seed = 1;           ///< of the fillers
+  uint64_t seed = 1;           ///< seed of the fillers
   Device device = {};
 };
 
-/// A net of a file, with weights that others may share.
+/// A net of a file, whose weights others may share.
 class OwnNet : public NetHandle {
  public:
   OwnNet(NetFile file, const NetOptions& options);
@@ -54,7 +54,7 @@ class OwnNet : public NetHandle {
   ObservedNet& open() override;
   void reshape(const std::map<std::string, Shape>& inputs) override;
   void begin_pass() override { ++context_->pass; }
-  /// From now on the weights of `other`, live, for layers of the same name.
+  /// Shares the weights of `other` for layers with the same name.
   void share(NetHandle& other);
 
  private:
@@ -64,13 +64,13 @@ class OwnNet : public NetHandle {
   std::shared_ptr<const NetFile> file_;
   caffe::NetState state_;
   std::shared_ptr<Context> context_;
-  std::map<std::string, Shape> shapes_;  ///< of the inputs
+  std::map<std::string, Shape> shapes_;  ///< shapes of the inputs
   std::shared_ptr<WeightHolder> owner_;
-  std::shared_ptr<Net> net_;  ///< which has the shapes of now, and the owner's weights
+  std::shared_ptr<Net> net_;  ///< has the current shapes, and the owner's weights
   std::unique_ptr<ObservedNet> observed_;
 };
 
-/// One of a solver's: number 0 learns, the others test.
+/// A net of a solver: 0 is the training net, the others are test nets.
 class SolverNet : public NetHandle {
  public:
   SolverNet(std::shared_ptr<Training> training, size_t index) : training_(std::move(training)), index_(index) {}
@@ -80,7 +80,7 @@ class SolverNet : public NetHandle {
   std::shared_ptr<WeightHolder> lasting_weights() override;
   ObservedNet& open() override { return training_->observed(index_); }
   void reshape(const std::map<std::string, Shape>& inputs) override;
-  /// An iteration of the training numbers its passes itself.
+  /// A pass outside of an iteration needs its own number.
   void begin_pass() override { ++net().context().pass; }
 
  private:

@@ -7,10 +7,10 @@
 
 namespace cortado::pymodule {
 
-/// None, a name, or a list of names; of files also paths.
+/// Converts None, a name or path, or a list of them.
 std::vector<std::string> names_in(const pybind11::object& given);
 
-/// A file's name, of text or a path.
+/// Converts a string or a path to a file name.
 std::string path_in(const pybind11::object& given);
 
 }  // namespace cortado::pymodule

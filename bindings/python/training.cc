@@ -14,7 +14,7 @@ Training::Training(SolverFile file, const SolverOptions& options, int threads, c
                 .device = device_named(device),
                 .precision = precision_named(file.solver.precision())}) {
   use_threads(context_.threads);
-  solver_.reset(new Solver(make_solver(std::move(file), options, context_)));  // it does not move
+  solver_.reset(new Solver(make_solver(std::move(file), options, context_)));  // not movable
   solver_->add_observer(this);
 }
 
@@ -23,7 +23,7 @@ void Training::enter() {
   cortado::enter(context_);
 }
 
-/// Without Python's lock. What Ctrl-C raised meanwhile is raised once the iteration under way is done.
+/// Releases the GIL. An exception from Ctrl-C is raised after the current iteration.
 template <typename Work>
 void Training::work(const Work& what) {
   enter();
@@ -39,7 +39,7 @@ void Training::work(const Work& what) {
 }
 
 bool Training::step(int64_t iterations) {
-  if (iterations < 0) throw Error(ExitCode::kUsage, "iterations are not below 0");
+  if (iterations < 0) throw Error(ExitCode::kUsage, "iterations must not be negative");
   bool whole = true;
   work([&] { whole = solver().step(iterations, requests_); });
   return whole;
@@ -64,7 +64,7 @@ void Training::close() {
 }
 
 Solver& Training::solver() {
-  if (!solver_) throw Error(ExitCode::kUsage, "this training is closed");
+  if (!solver_) throw Error(ExitCode::kUsage, "the training is closed");
   return *solver_;
 }
 
@@ -73,14 +73,16 @@ Net& Training::net(size_t index) {
   if (index == 0) return solver().net();
   std::vector<Tester>& testers = solver().testers();
   if (index > testers.size())
-    throw Error(ExitCode::kUsage, "the solver has " + std::to_string(testers.size()) + " test nets");
+    throw Error(ExitCode::kUsage, "the solver has " + std::to_string(testers.size()) + " test nets, so index " +
+                                      std::to_string(index) + " is out of range");
   return testers[index - 1].net();
 }
 
 ObservedNet& Training::observed(size_t index) {
   Net& net = this->net(index);
   if (!net.plan().graph.options.observed)
-    throw Error(ExitCode::kUsage, "the nets of this solver keep only what training needs", "Solver(..., observe=True)");
+    throw Error(ExitCode::kUsage, "blobs and gradients of this solver's nets are not accessible",
+                "use Solver(..., observe=True)");
   std::unique_ptr<ObservedNet>& made = observed_[&net];
   if (!made) made = std::make_unique<ObservedNet>(net);
   return *made;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A solver as Python holds it.
+// Python's handle of a solver.
 
 #include <pybind11/pybind11.h>
 
@@ -13,31 +13,31 @@
 
 namespace cortado::pymodule {
 
-/// A training and what it needs, in the order in which they go. One thread uses it at a time.
+/// A training and the objects it needs, in order of destruction. Not thread-safe.
 class Training : private TrainObserver {
  public:
   Training(SolverFile file, const SolverOptions& options, int threads, const std::string& device);
 
-  /// So many iterations. False: something ended them early.
+  /// Trains for some iterations; false if it was stopped early.
   bool step(int64_t iterations);
   void run();
-  /// By the gradients that passes of the script's own have left.
+  /// Applies the gradients of passes that the script ran itself.
   void apply_update();
   void snapshot();
   void stop() { requests_.fetch_or(kRequestStop); }
   void close();
 
-  /// Before each update, a function without arguments; None: no more.
+  /// Sets a function without arguments that is called before each update; None removes it.
   void set_on_gradients(pybind11::object callback) { on_gradients_ = std::move(callback); }
 
-  /// Throws Error(kUsage) where it is closed.
+  /// Throws Error(kUsage) if it is closed.
   Solver& solver();
-  /// For nets that use its weights: with this and the training itself they stay, also when it is closed.
+  /// For nets that use its weights: with this and the training they stay valid after close().
   std::shared_ptr<Solver> shared_solver() { return solver(), solver_; }
-  /// The net that learns, and with 1 the first test net, and so on: ready to be worked with in this thread.
+  /// The training net (0) or a test net (from 1), ready for use in this thread.
   Net& net(size_t index = 0);
   size_t nets() { return 1 + solver().testers().size(); }
-  /// The same to be looked at. Throws Error(kUsage) where the training was not made for that.
+  /// The net with readable blobs and gradients. Throws Error(kUsage) without observe.
   ObservedNet& observed(size_t index);
 
  private:
@@ -50,7 +50,7 @@ class Training : private TrainObserver {
   Context context_;
   std::shared_ptr<Solver> solver_;
   std::map<Net*, std::unique_ptr<ObservedNet>> observed_;
-  pybind11::object on_gradients_;  ///< none at first: a training is made without Python's lock
+  pybind11::object on_gradients_;  ///< empty at first, because the constructor runs without the GIL
   Requests requests_{kRequestNothing};
   bool interrupted_ = false;
 };

@@ -1,6 +1,6 @@
-"""caffe.python_layer: the base of layers written in Python, and what runs them for Cortado.
+"""caffe.python_layer: the base class of Python layers, and the code that runs them for Cortado.
 
-Embedded in libcortado_python.so as well, where it is the whole of `caffe` unless the package is there; module.cc calls
+It is also embedded in libcortado_python.so, where it is all of `caffe` if the package is missing; module.cc calls
 make() and the methods of Runner.
 """
 import importlib.util
@@ -21,7 +21,7 @@ _METHODS = ('setup', 'reshape', 'forward', 'backward')
 
 
 class Layer:
-    """What classes of layers are derived from, if they like."""
+    """An optional base class of layers."""
 
     type = 'Python'
 
@@ -33,10 +33,10 @@ class Layer:
 
 
 class Blob:
-    """An array of floats, and one of gradients, over memory of the net; where there is none, arrays of zeros."""
+    """Arrays of values and gradients in the net's memory; without memory, arrays of zeros."""
 
     def __init__(self, fixed=None):
-        self._fixed = fixed  # why its shape may not be changed
+        self._fixed = fixed  # why its shape cannot be changed
         self._bind(None, None, None)
 
     def _bind(self, shape, data, diff):
@@ -68,7 +68,7 @@ class Blob:
         return math.prod(self.shape)
 
     def reshape(self, *dims):
-        """Its new shape: integers, as many as it has axes."""
+        """Sets the shape, one integer per axis."""
         shape = tuple(operator.index(extent) for extent in dims)
         if shape == self._shape:
             return
@@ -77,7 +77,7 @@ class Blob:
         if any(extent < 0 for extent in shape):
             raise ValueError('reshape%s: an extent is negative' % (shape,))
         if len(shape) > _MAX_AXES or math.prod(shape) > _MAX_COUNT:
-            raise ValueError('reshape%s: that is too large' % (shape,))
+            raise ValueError('reshape%s: the shape is too large' % (shape,))
         self._shape, self._arrays = shape, [None, None]
 
     def _extent(self, axis):
@@ -96,7 +96,7 @@ class Blobs(list):
 
     def add_blob(self, *dims):
         if self.fixed:
-            raise ValueError('add_blob() is for setup(): the weights of this layer are known by now')
+            raise ValueError('add_blob() may be called only in setup()')
         blob = Blob()
         blob.reshape(*dims)
         self.append(blob)
@@ -105,12 +105,12 @@ class Blobs(list):
 def __getattr__(name):
     if name.startswith('__'):
         raise AttributeError(name)
-    raise AttributeError("the package caffe is not beside the program: this is its part for layers written in Python, "
-                         "which has Layer, TRAIN and TEST, and no '%s'" % name)
+    raise AttributeError("the package caffe is not installed next to the program: only its part for Python layers is "
+                         "available, which has Layer, TRAIN and TEST, but not '%s'" % name)
 
 
 class _Refusal(Exception):
-    """What a layer cannot be made of: a status, one line of words, and the exception behind it."""
+    """Why a layer cannot be made: a status, a message, and the cause."""
 
     def __init__(self, status, words, error=None):
         super().__init__(words)
@@ -118,7 +118,7 @@ class _Refusal(Exception):
 
 
 def _without_own_frames(report):
-    """The report of an exception without the lines that are not the user's."""
+    """Removes the frames of this file from a traceback."""
     while report is not None:
         frames = [frame for frame in report.stack or [] if frame.filename != __file__]
         report.stack = traceback.StackSummary.from_list(frames) if frames else None
@@ -135,7 +135,7 @@ def _traceback(error):
 def _summary(error):
     try:
         words = str(error).strip().split('\n')[0]
-    except Exception:  # the user's own __str__
+    except Exception:  # raised by the user's __str__
         words = ''
     return type(error).__name__ + (': ' + words if words else '')
 
@@ -146,12 +146,12 @@ def _bytes(text):
 
 def _import(name):
     try:
-        return __import__(name, fromlist=['_'])  # the last part of a name with dots
+        return __import__(name, fromlist=['_'])  # returns the last part of a dotted name
     except BaseException as error:
         missing = getattr(error, 'name', None) if isinstance(error, ModuleNotFoundError) else None
         if missing and (name + '.').startswith(missing + '.'):
             folders = os.environ.get('PYTHONPATH')
-            raise _Refusal(_NO_MODULE, "there is no module '%s' in the working directory %s%s" % (
+            raise _Refusal(_NO_MODULE, "module '%s' is not in the working folder %s%s" % (
                 name, os.getcwd(), ' or in PYTHONPATH, which is ' + folders if folders else ', and PYTHONPATH is not '
                 'set'))
         raise _Refusal(_NO_MODULE, "module '%s' cannot be imported: %s" % (name, _summary(error)), error)
@@ -172,7 +172,7 @@ class Runner:
 
     def __init__(self, module, name, param_str, phase, bottoms, in_place):
         made = _class_of(_import(module), name)
-        refusal = 'a layer gives its tops their shapes; those of its bottoms are not its own'
+        refusal = 'a layer may set the shapes of its tops only, not of its bottoms'
         self._bottoms = [Blob(refusal) for _ in range(bottoms)]
         self._tops = [self._bottoms[i] if same else Blob() for i, same in enumerate(in_place)]
         self._weights = Blobs()
@@ -192,23 +192,23 @@ class Runner:
         return self._blobs[kind][index]._shape
 
     def weights(self):
-        """How many there are; from now on they are what they are."""
+        """Returns the number of weights, and fixes their shapes."""
         self._weights.fixed = True
         for blob in self._weights:
-            blob._fixed = 'the weights of a layer keep the shape that setup() gave them'
+            blob._fixed = 'the shapes of weights may be set only in setup()'
         return len(self._weights)
 
     def weight_values(self, index):
         return numpy.ascontiguousarray(self._weights[index].data).tobytes()
 
     def let_go(self):
-        """The net's memory goes; somebody may have the layer longer."""
+        """Detaches the blobs from the net's memory, which is about to be freed."""
         for blobs in self._blobs:
             for blob in blobs:
                 blob._bind(blob._shape, None, None)
 
     def adopt(self, other):
-        """Takes over what another runner's object has seen, where the net was made anew."""
+        """Takes over the object of another runner, with its state, after the net was rebuilt."""
         self.layer = other.layer
         self.layer.blobs = self._weights
 
@@ -216,7 +216,7 @@ class Runner:
         return bool(getattr(self.layer, 'rows_vary', False))
 
     def call(self, method, propagate_down):
-        """Runs a method; returns a status and what went wrong."""
+        """Runs a method; returns a status and an error message."""
         name, bottom, top = _METHODS[method], list(self._bottoms), list(self._tops)
         try:
             if name == 'backward':
@@ -229,7 +229,7 @@ class Runner:
 
 
 def make(*options):
-    """A status, then a Runner or what went wrong."""
+    """Returns a status, and a Runner or an error message."""
     try:
         return _OK, Runner(*options)
     except _Refusal as refusal:
@@ -240,21 +240,21 @@ def make(*options):
 
 
 def at_exit():
-    """What modules want done at the end, which comes without the interpreter's."""
+    """Runs atexit functions, because the interpreter is not finalized."""
     import atexit
     atexit._run_exitfuncs()
     sys.stderr.flush()
 
 
 def _in_child():
-    """Processes that modules fork are not the program: they end when told to, and not before it does at Ctrl-C."""
+    """Resets signals in forked processes: SIGTERM ends them, and they ignore Ctrl-C, so that they do not end first."""
     for number, action in ((signal.SIGTERM, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN),
                            (signal.SIGHUP, signal.SIG_IGN)):
         signal.signal(number, action)
 
 
 def _package_near(folder):
-    """Where the package `caffe` of this build or installation lies, from that of the library; None: nowhere."""
+    """The folder of the package `caffe` of this build or installation, searched from the library's folder, or None."""
     near = [os.path.join(folder, *path) for up in ((), ('..',), ('..', '..'))
             for path in (up, up + ('python',), up + ('python3', 'dist-packages'),
                          up + ('lib', 'python3', 'dist-packages'))]
@@ -266,7 +266,7 @@ def _package_near(folder):
 
 
 def _become_caffe(folder):
-    """There is one `caffe`, the package with this module in it, before any other of that name is looked for."""
+    """Registers the package with this module as `caffe`, before another one of that name can be imported."""
     place = _package_near(folder)
     if place is None:
         sys.modules['caffe'] = sys.modules[__name__]
@@ -284,8 +284,7 @@ within_program = False
 
 
 def begin(folder):
-    """In the program's own interpreter. Results are on standard output, so what modules print goes to the log's place.
-    """
+    """Initializes the program's interpreter. stdout is reserved for results, so the modules' output goes to stderr."""
     global within_program
     within_program = True
     _become_caffe(folder)

@@ -30,7 +30,7 @@ class Gil {
   PyGILState_STATE state_;
 };
 
-/// Owns a reference, perhaps to nothing.
+/// Owns a reference, which may be null.
 class Ref {
  public:
   explicit Ref(PyObject* object) : object_(object) {}
@@ -46,12 +46,12 @@ class Ref {
 
 void tell(const CortadoPythonText& why, const char* text) { why.take(why.user, text, std::strlen(text)); }
 
-/// The exception that is set, as "type: words"; clears it.
+/// Formats the current exception as "type: message", and clears it.
 std::string take_exception() {
   PyObject *type = nullptr, *value = nullptr, *trace = nullptr;
   PyErr_Fetch(&type, &value, &trace);
   const Ref owns_type(type), owns_value(value), owns_trace(trace);
-  if (!type) return "an unknown failure";
+  if (!type) return "unknown error";
   std::string text = reinterpret_cast<PyTypeObject*>(type)->tp_name;
   const Ref words(value ? PyObject_Str(value) : nullptr);
   const char* utf8 = words ? PyUnicode_AsUTF8(words.get()) : nullptr;
@@ -60,8 +60,8 @@ std::string take_exception() {
   return text;
 }
 
-/// What caffe_module.py returned: a status and an object, or bytes for `why`. Null where the status is not ok; an
-/// exception there is memory that ran out.
+/// Unpacks a result of caffe_module.py: a status, and an object or bytes for `why`. Returns null if the status is not
+/// ok. An exception means out of memory.
 PyObject* payload_of(PyObject* result, int* status, const CortadoPythonText& why) {
   PyObject* payload = nullptr;
   if (!result || !PyArg_ParseTuple(result, "iO", status, &payload)) {
@@ -83,7 +83,7 @@ PyObject* list_of_flags(const unsigned char* flags, int count) {
   return list;
 }
 
-/// Options are bytes of a file, which may be no UTF-8.
+/// Options are bytes of a file, which may be invalid UTF-8.
 PyObject* text_of(const char* bytes) {
   return PyUnicode_DecodeUTF8(bytes, Py_ssize_t(std::strlen(bytes)), "surrogateescape");
 }
@@ -102,7 +102,7 @@ CortadoPythonLayer* make(const CortadoPythonOptions* options, int* status, Corta
   return new CortadoPythonLayer{runner};
 }
 
-/// The status of a call that has nothing to say.
+/// The status of a call without a message.
 int status_of(const Ref& result) {
   if (result) return kCortadoPythonOk;
   PyErr_Clear();
@@ -117,7 +117,7 @@ void drop(CortadoPythonLayer* layer) {
   delete layer;
 }
 
-/// None where there is no memory.
+/// None if `memory` is null.
 PyObject* view_of(float* memory, const CortadoPythonBlob& blob, bool changes) {
   if (!memory) Py_RETURN_NONE;
   int64_t bytes = int64_t(sizeof(float));
@@ -197,15 +197,15 @@ int adopt(CortadoPythonLayer* layer, CortadoPythonLayer* other) {
   return status_of(Ref(PyObject_CallMethod(layer->runner, "adopt", "O", other->runner)));
 }
 
-/// The lock is kept: no thread of Python's runs on while the program is taken down.
+/// Keeps the GIL, so that no Python thread runs while the program is destroyed.
 void at_exit() {
   PyGILState_Ensure();
   const Ref result(PyObject_CallMethod(helper, "at_exit", nullptr));
   PyErr_Clear();
 }
 
-/// The Python that this was built for, whichever one is first in PATH: its folders must be of the same version. Signals
-/// stay the program's: Ctrl-C makes a snapshot and stops.
+/// Starts the Python version that this was built for, whichever is first in PATH. Signals stay the program's: Ctrl-C
+/// writes a snapshot and stops.
 std::string start_interpreter() {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
@@ -215,10 +215,10 @@ std::string start_interpreter() {
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
   if (!PyStatus_Exception(status)) return {};
-  return std::string("Python does not start: ") + (status.err_msg ? status.err_msg : "no reason given");
+  return std::string("cannot start Python: ") + (status.err_msg ? status.err_msg : "unknown reason");
 }
 
-/// Of the library that this is in.
+/// The folder of this library.
 std::string own_folder() {
   Dl_info info = {};
   if (::dladdr(reinterpret_cast<void*>(&cortado_python), &info) == 0 || !info.dli_fname) return ".";
@@ -227,7 +227,7 @@ std::string own_folder() {
   return slash == std::string::npos ? "." : path.substr(0, slash);
 }
 
-/// The package `caffe`, or what stands for it, is there before any other of that name is looked for.
+/// Loads `caffe_module.py`, which registers `caffe` before another package of that name can be imported.
 std::string load_helper() {
   const Ref code(Py_CompileString(cortado_caffe_module, "<cortado>", Py_file_input));
   PyObject* module = code ? PyImport_ExecCodeModuleEx("caffe.python_layer", code.get(), "<cortado>") : nullptr;
@@ -237,21 +237,21 @@ std::string load_helper() {
   return {};
 }
 
-/// Where the program is Python's own and not ours, `caffe` is the package beside the module that it has loaded, and
-/// signals, folders and the end of the program are not our business.
+/// Within a Python process, `caffe` is the package next to the loaded module, and signals, folders and the exit belong
+/// to the process.
 std::string join_interpreter() {
   const Gil gil;
   helper = PyImport_ImportModule("caffe.python_layer");
   return helper ? "" : take_exception();
 }
 
-/// What went wrong, or "".
+/// Returns the error, or "".
 std::string start() {
   if (Py_IsInitialized()) return join_interpreter();
   std::string fault = start_interpreter();
   if (!fault.empty()) return fault;
   fault = load_helper();
-  PyEval_SaveThread();  // from here on every call takes the lock for itself
+  PyEval_SaveThread();  // each call acquires the GIL itself
   if (fault.empty()) std::atexit(at_exit);
   return fault;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `cortado-hdf5` does to one file. All functions throw Failure.
+// The commands of `cortado-hdf5`, each for one file. All functions throw Failure.
 
 #include <cstdint>
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace cortado::hdf5 {
 
-/// Datasets of the file as a stream of tensors (formats/tensor_header.h) on standard output. `wanted`: names, which
-/// must be there and hold numbers, or beginnings of names that end with '/', of which all that hold numbers or text are
-/// taken; empty: all. Fails, before a value is read, where they would be more than `most` bytes. `values` false: the
-/// head alone.
-void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values);
+/// Writes datasets of the file to standard output as a stream of tensors (formats/tensor_header.h). `names` has the
+/// names of numeric datasets, which must exist, or groups that end with '/', of which all numeric and text datasets are
+/// taken. Empty means everything. Fails before reading a value if they exceed `most` bytes. With `values` false only
+/// the header is written.
+void read_file(const std::string& path, int64_t most, const std::vector<std::string>& names, bool values);
 
-/// Makes the file of one stream of tensors on standard input, or none where that ends too early, then writes '+' to
-/// standard output.
+/// Writes the file from one stream of tensors on standard input, then writes '+' to standard output. If the stream is
+/// truncated, no file is written.
 void write_file(const std::string& path);
 
-/// Makes the file of any number of streams: a name that comes again adds rows to its dataset. Answers each with '+'
-/// once it is in the file. Eight bytes of zero end the input; where they are missing the file is removed.
+/// Writes the file from any number of streams; a repeated name appends rows to its dataset. Answers each stream with
+/// '+' after it is written. Eight zero bytes end the input; if they are missing the file is removed.
 void append_file(const std::string& path);
 
 }  // namespace cortado::hdf5

@@ -8,15 +8,15 @@
 
 namespace cortado::hdf5 {
 
-/// What is wrong with the file, as a message. The program ends with it.
+/// An error about the file; the program prints the message and exits.
 struct Failure : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Throws `what`, with the library's own reason for its latest failure.
+/// Throws `what` with the library's reason of its latest failure.
 [[noreturn]] void fail(const std::string& what);
 
-/// An identifier of the library, closed at the end.
+/// An identifier of the library, closed by the destructor.
 class Handle {
  public:
   Handle(hid_t id, const std::string& what) : id_(id) {
@@ -32,7 +32,7 @@ class Handle {
   hid_t id_;
 };
 
-/// A result that is negative where a call failed.
+/// Returns the result; throws if it is negative, which means that the call failed.
 template <typename Result>
 Result checked(Result result, const std::string& what) {
   if (result < 0) fail(what);

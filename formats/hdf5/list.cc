@@ -1,5 +1,5 @@
-// What a file holds. A file is not trusted: links can make circles and billions of paths of a few groups, and layouts
-// can name other files, which were not asked for.
+// Lists the content of an untrusted file. Links can form cycles and multiply a few groups into billions of paths;
+// layouts can refer to other files, which must not be opened.
 #include "hdf5/list.h"
 
 #include <algorithm>
@@ -11,19 +11,19 @@ namespace {
 
 constexpr size_t kMaxLinks = 200'000, kDeepest = 32;
 
-/// Called by C code, so it must not throw.
+/// A C callback, so it must not throw.
 herr_t note_link(hid_t, const char* name, const H5L_info_t* info, void* user) {
   auto& names = *static_cast<std::vector<std::string>*>(user);
   if (info->type == H5L_TYPE_HARD || info->type == H5L_TYPE_SOFT) names.emplace_back(name);
   return names.size() > kMaxLinks ? 1 : 0;
 }
 
-class Walk {
+class DatasetFinder {
  public:
   std::vector<std::string> datasets;
 
   void enter(hid_t group, const std::string& path) {
-    if (above_.size() == kDeepest) throw Failure("damaged: groups lie deeper than " + std::to_string(kDeepest));
+    if (above_.size() == kDeepest) throw Failure("damaged: groups are nested deeper than " + std::to_string(kDeepest));
     H5O_info_t info;
     checked(H5Oget_info(group, &info), "damaged: group '" + path + "' cannot be read");
     if (std::count(above_.begin(), above_.end(), info.addr) > 0) return;
@@ -33,7 +33,7 @@ class Walk {
     checked(H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, &at, note_link, &names),
             "damaged: group '" + path + "' cannot be read");
     links_ += names.size();
-    if (links_ > kMaxLinks) throw Failure("more than " + std::to_string(kMaxLinks) + " links");
+    if (links_ > kMaxLinks) throw Failure("it has more than " + std::to_string(kMaxLinks) + " links");
     for (const std::string& name : names) visit(group, name, path);
     above_.pop_back();
   }
@@ -45,7 +45,7 @@ class Walk {
     if (H5Oget_info_by_name(group, name.c_str(), &info, H5P_DEFAULT) < 0) {
       H5L_info_t link;
       const bool soft = H5Lget_info(group, name.c_str(), &link, H5P_DEFAULT) >= 0 && link.type == H5L_TYPE_SOFT;
-      if (soft) return;  // leads nowhere
+      if (soft) return;  // a dangling link
       fail("damaged: '" + whole + "' cannot be read");
     }
     if (info.type == H5O_TYPE_DATASET) datasets.push_back(whole);
@@ -78,8 +78,8 @@ std::optional<NumberType> integer_of(size_t bytes, bool with_sign) {
   }
 }
 
-/// Truth values are enumerations of integers; the library converts these by their names only, so they are read as they
-/// lie.
+/// Booleans are stored as enumerations of integers. The library converts enumerations by name only, so they are read
+/// unconverted.
 std::optional<NumberType> number_of(hid_t type) {
   const size_t bytes = H5Tget_size(type);
   switch (H5Tget_class(type)) {
@@ -107,17 +107,17 @@ std::string to_text(hid_t dataset, hid_t type, const std::string& path) {
     return copy;
   }
   const size_t bytes = H5Tget_size(type);
-  if (bytes > kMaxTextLength) throw Failure(what + ": it is too long");
+  if (bytes > kMaxTextLength) throw Failure(what + ": it is longer than " + std::to_string(kMaxTextLength) + " bytes");
   std::string text(bytes, '\0');
   checked(H5Dread(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()), what);
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
-/// Rows that are stored together; refuses values that lie in other files.
+/// The number of rows of a chunk. Throws Failure if the values are stored in other files.
 hsize_t unit_rows(hid_t dataset, const Extent& extent, const std::string& path) {
   const Handle properties(H5Dget_create_plist(dataset), "damaged: dataset '" + path + "'");
   if (H5Pget_layout(properties) == H5D_VIRTUAL || H5Pget_external_count(properties) > 0)
-    throw Failure("the values of dataset '" + path + "' lie in other files, which are not read");
+    throw Failure("the values of dataset '" + path + "' are stored in other files, which are not read");
   if (H5Pget_layout(properties) != H5D_CHUNKED || extent.dims.empty()) return 1;
   std::vector<hsize_t> chunk(extent.dims.size(), 1);
   checked(H5Pget_chunk(properties, int(chunk.size()), chunk.data()), "damaged: dataset '" + path + "'");
@@ -127,9 +127,9 @@ hsize_t unit_rows(hid_t dataset, const Extent& extent, const std::string& path) 
 }  // namespace
 
 std::vector<std::string> list_datasets(hid_t file) {
-  Walk walk;
-  walk.enter(Handle(H5Gopen2(file, "/", H5P_DEFAULT), "damaged: it has no root"), "");
-  return std::move(walk.datasets);
+  DatasetFinder finder;
+  finder.enter(Handle(H5Gopen2(file, "/", H5P_DEFAULT), "damaged: the root group is missing"), "");
+  return std::move(finder.datasets);
 }
 
 std::optional<Found> describe_dataset(hid_t file, const std::string& path) {
@@ -142,7 +142,7 @@ std::optional<Found> describe_dataset(hid_t file, const std::string& path) {
   H5Sget_simple_extent_dims(space, found.extent.dims.data(), nullptr);
   if (H5Sget_simple_extent_type(space) == H5S_NULL) found.extent.dims = {0};
   for (const hsize_t dim : found.extent.dims)
-    if (dim > hsize_t(1) << 62) throw Failure(what + ": its shape is absurd");
+    if (dim > hsize_t(1) << 62) throw Failure(what + ": an extent of its shape is above 2^62");
   found.entry.shape = Shape(std::vector<int64_t>(found.extent.dims.begin(), found.extent.dims.end()));
   found.extent.unit_rows = unit_rows(dataset, found.extent, path);
   if (H5Tget_class(type) == H5T_STRING && found.entry.shape.axes() == 0) {

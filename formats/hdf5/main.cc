@@ -1,5 +1,5 @@
-// cortado-hdf5: one HDF5 file to or from a stream of tensors. Whatever a damaged file makes the library do stays in
-// here.
+// cortado-hdf5: converts one HDF5 file to or from a stream of tensors. A separate process, so that a damaged file
+// cannot crash cortado.
 
 #include <hdf5.h>
 #include <signal.h>
@@ -18,14 +18,13 @@ namespace cortado::hdf5 {
 namespace {
 
 constexpr const char* kUsage =
-    "cortado-hdf5 reads and writes HDF5 files for cortado, which starts it when it meets one.\n"
+    "cortado-hdf5 reads and writes HDF5 files for cortado, which starts it for .h5 files.\n"
     "\n"
-    "  cortado-hdf5 list FILE MOST [NAME...]   the datasets' names, types and shapes, as the head of a safetensors "
-    "file\n"
-    "  cortado-hdf5 read FILE MOST [NAME...]   the same with the values; fails past MOST bytes. NAME/ takes a whole "
+    "  cortado-hdf5 list FILE MOST [NAME...]   print names, types and shapes of datasets as a safetensors header\n"
+    "  cortado-hdf5 read FILE MOST [NAME...]   the same with values; fails above MOST bytes. NAME/ selects a whole "
     "group\n"
-    "  cortado-hdf5 write FILE                 makes FILE of such a stream on standard input\n"
-    "  cortado-hdf5 append FILE                the same of many streams: a name that comes again adds rows\n";
+    "  cortado-hdf5 write FILE                 write FILE from such a stream on standard input\n"
+    "  cortado-hdf5 append FILE                the same from many streams; a repeated name appends rows\n";
 
 /// The innermost reason of the library's latest failure.
 herr_t note_reason(unsigned, const H5E_error2_t* error, void* user) {
@@ -36,9 +35,9 @@ herr_t note_reason(unsigned, const H5E_error2_t* error, void* user) {
 
 void prepare() {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  H5PLset_loading_state(0);                       // files may name filters, and a filter is code
-  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // fails on many network disks, and no other process has the file
-  ::signal(SIGXFSZ, SIG_IGN);                     // then a file that grows too large is an error like any other
+  H5PLset_loading_state(0);                       // files may name filters, which are loaded as plugins
+  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);  // locking fails on many network disks
+  ::signal(SIGXFSZ, SIG_IGN);                     // write() then fails with EFBIG instead
   limit_core_files();
   limit_memory(int64_t(512) << 20);
   limit_seconds(15);
@@ -82,7 +81,7 @@ int main(int argc, char** argv) {
   } catch (const cortado::FieldError& error) {
     std::cerr << error.message() << '\n';
   } catch (const std::bad_alloc&) {
-    std::cerr << "it needs more memory than a file of its size should\n";
+    std::cerr << "out of memory: reading it needs more memory than allowed for its size\n";
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
   }

@@ -25,7 +25,7 @@ void get(void* bytes, size_t n) {
   for (char* to = static_cast<char*>(bytes); n > 0;) {
     const ssize_t done = ::read(STDIN_FILENO, to, std::min<size_t>(n, size_t(1) << 30));
     if (done < 0 && errno == EINTR) continue;
-    if (done <= 0) throw Failure("the input ends too early");
+    if (done <= 0) throw Failure("unexpected end of the input");
     to += done;
     n -= size_t(done);
   }
@@ -36,7 +36,7 @@ bool get_head(std::vector<TensorEntry>& entries) {
   get(eight.data(), 8);
   const uint64_t length = tensor_header_length(eight);
   if (length == 0) return false;
-  if (length > uint64_t(kMaxTensorHeader)) throw Failure("the head of the input is too long");
+  if (length > uint64_t(kMaxTensorHeader)) throw Failure("the header of the input is too long");
   std::string json(length, '\0');
   get(json.data(), json.size());
   try {

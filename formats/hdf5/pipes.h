@@ -8,13 +8,13 @@
 
 namespace cortado::hdf5 {
 
-/// To standard output, all of it. Throws Failure.
+/// Writes all bytes to standard output. Throws Failure.
 void put(const void* bytes, size_t n);
 
-/// From standard input; throws Failure where it ends before.
+/// Reads `n` bytes from standard input. Throws Failure at its end.
 void get(void* bytes, size_t n);
 
-/// The head of the next stream on standard input; false: eight bytes of zero stand in its place.
+/// Reads the header of the next stream on standard input; false at the eight zero bytes that end the input.
 bool get_head(std::vector<TensorEntry>& entries);
 
 }  // namespace cortado::hdf5

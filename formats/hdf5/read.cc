@@ -25,20 +25,20 @@ std::string names_of(const std::vector<std::string>& paths) {
   return text.empty() ? "no datasets" : text;
 }
 
-/// A top may be written with the root before it.
+/// Prototxts may write a top with the leading slash of the root group.
 std::string without_root(const std::string& name) {
   return name.substr(std::min(name.find_first_not_of('/'), name.size()));
 }
 
-std::vector<Found> select(hid_t file, const std::vector<std::string>& wanted) {
+std::vector<Found> select(hid_t file, const std::vector<std::string>& names) {
   const std::vector<std::string> paths = list_datasets(file);
   std::vector<Found> chosen;
   const auto take = [&](const std::string& path) {
     if (std::optional<Found> found = describe_dataset(file, path)) chosen.push_back(std::move(*found));
   };
-  if (wanted.empty())
+  if (names.empty())
     for (const std::string& path : paths) take(path);
-  for (const std::string& name : wanted) {
+  for (const std::string& name : names) {
     if (name.ends_with('/')) {
       for (const std::string& path : paths)
         if (path.starts_with(name)) take(path);
@@ -58,7 +58,7 @@ std::vector<Found> select(hid_t file, const std::vector<std::string>& wanted) {
 void send_values(hid_t file, const Found& found) {
   if (found.entry.type == "STR") return put(found.text.data(), found.text.size());
   const std::string what = "damaged: the values of dataset '" + found.entry.name + "' cannot be read";
-  // A chunk that does not fit into the cache would be unpacked once for each of its parts.
+  // A chunk that exceeds the cache would be decompressed once for each of its parts.
   const Handle access(H5Pcreate(H5P_DATASET_ACCESS), what);
   H5Pset_chunk_cache(access, 521, size_t(found.extent.slab_bytes()), 1.0);
   const Handle dataset(H5Dopen2(file, found.entry.name.c_str(), access), what), space(H5Dget_space(dataset), what);
@@ -69,13 +69,12 @@ void send_values(hid_t file, const Found& found) {
   });
 }
 
-/// What is needed to read all that was chosen, known only now.
+/// Raises the limits for the chosen datasets.
 void widen_limits(const std::string& path, const std::vector<Found>& chosen, int64_t most) {
   int64_t total = 0, largest = 0;
   for (const Found& found : chosen) {
     if (found.entry.bytes() > most - total)
-      throw Failure("its datasets would take more than " + std::to_string(most) +
-                    " bytes, too much for a file of its size");
+      throw Failure("its datasets take more than " + std::to_string(most) + " bytes, the limit for its size");
     total += found.entry.bytes();
     largest = std::max(largest, found.extent.empty() ? 0 : int64_t(found.extent.slab_bytes()));
   }
@@ -87,9 +86,9 @@ void widen_limits(const std::string& path, const std::vector<Found>& chosen, int
 
 }  // namespace
 
-void read_file(const std::string& path, int64_t most, const std::vector<std::string>& wanted, bool values) {
+void read_file(const std::string& path, int64_t most, const std::vector<std::string>& names, bool values) {
   const Handle file = open_file(path);
-  const std::vector<Found> chosen = select(file, wanted);
+  const std::vector<Found> chosen = select(file, names);
   widen_limits(path, chosen, values ? most : INT64_MAX);
   std::vector<TensorEntry> entries;
   for (const Found& found : chosen) entries.push_back(found.entry);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A dataset in parts of whole rows of its first axis, so that only a part of it lies in memory.
+// Splits a dataset along its first axis, so that only one part of it is in memory.
 
 #include <hdf5.h>
 
@@ -14,12 +14,12 @@ namespace cortado::hdf5 {
 
 constexpr hsize_t kSlabBytes = hsize_t(4) << 20;
 
-/// Rows first.
+/// The shape of a dataset; the first axis has the rows.
 struct Extent {
   std::vector<hsize_t> dims;
   hsize_t value_bytes = 0;
-  hsize_t first_row = 0;  ///< where in the file the first of dims[0] rows lies
-  hsize_t unit_rows = 1;  ///< rows that are worth reading together: those of a chunk
+  hsize_t first_row = 0;  ///< the first of the dims[0] rows, counted in the file
+  hsize_t unit_rows = 1;  ///< rows of a chunk, which should be read together
 
   hsize_t row_bytes() const {
     hsize_t bytes = value_bytes;
@@ -36,7 +36,7 @@ struct Extent {
   bool empty() const { return std::count(dims.begin(), dims.end(), hsize_t(0)) > 0; }
 };
 
-/// work(memory space, file space, bytes) for each part of a dataset with `file_space`, first to last.
+/// Calls work(memory space, file space, bytes) for each part of a dataset with `file_space`, in order.
 inline void for_each_slab(const Extent& extent, hid_t file_space,
                           const std::function<void(hid_t, hid_t, size_t)>& work) {
   if (extent.empty()) return;

@@ -1,5 +1,5 @@
-// Files without times in them, so that the same content gives the same bytes, and of the oldest form that holds it,
-// which every reader knows.
+// Writes files without timestamps, so that the same content yields the same bytes, and in the oldest format version
+// that can hold it, for compatibility.
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Extent extent_of(const TensorEntry& entry) {
 class Writer {
  public:
   Writer(const std::string& path, bool grows)
-      : grows_(grows), file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "cannot be made") {}
+      : grows_(grows), file_(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), "cannot be created") {}
 
   void take(const TensorEntry& entry) {
     if (entry.type == "STR") return take_text(entry);
@@ -56,7 +56,7 @@ class Writer {
 
  private:
   Handle make(const TensorEntry& entry, const Extent& extent) {
-    const std::string what = "dataset '" + entry.name + "' cannot be made";
+    const std::string what = "dataset '" + entry.name + "' cannot be created";
     const Handle links(H5Pcreate(H5P_LINK_CREATE), what), create(H5Pcreate(H5P_DATASET_CREATE), what);
     H5Pset_create_intermediate_group(links, 1);
     H5Pset_obj_track_times(create, false);
@@ -76,7 +76,7 @@ class Writer {
   }
 
   Handle grow(const TensorEntry& entry, const Extent& extent) {
-    const std::string what = "dataset '" + entry.name + "' cannot be made longer";
+    const std::string what = "dataset '" + entry.name + "' cannot be extended";
     Handle dataset(H5Dopen2(file_, entry.name.c_str(), H5P_DEFAULT), what);
     std::vector<hsize_t> dims = extent.dims;
     if (dims.empty()) throw Failure(what);
@@ -85,7 +85,7 @@ class Writer {
     return dataset;
   }
 
-  /// As H5LTmake_dataset_string does: a scalar that ends with a zero.
+  /// Like H5LTmake_dataset_string: a scalar string with a terminating zero.
   void take_text(const TensorEntry& entry) {
     const std::string what = "text '" + entry.name + "' cannot be written";
     std::string text(size_t(entry.shape.count()) + 1, '\0');
@@ -100,10 +100,10 @@ class Writer {
 
   bool grows_;
   Handle file_;
-  std::map<std::string, hsize_t> rows_;  ///< of every dataset so far
+  std::map<std::string, hsize_t> rows_;  ///< written so far, by dataset
 };
 
-/// Lets the largest dataset's parts into memory.
+/// Raises the memory limit to hold one part of the largest dataset.
 void widen_write_limits(const std::vector<TensorEntry>& entries) {
   int64_t largest = 0, total = 0;
   for (const TensorEntry& entry : entries) {
@@ -118,7 +118,7 @@ void widen_write_limits(const std::vector<TensorEntry>& entries) {
 
 void write_file(const std::string& path) {
   std::vector<TensorEntry> entries;
-  if (!get_head(entries)) throw Failure("there is nothing to write");
+  if (!get_head(entries)) throw Failure("the input is empty");
   widen_write_limits(entries);
   try {
     Writer writer(path, false);

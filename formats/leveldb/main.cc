@@ -1,5 +1,5 @@
-// cortado-leveldb: the records of one LevelDB as a stream. Whatever a damaged database makes the library do stays in
-// here.
+// cortado-leveldb: writes the records of one LevelDB as a stream. A separate process, so that a damaged database cannot
+// crash cortado.
 
 #include <leveldb/db.h>
 #include <leveldb/iterator.h>
@@ -21,18 +21,18 @@ namespace {
 constexpr const char* kUsage =
     "cortado-leveldb reads LevelDBs for cortado, which starts it to convert one.\n"
     "\n"
-    "  cortado-leveldb read FOLDER   every record by rising key: the bytes of its key and of its value (64 bits "
+    "  cortado-leveldb read FOLDER   print the records in key order: sizes of key and value in bytes (64 bits "
     "each),\n"
-    "                                the key, the value. Nothing in FOLDER changes\n";
+    "                                key, value. FOLDER is not changed\n";
 
-/// Throws what the library complains of, in words that follow the folder's name.
+/// Throws the library's error as a message that follows the folder's name.
 void check(const leveldb::Status& status) {
   const std::string words = status.ToString(), damaged = "Corruption: ";
   if (status.IsCorruption()) throw std::runtime_error("damaged LevelDB: " + words.substr(damaged.size()));
   if (!status.ok()) throw std::runtime_error("cannot be read: " + words);
 }
 
-/// What the files whose names end so hold together.
+/// The total size of the files with this suffix.
 int64_t bytes_in(const std::string& folder, const std::string& ending) {
   int64_t bytes = 0;
   std::error_code unknown;
@@ -43,14 +43,14 @@ int64_t bytes_in(const std::string& folder, const std::string& ending) {
   return bytes;
 }
 
-/// Logs become tables in memory; tables are read block by block.
+/// Logs are replayed into tables in memory; existing tables are read block by block.
 void set_limits(const std::string& folder) {
   limit_core_files();
   limit_memory((int64_t(1) << 30) + 3 * bytes_in(folder, ".log"));
   limit_seconds(60 + bytes_in(folder, "") / 1'000'000);
 }
 
-/// Never deleted: it would wait for work in the background, which ReadOnlyEnv does not do.
+/// Never deleted: the destructor waits for background work, which ReadOnlyEnv does not run.
 leveldb::DB& open_database(const std::string& folder) {
   static ReadOnlyEnv env;
   static leveldb::DB* database = nullptr;
@@ -58,13 +58,13 @@ leveldb::DB& open_database(const std::string& folder) {
   options.env = &env;
   options.paranoid_checks = true;
   options.max_open_files = 100;
-  options.compression = leveldb::kNoCompression;  // of what is written, which lies in memory for a moment
+  options.compression = leveldb::kNoCompression;  // for tables that are written to memory
   check(leveldb::DB::Open(options, folder, &database));
   return *database;
 }
 
 void put(const void* bytes, size_t n) {
-  if (std::fwrite(bytes, 1, n, stdout) != n) throw std::runtime_error("the pipe takes no more");
+  if (std::fwrite(bytes, 1, n, stdout) != n) throw std::runtime_error("cannot write to the pipe");
 }
 
 void read_records(const std::string& folder) {
@@ -79,7 +79,7 @@ void read_records(const std::string& folder) {
     put(at->value().data(), at->value().size());
   }
   check(at->status());
-  if (std::fflush(stdout) != 0) throw std::runtime_error("the pipe takes no more");
+  if (std::fflush(stdout) != 0) throw std::runtime_error("cannot write to the pipe");
 }
 
 int run(int argc, char** argv) {
@@ -105,7 +105,7 @@ int main(int argc, char** argv) {
   try {
     return cortado::run(argc, argv);
   } catch (const std::bad_alloc&) {
-    std::cerr << "damaged LevelDB: it needs more memory than a database of its size should\n";
+    std::cerr << "damaged LevelDB: out of memory: reading it needs more memory than allowed for its size\n";
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
   }

@@ -19,12 +19,12 @@ namespace {
 using leveldb::Slice;
 using leveldb::Status;
 
-/// The library tells what is missing from what cannot be read.
+/// The library distinguishes missing files from unreadable ones.
 Status failure(const std::string& path, const std::string& why) {
   return file_exists(path) ? Status::IOError(path, why) : Status::NotFound(path, why);
 }
 
-/// A file that is read from front to back, or anywhere.
+/// A file for sequential or random access.
 class ReadFile : public leveldb::SequentialFile, public leveldb::RandomAccessFile {
  public:
   using leveldb::RandomAccessFile::Read;
@@ -44,7 +44,7 @@ class ReadFile : public leveldb::SequentialFile, public leveldb::RandomAccessFil
   uint64_t at_ = 0;
 };
 
-/// Read without a map: a file that shrinks meanwhile then ends early, and that is all.
+/// Reads without mmap: if another program truncates the file, a read returns less instead of raising SIGBUS.
 class FileOnDisk : public ReadFile {
  public:
   FileOnDisk(Descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
@@ -154,10 +154,10 @@ Status ReadOnlyEnv::GetFileSize(const std::string& path, uint64_t* bytes) {
   return {};
 }
 
-/// The library renames what it has just written, and nothing else.
+/// The library renames only files that it has written.
 Status ReadOnlyEnv::RenameFile(const std::string& from, const std::string& to) {
   auto file = written_.extract(from);
-  if (file.empty()) return Status::NotSupported(from, "is not renamed");
+  if (file.empty()) return Status::NotSupported(from, "cannot be renamed: read-only");
   written_[to] = std::move(file.mapped());
   return {};
 }
@@ -172,11 +172,11 @@ Status ReadOnlyEnv::UnlockFile(leveldb::FileLock* lock) {
   return {};
 }
 
-Status ReadOnlyEnv::GetTestDirectory(std::string*) { return Status::NotSupported("no files for tests"); }
+Status ReadOnlyEnv::GetTestDirectory(std::string*) { return Status::NotSupported("no test folder"); }
 
 Status ReadOnlyEnv::NewLogger(const std::string& path, leveldb::Logger** logger) {
   *logger = nullptr;
-  return Status::NotSupported(path, "no log is kept");
+  return Status::NotSupported(path, "no log file");
 }
 
 }  // namespace cortado

@@ -9,11 +9,10 @@
 
 namespace cortado {
 
-/// What LevelDB sees of the system: files as they lie on the disk, and over them those that the library writes, in
-/// memory. Opening a database replays its logs into new tables, names these in a new MANIFEST and removes old files;
-/// all of that is as good as done for the library, and nothing on the disk changes. No lock is taken and no work is
-/// done in the background, so nothing is compacted, and a DB must not be deleted: it would wait for its background
-/// work.
+/// LevelDB's view of the file system: the files on the disk, overlaid with the files that the library writes, in
+/// memory. Opening a database replays its logs into new tables, writes a new MANIFEST and removes old files. The
+/// library sees these changes, but nothing on the disk changes. No lock is taken and no background work runs, so
+/// nothing is compacted. A DB must not be deleted: its destructor waits for background work.
 class ReadOnlyEnv : public leveldb::Env {
  public:
   leveldb::Status NewSequentialFile(const std::string& path, leveldb::SequentialFile** file) override;

@@ -40,8 +40,8 @@ const onnx::TensorProto* GraphIndex::tensor(const std::string& name) const {
   return found == tensors_.end() ? nullptr : found->second;
 }
 
-onnx::TensorProto& GraphIndex::add_tensor(const std::string& wanted, const std::vector<int64_t>& dims) {
-  std::string name = wanted;
+onnx::TensorProto& GraphIndex::add_tensor(const std::string& base, const std::vector<int64_t>& dims) {
+  std::string name = base;
   while (tensors_.contains(name) || makers_.contains(name)) name += "_";
   onnx::TensorProto& tensor = *graph_.add_initializer();
   tensor.set_name(name);

@@ -9,28 +9,28 @@
 
 namespace cortado {
 
-/// Who makes and who reads each value of a graph that is being changed: nodes are taken out, but stay where they are
+/// Maps each value of a graph to its producer and its readers while the graph is changed. Removed nodes stay in place
 /// until sweep().
 class GraphIndex {
  public:
   explicit GraphIndex(onnx::GraphProto& graph);
 
-  /// The node that makes a value, or null.
+  /// The node that produces a value, or null.
   onnx::NodeProto* maker(const std::string& value) const;
-  /// The node that alone reads it, or null where none, several or the graph's user do.
+  /// Its only reader; null if no node or several read it, or if it is a graph output.
   onnx::NodeProto* only_reader(const std::string& value) const;
-  /// An initialiser that one node reads once, or null.
+  /// An initializer with exactly one reader, or null.
   onnx::TensorProto* own_tensor(const std::string& name) const;
   const onnx::TensorProto* tensor(const std::string& name) const;
 
-  /// A further initialiser of floats, whose values are yet to be set.
-  onnx::TensorProto& add_tensor(const std::string& wanted, const std::vector<int64_t>& dims);
+  /// Adds an initializer of floats; the caller sets its values.
+  onnx::TensorProto& add_tensor(const std::string& base, const std::vector<int64_t>& dims);
 
-  /// Takes `node` out: its only result is now what `before` makes in place of its own.
+  /// Removes `node`: `before` produces its only result instead.
   void absorb(onnx::NodeProto& before, onnx::NodeProto& node);
-  /// `node` reads, in place of what `before` makes, what that one reads; `before` goes where nobody else wants it.
+  /// Makes `node` read the input of `before` instead of its result; removes `before` if it is unused.
   void bypass(onnx::NodeProto& node, onnx::NodeProto& before);
-  /// Removes what was taken out, and initialisers that nobody reads.
+  /// Deletes removed nodes and unused initializers.
   void sweep();
 
  private:

@@ -1,4 +1,4 @@
-// cortado-onnx: nets to ONNX models and back. Whatever a damaged file makes of it stays in here.
+// cortado-onnx: exports and imports ONNX models. A separate process, so that a damaged file cannot crash cortado.
 #include <signal.h>
 
 #include <iostream>
@@ -21,12 +21,12 @@ namespace cortado {
 namespace {
 
 constexpr const char* kUsage =
-    "cortado-onnx writes and reads ONNX models for cortado, which starts it: `cortado convert onnx --help` says more.\n"
+    "cortado-onnx exports and imports ONNX models for cortado, which starts it. See `cortado convert onnx --help`.\n"
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
     "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
-    "  cortado-onnx send MODEL [--weights]   the net's text on standard output and then its weights, as a "
+    "  cortado-onnx send MODEL [--weights]   write the net's text to standard output, then its weights as a "
     ".caffemodel\n";
 
 int show_usage(std::ostream& out, int code) {
@@ -49,7 +49,7 @@ int export_net(const Words& words) {
   const std::string path = words.text("output");
   if (model.ByteSizeLong() > size_t(std::numeric_limits<int32_t>::max()))
     throw file_error(ExitCode::kIo, path,
-                     std::to_string(model.ByteSizeLong()) + " bytes; a model in one file holds 2 GiB at most");
+                     std::to_string(model.ByteSizeLong()) + " bytes exceed the limit of a model file, 2 GiB");
   write_file_atomically(path, model.SerializeAsString());
   log_info() << path << ": " << model.graph().node_size() << " nodes, " << model.graph().initializer_size()
              << " constants";
@@ -62,7 +62,7 @@ int import_net(const Words& words) {
   const int layers = net.net.layer_size();
   const size_t with_weights = net.weights.size();
   if (!net.own_batch_alone.empty())
-    log_warning() << model << ": the net takes no other batch than the model's: " << net.own_batch_alone;
+    log_warning() << model << ": the net takes only the model's own batch size: " << net.own_batch_alone;
   importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
   log_info() << words.text("output") << ": " << layers << " layers, " << with_weights << " of them with weights"
              << (with_weights > 0 ? " in " + words.text("weights") : "");
@@ -87,7 +87,7 @@ int run(const std::vector<std::string>& arguments) {
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);
-  ::signal(SIGXFSZ, SIG_IGN);  // then a file that grows too large is an error like any other
+  ::signal(SIGXFSZ, SIG_IGN);  // write() then fails with EFBIG instead
   limit_core_files();
   if (command == "export" && words.has("output")) return export_net(words);
   if (command == "import" && words.has("output")) return import_net(words);
@@ -108,7 +108,7 @@ int run_safely(const std::vector<std::string>& arguments) {
   } catch (const FieldError& error) {
     return report(ExitCode::kNet, "error: " + error.message());
   } catch (const std::bad_alloc&) {
-    return report(ExitCode::kDevice, "error: not enough memory");
+    return report(ExitCode::kDevice, "error: out of memory");
   } catch (const std::exception& error) {
     return report(ExitCode::kInternal, std::string("error: internal error: ") + error.what());
   }

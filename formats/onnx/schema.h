@@ -1,6 +1,6 @@
 #pragma once
 
-// ONNX's messages, in the namespace onnx. Generated from the system's schema into the build folder; this is the only
-// place that names the file.
+// ONNX's messages, in the namespace onnx. They are generated from the system's schema into the build folder; include
+// them only through this header.
 
 #include "onnx/onnx.pb.h"

@@ -15,7 +15,7 @@ Words::Words(const std::vector<std::string>& words, const std::vector<std::strin
     const size_t equals = std::min(word.find('='), word.size());
     const std::string name = word.substr(2, equals - 2);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      throw Error(ExitCode::kUsage, "cortado-onnx has no --" + name);
+      throw Error(ExitCode::kUsage, "unknown flag --" + name);
     given_[name].push_back(equals < word.size() ? word.substr(equals + 1) : "");
   }
 }

@@ -6,7 +6,7 @@
 
 namespace cortado {
 
-/// A command line of cortado-onnx, which cortado puts together: COMMAND OPERAND and --name=value or --name.
+/// A parsed command line of cortado-onnx: COMMAND OPERAND, and flags --name=value or --name.
 class Words {
  public:
   /// Throws Error(kUsage) for a name that is not in `names`.
@@ -14,8 +14,8 @@ class Words {
 
   const std::vector<std::string>& operands() const { return operands_; }
   bool has(const std::string& name) const { return given_.contains(name); }
-  std::string text(const std::string& name) const;                ///< the last one given, or ""
-  std::vector<std::string> texts(const std::string& name) const;  ///< all given
+  std::string text(const std::string& name) const;                ///< the last value, or ""
+  std::vector<std::string> texts(const std::string& name) const;  ///< all values
 
  private:
   std::vector<std::string> operands_;

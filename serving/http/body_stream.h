@@ -7,21 +7,21 @@
 
 namespace cortado::http {
 
-/// An answer that goes on: what is sent leaves as soon as the client takes it, and nothing happens in between. Any
-/// thread may send; the connection takes.
+/// A streamed reply: each piece is sent as soon as the client accepts it. Any thread may call send(); the connection
+/// calls take().
 class BodyStream {
  public:
-  /// Nothing happens once it is over. A client that lets more than 4 MiB wait is given up.
+  /// Does nothing if is_over(). A client with more than 4 MiB unsent is disconnected.
   void send(std::string_view piece);
-  void end();            ///< behind what was sent; the connection is closed then
-  bool is_over() const;  ///< ended, or the client is gone: there is no use in sending
+  void end();            ///< after the pieces that were sent; closes the connection
+  bool is_over() const;  ///< the stream ended or the client disconnected
 
   // For the connection
 
-  /// `wake` is called, by the thread that sends, whenever there is something to take or the stream ended.
+  /// The sending thread calls `wake` when there is a piece to take or the stream ends.
   void listen(std::function<void()> wake);
-  std::string take();  ///< what waits; "" where nothing does
-  void give_up();      ///< the client is gone
+  std::string take();  ///< unsent data, or ""
+  void give_up();      ///< the client disconnected
 
  private:
   static constexpr size_t kMaxWaiting = 4 << 20;

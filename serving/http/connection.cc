@@ -20,7 +20,7 @@ using boost::system::error_code;
 
 constexpr auto kWithError = [](error_code& error) { return asio::redirect_error(asio::use_awaitable, error); };
 
-/// Whether the peer has closed its side, although bytes of it may still wait to be read.
+/// Whether the peer has closed its side. Bytes from it may still be unread.
 bool has_hung_up(tcp::socket& socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
@@ -28,7 +28,7 @@ bool has_hung_up(tcp::socket& socket) {
   return info.tcpi_state != TCP_ESTABLISHED;
 }
 
-/// Where an answer comes in: the coroutine waits for a timer that whoever answers ends.
+/// Receives the reply: the coroutine waits for a timer that the answering thread cancels.
 struct Inbox {
   explicit Inbox(const asio::any_io_executor& executor)
       : timer(executor, std::chrono::steady_clock::time_point::max()) {}
@@ -51,7 +51,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
       if (co_await shake_hands())
         while (co_await serve_one()) continue;
     } catch (const std::exception& error) {
-      log_error() << "a connection ends: " << error.what();
+      log_error() << "connection closed: " << error.what();
     }
     error_code ignored;
     socket().shutdown(tcp::socket::shutdown_both, ignored);
@@ -71,7 +71,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     co_return true;
   }
 
-  /// False where the connection is to be closed.
+  /// Returns false if the connection must be closed.
   asio::awaitable<bool> serve_one() {
     Parser parser;
     parser.header_limit(host_.limits.header_bytes);
@@ -121,14 +121,14 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
   void check_fits(Parser& parser) {
     const auto length = parser.content_length();
     if (length && *length > host_.limits.body_bytes)
-      throw RequestError(Refusal::kTooLarge, "the body has " + std::to_string(*length) + " bytes, and " +
-                                                 std::to_string(host_.limits.body_bytes) + " are allowed");
+      throw RequestError(Refusal::kTooLarge, "the body has " + std::to_string(*length) + " bytes, but the limit is " +
+                                                 std::to_string(host_.limits.body_bytes));
     if (parser.get().count(beast::http::field::content_encoding) > 0 &&
         parser.get()[beast::http::field::content_encoding] != "identity")
-      throw RequestError(Refusal::kMediaType, "compressed bodies are not read");
+      throw RequestError(Refusal::kMediaType, "compressed bodies are not supported");
   }
 
-  /// That the body may have: without a length it comes in chunks, or is none.
+  /// The maximum size of the body. Without a content length it is chunked or empty.
   int64_t most_bytes(Parser& parser) const {
     return int64_t(parser.content_length().value_or(parser.chunked() ? host_.limits.body_bytes : 0));
   }
@@ -164,11 +164,11 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     error_code cancelled;
     while (!inbox->reply) co_await inbox->timer.async_wait(kWithError(cancelled));
     error_code ignored;
-    socket().cancel(ignored);  // of watching
+    socket().cancel(ignored);  // cancels watch()
     co_return std::move(*inbox->reply);
   }
 
-  /// Notes when the client hangs up. Bytes that wait are the next request, or TLS's farewell.
+  /// Sets `gone` when the client disconnects. Readable bytes are the next request or a TLS close_notify.
   void watch(const std::shared_ptr<std::atomic<bool>>& gone, const std::shared_ptr<Inbox>& inbox) {
     socket().async_wait(tcp::socket::wait_read, [this, self = this->shared_from_this(), gone, inbox](error_code error) {
       if (error || inbox->reply) return;
@@ -195,22 +195,23 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     co_return false;
   }
 
-  /// Until the stream is over: waits for pieces without a deadline, and writes each within one.
+  /// Writes the stream to its end. Waiting for a piece has no deadline; writing one has.
   asio::awaitable<void> write_more(const std::shared_ptr<BodyStream>& stream) {
     const auto news =
         std::make_shared<asio::steady_timer>(stream_.get_executor(), std::chrono::steady_clock::time_point::max());
     stream->listen([news] { asio::post(news->get_executor(), [news] { news->cancel(); }); });
-    socket().async_wait(tcp::socket::wait_read, [stream, news](error_code) {  // a client has nothing more to say
-      stream->give_up();
-      news->cancel();
-    });
+    socket().async_wait(tcp::socket::wait_read,
+                        [stream, news](error_code) {  // the client may send nothing during a streamed reply
+                          stream->give_up();
+                          news->cancel();
+                        });
     error_code error;
     while (!error) {
       const bool is_over = stream->is_over();
       const std::string piece = stream->take();
       if (piece.empty() && (is_over || host_.draining)) break;
       if (piece.empty()) {
-        idle_ = true;  // draining need not wait for it
+        idle_ = true;  // drain() may close it
         allow_any_time();
         error_code cancelled;
         co_await news->async_wait(kWithError(cancelled));
@@ -221,7 +222,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
       }
     }
     error_code ignored;
-    socket().cancel(ignored);  // of waiting for the client
+    socket().cancel(ignored);  // cancels the wait for the client
   }
 
   asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
@@ -237,12 +238,12 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     const bool is_about_http =
         error.category() == beast::http::make_error_code(beast::http::error::bad_method).category();
     if (is_about_http && error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
-      co_return co_await send_refusal({Refusal::kInvalid, "this is no HTTP request: " + error.message()});
+      co_return co_await send_refusal({Refusal::kInvalid, "not an HTTP request: " + error.message()});
     co_return false;
   }
 
-  /// Answers a request that is not read to its end. A part of the rest is taken, so that the client reads the answer
-  /// before it learns that the connection is closed.
+  /// Replies to a request whose body is not read completely. Reads some of the rest, so that the client gets the reply
+  /// before a connection reset.
   asio::awaitable<bool> send_refusal(RequestError why) {
     constexpr unsigned kVersion = 11;
     co_await write(reply_of(why), kVersion, false, false);

@@ -1,9 +1,9 @@
 #pragma once
 
-// One client: reads a request, has it answered, writes the answer, again and again. A coroutine on the server's I/O
-// thread; only `Call::answer` may be called elsewhere.
+// One client connection: a coroutine on the server's I/O thread that reads requests, calls the handler and writes
+// replies. Only `Call::answer` may be called from other threads.
 
-// clang-format off: Boost 1.74 needs it first and does not say so
+// clang-format off: Boost 1.74 requires this include first
 #include <utility>
 // clang-format on
 
@@ -26,7 +26,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
 
-/// What connections share.
+/// State shared by all connections.
 struct Host {
   Limits limits;
   Handler& handler;
@@ -34,16 +34,16 @@ struct Host {
   bool draining = false;
 };
 
-/// A connection as the server keeps it: when it has to be closed, and how.
+/// The server's view of a connection: its deadline, and how to close it.
 class OpenConnection {
  public:
   virtual ~OpenConnection() = default;
-  virtual asio::awaitable<void> serve() = 0;  ///< until it ends; does not throw
+  virtual asio::awaitable<void> serve() = 0;  ///< runs until the connection is closed; does not throw
   virtual tcp::socket& socket() = 0;
 
-  void shut();  ///< ends what it waits for
+  void shut();  ///< cancels its pending operation
   bool is_over(std::chrono::steady_clock::time_point now) const { return deadline_ <= now; }
-  bool is_idle();  ///< between requests, and nothing of the next one is there
+  bool is_idle();  ///< between requests, with no byte of the next one received
 
  protected:
   void allow(std::chrono::seconds time) { deadline_ = std::chrono::steady_clock::now() + time; }
@@ -55,7 +55,7 @@ class OpenConnection {
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
 };
 
-/// With TLS where `tls` is given.
+/// Uses TLS if `tls` is not null.
 std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, Host& host, asio::ssl::context* tls);
 
 }  // namespace cortado::http

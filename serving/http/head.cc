@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::string>> fields_of(const boost::beast::h
 Head head_of(const boost::beast::http::request_header<>& request) {
   const std::string_view target(request.target().data(), request.target().size());
   if (target.empty() || target[0] != '/' || target.size() > kMaxTarget)
-    throw RequestError(Refusal::kInvalid, "the target of the request is no path");
+    throw RequestError(Refusal::kInvalid, "the target of the request is not a path");
   const size_t question = std::min(target.find('?'), target.size());
   const auto method = request.method_string();
   return {.method = {method.data(), method.size()},

@@ -7,7 +7,7 @@
 
 namespace cortado::http {
 
-/// The head of a request. Throws RequestError(kInvalid) for a target that is no path.
+/// Parses the head of a request. Throws RequestError(kInvalid) if the target is not a path.
 Head head_of(const boost::beast::http::request_header<>& request);
 
 }  // namespace cortado::http

@@ -8,17 +8,17 @@
 
 namespace cortado::http {
 
-/// Memory that all requests together may take.
+/// Limits the memory that all requests use together.
 class MemoryBudget {
  public:
   explicit MemoryBudget(int64_t bytes) : left_(bytes) {}
 
-  /// A share that is given back with the last copy of the pointer. Throws RequestError(kBusy) where too little is left.
-  /// The budget outlives it.
+  /// Reserves memory until the last copy of the pointer is destroyed. Throws RequestError(kBusy) if too little is left.
+  /// The budget must outlive the pointer.
   std::shared_ptr<void> take(int64_t bytes) {
     if (left_.fetch_sub(bytes) < bytes) {
       left_.fetch_add(bytes);
-      throw RequestError(Refusal::kBusy, "other requests take the server's memory; try again later");
+      throw RequestError(Refusal::kBusy, "the memory for requests is exhausted; try again later");
     }
     return {this, [bytes](void* budget) { static_cast<MemoryBudget*>(budget)->left_.fetch_add(bytes); }};
   }

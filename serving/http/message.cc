@@ -69,7 +69,7 @@ char byte_of(std::string_view digits) {
   const char* const end = digits.data() + digits.size();
   const auto [stop, failure] = std::from_chars(digits.data(), end, value, 16);
   if (digits.size() != 2 || failure != std::errc() || stop != end || value < 0)
-    throw RequestError(Refusal::kInvalid, "the address is not escaped as addresses are");
+    throw RequestError(Refusal::kInvalid, "the path has an invalid %XX escape");
   return char(value);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A request and its answer as those see HTTP who answer.
+// Requests and replies for handlers.
 
 #include <atomic>
 #include <functional>
@@ -15,13 +15,13 @@
 
 namespace cortado::http {
 
-/// What is known when the head was read.
+/// The head of a request.
 struct Head {
   std::string method{}, path{};                             ///< "GET", "/v2/models/lenet"
-  std::map<std::string, std::string> query{};               ///< as it stands, not decoded
+  std::map<std::string, std::string> query{};               ///< not decoded
   std::vector<std::pair<std::string, std::string>> fields;  ///< in the request's order
 
-  /// The value of the field of this name, whose case does not matter; "" where there is none.
+  /// The value of the field with this name (case-insensitive), or "".
   std::string_view field(std::string_view name) const;
 };
 
@@ -32,41 +32,41 @@ struct Reply {
   std::string body;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::shared_ptr<BodyStream> more = nullptr;  ///< what comes behind `body`, until either side closes
+  std::shared_ptr<BodyStream> more = nullptr;  ///< a stream after `body`, until either side closes
 };
 
-/// An error as the protocol tells it: {"error": "..."}, with Retry-After where it helps.
+/// Converts an error to a reply: {"error": "..."}, with Retry-After if the client should retry.
 Reply reply_of(const RequestError& error);
 
-/// A request to be answered once, by any thread.
+/// A request, which any thread must answer once.
 struct Call {
   Head head;
   std::string body;
-  std::shared_ptr<void> memory;                             ///< the server's, that the body takes
-  std::shared_ptr<const std::atomic<bool>> client_is_gone;  ///< set when it hangs up
+  std::shared_ptr<void> memory;                             ///< the body's share of the memory budget
+  std::shared_ptr<const std::atomic<bool>> client_is_gone;  ///< set when it disconnects
   std::function<void(Reply)> answer;
 };
 
-/// What requests are for.
+/// The interface of request handlers.
 class Handler {
  public:
   virtual ~Handler() = default;
 
-  /// Whether a body is worth reading; what is returned is kept while it is read. Throws RequestError.
+  /// Called before the body is read; throws RequestError to refuse it. The result is held while the body is read.
   virtual std::shared_ptr<void> admit(const Head& head) = 0;
 
-  /// Answers now or later. Throws RequestError, or what current_request_error() takes, instead of answering.
+  /// Answers now or later. May instead throw RequestError or any exception that current_request_error() converts.
   virtual void handle(const std::shared_ptr<Call>& call) = 0;
 };
 
-/// A part of an address with its %XX decoded. Throws RequestError(kInvalid) where they are no hexadecimal numbers.
+/// Decodes %XX escapes. Throws RequestError(kInvalid) if they are not hexadecimal.
 std::string percent_decoded(std::string_view text);
 
-/// The same of a value of a query, in which "+" is a space.
+/// The same for a query value, where "+" is a space.
 std::string query_decoded(std::string_view text);
 
-/// Whether `path` is like `pattern`, in which "*" is any one part of it; `parts` gets what stood there. The path's %XX
-/// are decoded part by part. Throws RequestError(kInvalid) for wrong ones.
+/// Whether `path` matches `pattern`, in which "*" is any one segment. `parts` receives these segments. %XX is decoded
+/// segment by segment. Throws RequestError(kInvalid) for invalid escapes.
 bool matches(std::string_view pattern, std::string_view path, std::vector<std::string>& parts);
 
 }  // namespace cortado::http

@@ -29,11 +29,11 @@ RequestError current_request_error() {
     if (error.code() == ExitCode::kData || error.code() == ExitCode::kUsage) return {Refusal::kInvalid, text_of(error)};
     log_error() << error.what();
   } catch (const std::bad_alloc&) {
-    return {Refusal::kUnavailable, "not enough memory"};
+    return {Refusal::kUnavailable, "out of memory"};
   } catch (const std::exception& error) {
     log_error() << error.what();
   }
-  return {Refusal::kInternal, "internal error; the server's log tells more"};
+  return {Refusal::kInternal, "internal error; see the server's log"};
 }
 
 }  // namespace cortado::http

@@ -1,6 +1,6 @@
 #pragma once
 
-// Why a request got no answer. Each protocol has its own number for it; HTTP's are in message.cc.
+// Why a request was refused. Each protocol maps it to its own status codes; HTTP's are in message.cc.
 
 #include <stdexcept>
 #include <string>
@@ -8,18 +8,18 @@
 namespace cortado::http {
 
 enum class Refusal {
-  kInvalid,       ///< what the request says is wrong
-  kUnauthorized,  ///< no token, or another
-  kForbidden,     ///< not from there, or not this
-  kNotFound,      ///< nothing has this name
-  kNoMethod,      ///< the path takes another method
-  kTooLarge,      ///< more bytes than are allowed
-  kMediaType,     ///< content of a kind that is not read
-  kBusy,          ///< the queue is full: later it may do
-  kUnavailable,   ///< not at this moment
-  kLate,          ///< its time was over before it was computed
-  kCancelled,     ///< the client is gone
-  kInternal,      ///< a fault of our own
+  kInvalid,       ///< the request is invalid
+  kUnauthorized,  ///< no token, or a wrong one
+  kForbidden,     ///< the origin or the operation is not allowed
+  kNotFound,      ///< no such path or name
+  kNoMethod,      ///< the path has no such method
+  kTooLarge,      ///< above a size limit
+  kMediaType,     ///< unsupported content type
+  kBusy,          ///< the queue is full; retry later
+  kUnavailable,   ///< temporarily unavailable
+  kLate,          ///< the deadline passed before it was computed
+  kCancelled,     ///< the client disconnected
+  kInternal,      ///< an internal error
 };
 
 class RequestError : public std::runtime_error {
@@ -31,8 +31,8 @@ class RequestError : public std::runtime_error {
   Refusal why_;
 };
 
-/// The exception that is being handled as one for the client: an Error of the net's is the request's fault where it is
-/// about data or names, all else is ours and its text is logged instead of told.
+/// Converts the current exception to an error for the client. An Error about data or names is the request's fault. Any
+/// other text is logged and not sent to the client.
 RequestError current_request_error();
 
 }  // namespace cortado::http

@@ -8,8 +8,8 @@
 
 namespace cortado::http {
 
-/// The one of `routes`, each of which has a `method` and a `path`, a pattern, that takes such a request; `names` gets
-/// what stands for the pattern's "*". Throws RequestError(kNotFound, kNoMethod, kInvalid).
+/// Finds the route for a method and path. Each of `routes` has a `method` and a `path`, which is a pattern; `names`
+/// receives the segments that match "*". Throws RequestError(kNotFound, kNoMethod, kInvalid).
 template <class Route>
 const Route& route_of(const std::vector<Route>& routes, const std::string& method, const std::string& path,
                       std::vector<std::string>& names) {
@@ -19,8 +19,8 @@ const Route& route_of(const std::vector<Route>& routes, const std::string& metho
     if (route.method == method) return route;
     is_known = true;
   }
-  if (is_known) throw RequestError(Refusal::kNoMethod, path + " does not take " + method);
-  throw RequestError(Refusal::kNotFound, "there is nothing at " + path);
+  if (is_known) throw RequestError(Refusal::kNoMethod, "method " + method + " is not allowed for " + path);
+  throw RequestError(Refusal::kNotFound, "no such path: " + path);
 }
 
 }  // namespace cortado::http

@@ -17,7 +17,7 @@ std::string random_secret() {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::array<unsigned char, 32> bytes{};
   if (RAND_bytes(bytes.data(), int(bytes.size())) != 1)
-    throw Error(ExitCode::kInternal, "the system gives no random numbers");
+    throw Error(ExitCode::kInternal, "the system's random number generator failed");
   std::string text;
   for (const unsigned char byte : bytes) {
     text += kDigits[byte >> 4];

@@ -5,10 +5,10 @@
 
 namespace cortado::http {
 
-/// Takes the same time wherever the two differ.
+/// Compares in constant time.
 bool is_same_secret(std::string_view given, std::string_view secret);
 
-/// 64 hexadecimal digits that nobody can guess. Throws Error(kInternal) where the system has no random numbers.
+/// 64 random hexadecimal digits. Throws Error(kInternal) if the system's random number generator fails.
 std::string random_secret();
 
 }  // namespace cortado::http

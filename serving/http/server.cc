@@ -23,7 +23,7 @@ constexpr std::chrono::milliseconds kSweep(250), kPauseWithoutDescriptors(100);
 std::unique_ptr<asio::ssl::context> read_tls(const TlsFiles& files) {
   if (files.certificates.empty() && files.key.empty()) return nullptr;
   if (files.certificates.empty() || files.key.empty())
-    throw Error(ExitCode::kUsage, "--tls-cert and --tls-key go together");
+    throw Error(ExitCode::kUsage, "--tls-cert and --tls-key require each other");
   auto tls = std::make_unique<asio::ssl::context>(asio::ssl::context::tls_server);
   error_code error;
   SSL_CTX_set_min_proto_version(tls->native_handle(), TLS1_2_VERSION);
@@ -32,7 +32,7 @@ std::unique_ptr<asio::ssl::context> read_tls(const TlsFiles& files) {
   tls->use_private_key_file(files.key, asio::ssl::context::pem, error);
   if (error) throw Error(ExitCode::kIo, "--tls-key=" + files.key + ": " + error.message());
   if (SSL_CTX_check_private_key(tls->native_handle()) != 1)
-    throw Error(ExitCode::kUsage, "--tls-key=" + files.key + " is not the key of " + files.certificates);
+    throw Error(ExitCode::kUsage, "--tls-key=" + files.key + " does not match the certificate " + files.certificates);
   return tls;
 }
 
@@ -45,7 +45,9 @@ struct Server::Impl {
   void listen(const std::string& name, uint16_t port) {
     error_code error;
     const auto address = asio::ip::make_address(name, error);
-    if (error) throw Error(ExitCode::kUsage, "--host=" + name + " is no address", "127.0.0.1, 0.0.0.0 or ::1, say");
+    if (error)
+      throw Error(ExitCode::kUsage, "--host=" + name + " is not an IP address",
+                  "use for example 127.0.0.1, 0.0.0.0 or ::1");
     const tcp::endpoint endpoint(address, port);
     acceptor.open(endpoint.protocol(), error);
     if (!error) acceptor.set_option(tcp::acceptor::reuse_address(true), error);
@@ -53,7 +55,7 @@ struct Server::Impl {
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error)
       throw Error(ExitCode::kIo, "cannot listen on " + name + " port " + std::to_string(port) + ": " + error.message(),
-                  "--port=N takes another one");
+                  "choose another port with --port=N");
   }
 
   asio::awaitable<void> accept() {
@@ -62,7 +64,7 @@ struct Server::Impl {
       tcp::socket socket = co_await acceptor.async_accept(asio::redirect_error(asio::use_awaitable, error));
       if (!error) {
         admit(std::move(socket));
-      } else if (acceptor.is_open()) {  // no descriptors are left, most likely
+      } else if (acceptor.is_open()) {  // most likely out of file descriptors
         asio::steady_timer pause(io, kPauseWithoutDescriptors);
         co_await pause.async_wait(asio::redirect_error(asio::use_awaitable, error));
       }

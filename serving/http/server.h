@@ -1,6 +1,7 @@
 #pragma once
 
-// HTTP/1.1 on one thread: thousands of connections may be open, each with a deadline for what it does now.
+// An HTTP/1.1 server on one thread. It can hold thousands of connections, each with a deadline for its current
+// operation.
 
 #include <chrono>
 #include <cstdint>
@@ -25,8 +26,8 @@ struct TlsFiles {
 
 class Server {
  public:
-  /// Listens; 0 as `port` takes a free one. `handler` and `budget` outlive it. Throws Error where it cannot listen, or
-  /// the files are not a certificate and its key.
+  /// Listens; port 0 chooses a free one. `handler` and `budget` must outlive the server. Throws Error if it cannot
+  /// listen or the files are not a certificate and its key.
   Server(const std::string& host, uint16_t port, const TlsFiles& tls, const Limits& limits, Handler& handler,
          MemoryBudget& budget);
   ~Server();
@@ -34,10 +35,10 @@ class Server {
   uint16_t port() const;
   size_t connections() const;
 
-  /// Answers requests until drain() was called, here or elsewhere, and the last of them is answered.
+  /// Answers requests. Returns after drain(), when the last accepted one is answered.
   void run();
 
-  /// Accepts no more connections, and closes each behind its next answer. Any thread may call it.
+  /// Stops accepting connections, and closes each after its next reply. Any thread may call it.
   void drain();
 
  private:

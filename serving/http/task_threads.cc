@@ -29,7 +29,7 @@ void TaskThreads::end() {
 void TaskThreads::post(std::function<void()> task) {
   {
     const std::lock_guard lock(mutex_);
-    if (tasks_.size() >= most_) throw RequestError(Refusal::kBusy, "too many wait for this already; try again later");
+    if (tasks_.size() >= most_) throw RequestError(Refusal::kBusy, "too many requests are waiting; try again later");
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();

@@ -9,16 +9,16 @@
 
 namespace cortado::http {
 
-/// Threads that do what others may not wait for: loading models, decoding images. One of them does one after the other.
+/// Threads for work that must not block I/O: loading models, decoding images. With one thread, tasks run in order.
 class TaskThreads {
  public:
-  /// `most`: tasks that may wait. Throws Error(kDevice) where the system gives no more threads.
+  /// `most` is the maximum number of waiting tasks. Throws Error(kDevice) if a thread cannot be created.
   explicit TaskThreads(size_t most, size_t threads = 1);
-  ~TaskThreads();  ///< does what waits
+  ~TaskThreads();  ///< runs the waiting tasks
   TaskThreads(const TaskThreads&) = delete;
   TaskThreads& operator=(const TaskThreads&) = delete;
 
-  /// Throws RequestError(kBusy) where too many wait. The task does not throw.
+  /// Throws RequestError(kBusy) if too many tasks wait. The task must not throw.
   void post(std::function<void()> task);
 
  private:
@@ -30,7 +30,7 @@ class TaskThreads {
   std::condition_variable changed_;
   std::deque<std::function<void()>> tasks_;
   bool ends_ = false;
-  std::vector<std::jthread> threads_;  ///< use all of the above
+  std::vector<std::jthread> threads_;  ///< last: they use all of the above
 };
 
 }  // namespace cortado::http

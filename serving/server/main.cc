@@ -1,4 +1,4 @@
-// cortado-serve: what `cortado serve` becomes. It takes the same flags.
+// cortado-serve: the program that `cortado serve` executes, with the same flags.
 
 #include "server/server.h"
 #include "tools/program/program.h"

@@ -44,15 +44,16 @@ std::string address_text(const std::string& host, int port) {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
-/// Whoever reaches a port that other machines reach may use the models.
-void warn_of_strangers(const tools::Arguments& arguments) {
+/// Warns if other machines can connect without a token or without TLS.
+void warn_of_open_access(const tools::Arguments& arguments) {
   const std::string host = arguments.text("host");
   if (host.starts_with("127.") || host == "::1" || host == "localhost") return;
   if (arguments.text("token-file").empty())
-    log_warning() << "other machines reach " << host << ", and requests need no token: --token-file=FILE asks for one";
+    log_warning() << "other machines can reach " << host
+                  << ", and requests need no token; require one with --token-file=FILE";
   if (arguments.text("tls-cert").empty())
-    log_warning() << "other machines reach " << host
-                  << " without TLS, so what they send can be read on the way: --tls-cert=FILE --tls-key=FILE";
+    log_warning() << "other machines can reach " << host
+                  << " without TLS, so requests are not encrypted; set --tls-cert=FILE and --tls-key=FILE";
 }
 
 }  // namespace
@@ -60,7 +61,7 @@ void warn_of_strangers(const tools::Arguments& arguments) {
 int run_server(const tools::Arguments& arguments) {
   const SignalWaiter signals(kEndSignals);
   const Token token(arguments.text("token-file"));
-  warn_of_strangers(arguments);
+  warn_of_open_access(arguments);
   const std::string host = arguments.text("host");
   const http::TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
   http::MemoryBudget budget(arguments.integer("max-memory") << 20);
@@ -73,7 +74,7 @@ int run_server(const tools::Arguments& arguments) {
   log_info() << "HTTP on " << (tls.key.empty() ? "http://" : "https://") << address_text(host, server.port());
   if (grpc) log_info() << "gRPC on " << address_text(host, grpc->port());
   std::thread watch([&] {
-    log_info() << strsignal(signals.wait()) << ": finishing what was accepted";
+    log_info() << strsignal(signals.wait()) << ": finishing accepted requests";
     api.set_draining();
     server.drain();
     if (grpc) grpc->drain(std::chrono::seconds(arguments.integer("drain-timeout")));

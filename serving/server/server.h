@@ -4,7 +4,7 @@
 
 namespace cortado::server {
 
-/// `cortado serve` with these flags: serves until SIGTERM or SIGINT, then finishes what was accepted. Returns the exit
+/// Runs `cortado serve` until SIGTERM or SIGINT, then finishes accepted requests. Returns the exit
 /// code; throws Error.
 int run_server(const tools::Arguments& arguments);
 

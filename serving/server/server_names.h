@@ -1,6 +1,6 @@
 #pragma once
 
-// What the server says of itself, whatever the protocol.
+// The server's name and extensions, independent of the protocol.
 
 #include <array>
 
@@ -13,7 +13,7 @@ constexpr const char* kPlatform = "cortado";
 inline constexpr std::array kServerExtensions = {"model_repository", "model_repository(unload_dependents)",
                                                  "model_configuration", "statistics", "binary_tensor_data"};
 
-// What the server takes from http/ by its short name: refusals, whatever the protocol, and HTTP's requests and answers.
+// Short names for types of http/: refusals, which all protocols use, and HTTP requests and replies.
 
 using http::Call;
 using http::current_request_error;

@@ -18,8 +18,8 @@ Token::Token(const std::string& path) {
   const std::string content = read_file(path, kMaxBytes);
   token_ = content.substr(0, content.find_first_of("\r\n"));
   if (token_.size() < kLeastLength)
-    throw Error(ExitCode::kUsage, path + ": a token of " + std::to_string(token_.size()) + " characters can be guessed",
-                "`openssl rand -hex 32 > FILE` makes one");
+    throw Error(ExitCode::kUsage, path + ": a token of " + std::to_string(token_.size()) + " characters is too short",
+                "make a token with `openssl rand -hex 32 > FILE`");
 }
 
 bool Token::allows(std::string_view authorization) const {

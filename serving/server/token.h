@@ -5,14 +5,14 @@
 
 namespace cortado::server {
 
-/// The secret that requests have to know, if there is one.
+/// The optional secret that requests must contain.
 class Token {
  public:
-  /// Of the first line of the file; "" is no file, and then everybody may ask. Throws Error for a file that cannot be
-  /// read or holds less than 16 characters.
+  /// Reads the first line of the file. Without a path every request is allowed. Throws Error for a file that cannot be
+  /// read or has fewer than 16 characters.
   explicit Token(const std::string& path);
 
-  /// `authorization`: the value of the header, "Bearer TOKEN". Takes the same time wherever the two differ.
+  /// `authorization` is the value of the header, "Bearer TOKEN". Compares in constant time.
   bool allows(std::string_view authorization) const;
 
  private:

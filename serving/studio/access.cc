@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kLeastToken = 16, kMaxToken = 256;
 
-/// The value of a cookie, "" where it is not there.
+/// The value of a cookie, or "".
 std::string_view cookie_in(std::string_view all, std::string_view name) {
   while (!all.empty()) {
     std::string_view one = all.substr(0, all.find(';'));
@@ -32,8 +32,8 @@ std::string_view cookie_in(std::string_view all, std::string_view name) {
 
 Access::Access(const std::string& token) : token_(token.empty() ? http::random_secret() : token) {
   if (token_.size() < kLeastToken || token_.size() > kMaxToken || !std::ranges::all_of(token_, is_plain))
-    throw Error(ExitCode::kUsage, "--token: 16 to 256 letters, digits, '-' and '_' are wanted",
-                "`openssl rand -hex 32` makes one; without --token one is drawn");
+    throw Error(ExitCode::kUsage, "--token must have 16 to 256 letters, digits, '-' and '_'",
+                "make a token with `openssl rand -hex 32`, or omit --token for a random one");
 }
 
 void Access::set_port(uint16_t port) { port_ = std::to_string(port); }
@@ -44,11 +44,11 @@ void Access::check_origin(const http::Head& head) const {
   const std::array<std::string, 3> hosts = {"127.0.0.1:" + port_, "localhost:" + port_, "[::1]:" + port_};
   const std::string_view host = head.field("Host"), origin = head.field("Origin"), site = head.field("Sec-Fetch-Site");
   if (std::ranges::find(hosts, host) == hosts.end())
-    throw RequestError(Refusal::kForbidden, "the studio is called 127.0.0.1:" + port_ + " or localhost:" + port_);
+    throw RequestError(Refusal::kForbidden, "the host must be 127.0.0.1:" + port_ + " or localhost:" + port_);
   if (!origin.empty() && origin != "http://" + std::string(host))
-    throw RequestError(Refusal::kForbidden, "another page may not ask the studio");
+    throw RequestError(Refusal::kForbidden, "requests from other origins are not allowed");
   const bool is_own = site.empty() || site == "same-origin" || (site == "none" && head.method == "GET");
-  if (!is_own) throw RequestError(Refusal::kForbidden, "another page may not ask the studio");
+  if (!is_own) throw RequestError(Refusal::kForbidden, "requests from other origins are not allowed");
 }
 
 bool Access::knows_token(const http::Head& head) const {
@@ -62,7 +62,7 @@ bool Access::knows_token(const http::Head& head) const {
 void Access::check(const http::Head& head) const {
   check_origin(head);
   if (!knows_token(head))
-    throw RequestError(Refusal::kUnauthorized, "open the address that `cortado studio` printed: it has the token");
+    throw RequestError(Refusal::kUnauthorized, "the token is missing; open the address that `cortado studio` printed");
 }
 
 bool Access::brings_token(const http::Head& head) const {

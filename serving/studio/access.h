@@ -7,22 +7,22 @@
 
 namespace cortado::studio {
 
-/// Who may ask: whoever knows the token, from this machine, and from no page but the studio's own.
+/// Access control: requests need the token, and must come from this machine and from the studio's own page.
 class Access {
  public:
-  /// `token`: "" draws one. Throws Error(kUsage) for one that can be guessed.
+  /// With "" the token is random. Throws Error(kUsage) for a weak token.
   explicit Access(const std::string& token);
 
-  void set_port(uint16_t port);  ///< before requests come
-  std::string address() const;   ///< with the token, to be opened in a browser
+  void set_port(uint16_t port);  ///< must be called before the first request
+  std::string address() const;   ///< the URL with the token, for a browser
 
-  /// Throws RequestError: kForbidden for another host's name (a name that an attacker pointed here) or another page's
-  /// request, kUnauthorized without the token.
+  /// Throws RequestError: kForbidden for another host name (DNS rebinding) or another page's origin, kUnauthorized
+  /// without the token.
   void check(const http::Head& head) const;
-  /// For a GET of the first page alone: the token may stand in the address. Whether it does, and is right; throws as
-  /// check() does about hosts and pages.
+  /// Whether the request is a GET of the first page with the right token in its URL. Throws like check() for wrong
+  /// hosts and origins.
   bool brings_token(const http::Head& head) const;
-  /// The value of Set-Cookie, which keeps the token out of later addresses.
+  /// The value of Set-Cookie, which keeps the token out of later URLs.
   std::string cookie() const;
 
  private:

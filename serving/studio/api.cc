@@ -16,8 +16,8 @@ void add(Routes& all, Routes more) {
 
 bool reads(const http::Head& head) { return head.method == "GET" || head.method == "HEAD"; }
 
-/// What is true of every answer: no other page shows it, nothing from outside runs in it. A handler may be stricter, or
-/// looser in a sandbox.
+/// Adds security headers: no framing by other pages, no external content. A handler may set a stricter policy, or a
+/// looser one with a sandbox.
 http::Reply guarded(http::Reply reply) {
   const auto is_given = [&](const char* name) {
     return std::ranges::any_of(reply.headers, [&](const auto& one) { return one.first == name; });
@@ -50,7 +50,7 @@ std::shared_ptr<void> Api::admit(const http::Head& head) {
 }
 
 const Route& Api::route_of(const http::Head& head) const {
-  std::vector<std::string> names;  // of no use: these paths have none
+  std::vector<std::string> names;  // unused: these paths have no names
   return http::route_of(routes_, head.method, head.path, names);
 }
 
@@ -63,7 +63,8 @@ void Api::handle(const std::shared_ptr<http::Call>& call) {
     return;
   }
   if (const PageFile* file = find_page_file(call->head.path)) {
-    if (!reads(call->head)) throw RequestError(Refusal::kNoMethod, "this is only read");
+    if (!reads(call->head))
+      throw RequestError(Refusal::kNoMethod, "method " + call->head.method + " is not allowed for " + call->head.path);
     call->answer(guarded({.body = std::string(file->content), .type = file->type}));
     return;
   }

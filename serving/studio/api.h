@@ -1,6 +1,6 @@
 #pragma once
 
-// Which request is answered by what: files of the page at once, all else by threads that may wait.
+// Routing of requests. Files of the page are answered at once, everything else by threads that may block.
 
 #include "http/message.h"
 #include "http/task_threads.h"

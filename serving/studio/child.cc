@@ -25,7 +25,7 @@ namespace {
 constexpr size_t kMaxError = 1 << 20;
 constexpr std::chrono::milliseconds kChildLook(100);
 
-/// In its folder, with no descriptor but three.
+/// Starts a program in a folder, with only the three standard descriptors.
 Process start_program(const std::vector<std::string>& words, const std::string& folder, int out, int error) {
   const Descriptor nothing("/dev/null", O_RDONLY);
   try {
@@ -44,11 +44,11 @@ Pipe make_pipe_or_refuse() {
   try {
     return make_pipe();
   } catch (const std::runtime_error&) {
-    throw RequestError(Refusal::kUnavailable, "no descriptors are left");
+    throw RequestError(Refusal::kUnavailable, "out of file descriptors");
   }
 }
 
-/// Takes what is there; closes the pipe at its end.
+/// Reads available bytes; closes the pipe at its end.
 std::string take(Descriptor& pipe) {
   std::array<char, 65536> piece;
   const ssize_t got = ::read(pipe.fd(), piece.data(), piece.size());
@@ -77,7 +77,7 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
     if (std::chrono::steady_clock::now() > end)
       throw RequestError(Refusal::kLate, "it took longer than " + std::to_string(options.time.count()) + " seconds");
     if (wanted[0].revents) result.out += take(out.read);
-    if (result.out.size() > options.most_out) throw RequestError(Refusal::kTooLarge, "its answer is too large");
+    if (result.out.size() > options.most_out) throw RequestError(Refusal::kTooLarge, "its output is too large");
     if (!wanted[1].revents) continue;
     const std::string told = take(err.read);
     if (options.on_err && !told.empty()) options.on_err(told);
@@ -102,7 +102,8 @@ int ended_child(pid_t process) {
 std::string cortado_program() {
   const std::string path = companion_path("cortado");
   if (path.empty())
-    throw Error(ExitCode::kIo, "there is no cortado beside this program", "install both from one build");
+    throw Error(ExitCode::kIo, "the program cortado is missing next to cortado-studio",
+                "install both programs from the same build");
   return path;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs that the studio starts: `cortado` and its own helper. What is long, or reads what may be damaged, is done by
-// one of them.
+// Child processes: `cortado`, and this program's own subcommand. They do everything that is slow or reads files that
+// may be damaged.
 
 #include <sys/types.h>
 
@@ -15,31 +15,31 @@
 namespace cortado::studio {
 
 struct ChildResult {
-  int code = 0;          ///< as shells have it: 128 and the signal's number where one ended it
-  std::string out, err;  ///< the last MiB of the latter
+  int code = 0;          ///< exit code, or 128 plus the signal number, as in a shell
+  std::string out, err;  ///< stdout, and the last MiB of stderr
 };
 
 struct ChildOptions {
-  std::string folder{};                          ///< that it works in
-  std::chrono::seconds time{60};                 ///< after which it is ended
-  size_t most_out = 32 << 20;                    ///< more, and it is ended
-  const std::atomic<bool>* cancelled = nullptr;  ///< set by somebody else: it is ended
+  std::string folder{};                          ///< working folder
+  std::chrono::seconds time{60};                 ///< time limit
+  size_t most_out = 32 << 20;                    ///< limit of stdout, in bytes
+  const std::atomic<bool>* cancelled = nullptr;  ///< another thread sets it to end the child
   std::function<void(pid_t)> on_start = nullptr;
-  std::function<void(std::string_view)> on_err = nullptr;  ///< is told what it writes to stderr, as it comes
+  std::function<void(std::string_view)> on_err = nullptr;  ///< receives stderr as it is written
 };
 
-/// Runs words[0] with the rest as its arguments and waits for its end; stdin is empty. Throws RequestError(kLate) where
-/// its time was over, kTooLarge, kCancelled, kInternal where it cannot be started.
+/// Runs words[0] with the rest as its arguments and waits for its end; stdin is empty. Throws RequestError: kLate after
+/// the time limit, kTooLarge, kCancelled, or kInternal if it cannot be started.
 ChildResult run_child(const std::vector<std::string>& words, const ChildOptions& options);
 
-/// Starts it in a session of its own, so that it outlives this process; stdout and stderr go to the end of `log`.
+/// Starts it in its own session, so that it outlives this process; stdout and stderr are appended to `log`.
 /// Throws RequestError(kInternal).
 pid_t start_child(const std::vector<std::string>& words, const std::string& folder, const std::string& log);
 
-/// The exit code of a process that start_child() started, if it has ended; else -1.
+/// The exit code of a process from start_child(), or -1 while it runs.
 int ended_child(pid_t process);
 
-/// The path of `cortado`. Throws Error(kIo) where it does not lie beside this program.
+/// The path of `cortado`. Throws Error(kIo) if it is not in the folder of this program.
 std::string cortado_program();
 
 }  // namespace cortado::studio

@@ -1,5 +1,4 @@
-// Datasets: folders of images made databases by `cortado convert folder`, and what augmentation makes of them, by
-// `cortado data sheet`.
+// Datasets: `cortado convert folder` makes them from folders of images; `cortado data sheet` shows augmented samples.
 #include <filesystem>
 
 #include "core/files/file.h"
@@ -17,7 +16,7 @@ using http::RequestError;
 namespace {
 
 constexpr int64_t kDatasetsMostText = 4 << 20;
-constexpr const char* kRecord = "dataset.json";  // beside what `convert` writes: what it was made of
+constexpr const char* kRecord = "dataset.json";  // next to the files of `convert`: the source of the dataset
 
 Json listing(const Workplace& place, const Request& request) {
   Json entries = Json::array();
@@ -47,7 +46,7 @@ void add_dataset(const Folder& folder, const std::string& path, Json& list) {
   list.push_back(dataset);
 }
 
-/// Where people put them: in data/, in a folder of their own, or where the studio puts them, in data/NAME.
+/// Datasets are searched in data/, in data/NAME (where the studio puts them), and in other folders.
 Json datasets(const Folder& folder) {
   Json list = Json::array();
   for (const Entry& entry : folder.list(""))
@@ -59,13 +58,13 @@ Json datasets(const Folder& folder) {
 }
 
 std::string share_text(double share) {
-  if (!(share > 0 && share < 1)) throw RequestError(Refusal::kInvalid, "split: a share between 0 and 1 is wanted");
+  if (!(share > 0 && share < 1)) throw RequestError(Refusal::kInvalid, "split must be between 0 and 1");
   return std::to_string(share);
 }
 
 int side_of(const Json& body) {
   const double side = number_in(body, "side", 0);
-  if (!(side >= 1 && side <= 4096)) throw RequestError(Refusal::kInvalid, "side: from 1 to 4096 is wanted");
+  if (!(side >= 1 && side <= 4096)) throw RequestError(Refusal::kInvalid, "side must be in [1, 4096]");
   return int(side);
 }
 
@@ -81,7 +80,7 @@ std::vector<std::string> convert_words(const Json& body, const std::string& sour
   } else if (resize == "short") {
     words.push_back("--short-side=" + std::to_string(side_of(body)));
   } else if (resize != "none") {
-    throw RequestError(Refusal::kInvalid, "resize: square, short or none is wanted");
+    throw RequestError(Refusal::kInvalid, "resize must be square, short or none");
   }
   for (const char* flag : {"gray", "encoded", "skip-bad"})
     if (flag_in(body, flag, false)) words.push_back(std::string("--") + flag);
@@ -92,8 +91,8 @@ Json make_dataset(Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string name = checked_name(text_in(body, "name")), path = "data/" + name;
   const std::string source = text_in(body, "source");
-  if (!place.folder.has(source)) throw RequestError(Refusal::kNotFound, source + ": there is no such folder");
-  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a dataset " + name + " already");
+  if (!place.folder.has(source)) throw RequestError(Refusal::kNotFound, source + ": no such folder");
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "dataset " + name + " exists already");
   place.folder.make("data");
   std::vector<std::string> words = {place.cortado};
   for (std::string& word : convert_words(body, place.folder.at(source), path)) words.push_back(std::move(word));
@@ -108,14 +107,14 @@ Json make_dataset(Workplace& place, const Request& request) {
                                                                 {"split", number_in(body, "split", 0.2)},
                                                                 {"report", parse_json_or_null<Json>(result.out)}}));
            },
-       .clean_up = [=](pid_t process) {  // what it had built aside
+       .clean_up = [=](pid_t process) {  // its temporary files
          std::error_code ignored;
          std::filesystem::remove_all(whole + ".tmp." + std::to_string(process), ignored);
        }});
   return {{"job", job}, {"path", path}};
 }
 
-/// A sheet of samples as training with this transform sees them, and the transform as a net says it.
+/// A sheet of augmented samples, and the transform as prototxt.
 Json sheet(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path"), transform = transform_text(body.value("transform", Json::object()));

@@ -8,7 +8,7 @@ namespace cortado::studio {
 namespace {
 
 constexpr std::chrono::milliseconds kPeriod(500);
-constexpr std::chrono::seconds kSignOfLife(20);  // so that tunnels do not close what is silent
+constexpr std::chrono::seconds kSignOfLife(20);  // keep-alive, so that proxies do not close idle streams
 constexpr size_t kMaxFeeds = 64;
 
 }  // namespace

@@ -14,11 +14,10 @@
 
 namespace cortado::studio {
 
-/// What pages are told while they are open, as server-sent events. One thread looks for news for all of them; while no
-/// page is open, it sleeps.
+/// Server-sent events for open pages. One thread polls for all of them; while no page is open, it sleeps.
 class Feeds {
  public:
-  /// Sends what is new since it was called last; false ends the stream. What it throws ends it too.
+  /// Sends what is new since its last call. Returning false or throwing ends the stream.
   using Look = std::function<bool(http::BodyStream& stream)>;
 
   Feeds();
@@ -26,10 +25,11 @@ class Feeds {
   Feeds(const Feeds&) = delete;
   Feeds& operator=(const Feeds&) = delete;
 
-  /// An answer that goes on; `look` is called twice a second, first at once. Throws RequestError(kBusy) beyond 64.
+  /// Makes a streamed reply; `look` is called at once, then twice a second. Throws RequestError(kBusy) above 64
+  /// streams.
   http::Reply add(Look look);
 
-  /// An event as the stream has it. A page that lost its stream names the last `id` when it comes again.
+  /// Sends an event. A page that reconnects sends the last `id` that it received.
   static void send(http::BodyStream& stream, std::string_view event, std::string_view data, std::string_view id = {});
 
  private:

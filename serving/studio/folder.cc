@@ -24,14 +24,14 @@ using http::RequestError;
 namespace {
 
 std::vector<std::string> parts_of(const std::string& path) {
-  if (path.size() > 1000 || path.find('\0') != std::string::npos)
-    throw RequestError(Refusal::kInvalid, "this is no path");
-  if (path.starts_with('/')) throw RequestError(Refusal::kForbidden, path + ": only what is in the studio's folder");
+  if (path.size() > 1000 || path.find('\0') != std::string::npos) throw RequestError(Refusal::kInvalid, "invalid path");
+  if (path.starts_with('/'))
+    throw RequestError(Refusal::kForbidden, path + ": the path is outside of the studio's folder");
   std::vector<std::string> parts;
   for (size_t begin = 0; begin < path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string part = path.substr(begin, end - begin);
-    if (part == "..") throw RequestError(Refusal::kForbidden, path + ": only what is in the studio's folder");
+    if (part == "..") throw RequestError(Refusal::kForbidden, path + ": the path is outside of the studio's folder");
     if (!part.empty() && part != ".") parts.push_back(part);
     begin = end + 1;
   }
@@ -40,7 +40,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 [[noreturn]] void refuse_path(const std::string& path, int error) {
   if (error == ELOOP || error == ENOTDIR) throw RequestError(Refusal::kForbidden, path + ": links are not followed");
-  if (error == ENOENT) throw RequestError(Refusal::kNotFound, path + ": there is no such file or folder");
+  if (error == ENOENT) throw RequestError(Refusal::kNotFound, path + ": no such file or folder");
   throw RequestError(Refusal::kInvalid, path + ": " + std::strerror(error));
 }
 
@@ -48,7 +48,7 @@ Descriptor open_folder_in(int folder, const std::string& name) {
   return Descriptor(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-/// The folder that the last part lies in, part by part, so that no link is followed.
+/// Opens the parent folder segment by segment, so that no link is followed.
 Descriptor open_above(int root, const std::string& path, const std::vector<std::string>& parts) {
   Descriptor folder = open_folder_in(root, ".");
   for (size_t i = 0; i + 1 < parts.size() && folder.ok(); ++i) folder = open_folder_in(folder.fd(), parts[i]);
@@ -69,7 +69,7 @@ Descriptor open_regular(int root, const std::string& path, int64_t& bytes) {
   Descriptor file = open_below(root, path, O_RDONLY);
   struct stat info {};
   if (::fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode))
-    throw RequestError(Refusal::kInvalid, path + ": this is no regular file");
+    throw RequestError(Refusal::kInvalid, path + ": not a regular file");
   bytes = info.st_size;
   return file;
 }
@@ -94,8 +94,7 @@ Folder::Folder(const std::string& path) {
   if (real) root_ = real;
   std::free(real);
   if (!root_.empty()) folder_ = Descriptor(root_, O_PATH | O_DIRECTORY);
-  if (!folder_.ok())
-    throw Error(ExitCode::kIo, path + ": " + std::strerror(errno), "the studio works in a folder that is there");
+  if (!folder_.ok()) throw Error(ExitCode::kIo, path + ": " + std::strerror(errno), "use an existing folder");
 }
 
 std::string Folder::at(const std::string& path) const {
@@ -108,7 +107,7 @@ std::string Folder::at(const std::string& path) const {
     struct stat info {};
     if (::fstatat(folder.fd(), parts[i].c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno != ENOENT) refuse_path(path, errno);
-      folder = Descriptor();  // the rest is to be made
+      folder = Descriptor();  // the rest does not exist yet
       continue;
     }
     if (S_ISLNK(info.st_mode)) refuse_path(path, ELOOP);
@@ -122,7 +121,8 @@ std::string Folder::at(const std::string& path) const {
 std::string Folder::file_at(const std::string& path) const {
   size(path);
   std::string whole = at(path);
-  if (whole.find(',') != std::string::npos) throw RequestError(Refusal::kInvalid, path + ": a comma parts files");
+  if (whole.find(',') != std::string::npos)
+    throw RequestError(Refusal::kInvalid, path + ": a path in a list must not contain a comma");
   return whole;
 }
 
@@ -140,7 +140,9 @@ bool Folder::has(const std::string& path) const {
 std::string Folder::read(const std::string& path, int64_t most) const {
   int64_t bytes = 0;
   const Descriptor file = open_regular(folder_.fd(), path, bytes);
-  if (bytes > most) throw RequestError(Refusal::kTooLarge, path + " has " + std::to_string(bytes) + " bytes");
+  if (bytes > most)
+    throw RequestError(Refusal::kTooLarge,
+                       path + " has " + std::to_string(bytes) + " bytes, above the limit of " + std::to_string(most));
   return read_from(file, 0, bytes);
 }
 
@@ -188,7 +190,7 @@ const std::string& checked_name(const std::string& name) {
   const auto is_good = [](char c) { return is_plain(c) || c == '.'; };
   if (name.empty() || name.size() > 64 || name[0] == '.' || name[0] == '-' || !std::ranges::all_of(name, is_good))
     throw RequestError(Refusal::kInvalid,
-                       "'" + name + "' is no name: letters, digits, '_', '-' and '.', 64 of them at the most");
+                       "'" + name + "' is not a valid name; use at most 64 letters, digits, '_', '-' and '.'");
   return name;
 }
 

@@ -9,7 +9,7 @@
 
 namespace cortado::studio {
 
-/// A file or folder of a listing.
+/// An entry of a listing.
 struct Entry {
   std::string name;
   bool is_folder = false;
@@ -17,29 +17,30 @@ struct Entry {
   double changed = 0;  ///< seconds since 1970
 };
 
-/// The folder that the studio works in. Requests name what is in it by relative paths; "" is the folder itself. What
-/// leads out is refused: "..", absolute paths, and links, wherever they point, so that nobody can put one in between.
+/// The studio's folder. Requests name its content by relative paths; "" is the folder itself. Paths that lead out are
+/// refused: "..", absolute paths, and all links (even those that point inside, because they may be replaced at any
+/// time).
 class Folder {
  public:
-  explicit Folder(const std::string& path);  ///< throws Error(kIo) where it is none
+  explicit Folder(const std::string& path);  ///< throws Error(kIo) if it is not a folder
 
-  const std::string& root() const { return root_; }  ///< absolute, without links
+  const std::string& root() const { return root_; }  ///< absolute, with links resolved
 
-  // All throw RequestError: kForbidden for what leads out, kNotFound for what is not there.
+  // All throw RequestError: kForbidden for paths that lead out, kNotFound for missing ones.
 
-  /// The absolute path of something that is there, or could be made.
+  /// The absolute path of an existing or a new file or folder.
   std::string at(const std::string& path) const;
-  /// The same of a file that is there, for flags that take lists: without a comma, which would make two of it.
+  /// The same for an existing file, for flags that take lists. Refuses commas, which separate list elements.
   std::string file_at(const std::string& path) const;
   bool has(const std::string& path) const;
-  /// A regular file's content, kTooLarge beyond `most` bytes.
+  /// The content of a regular file. Throws kTooLarge above `most` bytes.
   std::string read(const std::string& path, int64_t most) const;
-  /// `most` bytes of it at the most, from `offset` on.
+  /// At most `most` bytes, from `offset` on.
   std::string read_part(const std::string& path, int64_t offset, int64_t most) const;
   int64_t size(const std::string& path) const;
-  /// Without hidden ones, sorted by name, folders first; links are left out.
+  /// Sorted by name, folders first, without hidden entries and links.
   std::vector<Entry> list(const std::string& path) const;
-  /// Makes it and those above it.
+  /// Creates the folder and its parents.
   void make(const std::string& path) const;
 
  private:
@@ -47,14 +48,14 @@ class Folder {
   Descriptor folder_;
 };
 
-/// A name that is a path's part and no surprise in any tool: letters, digits, '_', '-', '.', no '.' in front, 64
-/// characters at the most. Throws RequestError(kInvalid).
+/// Checks a name for a file or folder: letters, digits, '_', '-', '.', no leading '.', at most 64 characters. Throws
+/// RequestError(kInvalid).
 const std::string& checked_name(const std::string& name);
 
-/// A folder outside of the studio's, for a moment: texts that are looked at, pictures that are made.
+/// A temporary folder outside of the studio's folder.
 class TemporaryFolder {
  public:
-  TemporaryFolder();  ///< throws RequestError(kUnavailable) where none can be made
+  TemporaryFolder();  ///< throws RequestError(kUnavailable) if it cannot be created
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

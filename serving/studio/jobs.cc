@@ -20,7 +20,7 @@ struct Jobs::Job {
   std::atomic<bool> cancelled = false;
   std::thread thread;
 
-  mutable std::mutex mutex;  // of what follows
+  mutable std::mutex mutex;  // guards the following
   std::string state = "running", told;
 
   void tell(std::string_view piece) {
@@ -66,7 +66,8 @@ Jobs::~Jobs() {
 int64_t Jobs::start(Work work) {
   const std::lock_guard lock(mutex_);
   const auto running = std::ranges::count_if(jobs_, [](const auto& one) { return one.second->is_running(); });
-  if (size_t(running) >= kMaxAtOnce) throw http::RequestError(http::Refusal::kBusy, "four such jobs run already");
+  if (size_t(running) >= kMaxAtOnce)
+    throw http::RequestError(http::Refusal::kBusy, "four jobs are running already; try again later");
   while (jobs_.size() >= kMaxKept) {
     const auto old = std::ranges::find_if(jobs_, [](const auto& one) { return !one.second->is_running(); });
     old->second->thread.join();
@@ -84,7 +85,7 @@ int64_t Jobs::start(Work work) {
 std::shared_ptr<Jobs::Job> Jobs::find(int64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto found = jobs_.find(id);
-  if (found == jobs_.end()) throw http::RequestError(http::Refusal::kNotFound, "there is no such job");
+  if (found == jobs_.end()) throw http::RequestError(http::Refusal::kNotFound, "no such job");
   return found->second;
 }
 

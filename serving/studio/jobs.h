@@ -13,25 +13,25 @@
 
 namespace cortado::studio {
 
-/// Children that take longer than a page should wait, as the making of a dataset: they end with the studio.
+/// Children that take longer than a request should, such as a conversion. They end with the studio.
 class Jobs {
  public:
   Jobs() = default;
-  ~Jobs();  ///< ends them
+  ~Jobs();  ///< ends the children
   Jobs(const Jobs&) = delete;
   Jobs& operator=(const Jobs&) = delete;
 
   struct Work {
     std::string title;
     std::vector<std::string> words;
-    std::string folder;                                  ///< that the child works in
-    std::function<void(const ChildResult&)> done;        ///< where it ended with 0
-    std::function<void(pid_t)> clean_up = [](pid_t) {};  ///< behind a child that did not
+    std::string folder;                                  ///< working folder of the child
+    std::function<void(const ChildResult&)> done;        ///< called if it exits with 0
+    std::function<void(pid_t)> clean_up = [](pid_t) {};  ///< called if it does not
   };
 
-  /// Starts it and returns its number. Throws RequestError(kBusy) where four run already.
+  /// Starts a job and returns its number. Throws RequestError(kBusy) if four are running.
   int64_t start(Work work);
-  /// {"id", "title", "state": running, done, failed or stopped, "told": the end of what it wrote to stderr}. Throws
+  /// {"id", "title", "state": running, done, failed or stopped, and the end of its stderr}. Throws
   /// RequestError(kNotFound).
   Json tell(int64_t id) const;
   Json tell_all() const;

@@ -1,5 +1,5 @@
-// cortado-studio: what `cortado studio` becomes, with the same flags; and, as a child of its own, what looks into a
-// net.
+// cortado-studio: the program that `cortado studio` executes, with the same flags; and its subcommand `look`, which it
+// runs as a child.
 
 #include "studio/look/look.h"
 #include "studio/studio.h"

@@ -1,4 +1,4 @@
-// Nets and solvers as texts: listed, read, written, checked as they are typed and drawn.
+// Prototxts of nets and solvers: list, read, write, check and draw.
 #include "core/files/file.h"
 #include "core/text/json.h"
 #include "studio/folder.h"
@@ -46,18 +46,18 @@ Json read_text(const Workplace& place, const Request& request) {
 Json write_text(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path"), text = text_in(body, "text");
-  if (!path.ends_with(kEnding)) throw RequestError(Refusal::kInvalid, "a net's or solver's name ends in .prototxt");
+  if (!path.ends_with(kEnding))
+    throw RequestError(Refusal::kInvalid, "the file name of a net or solver must end in .prototxt");
   checked_name(file_name_of(path));
-  if (int64_t(text.size()) > kNetsMostText)
-    throw RequestError(Refusal::kTooLarge, "a text of more than 2 MiB is no net");
+  if (int64_t(text.size()) > kNetsMostText) throw RequestError(Refusal::kTooLarge, "the text is larger than 2 MiB");
   if (flag_in(body, "new", false) && place.folder.has(path))
-    throw RequestError(Refusal::kInvalid, path + " is there already");
+    throw RequestError(Refusal::kInvalid, path + " exists already");
   place.folder.make(folder_of(path));
   write_file_atomically(place.folder.at(path), text);
   return {{"path", path}};
 }
 
-/// `cortado check` of a text that need not be saved. Its places are those of the text.
+/// Runs `cortado check` on unsaved text. Diagnostics have places in the text.
 Json check(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const TemporaryFolder temporary;
@@ -78,7 +78,7 @@ Json check(const Workplace& place, const Request& request) {
 Json draw(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string phase = text_in(body, "phase", "TRAIN");
-  if (phase != "TRAIN" && phase != "TEST") throw RequestError(Refusal::kInvalid, "phase: TRAIN or TEST is wanted");
+  if (phase != "TRAIN" && phase != "TEST") throw RequestError(Refusal::kInvalid, "phase must be TRAIN or TEST");
   const TemporaryFolder temporary;
   std::vector<std::string> words = {"draw", "--model=" + temporary.add("net.prototxt", text_in(body, "text")),
                                     "--phase=" + phase, "--format=svg", "-"};
@@ -86,7 +86,7 @@ Json draw(const Workplace& place, const Request& request) {
   return {{"svg", place.run(words, std::chrono::seconds(30)).out}};
 }
 
-/// The folder's own, or those that come with the program; "": none.
+/// The models of the folder or of the installation, or "".
 std::string models_in(const Folder& folder) {
   return folder.has("models") ? folder.at("models") : tools::models_folder();
 }
@@ -103,7 +103,7 @@ Json models(const Workplace& place) {
 
 Json model_text(const Workplace& place, const Request& request) {
   const std::string path = models_in(place.folder), name = checked_name(request.parameter("name"));
-  if (path.empty()) throw RequestError(Refusal::kNotFound, "there is no folder of models beside the program");
+  if (path.empty()) throw RequestError(Refusal::kNotFound, "the folder of models is missing in this installation");
   return {{"name", name}, {"text", Folder(path).read(name + "/train_val.prototxt", kNetsMostText)}};
 }
 

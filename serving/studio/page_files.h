@@ -5,14 +5,14 @@
 
 namespace cortado::studio {
 
-/// A file of the page, as the build embedded it.
+/// An embedded file of the page.
 struct PageFile {
-  std::string_view path;  ///< as it is asked for
+  std::string_view path;  ///< URL path
   std::string_view content;
   const char* type;
 };
 
-/// nullptr where there is none of this path.
+/// Returns nullptr for an unknown path.
 const PageFile* find_page_file(std::string_view path);
 
 }  // namespace cortado::studio

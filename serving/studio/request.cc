@@ -12,15 +12,16 @@ using http::RequestError;
 
 namespace {
 
-[[noreturn]] void refuse(const char* name, const char* wanted) {
-  throw RequestError(Refusal::kInvalid, std::string(name) + ": " + wanted + " is wanted");
+[[noreturn]] void refuse(const char* name, const char* expected) {
+  throw RequestError(Refusal::kInvalid, std::string(name) + " must be " + expected);
 }
 
 int64_t whole_number(const std::string& name, std::string_view text, int64_t fallback) {
   if (text.empty()) return fallback;
   int64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failure != std::errc() || end != text.data() + text.size() || value < 0) refuse(name.c_str(), "a whole number");
+  if (failure != std::errc() || end != text.data() + text.size() || value < 0)
+    refuse(name.c_str(), "a non-negative integer");
   return value;
 }
 
@@ -47,13 +48,13 @@ int64_t Request::header_number(const std::string& name, int64_t fallback) const 
 Json Request::body() const {
   Json parsed = parse_json_or_null<Json>(call_.body);
   if (parsed.is_object()) return parsed;
-  throw RequestError(Refusal::kInvalid, "the request is no JSON object");
+  throw RequestError(Refusal::kInvalid, "the request is not a JSON object");
 }
 
 std::string text_in(const Json& object, const char* name, const std::string& fallback) {
   const Json* const found = member(object, name);
   if (!found) return fallback;
-  if (!found->is_string()) refuse(name, "text");
+  if (!found->is_string()) refuse(name, "a string");
   return found->get<std::string>();
 }
 
@@ -75,9 +76,9 @@ std::vector<std::string> texts_in(const Json& object, const char* name) {
   const Json* const found = member(object, name);
   std::vector<std::string> texts;
   if (!found) return texts;
-  if (!found->is_array()) refuse(name, "a list of texts");
+  if (!found->is_array()) refuse(name, "a list of strings");
   for (const Json& one : *found) {
-    if (!one.is_string()) refuse(name, "a list of texts");
+    if (!one.is_string()) refuse(name, "a list of strings");
     texts.push_back(one.get<std::string>());
   }
   return texts;

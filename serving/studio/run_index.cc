@@ -15,9 +15,9 @@ namespace {
 
 constexpr int kDepth = 3;
 constexpr size_t kMaxRuns = 500, kCurve = 60;
-constexpr int kRest = 10;  // times as long as reading took
+constexpr int kRest = 10;  // minimum interval, in multiples of the reading time
 
-/// JSON has no NaN.
+/// JSON does not support NaN.
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json curve_of(const std::string& metrics) {
@@ -91,7 +91,7 @@ Json RunIndex::list() {
   for (const std::string& path : found) {
     try {
       all.push_back(look(path));
-    } catch (const Error&) {  // damaged, or gone meanwhile
+    } catch (const Error&) {  // damaged, or removed meanwhile
       known_.erase(path);
     }
   }
@@ -101,7 +101,7 @@ Json RunIndex::list() {
 
 Json RunIndex::tell(const std::string& path) {
   if (path.empty() || !folder_.has(path + "/run.json"))
-    throw http::RequestError(http::Refusal::kNotFound, "there is no run in '" + path + "'");
+    throw http::RequestError(http::Refusal::kNotFound, "'" + path + "' is not a run");
   const std::lock_guard lock(mutex_);
   return look(path);
 }

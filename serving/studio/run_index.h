@@ -13,16 +13,16 @@
 
 namespace cortado::studio {
 
-/// The runs below the studio's folder. A run is read again where its files changed, and seldom where reading it takes
-/// long, so that watching costs a tenth of a core at the most.
+/// The runs in the studio's folder. A run is read again if its files changed, but less often if reading it takes long,
+/// so that polling uses at most a tenth of a core.
 class RunIndex {
  public:
   explicit RunIndex(const Folder& folder) : folder_(folder) {}
 
-  /// The newest first: what tell() gives of each, with "curve": [iteration, loss], some 60 of them.
+  /// All runs, newest first: objects as below with "curve", about 60 points [iteration, loss].
   Json list();
   /// {"path", "state", "process", "iter", "max_iter", "loss", "score": {"name", "value", "iter"}, ...}. Throws
-  /// RequestError(kNotFound) where no run is there.
+  /// RequestError(kNotFound) if it is not a run.
   Json tell(const std::string& path);
 
  private:

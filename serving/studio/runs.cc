@@ -1,4 +1,4 @@
-// Runs as pages watch them: the list, one run's record, its metrics and its log as they grow.
+// Runs: the list, and the record, metrics and log of one run, with live updates.
 #include "core/files/file.h"
 #include "studio/run_index.h"
 #include "studio/workplace.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMaxReport = 64 << 20;
 
-/// The file's bytes from `from` to the last end of a line, and where that is.
+/// The complete lines of the file after offset `from`, and the offset of their end.
 std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::string& path, int64_t from, int64_t most) {
   if (!folder.has(path)) return {"", from};
   std::string text = folder.read_part(path, from, most);
@@ -53,7 +53,7 @@ Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
   return json;
 }
 
-/// Tells the list where it changed. A feed may be looked at until the workplace ends: later than the routes do.
+/// Sends the list when it changes. A feed may be polled until the workplace is destroyed, which is after the routes.
 http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
   return place.feeds.add([index, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
     if (tick++ % 2 != 0) return true;
@@ -64,7 +64,7 @@ http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
   });
 }
 
-/// Tells lines of metrics and of the log behind those that are known, and the state where it changed.
+/// Sends new lines of the metrics and of the log, and the state when it changes.
 http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
   const std::string path = request.parameter("path");
   index->tell(path);
@@ -88,18 +88,18 @@ http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const 
   });
 }
 
-/// A path that is no flag, whatever it begins with.
+/// Makes sure that a path is not parsed as a flag.
 std::string operand(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
 
-/// What `cortado runs compare` says of two runs.
+/// The output of `cortado runs compare` for two runs.
 Json compare(const Workplace& place, RunIndex& index, const Request& request) {
   for (const char* name : {"a", "b"}) index.tell(request.parameter(name));
   return {
       {"text", place.run({"runs", "compare", operand(request.parameter("a")), operand(request.parameter("b"))}).out}};
 }
 
-/// The page that a training leaves, or what can be said of it so far; in a sandbox, since it brings its own style and
-/// script.
+/// The report of a training, or a preliminary one while it runs. It has its own styles and scripts, so it is served in
+/// a sandbox.
 http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
   const std::string path = request.parameter("path");
   const bool is_running = index.tell(path)["process"] != 0;

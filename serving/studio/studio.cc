@@ -39,10 +39,10 @@ int run_studio(const tools::Arguments& arguments) {
   Api api(place, access);
   http::Server server(kHost, uint16_t(arguments.integer("port")), {}, limits, api, budget);
   access.set_port(server.port());
-  log_info() << "the studio works in " << place.folder.root();
+  log_info() << "studio folder: " << place.folder.root();
   std::cout << access.address() << std::endl;
   std::thread watch([&] {
-    log_info() << strsignal(signals.wait()) << ": the studio ends; trainings go on";
+    log_info() << strsignal(signals.wait()) << ": the studio exits; trainings continue";
     server.drain();
   });
   server.run();

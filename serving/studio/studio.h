@@ -4,7 +4,7 @@
 
 namespace cortado::studio {
 
-/// `cortado studio` with these flags: answers until SIGTERM or SIGINT. Returns the exit code; throws Error.
+/// Runs `cortado studio` until SIGTERM or SIGINT. Returns the exit code; throws Error.
 int run_studio(const tools::Arguments& arguments);
 
 }  // namespace cortado::studio

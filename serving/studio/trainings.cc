@@ -1,5 +1,5 @@
-// Trainings: begun, stopped, told to write a snapshot, gone on with. Each is a process of its own session, which
-// outlives the studio; what becomes of it stands in its folder.
+// Trainings: start, stop, write a snapshot, resume. Each is a process in its own session, which outlives the studio;
+// its state is in its run folder.
 #include <sys/stat.h>
 
 #include <csignal>
@@ -26,15 +26,15 @@ namespace {
 constexpr std::chrono::milliseconds kTrainingsLook(50);
 constexpr std::chrono::seconds kStart(300), kStop(300);
 constexpr int64_t kMaxLog = 1 << 20;
-constexpr const char* kLogs = ".studio";  // hidden: what trainings say before they have a folder, or outside of it
+constexpr const char* kLogs = ".studio";  // hidden; output of trainings outside of their run folders
 
-/// What was begun here, so that its end is noticed by the system, and the names of runs that are being begun.
+/// The started processes, so that they are reaped, and the names of runs that are being started.
 class Children {
  public:
-  /// The name until the pointer is gone. Throws RequestError(kInvalid) where it is taken.
+  /// Reserves the name until the pointer is destroyed. Throws RequestError(kInvalid) if it is reserved.
   std::shared_ptr<void> claim(const std::string& path) {
     const std::lock_guard lock(mutex_);
-    if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being begun already");
+    if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being started already");
     return {this, [path](void* children) { static_cast<Children*>(children)->release(path); }};
   }
 
@@ -57,18 +57,18 @@ class Children {
 
 runs::RunSummary run_at(const Workplace& place, const std::string& path) {
   if (path.empty() || !place.folder.has(path + "/run.json"))
-    throw RequestError(Refusal::kNotFound, "there is no run in '" + path + "'");
+    throw RequestError(Refusal::kNotFound, "'" + path + "' is not a run");
   return runs::read_run(place.folder.at(path));
 }
 
-/// Whether the run's record tells of this start.
+/// Whether the run's record has this start.
 bool is_recorded(const runs::RunPaths& paths, pid_t process) {
   if (!runs::is_run(paths.folder)) return false;
   const runs::RunRecord record = runs::read_record(paths.record);
   return !record.starts.empty() && record.starts.back().process == process;
 }
 
-/// Starts `cortado train` and waits until it trains: its lock is held and its record tells of it, or it has ended.
+/// Starts `cortado train` and waits until it holds the run's lock and has recorded its start, or has exited.
 Json start(Workplace& place, Children& children, const std::vector<std::string>& words, const std::string& path) {
   place.folder.make(kLogs);
   const std::string log = std::string(kLogs) + "/" + file_name_of(path) + ".log", whole = place.folder.at(log);
@@ -84,18 +84,20 @@ Json start(Workplace& place, Children& children, const std::vector<std::string>&
       return {{"path", path}, {"process", process}};
     }
     if (const int code = ended_child(process); code >= 0) {
-      if (code == 0) return {{"path", path}};  // it was short
+      if (code == 0) return {{"path", path}};  // it has finished already
       throw RequestError(Refusal::kInvalid, plain_message(place.folder.read_part(log, 0, kMaxLog)));
     }
     std::this_thread::sleep_for(kTrainingsLook);
   }
   children.add(process);
-  throw RequestError(Refusal::kLate, "the training has not begun after " + std::to_string(kStart.count()) + " seconds");
+  throw RequestError(Refusal::kLate,
+                     "the training did not start within " + std::to_string(kStart.count()) + " seconds");
 }
 
 void add_settings(const Json& body, std::vector<std::string>& words) {
   for (const std::string& setting : texts_in(body, "set")) {
-    if (setting.find('=') == std::string::npos) throw RequestError(Refusal::kInvalid, "set: FIELD=VALUE is wanted");
+    if (setting.find('=') == std::string::npos)
+      throw RequestError(Refusal::kInvalid, "set must be FIELD=VALUE, not '" + setting + "'");
     words.push_back("--set=" + setting);
   }
 }
@@ -103,9 +105,9 @@ void add_settings(const Json& body, std::vector<std::string>& words) {
 Json begin(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = "runs/" + checked_name(text_in(body, "name")), solver = text_in(body, "solver");
-  if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": there is no such file");
+  if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": no such file");
   const auto claim = children.claim(path);
-  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a run " + path + " already");
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "run " + path + " exists already");
   place.folder.make("runs");
   std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
   if (const std::string weights = text_in(body, "weights"); !weights.empty()) {
@@ -118,37 +120,39 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   try {
     return start(place, children, words, path);
   } catch (const RequestError& error) {
-    std::error_code ignored;  // what it left where it ended without a record is no run: the name is free again
+    std::error_code ignored;  // without a record the folder is not a run; free its name
     const bool is_over = error.why() != Refusal::kLate;
     if (is_over && !place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
     throw;
   }
 }
 
-/// Where a run is being trained by a process of this machine.
+/// The process that trains the run, on this machine.
 pid_t process_of(const runs::RunSummary& run) {
-  if (run.process < 0) throw RequestError(Refusal::kInvalid, "another machine trains it");
-  if (run.process == 0) throw RequestError(Refusal::kInvalid, "it is not being trained");
+  if (run.process < 0) throw RequestError(Refusal::kInvalid, "the training runs on another machine");
+  if (run.process == 0) throw RequestError(Refusal::kInvalid, "the training is not running");
   return run.process;
 }
 
 void send(const Workplace& place, const std::string& path, int signal) {
   if (::kill(process_of(run_at(place, path)), signal) != 0)
-    throw RequestError(Refusal::kInvalid, std::string("the training cannot be told: ") + std::strerror(errno));
+    throw RequestError(Refusal::kInvalid, std::string("cannot signal the training: ") + std::strerror(errno));
 }
 
-/// Stops it, with a snapshot, and waits for that.
+/// Stops the training with a snapshot, and waits for its exit.
 void stop(const Workplace& place, const std::string& path) {
   send(place, path, SIGTERM);
   const runs::RunPaths paths(place.folder.at(path));
   const auto end = std::chrono::steady_clock::now() + kStop;
   while (runs::training_process(paths) != 0) {
-    if (std::chrono::steady_clock::now() > end) throw RequestError(Refusal::kLate, "it has not stopped yet");
+    if (std::chrono::steady_clock::now() > end)
+      throw RequestError(Refusal::kLate,
+                         "the training did not stop within " + std::to_string(kStop.count()) + " seconds");
     std::this_thread::sleep_for(kTrainingsLook);
   }
 }
 
-/// Goes on, with what is to be set anew; a training that runs is stopped first, unless a setting is wrong.
+/// Resumes with changed settings. A running training is stopped first, but only if the settings are valid.
 Json resume(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path");
@@ -163,15 +167,15 @@ Json resume(Workplace& place, Children& children, const Request& request) {
   return start(place, children, words, path);
 }
 
-/// Net and solver for a dataset, by `cortado new`.
+/// Makes net and solver for a dataset with `cortado new`.
 Json make_classifier(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string path = "trainings/" + checked_name(text_in(body, "name")), data = text_in(body, "data");
   place.folder.at(data);
-  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "there is a training " + path + " already");
+  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "training " + path + " exists already");
   place.folder.make("trainings");
   std::vector<std::string> words = {"new", "classifier", "--data=" + data, "--output=" + path, "--json"};
-  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file of the folder, or a model's name
+  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file in the folder, or the name of a model
     const bool is_file = from.find('/') != std::string::npos || place.folder.has(from);
     words.push_back("--from=" + (is_file ? place.folder.file_at(from) : checked_name(from)));
   }

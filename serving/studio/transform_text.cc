@@ -9,7 +9,7 @@ namespace cortado::studio {
 
 namespace {
 
-/// A number of the page as a field: "%" is where the number goes.
+/// An option of the page and its field; "%" is replaced by the number.
 struct Option {
   std::string_view name, field;
 };
@@ -39,13 +39,12 @@ std::string number_text(double value) {
 }  // namespace
 
 std::string transform_text(const Json& wanted) {
-  if (!wanted.is_object()) throw http::RequestError(http::Refusal::kInvalid, "transform: an object is wanted");
+  if (!wanted.is_object()) throw http::RequestError(http::Refusal::kInvalid, "transform must be an object");
   std::string augment;
   for (const auto& [name, value] : wanted.items()) {
     if (name == "crop_size") continue;
     const auto found = std::ranges::find(kOptions, name, &Option::name);
-    if (found == kOptions.end())
-      throw http::RequestError(http::Refusal::kInvalid, "transform: " + name + " is not known");
+    if (found == kOptions.end()) throw http::RequestError(http::Refusal::kInvalid, "transform: unknown option " + name);
     const double number = number_in(wanted, name.c_str(), 0);
     if (number == 0) continue;
     std::string field(found->field);

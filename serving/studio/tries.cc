@@ -1,4 +1,4 @@
-// A snapshot is tried on an image, and looked into, by a child of this program (look/).
+// Runs a snapshot on an image and shows its activations and weights, in a child of this program (look/).
 #include "core/files/file.h"
 #include "core/process/program_path.h"
 #include "core/text/json.h"
@@ -13,25 +13,25 @@ using http::RequestError;
 
 namespace {
 
-/// The net of a run as it is tested.
+/// The test net of a run.
 std::string net_of(const Folder& folder, const std::string& run) {
   for (const char* name : {"net.prototxt", "test_net_0.prototxt", "train_net.prototxt"})
     if (folder.has(run + "/" + name)) return folder.at(run + "/" + name);
-  throw RequestError(Refusal::kNotFound, "there is no net in '" + run + "'");
+  throw RequestError(Refusal::kNotFound, "'" + run + "' has no net");
 }
 
-/// The body is the image, or nothing, where weights alone are looked at.
+/// The body is the image; it is empty if only weights are requested.
 Json look(const Workplace& place, const Request& request) {
   const std::string run = request.parameter("run"), net = net_of(place.folder, run);
   const std::string snapshot = "/snapshots/" + checked_name(request.parameter("snapshot"));
-  if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "there is no such snapshot");
+  if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "no such snapshot");
   const TemporaryFolder temporary;
   std::vector<std::string> words = {program_path(),   "look",
                                     "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
                                     "--cpu",          "--top=10"};
   if (!request.content().empty()) {
     if (!tools::is_trusted_format(request.content()))
-      throw RequestError(Refusal::kMediaType, "this is no JPEG, PNG, PGM or PPM image");
+      throw RequestError(Refusal::kMediaType, "not a JPEG, PNG, PGM or PPM image");
     words.push_back("--like=" + net);
     words.push_back("--image=" + temporary.add("image", request.content()));
   }

@@ -31,7 +31,7 @@ std::string plain_message(const std::string& err) {
       continue;
     text += (text.empty() ? "" : "\n") + line;
   }
-  if (text.empty()) return "it failed and said nothing";
+  if (text.empty()) return "it failed without a message";
   return text.size() > kMost ? text.substr(0, kMost) + "…" : text;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the handlers of all paths share.
+// State shared by the handlers of all paths.
 
 #include <functional>
 #include <string>
@@ -17,29 +17,29 @@ struct Workplace {
   explicit Workplace(const std::string& path) : folder(path), cortado(cortado_program()) {}
 
   Folder folder;
-  std::string cortado;  ///< the program
+  std::string cortado;  ///< path of the program
   Feeds feeds;
   Jobs jobs;
 
-  /// Runs `cortado` with these words in the folder. Where it ends with another code than 0, throws
-  /// RequestError(kInvalid) with what it said.
+  /// Runs `cortado` with these arguments in the folder. Throws RequestError(kInvalid) with its message if the exit code
+  /// is not 0.
   ChildResult run(const std::vector<std::string>& words, std::chrono::seconds time = std::chrono::seconds(60)) const;
-  /// The same, whatever its code.
+  /// The same for any exit code.
   ChildResult try_run(const std::vector<std::string>& words,
                       std::chrono::seconds time = std::chrono::seconds(60)) const;
 };
 
-/// What the program said, without its log lines' heads and its advice to read --help.
+/// The program's message, without log prefixes and hints about --help.
 std::string plain_message(const std::string& err);
 
-/// A path that is answered, and how.
+/// A path and its handler.
 struct Route {
   std::string method, path;
   std::function<http::Reply(const Request&)> run;
 };
 using Routes = std::vector<Route>;
 
-// Each in a file of its own
+// Each in its own file
 Routes dataset_routes(Workplace& place);
 Routes net_routes(Workplace& place);
 Routes run_routes(Workplace& place);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What pages have in common (README.md), as the build embedded it.
+// The embedded shared parts of pages (README.md).
 
 #include <string_view>
 

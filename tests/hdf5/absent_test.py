@@ -59,24 +59,24 @@ def test_check_finds_that_snapshots_cannot_be_hdf5(program, run, shared_folder):
 
 
 @pytest.mark.parametrize('script, words', [
-    ('kill -SEGV $$', ['rows.h5', 'ended in a crash (Segmentation fault)']),
-    ('kill -XCPU $$', ['does not end']),
-    ('exit 0', ['ended too early']),
+    ('kill -SEGV $$', ['rows.h5', 'crashed (Segmentation fault)']),
+    ('kill -XCPU $$', ['exceeded the CPU time limit']),
+    ('exit 0', ['exited before the end']),
     ('echo it is too hot >&2; exit 1', ['rows.h5', 'it is too hot']),
     ('printf "caf\\303\\251 \\341\\377 \\033[1m end" >&2; exit 1', ['café ??  [1m end']),
     ('yes | head -c 1000000', ['too long']),
     ('yes complaint | head -c 1000000 >&2; exit 1', ['complaint']),
-    ('printf "\\005\\0\\0\\0\\0\\0\\0\\0hello"', ['not what it should be']),
+    ('printf "\\005\\0\\0\\0\\0\\0\\0\\0hello"', ['invalid tensor header']),
     (liar('20,2,3', 480), ['rows.h5']),  # and it lacks the label, too
     (liar('4611686018427387904,4', 480), ['rows.h5']),
-    (liar('9999999999999', 39999999999996), ['more than a file of its size should hold']),
+    (liar('9999999999999', 39999999999996), ['the limit for its size']),
 ])
 def test_bad_helper_of_a_reader(fails, script, words):
     fails(4, *words, script='#!/bin/sh\n' + script + '\n')
 
 
-@pytest.mark.parametrize('script, words', [('kill -SEGV $$', ['out.h5', 'ended in a crash (Segmentation fault)']),
-                                           ('exit 0', ['ended too early'])])
+@pytest.mark.parametrize('script, words', [('kill -SEGV $$', ['out.h5', 'crashed (Segmentation fault)']),
+                                           ('exit 0', ['exited before the end'])])
 def test_bad_helper_of_a_writer(fails, script, words):
     fails(5, *words, script='#!/bin/sh\n' + script + '\n', model='output.prototxt')
 

@@ -86,13 +86,13 @@ def claim(word):
     return add
 
 
-@claim('too much for a file of its size')
+@claim('the limit for its size')
 def never_written(file):
     file.create_dataset('data', (1 << 40, 2, 3), 'f4')
     file.create_dataset('label', (1 << 40,), 'f4')
 
 
-@claim('too much for a file of its size')
+@claim('the limit for its size')
 def packed_zeros_in_one_chunk_after_the_other(file):
     file.create_dataset('data', (1 << 36, 2, 3), 'f4', chunks=(1 << 20, 2, 3), compression='gzip')
     file['data'][:1 << 20] = 0
@@ -120,14 +120,14 @@ def circles(file):
     file['a/d'] = h5py.SoftLink('/a/d')
 
 
-@claim('lie in other files')
+@claim('stored in other files')
 def values_of_another_file(file):
     open('secret', 'wb').write(bytes(1000))
     file.create_dataset('data', (4, 2, 3), 'f4', external=[('secret', 0, 96)])
     file['label'] = numpy.zeros(4)
 
 
-@claim('lie in other files')
+@claim('stored in other files')
 def values_seen_through_a_window(file):
     layout = h5py.VirtualLayout((4, 2, 3), 'f4')
     layout[:] = h5py.VirtualSource('whole.h5', 'data', (4, 2, 3))

@@ -99,8 +99,9 @@ TEST_F(Python, ErrorsNameTheirFields) {
   expect_field_error("type: 'Python' python_param { layer: 'x' }", {}, "python_param.module", "module is missing");
   expect_field_error("type: 'Python' python_param { module: 'x' }", {}, "python_param.layer", "layer is missing");
   expect_field_error(layer("x", "", "no_such_module"), {}, "python_param.module",
-                     "no module 'no_such_module' in the working directory");
-  expect_field_error(layer("x", "", "tested_layers.part"), {}, "python_param.module", "no module 'tested_layers.part'");
+                     "module 'no_such_module' is not in the working folder");
+  expect_field_error(layer("x", "", "tested_layers.part"), {}, "python_param.module",
+                     "module 'tested_layers.part' is not in the working folder");
   expect_field_error(layer("x", "", "broken_module"), {}, "python_param.module",
                      "module 'broken_module' cannot be imported: ModuleNotFoundError: No module named "
                      "'a_module_that_is_nowhere'");
@@ -131,7 +132,7 @@ TEST_F(Python, ExceptionsHaveATraceback) {
 
 TEST_F(Python, RejectsInvalidShapes) {
   expect_field_error(failing("shapeless"), {{2}}, "top[0]", "did not set its shape");
-  expect_field_error(failing("bottom"), {{2}}, "python_param.layer", "those of its bottoms are not its own");
+  expect_field_error(failing("bottom"), {{2}}, "python_param.layer", "not of its bottoms");
   expect_field_error(failing("negative"), {{2}}, "python_param.layer", "an extent is negative");
   expect_field_error(failing("huge"), {{2}}, "python_param.layer", "too large");
   expect_field_error(failing("fraction"), {{2}}, "python_param.layer", "cannot be interpreted as an integer");

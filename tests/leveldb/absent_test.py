@@ -42,9 +42,9 @@ def test_without_the_helper_the_error_says_what_to_install(convert):
 
 
 @pytest.mark.parametrize('lines, word', [
-    (['kill -SEGV $$'], 'ended in a crash (Segmentation fault)'),
-    ([record('a'), 'kill -SEGV $$'], 'ended in a crash (Segmentation fault)'),
-    (['kill -XCPU $$'], 'does not end'),
+    (['kill -SEGV $$'], 'crashed (Segmentation fault)'),
+    ([record('a'), 'kill -SEGV $$'], 'crashed (Segmentation fault)'),
+    (['kill -XCPU $$'], 'exceeded the CPU time limit'),
     (['echo it is too hot >&2; exit 1'], 'it is too hot'),
     ([record('a') + ' | head -c 20'], 'ended too early'),
     ([record('a') + ' | head -c 7'], 'ended too early'),

@@ -146,7 +146,7 @@ def test_values_in_a_file_beside_the_model(infer):
     (5, 'absent.npz', 'deploy.prototxt absent.npz -o new.onnx'),
     (5, 'folder', 'deploy.prototxt net.npz -o folder/new.onnx'),
     (8, 'fc', 'other.prototxt net.npz -o new.onnx'),
-    (3, 'no ONNX model', 'deploy.prototxt -o new.prototxt'),
+    (3, 'not an ONNX model', 'deploy.prototxt -o new.prototxt'),
     (2, 'transform_param', 'deploy.prototxt net.npz -o new.onnx --like=deploy.prototxt'),
 ])
 def test_mistake_leaves_no_file(run, shared_folder, code, word, arguments):
@@ -167,6 +167,6 @@ def test_shapes_fill_in_extents_that_are_open(run):
     for shape in ('x=2,3,32,48', '2x3x32x48'):
         run(*into, '--shape', shape)
         assert [int(dim) for dim in re.findall(r'dim: (\d+)', open('open.prototxt').read())] == [2, 3, 32, 48]
-    for shape, words in (('x=1,4,32,32', 'is ?x3x?x? in the model'), ('z=1,3,8,8', "'z' is no input"),
+    for shape, words in (('x=1,4,32,32', 'is ?x3x?x? in the model'), ('z=1,3,8,8', "'z' is not an input"),
                          ('x=1,3,8', 'is ?x3x?x?'), ('x=1,3,0,8', 'at least 1'), ('x=', 'at least 1')):
         assert words in run(*into, '--shape', shape, code=2).stderr

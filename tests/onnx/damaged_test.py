@@ -54,25 +54,25 @@ def no_good():
     yield conv(external('inside/../../secret', length=432)), 3, "outside of the model's folder"
     yield conv(external('link', length=432)), 3, "outside of the model's folder"
     yield conv(external('folder_link/secret', length=432)), 3, "outside of the model's folder"
-    yield conv(external('values', length=10 ** 15)), 3, 'ends behind the end'
-    yield conv(external('values', offset=10 ** 15)), 3, 'ends behind the end'
-    yield conv(external('values', offset=-8)), 3, 'ends behind the end'
+    yield conv(external('values', length=10 ** 15)), 3, 'exceeds the end'
+    yield conv(external('values', offset=10 ** 15)), 3, 'exceeds the end'
+    yield conv(external('values', offset=-8)), 3, 'exceeds the end'
     yield conv(external('not there')), 5, 'cannot be read'
     yield model([node('NonZero', ['x'], ['y'], name='odd')]), 3, "node 'odd' (NonZero)"
     yield model([node('Relu', ['x'], ['y'], name='far', domain='com.else')]), 3, "node 'far' (com.else.Relu)"
-    yield model([node('Relu', ['z'], ['y'], name='first')]), 3, "nothing makes its input 'z'"
-    yield model([node('Relu', ['x'], ['z'])]), 3, "nothing makes its output 'y'"
-    yield model([node('Conv', ['x', 'x'], ['y'], name='first')]), 3, 'while the net runs'
+    yield model([node('Relu', ['z'], ['y'], name='first')]), 3, "no node before it produces its input 'z'"
+    yield model([node('Relu', ['x'], ['z'])]), 3, "no node produces the output 'y'"
+    yield model([node('Conv', ['x', 'x'], ['y'], name='first')]), 3, 'must be constant'
     yield model([node('Relu', ['x'], ['y'])], opset=8), 3, 'opset 8'
     yield model([node('Relu', ['x'], ['y'])], opset=99), 3, 'opset 99'
-    yield model([node('Relu', ['x'], ['y'])], shape=('N', 3, 'H', 'W')), 3, 'axis 2 has no extent'
+    yield model([node('Relu', ['x'], ['y'])], shape=('N', 3, 'H', 'W')), 3, 'axis 2 has no fixed extent'
     yield model([node('Relu', ['x'], ['y'])], shape=(2 ** 40, 2 ** 40, 2 ** 40)), 3, "input 'x'"
     yield model([node('Relu', [], ['y'])]), 3, 'input 0 is missing'
-    yield model([node('MaxPool', ['x'], ['y'], kernel_shape=[2, 2], strides=[0, 1])]), 3, 'strides has 0'
+    yield model([node('MaxPool', ['x'], ['y'], kernel_shape=[2, 2], strides=[0, 1])]), 3, 'strides of 0'
     yield model([node('MaxPool', ['x'], ['y'], kernel_shape=[2])]), 3, 'axes'
     yield model([node('Conv', ['x', 'w'], ['y'], group=0)], [w]), 3, 'group'
     yield model([node('Conv', ['x', 'w'], ['y'], group=-1)], [w]), 3, 'group'
-    yield model([node('Conv', ['x', 'w'], ['y'], pads=[0, 0, 2 ** 30, 0])], [w]), 3, 'pads'
+    yield model([node('Conv', ['x', 'w'], ['y'], pads=[0, 0, 2 ** 30, 0])], [w]), 3, 'padding of'
     yield model([node('Concat', ['x'] * 2, ['y'], axis=9)]), 3, 'axis 9'
     yield model([node('Transpose', ['x'], ['y'], perm=[0, 0, 0, 0])]), 3, 'Transpose'
     yield model([node('Split', ['x'], ['y', 'z'], axis=1, split=[-5, 8])], opset=11), 3, 'a part of'
@@ -84,7 +84,7 @@ def no_good():
     one, many = (numpy_helper.from_array(numpy.int64(value), name) for name, value in (('a', 1), ('b', 2 ** 50)))
     yield model([node('Range', ['a', 'b', 'a'], ['c']), add], [one, many]), 3, 'a range'
     yield model([node('Resize', ['x', '', 's'], ['y'])],
-                [numpy_helper.from_array(numpy.array([1, 1, 1e30, numpy.nan], 'f4'), 's')]), 3, 'an extent'
+                [numpy_helper.from_array(numpy.array([1, 1, 1e30, numpy.nan], 'f4'), 's')]), 3, 'output extent'
 
 
 def deep():

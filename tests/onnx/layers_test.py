@@ -159,11 +159,11 @@ WRITTEN = {  # not read back: what goes in is not any number
     'ROIAlign roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 }': [IMAGE, REGIONS],
 }
 REFUSED = {
-    'BatchNorm batch_norm_param { use_global_stats: false }': 'statistics of each batch',
+    'BatchNorm batch_norm_param { use_global_stats: false }': 'batch statistics',
     'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
-    'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': 'places of maxima',
-    'Im2col convolution_param { kernel_size: 3 }': 'there are no operators for it',
-    'CTCGreedyDecoder': 'there are no operators for it',
+    'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': 'indices of maxima',
+    'Im2col convolution_param { kernel_size: 3 }': 'this layer type has no ONNX operator',
+    'CTCGreedyDecoder': 'this layer type has no ONNX operator',
 }
 
 

@@ -219,7 +219,7 @@ REFUSED = {  # opset, nodes, constants, what is said
     'dropout in training': (13, [node('Dropout', ['x', 'r', 't'], ['y'])],
                             {'r': S7, 't': numpy.array(True)}, 'training_mode is true'),
     'gemm with terms of a third shape': (13, [node('Gemm', ['x', 'm', 'c'], ['y'])],
-                                         {'m': array(6, 3), 'c': array(2, 3)}, 'cannot be put together'),
+                                         {'m': array(6, 3), 'c': array(2, 3)}, 'are not supported'),
 }
 
 

@@ -190,7 +190,7 @@ TEST_F(Hdf5File, AFileOfRowsHasOneWriter) {
   const std::string path = *this / "rows.h5";
   {
     Hdf5Appender one(path), other(*this / "other.h5");
-    expect_has(error_of([&] { Hdf5Appender again(path); }, ExitCode::kIo), "at once");
+    expect_has(error_of([&] { Hdf5Appender again(path); }, ExitCode::kIo), "another layer writes");
   }
   Hdf5Appender later(path);
 }

@@ -75,13 +75,13 @@ TEST(Npy, InvalidFilesAreErrors) {
     }
   };
   const std::string good = npy("<f4", "False", "(2, 3)", std::string(24, 'x'));
-  expect_refusal(good.substr(0, good.size() - 1), "does not go with");
-  expect_refusal(good + "x", "does not go with");
+  expect_refusal(good.substr(0, good.size() - 1), "does not match");
+  expect_refusal(good + "x", "does not match");
   expect_refusal("", "not a .npy");
   expect_refusal("PK\3\4 some zip archive", "not a .npy");
   expect_refusal(npy(">f4", "False", "(2, 3)", std::string(24, 'x')), "'>f4'");
   expect_refusal(npy("|O", "False", "(2, 3)", std::string(24, 'x')), "'|O'");
-  expect_refusal(npy("<f4", "False", "(99999999, 99999999, 99999999)", std::string(24, 'x')), "does not go with");
+  expect_refusal(npy("<f4", "False", "(99999999, 99999999, 99999999)", std::string(24, 'x')), "does not match");
   expect_refusal(npy("<f4", "False", "(99999999999999999999, 3)", std::string(24, 'x')), "shape is damaged");
   expect_refusal(npy("<f4", "False", "(-2, 3)", std::string(24, 'x')), "shape is damaged");
   expect_refusal(npy("<f4", "False", "(2, 3", std::string(24, 'x')), "");

@@ -80,7 +80,7 @@ TEST(WeightsNpz, InvalidFilesAreErrors) {
   expect_refusal(archive({{"conv1.npy", array}}), "not named as a blob");
   expect_refusal(archive({{"conv1/1.npy", array}}), "a blob before it is missing");
   expect_refusal(archive({{"conv1/0.npy", array}, {"conv1/0", array}}), "occurs twice");
-  expect_refusal(archive({{"conv1/0.npy", array.substr(0, array.size() - 1)}}), "does not go with");
+  expect_refusal(archive({{"conv1/0.npy", array.substr(0, array.size() - 1)}}), "does not match");
   std::string flipped = good;
   flipped[good.find("NUMPY") + 70 + 64] ^= 1;
   expect_refusal(flipped, "is damaged");

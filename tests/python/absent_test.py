@@ -41,6 +41,6 @@ def test_file_that_is_no_library(check, folder):
 
 def test_library_of_a_python_that_does_not_start(check, folder, helper, monkeypatch):
     shutil.copy(helper('libcortado_python.so'), folder / 'bin')
-    check(3, "there is no module 'm'")
+    check(3, "module 'm' is not in the working folder")
     monkeypatch.setenv('PYTHONHOME', str(folder))
-    check(3, 'Python does not start')
+    check(3, 'cannot start Python')

@@ -126,13 +126,13 @@ def test_no_path():
     n.ip = L.InnerProduct(n.up, num_output=10)
     n.whole = L.Pooling(n.conv, global_pooling=True)
     for top in (n.ip, n.whole, n.other, L.Convolution(n.ip, kernel_size=1)):
-        with pytest.raises(maps.UndefinedMapException, match='no blob in common'): coord_map_from_to(top, n.data)
+        with pytest.raises(maps.UndefinedMapException, match='no common ancestor'): coord_map_from_to(top, n.data)
         with pytest.raises(RuntimeError): maps.crop(top, n.data)
     with pytest.raises(maps.UndefinedMapException, match='InnerProduct'): maps.coord_map(n.ip.fn)
 
 
-@pytest.mark.parametrize('options, words', [(dict(pool=3), 'scale'), (dict(up_pad=10), 'not above 0'),
-                                            (dict(kernel=2), 'whole')])
+@pytest.mark.parametrize('options, words', [(dict(pool=3), 'scale'), (dict(up_pad=10), 'not positive'),
+                                            (dict(kernel=2), 'integers')])
 def test_blobs_that_cannot_be_cut_to_each_other(options, words):
     n = net(**options)
     with pytest.raises(AssertionError, match=words): maps.crop(n.up, n.data)

@@ -150,10 +150,10 @@ def test_net(place):
     other.share(net)
     net.set_param('fc', 1, numpy.arange(40))
     assert other.param('fc', 1)[39] == 39
-    with mistake(2, 'is no input'): net.reshape(fc=(3, 40))
-    with mistake(2, 'stands before'): net.forward('ip', 'conv')
+    with mistake(2, 'is not an input'): net.reshape(fc=(3, 40))
+    with mistake(2, 'is before'): net.forward('ip', 'conv')
     with mistake(3, 'wrong.prototxt'): cortado.Net('wrong.prototxt')
-    with mistake(2, 'phase is'): cortado.Net('net.prototxt', phase='BOTH')
+    with mistake(2, 'phase must be'): cortado.Net('net.prototxt', phase='BOTH')
     with mistake(8, '12x1x5x5'): cortado.Net(str(place / 'other.prototxt'), 'own.caffemodel')
 
 

@@ -79,7 +79,7 @@ def test_layer_in_the_program_makes_no_nets(files, helper, run, use):
     helper('libcortado_python.so')
     files(use)
     done = run('check', 'net', code=3)
-    assert 'a layer of a net that the program cortado runs cannot use cortado.' in done.stderr
+    assert 'a Python layer within the program cortado cannot use cortado.' in done.stderr
 
 
 def test_layer_without_the_package(files, helper, folder, cortado, run):
@@ -91,4 +91,4 @@ def test_layer_without_the_package(files, helper, folder, cortado, run):
     (folder / 'mine.py').write_text('import caffe\n' + text[text.index('class Pass'):text.index('        n = ')] +
                                     '        assert caffe.TRAIN == self.phase\n        caffe.Net\n')
     done = run('check', 'net', program=str(folder / 'bin/cortado'), code=3)
-    assert "the package caffe is not beside the program" in done.stderr and "no 'Net'" in done.stderr
+    assert "the package caffe is not installed next to the program" in done.stderr and "not 'Net'" in done.stderr

@@ -105,7 +105,7 @@ def test_arrays_are_views_of_the_net(draws, place):
     assert net.blobs['data'].data.shape == (3, 1, 20, 20) and data.shape == (1, 1, 20, 20)
     net.reshape()
     assert net.blobs['fc'].data.shape == (3, 40) and abs(scores.sum() - 1) < 1e-5
-    with pytest.raises(ValueError, match='no input'): net.blobs['fc'].reshape(4, 40)
+    with pytest.raises(ValueError, match='is not an input'): net.blobs['fc'].reshape(4, 40)
     with pytest.raises(ValueError, match='broadcast'): net.blobs['data'].data.__setitem__(Ellipsis, np.ones(7))
     # The middle of a net may be set, and the rest run on it.
     net.forward()
@@ -266,7 +266,7 @@ def test_names_and_mistakes_of_net_spec():
     automatic = caffe.to_proto(L.ReLU(L.Convolution(n_input(), num_output=2, kernel_size=3)))
     assert [layer.name for layer in automatic.layer] == ['Input1', 'Convolution1', 'ReLU1']
     with pytest.raises(AttributeError, match="no field 'nonsense'"): L.ReLU(n_input(), nonsense=1).to_proto()
-    with pytest.raises(TypeError, match='no blob'): L.ReLU('data')
+    with pytest.raises(TypeError, match='is not a blob'): L.ReLU('data')
     for kind, options in cortado.layer_options().items():  # each type's options reach its own message
         field = caffe_pb2.LayerParameter.DESCRIPTOR.fields_by_name.get(options)
         for option in field.message_type.fields if field else []:

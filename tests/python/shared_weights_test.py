@@ -88,7 +88,7 @@ def test_net_shares_a_solvers_weights_longer_than_it_lasts(solver, net):
 
 
 def test_solver_takes_no_other_nets_weights(solver, net):
-    with pytest.raises(RuntimeError, match='no other net'): solver.net.share_with(net(DATA + HEAD + ENDS))
+    with pytest.raises(RuntimeError, match='cannot share another'): solver.net.share_with(net(DATA + HEAD + ENDS))
 
 
 def test_two_layers_of_one_net(net):

@@ -51,7 +51,7 @@ def test_binary(server, models):
     got = numpy.frombuffer(body[size:], '<f4').reshape(2, 4)
     assert abs(got - scores(models.arrays[1], batch)).max() < 1e-5
     whole = head + batch.tobytes()
-    for content, words in (whole[:-1], 'the body ends before'), (whole + b'x', 'belong to no input'):
+    for content, words in (whole[:-1], 'the body ends before'), (whole + b'x', 'do not belong to an input'):
         status, body, _ = server.ask('POST', INFER, content, headers)
         assert status == 400 and words in body['error']
 
@@ -61,29 +61,29 @@ def tensor(**changes):
 
 
 @pytest.mark.parametrize('status, words, method, at, body', [
-    (404, "no model 'none'", 'POST', '/v2/models/none/infer', tensor()),
-    (404, "no version '7'", 'POST', '/v2/models/small/versions/7/infer', tensor()),
-    (404, 'nothing at /x', 'GET', '/x', None),
-    (404, 'nothing at', 'GET', '/v2/models/../../etc/passwd', None),
-    (405, 'does not take GET', 'GET', INFER, None),
-    (400, 'damaged at byte 2', 'POST', INFER, '{'),
+    (404, "unknown model 'none'", 'POST', '/v2/models/none/infer', tensor()),
+    (404, "not '7'", 'POST', '/v2/models/small/versions/7/infer', tensor()),
+    (404, 'no such path: /x', 'GET', '/x', None),
+    (404, 'no such path', 'GET', '/v2/models/../../etc/passwd', None),
+    (405, 'method GET is not allowed', 'GET', INFER, None),
+    (400, 'invalid at byte 2', 'POST', INFER, '{'),
     (400, 'inputs is missing', 'POST', INFER, '{}'),
-    (400, 'no JSON object', 'POST', INFER, '[]'),
-    (400, "'dota' is no input", 'POST', INFER, tensor(name='dota')),
+    (400, 'not a JSON object', 'POST', INFER, '[]'),
+    (400, "'dota' is not an input", 'POST', INFER, tensor(name='dota')),
     (400, 'datatype INT32', 'POST', INFER, tensor(datatype='INT32')),
-    (400, '[1,3,8,9], and the model takes [-1,3,8,8]', 'POST', INFER, tensor(shape=[1, 3, 8, 9])),
-    (400, 'rows, and the model takes 1 to 8', 'POST', INFER, tensor(shape=[1 << 40, 3, 8, 8])),
-    (400, 'no extent', 'POST', INFER, tensor(shape=[1 << 62, 3, 8, 8])),
-    (400, 'no extent', 'POST', INFER, tensor(shape=[-1, 3, 8, 8])),
+    (400, '[1,3,8,9], but the model expects [-1,3,8,8]', 'POST', INFER, tensor(shape=[1, 3, 8, 9])),
+    (400, 'rows, but the model accepts 1 to 8', 'POST', INFER, tensor(shape=[1 << 40, 3, 8, 8])),
+    (400, 'invalid extent', 'POST', INFER, tensor(shape=[1 << 62, 3, 8, 8])),
+    (400, 'invalid extent', 'POST', INFER, tensor(shape=[-1, 3, 8, 8])),
     (400, 'has 191 values', 'POST', INFER, tensor(data=[0] * 191)),
-    (400, 'no 32-bit float', 'POST', INFER, tensor(data=[1e300] * 192)),
-    (400, 'no number', 'POST', INFER, tensor(data=['x'] * 192)),
+    (400, 'range of 32-bit floats', 'POST', INFER, tensor(data=[1e300] * 192)),
+    (400, 'not a number', 'POST', INFER, tensor(data=['x'] * 192)),
     (400, 'nests data', 'POST', INFER, '{"data": ' + '[' * 100000),
     (400, 'is nested', 'POST', INFER, '{"inputs": ' + '[' * 100000),
     (400, 'values outside of data', 'POST', INFER, '[' + '1,' * 30000 + '1]'),
     (400, "parameter 'config'", 'POST', '/v2/repository/models/small/load', '{"parameters": {"config": "{}"}}'),
-    (404, "no model 'none'", 'POST', '/v2/repository/models/none/load', ''),
-    (415, 'no JPEG, PNG', 'POST', '/v1/classify', b'GIF89a'),
+    (404, "unknown model 'none'", 'POST', '/v2/repository/models/none/load', ''),
+    (415, 'not a JPEG, PNG', 'POST', '/v1/classify', b'GIF89a'),
     (400, '', 'POST', '/v1/classify', b'\xff\xd8\xff\xe0 cut off')], ids=lambda value: str(value)[:30])
 def test_mistakes(server, status, words, method, at, body):
     got, answer, _ = server.ask(method, at, body)

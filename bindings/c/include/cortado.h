@@ -62,7 +62,7 @@ typedef struct cortado_predictor_options {
   int64_t batch;         /* images in most requests; 0: as in the file. Other numbers work, too */
   const char* outputs;   /* names of blobs, separated by commas; NULL: those that no layer reads */
   const char* device;    /* "cpu", "cuda:0", "simulated"; NULL: "cpu" */
-  const char* precision; /* "fp32", "bf16", on a GPU also "tf32", "fp16"; NULL: "fp32" */
+  const char* precision; /* "fp32", "bf16", on GPUs also "tf32", "fp16"; NULL: "fp32" */
 } cortado_predictor_options;
 
 #define CORTADO_PREDICTOR_OPTIONS \

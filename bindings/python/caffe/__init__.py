@@ -1,6 +1,6 @@
-"""pycaffe's interface over Cortado, for scripts and notebooks that were written for it (docs/python.md).
+"""pycaffe's interface to Cortado, for existing scripts and notebooks (docs/python.md).
 
-What is beside layers is loaded when somebody asks for it: modules with layers import this, too, in every training.
+Everything except layers is loaded on demand, because Python layers import this module in every training.
 """
 import importlib
 

@@ -1,6 +1,6 @@
-"""Arrays over blobs. A net's memory has layouts of its own, so an array is lent: it has the values, may be changed, and
-what was changed goes back before the net runs again. One that somebody still holds then stays the blob's, with new
-values after the run. A weight that several layers or nets share is lent as one array, whichever of them is asked.
+"""Arrays over blobs. A net stores blobs in its own layouts, so an array is a copy of the values. Changes are written
+back before the net runs again. If a script still holds the array, it is updated with the new values after the run. A
+weight that several layers or nets share has one array.
 """
 import sys
 
@@ -12,11 +12,11 @@ def _same_bits(one, other):
 
 
 class Lent:
-    """One array over something that can be read and written."""
+    """An array over a blob that can be read and written."""
 
     def __init__(self, read, write):
         self._read, self._write = read, write
-        self._array = self._seen = None  # the latter is what the net has, unless it has another shape
+        self._array = self._seen = None  # _seen: the net's values, unless the shape changed
 
     def get(self):
         if self._array is None:
@@ -25,38 +25,38 @@ class Lent:
         return self._array
 
     def give_back(self, always=False):
-        """Before the net runs: what was changed counts. Nobody keeps an array that nobody holds."""
+        """Called before the net runs: writes changes back, and drops an array that no one else references."""
         if self._array is None:
             return
         if always or self._seen is None or not _same_bits(self._array, self._seen):
             self._write(self._array)
             self._seen = self._array.copy()
-        if sys.getrefcount(self._array) == 2:  # this object's, and the call's
+        if sys.getrefcount(self._array) == 2:  # references: this object and the call's argument
             self._array = self._seen = None
 
     def refresh(self):
-        """After the net ran."""
+        """Called after the net ran: updates the array."""
         if self._array is None:
             return
         values = self._read()
-        if values.shape != self._array.shape:  # fewer rows, or more
+        if values.shape != self._array.shape:  # another number of rows
             return self.replace(None)
         self._array[...] = self._seen = values
 
     def replace(self, array):
-        """Another shape: what was lent until now is the holder's alone."""
+        """Replaces the array after a change of shape; the old one is detached."""
         self._array, self._seen = array, None
 
 
 class Blob:
-    """`data` and `diff` are arrays that are lent; changes of them are the net's."""
+    """`data` and `diff` are arrays; changes of them are written to the net."""
 
     def __init__(self, data, diff, shape, reshape=None):
         self._lent = (data, diff)
         self._shape_of, self._reshape = shape, reshape
 
     def share_data(self, data):
-        """From now on its values are what `data` lends."""
+        """Shares the array `data`."""
         self._lent = (data, self._lent[1])
 
     @property
@@ -80,9 +80,9 @@ class Blob:
         return self._shape_of()
 
     def reshape(self, *extents):
-        """An input's shape, from the next pass (or Net.reshape()) on; `data` has it at once, with zeros."""
+        """Sets an input's shape for the next pass (or Net.reshape()); `data` has it at once, filled with zeros."""
         if self._reshape is None:
-            raise ValueError('the shape of a weight is that of its layer')
+            raise ValueError('the shape of a weight is fixed by its layer')
         extents = tuple(int(extent) for extent in extents)
         if extents == tuple(self.shape):
             return
@@ -91,7 +91,7 @@ class Blob:
             lent.replace(numpy.zeros(extents, numpy.float32))
 
     def let_go(self):
-        """Its shape is about to follow from another one: what was lent is the holder's alone, and of no use here."""
+        """Detaches the arrays, because the shape is about to change."""
         for lent in self._lent:
             lent.replace(None)
 

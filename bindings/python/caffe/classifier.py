@@ -1,4 +1,4 @@
-"""caffe.Classifier: a net that reads images and gives scores."""
+"""caffe.Classifier: a net that classifies images."""
 import numpy
 
 from . import io
@@ -6,7 +6,7 @@ from .net import TEST, Net
 
 
 class Classifier(Net):
-    """`image_dims`: (height, width) to which images are brought before they are cropped; the rest as in
+    """`image_dims` is (height, width), to which images are resized before they are cropped; the rest is as in
     io.Transformer."""
 
     def __init__(self, model_file, pretrained_file, image_dims=None, mean=None, input_scale=None, raw_scale=None,
@@ -17,8 +17,8 @@ class Classifier(Net):
         self.image_dims = tuple(image_dims or self.crop_dims)
 
     def predict(self, inputs, oversample=True):
-        """A row of scores for each image (height x width x channels, as io.load_image() gives them): the mean over ten
-        crops, or of the centre alone."""
+        """Returns a row of scores for each image (height x width x channels, as from io.load_image()): the mean over
+        ten crops, or the scores of the center crop."""
         images = numpy.array([io.resize_image(image, self.image_dims) for image in inputs], numpy.float32)
         if oversample:
             images = io.oversample(images, self.crop_dims)
@@ -31,7 +31,7 @@ class Classifier(Net):
 
 
 def transformer_of(net, mean, input_scale, raw_scale, channel_swap):
-    """Channels come first; the rest where it is given."""
+    """A Transformer with channels first; the other options are optional."""
     name = net.inputs[0]
     transformer = io.Transformer({name: net.blobs[name].data.shape})
     transformer.set_transpose(name, (2, 0, 1))

@@ -1,4 +1,4 @@
-"""caffe.Detector: scores of windows of images."""
+"""caffe.Detector: scores windows of images."""
 import numpy
 
 from . import io
@@ -7,7 +7,7 @@ from .net import TEST, Net
 
 
 class Detector(Net):
-    """`context_pad`: pixels of the net's input around a window; what lies outside of the image is the mean."""
+    """`context_pad`: padding around a window, in pixels of the net's input. Outside of the image it is the mean."""
 
     def __init__(self, model_file, pretrained_file, mean=None, input_scale=None, raw_scale=None, channel_swap=None,
                  context_pad=None):
@@ -18,8 +18,8 @@ class Detector(Net):
         self.crop_mean = self.transformer.deprocess(self.inputs[0], numpy.zeros(size[1:]))
 
     def detect_windows(self, images_windows):
-        """For pairs of a file and its windows (top, left, bottom, right): a list of dicts `window`, `prediction` and
-        `filename`."""
+        """For pairs of a file and its windows (top, left, bottom, right), returns a list of dicts with `window`,
+        `prediction` and `filename`."""
         found = []
         for filename, windows in images_windows:
             image = io.load_image(filename).astype(numpy.float32)
@@ -33,10 +33,10 @@ class Detector(Net):
         return found
 
     def detect_selective_search(self, image_fnames):
-        raise NotImplementedError('selective search was MATLAB code: find windows otherwise, and call detect_windows()')
+        raise NotImplementedError('selective search is not supported; find windows otherwise and call detect_windows()')
 
     def crop(self, im, window):
-        """The window with its context, of the size that the net reads."""
+        """The window with its context, resized to the net's input."""
         top, left, bottom, right = (int(round(float(edge))) for edge in window)
         if not self.context_pad:
             return im[top:bottom, left:right]

@@ -1,4 +1,4 @@
-"""caffe.draw: pictures of nets, by the program's command `draw`."""
+"""caffe.draw: pictures of nets, with the program's command `draw`."""
 import os
 import tempfile
 
@@ -8,8 +8,8 @@ from cortado import program
 
 
 def draw_net_to_file(caffe_net, filename, rankdir='LR', phase=None, display_lrm=False):
-    """Draws a NetParameter message: .svg, .png or .dot by the file's name."""
-    del display_lrm  # a block tells rates of learning in any case
+    """Draws a NetParameter message: .svg, .png or .dot chosen by the file name."""
+    del display_lrm  # the picture always has the learning rates
     with tempfile.NamedTemporaryFile('w', suffix='.prototxt') as file:
         file.write(text_format.MessageToString(caffe_net))
         file.flush()

@@ -36,9 +36,9 @@ def blobprotovector_str_to_arraylist(content):
 
 
 def array_to_datum(array, label=None):
-    """channels x height x width; bytes where the array has bytes, else floats."""
+    """Converts channels x height x width to a Datum: bytes if the array has bytes, else floats."""
     if array.ndim != 3:
-        raise ValueError('a datum has 3 axes, and the array %d' % array.ndim)
+        raise ValueError('a Datum has 3 axes, but the array has %d' % array.ndim)
     datum = caffe_pb2.Datum(channels=array.shape[0], height=array.shape[1], width=array.shape[2])
     if array.dtype == numpy.uint8:
         datum.data = array.tobytes()
@@ -63,17 +63,17 @@ def load_image(filename, color=True):
     return pixels.astype(numpy.float32) / 255
 
 
-def _sampled(size, wanted):
-    """For each of `wanted` centres of pixels along an axis of `size`: the two pixels around it, the second's part."""
-    at = numpy.clip((numpy.arange(wanted) + 0.5) * (size / wanted) - 0.5, 0, size - 1)
+def _sampled(size, count):
+    """For each of `count` pixel centers along an axis of `size`: the two pixels around it, and the second weight."""
+    at = numpy.clip((numpy.arange(count) + 0.5) * (size / count) - 0.5, 0, size - 1)
     low = numpy.floor(at).astype(int)
     return low, numpy.minimum(low + 1, size - 1), (at - low).astype(numpy.float32)
 
 
 def resize_image(im, new_dims, interp_order=1):
-    """To (height, width): order 0 takes the nearest pixels, 1 is bilinear."""
+    """Resizes to (height, width): order 0 is nearest, 1 is bilinear."""
     if interp_order not in (0, 1):
-        raise NotImplementedError('resize_image() knows orders 0 and 1; scipy.ndimage.zoom() has others')
+        raise NotImplementedError('resize_image() supports orders 0 and 1; use scipy.ndimage.zoom() for others')
     im = numpy.asarray(im, numpy.float32)
     rows, columns = (_sampled(size, wanted) for size, wanted in zip(im.shape, new_dims))
     if interp_order == 0:
@@ -86,7 +86,7 @@ def resize_image(im, new_dims, interp_order=1):
 
 
 def oversample(images, crop_dims):
-    """Of each image the four corners and the centre, and these mirrored: 10 crops."""
+    """10 crops of each image: the four corners and the center, and these mirrored."""
     height, width = int(crop_dims[0]), int(crop_dims[1])
     crops = []
     for image in images:
@@ -98,9 +98,9 @@ def oversample(images, crop_dims):
 
 
 class Transformer:
-    """From images to what a net reads, and back. `inputs`: by name, the shape of the net's blob.
+    """Converts images to a net's input, and back. `inputs` has the shapes of the net's blobs by name.
 
-    preprocess() resizes, then what was set: transposes, swaps channels, scales raw values, subtracts a mean, scales.
+    preprocess() resizes, then does the steps that were set: transpose, swap channels, raw scale, subtract mean, scale.
     """
 
     def __init__(self, inputs):
@@ -109,10 +109,10 @@ class Transformer:
 
     def _check(self, name):
         if name not in self.inputs:
-            raise Exception("'%s' is none of the transformer's inputs, which are %s" % (name, sorted(self.inputs)))
+            raise Exception("'%s' is not an input of the transformer, which has %s" % (name, sorted(self.inputs)))
 
     def preprocess(self, in_, data):
-        """height x width x channels to what the blob has."""
+        """Converts height x width x channels to the blob's form."""
         self._check(in_)
         out = numpy.asarray(data, numpy.float32)
         size = tuple(self.inputs[in_][2:])
@@ -131,7 +131,7 @@ class Transformer:
         return out
 
     def deprocess(self, in_, data):
-        """The way back, but for the size."""
+        """The inverse, except for resizing."""
         self._check(in_)
         out = numpy.array(data, numpy.float32).squeeze()
         if in_ in self.input_scale:
@@ -147,31 +147,32 @@ class Transformer:
         return out
 
     def set_transpose(self, in_, order):
-        """(2, 0, 1): channels first."""
+        """(2, 0, 1) puts channels first."""
         self._check(in_)
         if len(order) != len(self.inputs[in_]) - 1:
-            raise Exception('the order has %d axes, an image of the input %d' % (len(order), len(self.inputs[in_]) - 1))
+            raise Exception('the order has %d axes, but an image of the input has %d' %
+                            (len(order), len(self.inputs[in_]) - 1))
         self.transpose[in_] = order
 
     def set_channel_swap(self, in_, order):
-        """(2, 1, 0): red, green, blue becomes blue, green, red."""
+        """(2, 1, 0) converts RGB to BGR."""
         self._check(in_)
         if len(order) != self.inputs[in_][1]:
-            raise Exception('the order has %d channels, the input %d' % (len(order), self.inputs[in_][1]))
+            raise Exception('the order has %d channels, but the input has %d' % (len(order), self.inputs[in_][1]))
         self.channel_swap[in_] = list(order)
 
     def set_raw_scale(self, in_, scale):
-        """Before the mean: 255 for nets that were trained on bytes."""
+        """A scale before the mean is subtracted: 255 for nets trained on bytes."""
         self._check(in_)
         self.raw_scale[in_] = scale
 
     def set_input_scale(self, in_, scale):
-        """After the mean."""
+        """A scale after the mean is subtracted."""
         self._check(in_)
         self.input_scale[in_] = scale
 
     def set_mean(self, in_, mean):
-        """One value per channel, or an image as the net reads it."""
+        """One value per channel, or an image of the net's input size."""
         self._check(in_)
         mean = numpy.asarray(mean, numpy.float32)
         if mean.ndim == 1:

@@ -1,4 +1,4 @@
-"""What pycaffe keeps for a whole process: the device, the seed, the log."""
+"""pycaffe's global state: the device, the seed, the log."""
 import cortado
 from cortado import layer_types as layer_type_list
 
@@ -8,13 +8,13 @@ _seed = 1
 
 
 def set_mode_cpu():
-    """Nets and solvers made from now on compute on the CPU."""
+    """New nets and solvers compute on the CPU."""
     global _device
     _device = 'cpu'
 
 
 def set_mode_gpu():
-    """Nets and solvers made from now on compute on the GPU of set_device()."""
+    """New nets and solvers compute on the GPU of set_device()."""
     global _device
     _device = 'cuda:%d' % _gpu
 
@@ -27,7 +27,7 @@ def set_device(number):
 
 
 def set_random_seed(seed):
-    """Of the fillers of nets made from now on; a solver has its own random_seed."""
+    """The seed of fillers of new nets; a solver has its own random_seed."""
     global _seed
     _seed = seed
 
@@ -41,7 +41,7 @@ def seed():
 
 
 def init_log(level=0, *_):
-    """glog's levels: from this one on, lines go to standard error."""
+    """The minimum glog level of lines on standard error."""
     cortado.set_log_level(level)
 
 
@@ -51,7 +51,7 @@ def log(text):
 
 
 def has_nccl():
-    """One process has one device here: `cortado train --gpu=0,1` and docs/scaling.md are for several."""
+    """A process uses one device. For several see `cortado train --gpu=0,1` and docs/scaling.md."""
     return False
 
 

@@ -13,7 +13,7 @@ TRAIN, TEST = 0, 1
 
 
 class LayerView:
-    """A layer of a net: its type, its weights."""
+    """A layer of a net: its type and its weights."""
 
     def __init__(self, name, kind, blobs):
         self.name, self.type, self.blobs = name, kind, blobs
@@ -30,12 +30,12 @@ def _phase_and_weights(arguments, phase, weights):
         else:
             phase = argument
     if phase not in (TRAIN, TEST):
-        raise TypeError('Net(network_file, [weights,] phase): phase is caffe.TRAIN or caffe.TEST')
+        raise TypeError('Net(network_file, [weights,] phase): phase must be caffe.TRAIN or caffe.TEST')
     return phase, os.fsdecode(weights) if weights is not None else None
 
 
 class Net:
-    """A net of a prototxt: Net(file, caffe.TEST), Net(file, weights, caffe.TEST), or with keywords `weights`, `level`
+    """A net from a prototxt: Net(file, caffe.TEST), Net(file, weights, caffe.TEST), or with keywords `weights`, `level`
     and `stages`."""
 
     def __init__(self, network_file, *arguments, phase=None, weights=None, level=0, stages=None):
@@ -45,7 +45,7 @@ class Net:
 
     @classmethod
     def over(cls, handle, sharing=None):
-        """A net that somebody else made, a solver's; it may share weights with the net `sharing`."""
+        """Wraps an existing net, such as a solver's; it may share weights with the net `sharing`."""
         net = cls.__new__(cls)
         net._take(handle, sharing)
         return net
@@ -66,7 +66,7 @@ class Net:
             self.bottom_names[name], self.top_names[name] = bottoms, tops
         self._layer_names, self._blob_names = list(self.layer_dict), list(self.blobs)
 
-    # By numbers, as scripts take graphs apart: a blob's is its place in _blob_names, a layer's in _layer_names.
+    # Indices for scripts that traverse the graph: of blobs in _blob_names, of layers in _layer_names.
 
     def _ids(self, names):
         return [self._blob_names.index(name) for name in names]
@@ -82,7 +82,7 @@ class Net:
 
     @property
     def blob_loss_weights(self):
-        """Per blob: the factor of its values in the loss, 0 where they are not in it."""
+        """The loss weight of each blob, 0 if it is not a loss."""
         return collections.OrderedDict((name, self._net.loss_weight(name)) for name in self._blob_names)
 
     @property
@@ -94,7 +94,7 @@ class Net:
 
         def reshape(extents):
             if name not in self.inputs:
-                raise ValueError("'%s' is no input: its shape follows from other blobs'" % name)
+                raise ValueError("'%s' is not an input: its shape follows from other blobs" % name)
             self._wanted_shapes[name] = extents
 
         return Blob(Lent(lambda: net.blob(name), lambda array: net.set_blob(name, array)),
@@ -119,7 +119,7 @@ class Net:
                     lambda array: net.set_param_gradient(layer, index, array))
 
     def _lend_weights(self, sharing):
-        """By its place in memory, what lends each weight: that of `sharing` where both have it."""
+        """The arrays of the weights, by place in memory; those of `sharing` if both nets have a weight."""
         lent, known = {}, sharing._weights if sharing else {}
         for layer, shapes in self._net.param_shapes.items():
             for index in range(len(shapes)):
@@ -128,7 +128,7 @@ class Net:
                     lent[weight.place] = known.get(weight.place) or Lent(weight.read, weight.write)
         return lent
 
-    # What was lent
+    # Arrays
 
     def _lent_params(self):
         for weights in self.params.values():
@@ -136,8 +136,8 @@ class Net:
                 yield from blob.lent()
 
     def _collect(self, inputs=False):
-        """The net gets shapes, values and gradients that were set; with `inputs` all values of inputs that are lent,
-        since a script may set one to what a layer in place has made of it."""
+        """Passes changed shapes, values and gradients to the net. With `inputs` also writes all input arrays, because a
+        script may set one to the value that an in-place layer has written."""
         for lent in self._lent_params():
             lent.give_back()
         shapes, self._wanted_shapes = self._wanted_shapes, {}
@@ -164,12 +164,12 @@ class Net:
     # Passes
 
     def forward(self, blobs=None, start=None, end=None, **inputs):
-        """A pass, or its layers from `start` to `end`: the outputs and `blobs` by name. Inputs may be given by name."""
+        """Runs the layers from `start` to `end`; returns outputs and `blobs` by name. Inputs may be given by name."""
         if inputs and set(inputs) != set(self.inputs):
-            raise Exception('inputs are %s, not %s' % (sorted(self.inputs), sorted(inputs)))
+            raise Exception('the inputs are %s, not %s' % (sorted(self.inputs), sorted(inputs)))
         for name, values in inputs.items():
             if len(values) != self.blobs[name].num:
-                raise Exception("'%s' takes a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
+                raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
             self.blobs[name].data[...] = values
         self._feed(start)
         self._collect(inputs=True)
@@ -179,11 +179,11 @@ class Net:
         return {name: self.blobs[name].data for name in wanted}
 
     def backward(self, diffs=None, start=None, end=None, **gradients):
-        """Backward of a pass, or of its layers from `start` down to `end`: the gradients of the inputs and of `diffs`.
-        Gradients of the outputs may be given by name."""
+        """Runs backward from `start` down to `end`; returns the gradients of the inputs and of `diffs`. Gradients of
+        the outputs may be given by name."""
         first = set(self.top_names[start]) if start else set(self.outputs)
         if gradients and set(gradients) != first:
-            raise Exception('gradients are those of %s, not of %s' % (sorted(first), sorted(gradients)))
+            raise Exception('the gradients must be of %s, not of %s' % (sorted(first), sorted(gradients)))
         for name, values in gradients.items():
             if len(values) != self.blobs[name].num:
                 raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
@@ -195,7 +195,7 @@ class Net:
         return {name: self.blobs[name].diff for name in wanted}
 
     def _batches(self, arrays):
-        """Dicts of whole batches, the last filled up with zeros, and how many rows count."""
+        """Yields batches as dicts, the last one padded with zeros, and their number of valid rows."""
         size = next(iter(self.blobs[name].num for name in arrays), 1)
         count = len(next(iter(arrays.values())))
         for begin in range(0, count, size):
@@ -214,11 +214,11 @@ class Net:
         return {name: numpy.asarray(values) for name, values in gathered.items()}
 
     def forward_all(self, blobs=None, **inputs):
-        """forward() over as many rows as there are, batch by batch."""
+        """forward() over any number of rows, batch by batch."""
         return self._in_batches(inputs, lambda batch: self.forward(blobs=blobs, **batch))
 
     def forward_backward_all(self, blobs=None, diffs=None, **given):
-        """Both, batch by batch; `given`: inputs, and gradients of outputs."""
+        """forward() and backward(), batch by batch; `given` has inputs and gradients of outputs."""
         gradients = {}
 
         def run(batch):
@@ -234,7 +234,7 @@ class Net:
                 {name[1]: values for name, values in both.items() if isinstance(name, tuple)})
 
     def reshape(self):
-        """Shapes that were set reach all blobs; forward() does so as well."""
+        """Applies the shapes that were set, as forward() does."""
         self._collect()
 
     def clear_param_diffs(self):
@@ -245,17 +245,17 @@ class Net:
     # MemoryData
 
     def set_input_arrays(self, data, labels):
-        """What a MemoryData layer gives: rows of `data` and `labels`, batch by batch, and from the first again."""
+        """Sets the rows of a MemoryData layer, which reads `data` and `labels` batch by batch, repeatedly."""
         kinds = ('Input', 'MemoryData')
         tops = [self.top_names[name] for name, kind in self._kinds.items() if kind in kinds]
         tops = [each for each in tops if len(each) > 1] or tops
         if not tops:
-            raise RuntimeError('set_input_arrays() is for nets with a MemoryData layer')
+            raise RuntimeError('set_input_arrays() requires a net with a MemoryData layer')
         data = numpy.asarray(data, numpy.float32)
         labels = numpy.asarray(labels, numpy.float32)
         size = self.blobs[tops[0][0]].num
         if len(data) != len(labels) or len(data) == 0 or len(data) % size != 0:
-            raise ValueError('data and labels have as many rows as each other, a multiple of the batch of %d' % size)
+            raise ValueError('data and labels must have the same number of rows, a multiple of the batch of %d' % size)
         self._fed = [tops[0], (data, labels.reshape(len(labels))), 0, size]
 
     def _feed(self, start):
@@ -269,7 +269,7 @@ class Net:
     # Weights and files
 
     def copy_from(self, weights):
-        """Copies weights by layer name from a .caffemodel (or .h5, .safetensors, .npz)."""
+        """Copies weights by layer name from a .caffemodel, .h5, .safetensors or .npz file."""
         self._collect()
         self._net.load(os.fsdecode(weights))
         self._refresh()
@@ -277,7 +277,7 @@ class Net:
     load_hdf5 = copy_from
 
     def share_with(self, other):
-        """From now on this net has the other's weights."""
+        """Shares the other net's weights."""
         self._collect()
         other._collect()
         self._net.share(other._net)
@@ -288,14 +288,14 @@ class Net:
         self._refresh()
 
     def save(self, path):
-        """A .caffemodel."""
+        """Writes a .caffemodel."""
         self._collect()
         self._net.save(os.fsdecode(path))
 
     save_hdf5 = save
 
     def set_mode_cpu(self):
-        raise NotImplementedError('a net stays where it was made: call caffe.set_mode_cpu() first')
+        raise NotImplementedError('the device of a net is fixed; call caffe.set_mode_cpu() before making the net')
 
     def set_mode_gpu(self):
-        raise NotImplementedError('a net stays where it was made: call caffe.set_mode_gpu() first')
+        raise NotImplementedError('the device of a net is fixed; call caffe.set_mode_gpu() before making the net')

@@ -1,4 +1,4 @@
-"""Nets written in Python: layers are calls, blobs are values, to_proto() makes the message.
+"""Nets written in Python: layers are calls, blobs are values, to_proto() returns the message.
 
     n = caffe.NetSpec()
     n.data, n.label = caffe.layers.Data(batch_size=64, source='train_lmdb', backend=caffe.params.Data.LMDB, ntop=2)
@@ -16,7 +16,7 @@ _OPTIONS = cortado.layer_options()
 
 
 def _assign(message, name, value):
-    """Sets a field: lists are repeated fields, dicts messages, text names values of enums."""
+    """Sets a field: lists are repeated fields, dicts are messages, strings are names of enum values."""
     field = message.DESCRIPTOR.fields_by_name.get(name)
     if field is None:
         raise AttributeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
@@ -28,7 +28,7 @@ def _assign(message, name, value):
             part = target.add() if repeated else target
             if isinstance(each, dict):
                 if not repeated:
-                    part.SetInParent()  # an empty one is there, too
+                    part.SetInParent()  # also for an empty message
                 for key, inner in each.items():
                     _assign(part, key, inner)
             else:
@@ -43,7 +43,7 @@ def _assign(message, name, value):
 
 
 def _one_of(layer, options):
-    """The message of the field; of one that may be given several times the first."""
+    """The message of the field; the first one of a repeated field."""
     field = getattr(layer, options.name)
     if options.label != options.LABEL_REPEATED:
         return field
@@ -51,24 +51,24 @@ def _one_of(layer, options):
 
 
 class Top:
-    """One blob that a layer makes."""
+    """A top of a layer."""
 
     def __init__(self, function, index):
         self.fn, self.n = function, index
 
     def to_proto(self):
-        """The net that makes this blob."""
+        """The net that produces this blob."""
         return to_proto(self)
 
 
 class Function:
-    """A layer: its type, the blobs it reads, its options."""
+    """A layer: its type, its bottoms, its options."""
 
     def __init__(self, type_name, inputs, params):
         self.type_name, self.params = type_name, dict(params)
         for index, each in enumerate(inputs):
             if not isinstance(each, Top):
-                raise TypeError("%s's input %d is no blob of a layer, but %r" % (type_name, index, each))
+                raise TypeError("input %d of %s is not a blob of a layer, but %r" % (index, type_name, each))
         self.inputs = tuple(inputs)
         self.ntop = self.params.pop('ntop', 1)
         self.in_place = self.params.pop('in_place', False)
@@ -84,13 +84,13 @@ class Function:
 
 
 class _Writer:
-    """Puts layers into a message, each after those it reads from."""
+    """Writes layers into a message in topological order."""
 
     def __init__(self, names):
         self.net = caffe_pb2.NetParameter()
-        self._names = dict(names)  # of tops, and of layers without any
+        self._names = dict(names)  # of tops, and of layers without tops
         self._counts = collections.Counter()
-        self._written = {}  # by function: the names of its tops
+        self._written = {}  # the names of tops, by function
 
     def top_name(self, top):
         return self._written[top.fn][top.n]
@@ -111,7 +111,7 @@ class _Writer:
         name = self._layer_name(function)
         if function.in_place:
             if len(function.tops) != 1 or len(bottoms) != 1:
-                raise ValueError("layer '%s' cannot work in place: it has not one bottom and one top" % name)
+                raise ValueError("layer '%s' cannot work in place: it must have one bottom and one top" % name)
             tops = bottoms
         else:
             tops = [self._names.get(top) or (name if index == 0 else '%s_%d' % (name, index))
@@ -121,7 +121,7 @@ class _Writer:
 
 
 def to_proto(*tops):
-    """The message of the net that makes these blobs; layers get names of their types."""
+    """The message of the net that produces these blobs; layers are named after their types."""
     writer = _Writer({})
     for top in tops:
         writer.write(top.fn)
@@ -129,7 +129,7 @@ def to_proto(*tops):
 
 
 class NetSpec:
-    """Blobs by name, as attributes or items, in the order in which they were set."""
+    """Blobs by name, as attributes or items, in insertion order."""
 
     def __init__(self):
         super().__setattr__('tops', collections.OrderedDict())
@@ -162,7 +162,7 @@ class NetSpec:
 
 
 class _Layers:
-    """layers.TYPE(blobs..., options...): one blob, `ntop` of them, or the layer itself where it makes none."""
+    """layers.TYPE(blobs..., options...) returns one blob, `ntop` blobs, or the layer itself if it has no tops."""
 
     def __getattr__(self, type_name):
         if type_name.startswith('__'):
@@ -183,7 +183,7 @@ class _Params:
     def __getattr__(self, name):
         message = getattr(caffe_pb2, name + 'Parameter', None)
         if message is None:
-            raise AttributeError("there is no %sParameter" % name)
+            raise AttributeError("unknown message %sParameter" % name)
         return message
 
 

@@ -11,7 +11,7 @@ from .proto import caffe_pb2
 
 
 class Solver:
-    """A training whose nets may be looked into at any time. `param` is the solver's message, of today's form."""
+    """A training whose nets may be inspected at any time. `param` is the solver's message, upgraded."""
 
     _type = None  # any
 
@@ -53,7 +53,7 @@ class Solver:
                 net._refresh()
 
     def step(self, iterations):
-        """So many iterations, with the tests and snapshots that fall among them."""
+        """Trains for some iterations, with the tests and snapshots that are due."""
         if not self._callbacks:
             return self._run(lambda: self._solver.step(iterations))
         for _ in range(iterations):
@@ -64,18 +64,18 @@ class Solver:
         return True
 
     def apply_update(self):
-        """The update of one iteration, by the gradients that self.net has: net.clear_param_diffs(), net.forward() and
-        net.backward() are the script's own then, and so are tests and snapshots."""
+        """One iteration's update from the gradients of self.net. The script itself calls net.clear_param_diffs(),
+        net.forward() and net.backward(), and does tests and snapshots."""
         self._run(self._solver.apply_update)
 
     def solve(self, resume_file=None):
-        """Up to max_iter, from a .solverstate where one is given."""
+        """Trains to max_iter, optionally from a .solverstate."""
         if resume_file is not None:
             self.restore(resume_file)
         self._run(self._solver.run)
 
     def restore(self, state_file):
-        """Goes on from a .solverstate. Nets that were taken from the solver before are no longer its nets."""
+        """Resumes from a .solverstate. Nets taken from the solver before are detached from it."""
         self._solver.close()
         self._open(os.fsdecode(state_file))
 
@@ -83,7 +83,7 @@ class Solver:
         self._run(self._solver.snapshot)
 
     def add_callback(self, on_start, on_gradients_ready):
-        """Functions without arguments: before each iteration, and once its gradients are whole, before the update."""
+        """Adds functions without arguments, called before each iteration, and between its gradients and its update."""
         self._callbacks.append((on_start, on_gradients_ready))
         self._solver.on_gradients(self._on_gradients)
 
@@ -95,7 +95,7 @@ class Solver:
 
 
 def _of_type(kind):
-    return type(kind + 'Solver', (Solver,), {'_type': kind, '__doc__': 'A training of type %s.' % kind})
+    return type(kind + 'Solver', (Solver,), {'_type': kind, '__doc__': 'A training with solver type %s.' % kind})
 
 
 SGDSolver = _of_type('SGD')
@@ -107,5 +107,5 @@ AdamSolver = _of_type('Adam')
 
 
 def get_solver(solver_file):
-    """The training that a solver's file describes, of whatever type."""
+    """The training of a solver file, of any type."""
     return Solver(solver_file)

@@ -3,7 +3,7 @@ import time
 
 
 class Timer:
-    """The time from start() to stop(). Reading it stops a timer that runs; one that never ran says 0."""
+    """The time from start() to stop(). Reading it stops a running timer; a timer that never ran is 0."""
 
     def __init__(self):
         self._began, self._took = None, 0.0

@@ -1,11 +1,11 @@
-"""Which of the builds of the module this CPU runs: packages have one for each of some levels of x86-64, in folders."""
+"""Selects the build of the module for this CPU: packages have one for each of several x86-64 levels, in folders."""
 import importlib
 import importlib.machinery
 import importlib.util
 import os
 import sys
 
-# What a level has beyond the one before it, as /proc/cpuinfo names it.
+# CPU flags (of /proc/cpuinfo) that each level adds.
 _FLAGS = {'v3': {'avx2', 'bmi1', 'bmi2', 'f16c', 'fma', 'movbe'},
           'v4': {'avx512f', 'avx512bw', 'avx512cd', 'avx512dq', 'avx512vl'}}
 
@@ -19,7 +19,7 @@ def _flags_of_this_cpu():
 
 
 def _folders():
-    """The best first, up to CORTADO_CPU_LEVEL."""
+    """The folders, best level first, up to CORTADO_CPU_LEVEL."""
     flags, folders, most = _flags_of_this_cpu(), [''], os.environ.get('CORTADO_CPU_LEVEL') or 'v4'
     for level, wanted in _FLAGS.items():
         if not wanted <= flags or level > most and most.startswith('v'):
@@ -33,7 +33,7 @@ def _within_program():
 
 
 def load():
-    """Makes `cortado._cortado` the best build that is there."""
+    """Loads the best available build as `cortado._cortado`."""
     if _within_program():
         sys.modules['cortado._cortado'] = importlib.import_module('cortado._within_program')
         return

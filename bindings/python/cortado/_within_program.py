@@ -1,5 +1,5 @@
-"""What `cortado._cortado` is within the program, where a net has a layer written in Python: the program is the trainer
-already, and a process has it once. Files may be looked at, but nets and trainings are not made.
+"""Replaces `cortado._cortado` within the program, where a net has a Python layer: the program is the trainer already,
+and a process can have only one. Files may be inspected, but nets and trainings cannot be made.
 """
 import json
 
@@ -7,15 +7,15 @@ from . import program
 
 
 class Error(RuntimeError):
-    """What is wrong, with its place and a hint; `code` is the program's exit code."""
+    """An error with its place and a hint; `code` is the program's exit code."""
 
     code = 2
 
 
 def _refused(name):
     def refuse(*_, **__):
-        raise Error('a layer of a net that the program cortado runs cannot use cortado.%s: a script in Python can, and '
-                    'its layers too' % name)
+        raise Error('a Python layer within the program cortado cannot use cortado.%s; run the net from a Python script '
+                    'instead' % name)
     return refuse
 
 
@@ -36,7 +36,7 @@ def layer_options():
 
 
 def set_log_level(level):
-    """The program has flags for that."""
+    """Ignored: the program has flags for the log level."""
 
 
 def __getattr__(name):

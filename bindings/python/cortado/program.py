@@ -20,7 +20,7 @@ def path():
 
 
 def main():
-    """The command `cortado` of a wheel: this process becomes the program."""
+    """The command `cortado` of a wheel: executes the program in this process."""
     os.execv(path(), ['cortado', *sys.argv[1:]])
 
 
@@ -48,7 +48,7 @@ def _failure(done):
 
 
 def _error(words):
-    from ._cortado import Error  # which within the program needs this module
+    from ._cortado import Error  # a circular import within the program
     return Error(words)
 
 

@@ -1,4 +1,4 @@
-// Functions of each element alone.
+// Element-wise functions.
 #include <cmath>
 
 #include "onnx/export/table.h"
@@ -13,7 +13,7 @@ void write_relu(LayerWriter& layer) {
   layer.finish({"LeakyRelu", {layer.x[0].name}, {{"alpha", slope}}});
 }
 
-/// OpenCV 4.6 does not know Clip as it is since opset 11, but a function that rises from 0 to 1.
+/// OpenCV 4.6 does not support Clip of opset 11 or later. HardSigmoid and a scale do the same.
 void finish_clip(LayerWriter& layer, float low, float high) {
   const std::string& x = layer.x[0].name;
   if (!layer.for_opencv) return layer.finish({"Clip", {x, layer.number(low), layer.number(high)}});
@@ -26,7 +26,7 @@ void finish_clip(LayerWriter& layer, float low, float high) {
 
 void write_relu6(LayerWriter& layer) {
   if (layer.config.relu_param().negative_slope() != 0)
-    layer.refuse("a slope below 0 cannot be written", {}, "relu_param.negative_slope");
+    layer.refuse("a negative slope has no ONNX operator", {}, "relu_param.negative_slope");
   finish_clip(layer, 0, 6);
 }
 
@@ -34,7 +34,7 @@ void write_clip(LayerWriter& layer) {
   finish_clip(layer, layer.config.clip_param().min(), layer.config.clip_param().max());
 }
 
-/// A slope for each channel is repeated over the axes behind them.
+/// A slope for each channel is broadcast over the axes after the channels.
 void write_prelu(LayerWriter& layer) {
   std::vector<int64_t> dims(layer.config.prelu_param().channel_shared() ? 0 : size_t(layer.x[0].shape.axes() - 1), 1);
   if (!dims.empty()) dims[0] = layer.x[0].shape[1];
@@ -60,7 +60,7 @@ void write_hard_sigmoid(LayerWriter& layer) {
   layer.finish({"HardSigmoid", {layer.x[0].name}, {{"alpha", param.alpha()}, {"beta", param.beta()}}});
 }
 
-/// Operators of their own came after opset 17.
+/// Opset 17 has no operator for Mish or Swish.
 void write_mish(LayerWriter& layer) {
   const std::string& x = layer.x[0].name;
   layer.finish({"Mul", {x, layer.add({"Tanh", {layer.add({"Softplus", {x}})}})}});
@@ -88,7 +88,7 @@ void write_gelu(LayerWriter& layer) {
   layer.finish({"Mul", {product, layer.number(0.5f)}});
 }
 
-/// As testing has it: the number of passes is the layer's weight, and does not grow.
+/// As in phase TEST: the pass count is a weight of the layer and stays constant.
 void write_scale_tanh(LayerWriter& layer) {
   const auto& param = layer.config.scale_tanh_param();
   const double passes = layer.values(0)[0], step = std::max<double>(1, param.step_size());
@@ -103,7 +103,7 @@ void write_threshold(LayerWriter& layer) {
   layer.finish({"Cast", {above}, {{"to", int64_t(onnx::TensorProto::FLOAT)}}});
 }
 
-/// In testing it does nothing, but for Fast R-CNN's form, which scales there.
+/// The identity in phase TEST, except for Fast R-CNN's form, which scales there.
 void write_dropout(LayerWriter& layer) {
   const auto& param = layer.config.dropout_param();
   if (!param.scale_train()) return layer.finish({"Mul", {layer.x[0].name, layer.number(1 - param.dropout_ratio())}});

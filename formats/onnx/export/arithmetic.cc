@@ -1,4 +1,4 @@
-// Sums, products and powers of whole tensors.
+// Sums, products and powers of tensors.
 #include <cmath>
 
 #include "layers/common/loops/broadcast.h"
@@ -22,7 +22,7 @@ std::vector<std::string> names_of(const std::vector<Operand>& operands) {
   return names;
 }
 
-/// The first two, their result and the third, and so on.
+/// A chain of binary operators over all terms.
 void finish_pairwise(LayerWriter& layer, const std::string& op, const std::vector<std::string>& terms) {
   std::string sum = terms[0];
   for (size_t i = 1; i + 1 < terms.size(); ++i) sum = layer.add({op, {sum, terms[i]}});
@@ -47,7 +47,7 @@ void write_eltwise(LayerWriter& layer) {
   finish_pairwise(layer, "Add", terms);
 }
 
-/// base^(shift + scale x) and log_base(shift + scale x); base -1 is e.
+/// base^(shift + scale x) and log_base(shift + scale x); base -1 means e.
 void write_exp(LayerWriter& layer) {
   const auto& param = layer.config.exp_param();
   const float unit = param.base() == -1 ? 1 : std::log(param.base());
@@ -62,7 +62,7 @@ void write_log(LayerWriter& layer) {
   layer.finish({"Mul", {layer.add(log), layer.number(1 / std::log(param.base()))}});
 }
 
-/// (shift + scale x)^power, without the steps that change nothing.
+/// (shift + scale x)^power, without steps that are the identity.
 void write_power(LayerWriter& layer) {
   const auto& param = layer.config.power_param();
   std::vector<Operation> steps;
@@ -78,15 +78,15 @@ void write_power(LayerWriter& layer) {
   layer.finish(steps.back());
 }
 
-/// The smaller operand, which has the extents of x from some axis on, with axes of 1 behind it: what ONNX repeats as
-/// Caffe does.
+/// The shape of the smaller operand, whose extents match x from `axis` on, padded with trailing axes of 1, so that ONNX
+/// broadcasts it like Caffe.
 Shape padded(const Shape& shape, const Shape& x, int axis) {
   std::vector<int64_t> dims = shape.dims();
   dims.resize(size_t(x.axes() - axis), 1);
   return Shape(dims);
 }
 
-/// The second bottom so.
+/// The second bottom reshaped to padded().
 std::string padded_bottom(LayerWriter& layer, int axis) {
   const Operand& small = layer.x[1];
   const Shape shape = padded(small.shape, layer.x[0].shape, axis);
@@ -122,7 +122,7 @@ void write_bias(LayerWriter& layer) {
   layer.finish({"Add", {layer.x[0].name, term}});
 }
 
-/// a x + z, a being N x C, perhaps with axes of 1 behind.
+/// a x + z; a is N x C, optionally with trailing axes of 1.
 void write_axpy(LayerWriter& layer) {
   const Operand &a = layer.x[0], &x = layer.x[1];
   std::vector<int64_t> dims(size_t(x.shape.axes()), 1);
@@ -134,7 +134,7 @@ void write_axpy(LayerWriter& layer) {
   layer.finish({"Add", {layer.add({"Mul", {x.name, name}}), layer.x[2].name}});
 }
 
-/// Over all axes from one on.
+/// Reduces all axes from `axis` on.
 void write_reduction(LayerWriter& layer) {
   const auto& param = layer.config.reduction_param();
   const Shape& x = layer.x[0].shape;
@@ -153,12 +153,11 @@ void write_reduction(LayerWriter& layer) {
   layer.finish({"Mul", {layer.add(reduce), layer.number(param.coeff())}});
 }
 
-/// Indices come as floats, as Caffe has them; of equal values the higher one.
+/// As in Caffe, indices are floats, and ties return the higher index.
 void write_arg_max(LayerWriter& layer) {
   const auto& param = layer.config.argmax_param();
   if (param.top_k() != 1 || param.out_max_val())
-    layer.refuse("only the index of the largest value can be written", "leave out top_k and out_max_val",
-                 "argmax_param");
+    layer.refuse("only the index of the maximum can be exported", "remove top_k and out_max_val", "argmax_param");
   std::string x = layer.x[0].name;
   int64_t axis = param.axis();
   if (!param.has_axis()) {

@@ -1,4 +1,4 @@
-// Convolutions and their transposes. Filters lie in Caffe's files as ONNX has them.
+// Convolutions and transposed convolutions. Caffe and ONNX store filters in the same order.
 #include "layers/common/windows/conv_window.h"
 #include "layers/common/windows/volume_options.h"
 #include "layers/types/depthwise_convolution.h"
@@ -20,11 +20,11 @@ Attributes attributes_of(const std::vector<kernels::ConvAxis>& axes, int64_t gro
   return {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"group", groups}};
 }
 
-/// Each bottom has a top; all share the weights. Intel's `relu` comes behind it.
+/// Each bottom has a top; all share the weights. Intel's `relu` is a node after it.
 void write(LayerWriter& layer, const std::string& op, const caffe::ConvolutionParameter& options,
            const ConvWindow& window) {
   if (window.channel_axis(layer.x[0].shape, "bottom[0]") != 1)
-    layer.refuse("its channels are not axis 1", {}, "convolution_param.axis");
+    layer.refuse("the channel axis is not 1", {}, "convolution_param.axis");
   const Attributes attributes = attributes_of(window.axes_for(layer.x[0].shape, "bottom[0]"), options.group());
   std::vector<std::string> weights = {layer.weight(0)};
   if (options.bias_term()) weights.push_back(layer.weight(1));

@@ -12,7 +12,7 @@ namespace cortado::exporting {
 
 namespace {
 
-constexpr int64_t kOpset = 17, kIrVersion = 8;  // the format's version that came with that opset
+constexpr int64_t kOpset = 17, kIrVersion = 8;  // kIrVersion is the one that opset 17 was released with
 constexpr const char* kBatch = "N";
 
 class ModelWriter {
@@ -21,7 +21,7 @@ class ModelWriter {
       : request_(request), source_(request), graph_(source_.graph()), out_(graph) {}
 
   void run() {
-    out_.graph().set_name(graph_.name.empty() ? "net" : graph_.name);  // the format wants one
+    out_.graph().set_name(graph_.name.empty() ? "net" : graph_.name);  // ONNX requires a name
     name_values();
     for (const graph::Node& node : graph_.nodes)
       if (node.type == "Input") write_inputs(node);
@@ -37,8 +37,8 @@ class ModelWriter {
   }
 
  private:
-  /// The last value of a blob has the blob's name; those before, which layers computed in place, that of the layer as
-  /// well.
+  /// The last value of a blob has the blob's name. Earlier ones, which layers overwrote in place, get the layer's name
+  /// appended.
   void name_values() {
     names_.resize(graph_.values.size());
     for (const auto& [blob, id] : graph_.names) names_[size_t(id)] = out_.value_name(blob);
@@ -60,11 +60,11 @@ class ModelWriter {
       if (!source_.grows(id, axis))
         dim.set_dim_value(shape[axis]);
       else if (is_batch(id, axis))
-        dim.set_dim_param(kBatch);  // else a multiple of it: an extent without a name
+        dim.set_dim_param(kBatch);  // otherwise a multiple of the batch: an unnamed extent
     }
   }
 
-  /// Whether that extent is the batch's itself: the first of inputs.
+  /// Whether the extent is the batch itself, that is, equal to the inputs' first axis.
   bool is_batch(graph::ValueId id, int axis) const {
     for (const graph::Node& node : graph_.nodes)
       if (node.type == "Input" && !node.y.empty() && graph_.value(node.y[0]).shape.axes() > 0)
@@ -98,7 +98,7 @@ class ModelWriter {
 
   void write_layer(const graph::Node& node) {
     const Exporter write = exporter_of(node.type);
-    if (!write) return add_mistake(node, {"type", "there are no operators for it", way_around(node)});
+    if (!write) return add_mistake(node, {"type", "this layer type has no ONNX operator", way_around(node)});
     const caffe::LayerParameter config = source_.layer(node);
     const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
     LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, request_.for_opencv);
@@ -114,7 +114,7 @@ class ModelWriter {
   std::string way_around(const graph::Node& node) const {
     std::string blobs;
     for (const graph::ValueId id : node.x) blobs += (blobs.empty() ? "" : ",") + graph_.value(id).name;
-    return blobs.empty() ? "" : "--blobs=" + blobs + " ends the model before it";
+    return blobs.empty() ? "" : "use --blobs=" + blobs + " to end the model before it";
   }
 
   void add_mistake(const graph::Node& node, const Refusal& refusal) {
@@ -129,7 +129,7 @@ class ModelWriter {
   SourceNet source_;
   const graph::Graph& graph_;
   GraphWriter out_;
-  std::vector<std::string> names_;  ///< of values
+  std::vector<std::string> names_;  ///< by value
   Mistakes mistakes_;
 };
 

@@ -12,19 +12,19 @@ namespace cortado::exporting {
 
 struct ExportRequest {
   std::string net;
-  std::vector<std::string> weights;     ///< files, copied in this order
+  std::vector<std::string> weights;     ///< weight files; later ones override earlier ones
   caffe::NetState state;                ///< level and stages; the phase is TEST
-  std::map<std::string, Shape> shapes;  ///< of inputs, where neither the net nor its dataset tells them
-  std::vector<std::string> outputs;     ///< blobs that the model ends with; none: what `cortado deploy` finds
-  bool fold = false;                    ///< normalisations go into the filters before them
-  bool for_opencv = false;              ///< operators that OpenCV's dnn (4.6) knows in place of some that it does not
-  std::string like;                     ///< the net whose data layer prepares images; "": the model takes what it does
-  bool rgb = false;                     ///< with `like`: pixels come as red, green, blue
+  std::map<std::string, Shape> shapes;  ///< of inputs, if neither the net nor its dataset determines them
+  std::vector<std::string> outputs;     ///< output blobs; if empty, those of `cortado deploy`
+  bool fold = false;                    ///< fold normalizations into the preceding filters
+  bool for_opencv = false;              ///< avoid operators that OpenCV's dnn (4.6) does not support
+  std::string like;  ///< the net whose data layer preprocesses images; if empty, the model has no preprocessing
+  bool rgb = false;  ///< with `like`: the model's input is RGB, not BGR
 };
 
-/// The deployed net with its weights as a model of opset 17, whose batch may have any size where the net allows it.
-/// Throws Error: kNet with every layer that cannot be written and its place, kSnapshot for weights that do not fit,
-/// kUsage for blobs that there are not.
+/// Exports the deployed net with its weights to a model of opset 17, with a variable batch size if the net allows it.
+/// Throws Error: kNet with the place of every layer that cannot be exported, kSnapshot for weights that do not fit,
+/// kUsage for unknown blobs.
 onnx::ModelProto make_model(const ExportRequest& request);
 
 }  // namespace cortado::exporting

@@ -32,24 +32,24 @@ void set_tensor(const std::string& name, onnx::TensorProto::DataType type, const
 
 }  // namespace
 
-std::string GraphWriter::unused(std::set<std::string>& names, const std::string& wanted) {
-  std::string name = wanted;
-  for (int n = 2; !names.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+std::string GraphWriter::unused(std::set<std::string>& names, const std::string& base) {
+  std::string name = base;
+  for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
   return name;
 }
 
-void GraphWriter::add_node(const std::string& wanted, const Operation& operation,
+void GraphWriter::add_node(const std::string& base, const Operation& operation,
                            const std::vector<std::string>& outputs) {
   onnx::NodeProto& node = *graph_.add_node();
-  node.set_name(unused(nodes_, wanted));
+  node.set_name(unused(nodes_, base));
   node.set_op_type(operation.op);
   for (const std::string& input : operation.inputs) node.add_input(input);
   for (const std::string& output : outputs) node.add_output(output);
   for (const Attribute& attribute : operation.attributes) set_value(attribute, *node.add_attribute());
 }
 
-std::string GraphWriter::floats(const std::string& wanted, const Shape& shape, std::span<const float> values) {
-  const std::string name = value_name(wanted);
+std::string GraphWriter::floats(const std::string& base, const Shape& shape, std::span<const float> values) {
+  const std::string name = value_name(base);
   named_floats(name, shape, values);
   return name;
 }
@@ -58,8 +58,8 @@ void GraphWriter::named_floats(const std::string& name, const Shape& shape, std:
   set_tensor(name, onnx::TensorProto::FLOAT, shape, values, *graph_.add_initializer());
 }
 
-std::string GraphWriter::integers(const std::string& wanted, const Shape& shape, std::span<const int64_t> values) {
-  const std::string name = value_name(wanted);
+std::string GraphWriter::integers(const std::string& base, const Shape& shape, std::span<const int64_t> values) {
+  const std::string name = value_name(base);
   set_tensor(name, onnx::TensorProto::INT64, shape, values, *graph_.add_initializer());
   return name;
 }

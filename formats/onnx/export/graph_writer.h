@@ -18,32 +18,32 @@ struct Attribute {
 };
 using Attributes = std::vector<Attribute>;
 
-/// What a node is made from, but for its name.
+/// A node without its name.
 struct Operation {
   std::string op;
-  std::vector<std::string> inputs;  ///< "" stands for one that is left out
+  std::vector<std::string> inputs;  ///< "" is an omitted optional input
   Attributes attributes = {};
 };
 
-/// Puts an ONNX graph together and keeps its names apart: those of values and those of nodes, each used once.
+/// Builds an ONNX graph with unique names of values and of nodes.
 class GraphWriter {
  public:
   explicit GraphWriter(onnx::GraphProto& graph) : graph_(graph) {}
 
-  /// A name for a value: `wanted`, or where it is taken something like it.
-  std::string value_name(const std::string& wanted) { return unused(values_, wanted); }
-  void add_node(const std::string& wanted, const Operation& operation, const std::vector<std::string>& outputs);
+  /// A unique name for a value: `base`, or with a suffix if that is taken.
+  std::string value_name(const std::string& base) { return unused(values_, base); }
+  void add_node(const std::string& base, const Operation& operation, const std::vector<std::string>& outputs);
 
-  /// An initialiser; its name, which may differ from `wanted`.
-  std::string floats(const std::string& wanted, const Shape& shape, std::span<const float> values);
-  /// One whose name value_name() gave.
+  /// Adds an initializer; returns its name, which may differ from `base`.
+  std::string floats(const std::string& base, const Shape& shape, std::span<const float> values);
+  /// Adds an initializer with a name from value_name().
   void named_floats(const std::string& name, const Shape& shape, std::span<const float> values);
-  std::string integers(const std::string& wanted, const Shape& shape, std::span<const int64_t> values);
+  std::string integers(const std::string& base, const Shape& shape, std::span<const int64_t> values);
 
   onnx::GraphProto& graph() { return graph_; }
 
  private:
-  static std::string unused(std::set<std::string>& names, const std::string& wanted);
+  static std::string unused(std::set<std::string>& names, const std::string& base);
 
   onnx::GraphProto& graph_;
   std::set<std::string> values_, nodes_;

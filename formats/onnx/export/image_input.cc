@@ -9,15 +9,15 @@ namespace cortado::exporting {
 
 namespace {
 
-/// The middle of the mean image, as testing crops it, or its values for channels: a constant that repeats over x.
+/// The center crop of the mean image, as in phase TEST, or one value per channel: a constant that broadcasts over x.
 std::string mean_of(GraphWriter& graph, const ImageInput& image, const Shape& x) {
   const auto& transform = image.transform;
   if (!transform.has_mean_file()) {
     std::vector<float> values(transform.mean_value().begin(), transform.mean_value().end());
     if (values.size() != 1 && int64_t(values.size()) != x[1])
-      throw file_error(
-          ExitCode::kData, image.file,
-          std::to_string(values.size()) + " mean values, but the net has " + std::to_string(x[1]) + " channels");
+      throw file_error(ExitCode::kData, image.file,
+                       std::to_string(values.size()) + " mean values, but the net's input has " + std::to_string(x[1]) +
+                           " channels");
     return graph.floats("mean", {int64_t(values.size()), 1, 1}, values);
   }
   const BlobFile mean = read_blob_file(transform.mean_file());
@@ -26,7 +26,7 @@ std::string mean_of(GraphWriter& graph, const ImageInput& image, const Shape& x)
                     mean.shape[axes - 1] >= x[3];
   if (!fits)
     throw file_error(ExitCode::kData, transform.mean_file(),
-                     "a mean image of " + mean.shape.str() + ", but the net sees " + x.str());
+                     "a mean image of " + mean.shape.str() + ", but the net's input is " + x.str());
   const int64_t height = mean.shape[axes - 2], width = mean.shape[axes - 1];
   const int64_t top = (height - x[2]) / 2, left = (width - x[3]) / 2;
   std::vector<float> middle;
@@ -38,7 +38,7 @@ std::string mean_of(GraphWriter& graph, const ImageInput& image, const Shape& x)
   return graph.floats("mean", {x[1], x[2], x[3]}, middle);
 }
 
-/// Channels 2, 1, 0.
+/// Reverses the three channels.
 void write_exchange(GraphWriter& graph, const std::string& x, const std::string& y) {
   std::vector<std::string> parts;
   for (int i = 0; i < 3; ++i) parts.push_back(graph.value_name("channel" + std::to_string(i)));
@@ -57,16 +57,17 @@ ImageInput read_image_input(const std::string& path, bool rgb) {
     if (layer.bottom_size() == 0 && layer.has_transform_param() && graph::selected(layer, state))
       return {path, layer.transform_param(), rgb};
   throw Error(ExitCode::kUsage, path + ": no data layer of phase TEST has a transform_param",
-              "--like names the net whose data layer prepares the images, such as train_val.prototxt");
+              "set --like to the net whose data layer preprocesses the images, for example train_val.prototxt");
 }
 
 void write_image_input(GraphWriter& graph, const ImageInput& image, const Shape& shape, const std::string& input,
                        const std::string& result) {
   const auto& transform = image.transform;
   if (shape.axes() != 4)
-    throw Error(ExitCode::kUsage, "--like is for images: the net's input has shape " + shape.str());
+    throw Error(ExitCode::kUsage, "--like requires images, but the net's input has shape " + shape.str());
   if (image.rgb && shape[1] != 3)
-    throw Error(ExitCode::kUsage, "--rgb is for images of three channels: the net's input has shape " + shape.str());
+    throw Error(ExitCode::kUsage,
+                "--rgb requires images with three channels, but the net's input has shape " + shape.str());
   std::vector<Operation> steps;
   if (image.rgb != transform.bgr2rgb()) steps.push_back({"", {""}});
   if (transform.has_mean_file() || transform.mean_value_size() > 0)

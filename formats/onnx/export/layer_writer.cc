@@ -57,7 +57,7 @@ std::vector<int64_t> LayerWriter::reshape_target(const Operand& from, const Oper
     target.push_back(!to.axis_is_dynamic(axis) ? to.shape[axis] : kept ? 0 : -1);
   }
   const auto wanted = std::count(target.begin(), target.end(), -1);
-  if (wanted > 1) refuse("more than one extent of its result grows with the batch, and ONNX can work out only one");
+  if (wanted > 1) refuse("two or more extents of its result grow with the batch, but ONNX's Reshape infers only one");
   return target;
 }
 

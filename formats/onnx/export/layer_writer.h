@@ -1,7 +1,6 @@
 #pragma once
 
-// A layer as the function of its type sees it: its options, its operands and its weights, and a pen for the nodes that
-// stand for it.
+// The view of a layer that export functions get: options, operands and weights, and functions that add nodes.
 
 #include <functional>
 #include <string>
@@ -16,21 +15,21 @@ namespace cortado::exporting {
 struct Operand {
   std::string name;
   Shape shape;
-  std::vector<bool> dynamic;  ///< per axis: its extent grows with the batch
-  std::string maker;          ///< the type of the layer that it comes from
+  std::vector<bool> dynamic;  ///< per axis: whether its extent grows with the batch
+  std::string maker;          ///< the type of the layer that produces it
 
   bool axis_is_dynamic(int axis) const { return size_t(axis) < dynamic.size() && dynamic[size_t(axis)]; }
 };
 
-/// Why a layer cannot be written: about a field of its message, or "".
+/// Why a layer cannot be exported. `field` is a field of its message, or "".
 struct Refusal {
   std::string field, message, hint;
 };
 
 class LayerWriter {
  public:
-  /// Gives the values that a top had in a forward pass of the net, for layers that have no operator but do
-  /// not depend on the values of the input.
+  /// Returns the values of a top from a forward pass of the net. For layers that have no operator but whose tops do not
+  /// depend on the input's values.
   using ReadTop = std::function<std::vector<float>(size_t top)>;
 
   LayerWriter(const caffe::LayerParameter& config, std::vector<Operand> x, std::vector<Operand> y, GraphWriter& graph,
@@ -44,17 +43,17 @@ class LayerWriter {
 
   const caffe::LayerParameter& config;  ///< with the weights as its blobs
   const std::vector<Operand> x, y;
-  const bool for_opencv;  ///< other operators where OpenCV's dnn does not know the usual ones
+  const bool for_opencv;  ///< use other operators where OpenCV's dnn does not support the usual ones
 
-  /// A node of the layer whose result is not a top; the name of the result.
+  /// Adds a node whose result is not a top; returns the name of the result.
   std::string add(const Operation& operation);
-  /// The node that makes y[top], or all tops; it has the layer's name where it is the only one.
+  /// Adds the node that produces y[top] (or all tops). The only node of a layer gets the layer's name.
   void finish(const Operation& operation, size_t top = 0);
-  /// y[0] is these values, whatever comes in.
+  /// Makes y[0] a constant.
   void finish_constant(std::span<const float> values);
   void finish_all(const Operation& operation);
 
-  /// The weight `i` as an initialiser, in its own shape or another.
+  /// Adds weight `i` as an initializer, in its own shape or another.
   std::string weight(int i);
   std::string weight(int i, const Shape& shape);
   std::span<const float> values(int i) const;
@@ -64,15 +63,14 @@ class LayerWriter {
   std::string floats(const std::string& name, const Shape& shape, std::span<const float> values);
   std::string integers(const std::string& name, const std::vector<int64_t>& values);
 
-  /// The target of a Reshape from x to the shape of y: extents that the batch moves are kept (0) or worked out (-1).
+  /// The target of a Reshape: extents that grow with the batch are copied (0) or inferred (-1).
   std::vector<int64_t> reshape_target(const Operand& from, const Operand& to) const;
-  /// `from` in the shape of `to`, as add() has it.
+  /// Adds a Reshape of `from` to the shape of `to`; returns the name of the result.
   std::string reshaped(const Operand& from, const Operand& to);
-  /// An operand of this shape whose axes are dynamic where those of `like` are that it was made of: axis i of the
-  /// result is axis axes[i] of `like`, or a new one (-1).
+  /// An operand of this shape. Axis i is dynamic if axis axes[i] of `like` is; -1 is a new, fixed axis.
   static Operand shaped(const Operand& like, const Shape& shape, const std::vector<int>& axes);
 
-  /// The values of a top, from a forward pass.
+  /// The values of a top from a forward pass.
   std::vector<float> read_top(size_t top) const { return read_top_(top); }
 
   /// Throws Refusal.

@@ -1,6 +1,6 @@
-// y[c] = factor[c] x[c] + term[c] behind a node that can do it itself:
+// Merges y[c] = factor[c] x[c] + term[c] into the node before it:
 //   BatchNormalization   scale factor, B factor + term
-//   filters              those of channel c times factor[c], bias factor + term
+//   filters              filters of channel c times factor[c], bias factor + term
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -25,7 +25,7 @@ void set_values(onnx::TensorProto& tensor, const Floats& values) {
   tensor.set_raw_data(values.data(), values.size() * sizeof(float));
 }
 
-/// Factor and term of each channel, or of all (one).
+/// A factor and a term for each channel, or one for all.
 struct ChannelMap {
   Doubles factor, term;
   double a(size_t c) const { return factor.size() == 1 ? factor[0] : factor[c]; }
@@ -47,7 +47,7 @@ class Merger {
   }
 
  private:
-  /// `y` is what the node makes, whoever it takes over.
+  /// Merges the only reader of `node` into it, if possible. `y` is the shape of the node's result.
   bool absorbs_follower(onnx::NodeProto& node, const Shape& y) {
     const bool norm = node.op_type() == "BatchNormalization";
     const bool filters = node.op_type() == "Conv" || node.op_type() == "ConvTranspose" || node.op_type() == "Gemm";
@@ -60,7 +60,7 @@ class Merger {
     return true;
   }
 
-  /// What the node does to each channel; nothing where it does something else.
+  /// The node as a ChannelMap, or nothing if it is not one.
   std::optional<ChannelMap> map_of(const onnx::NodeProto& node, const Shape& x) const {
     if (node.op_type() == "BatchNormalization") return fold_ ? map_of_norm(node) : std::nullopt;
     const bool product = node.op_type() == "Mul";
@@ -72,7 +72,7 @@ class Merger {
     return product ? ChannelMap{std::move(numbers), {0}} : ChannelMap{{1}, std::move(numbers)};
   }
 
-  /// One number, or C x 1 x ... x 1 for N x C x ...
+  /// Whether it is one number, or C x 1 x ... x 1 for x of N x C x ...
   static bool is_per_channel(const onnx::TensorProto& constant, const Shape& x) {
     if (constant.dims_size() == 0) return true;
     if (constant.dims_size() != x.axes() - 1 || x.axes() < 2 || constant.dims(0) != x[1]) return false;
@@ -109,8 +109,8 @@ class Merger {
     return true;
   }
 
-  /// Filters lie output by output; those of a ConvTranspose input by input, and within a group of these output by
-  /// output. A Gemm's matrix is outputs x inputs, or, untransposed, left alone.
+  /// Filters are ordered by output; those of a ConvTranspose by input, and within a group by output. Only a transposed
+  /// Gemm matrix (outputs x inputs) is changed.
   bool change_filters(onnx::NodeProto& node, const ChannelMap& map) {
     onnx::TensorProto* filters = index_.own_tensor(node.input(1));
     const bool has_bias = node.input_size() > 2;

@@ -13,7 +13,7 @@ int64_t first_integer(const onnx::TensorProto* tensor, int64_t absent) {
   return value;
 }
 
-/// Whether the node is a Slice that turns axis 0 round: starts, ends, axes and steps are initialisers.
+/// Whether the node is a Slice that reverses axis 0; starts, ends, axes and steps are initializers.
 bool turns_steps(const GraphIndex& index, const onnx::NodeProto* node) {
   return node && node->op_type() == "Slice" && node->input_size() == 5 &&
          first_integer(index.tensor(node->input(3)), -1) == 0 && first_integer(index.tensor(node->input(4)), 0) == -1;
@@ -21,7 +21,7 @@ bool turns_steps(const GraphIndex& index, const onnx::NodeProto* node) {
 
 }  // namespace
 
-/// An LSTM, what takes the axis of its one direction away, and a turn; its operand was turned, too.
+/// Matches a reversal, an LSTM, the node that removes its direction axis, and another reversal.
 void merge_reversed_steps(onnx::GraphProto& graph) {
   GraphIndex index(graph);
   for (onnx::NodeProto& node : *graph.mutable_node()) {

@@ -1,4 +1,4 @@
-// Normalisations, with the statistics that testing takes.
+// Normalizations, with the statistics of phase TEST.
 #include <cmath>
 
 #include "onnx/export/table.h"
@@ -11,7 +11,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-/// One number for each channel, repeated over the axes behind them.
+/// One number for each channel, broadcast over the axes after the channels.
 Shape channel_shape(const Operand& x) {
   std::vector<int64_t> dims(size_t(std::max(1, x.shape.axes() - 1)), 1);
   dims[0] = x.shape[1];
@@ -23,13 +23,13 @@ void finish_with_relu(LayerWriter& layer, const Operation& norm, bool relu) {
   layer.finish({"Relu", {layer.add(norm)}});
 }
 
-/// Caffe keeps sums of averages and the factor to divide them by; 0 means that there are none yet.
+/// Caffe stores accumulated statistics and the factor to divide them by; 0 means that there are none yet.
 void write_batch_norm(LayerWriter& layer) {
   const auto& param = layer.config.batch_norm_param();
   const BatchNormForm form = form_of(param);
   if (param.has_use_global_stats() && !param.use_global_stats() && !form.nvidia)
-    layer.refuse("it normalises by the statistics of each batch, which ONNX does not",
-                 "leave use_global_stats out: testing then takes the running averages",
+    layer.refuse("batch statistics in phase TEST cannot be exported",
+                 "remove use_global_stats; phase TEST then uses the running averages",
                  "batch_norm_param.use_global_stats");
   const int64_t channels = layer.x[0].shape[1];
   const float factor = layer.values(2)[0], scale = factor == 0 ? 0 : 1 / factor;
@@ -56,7 +56,7 @@ void write_bn(LayerWriter& layer) {
   const Shape shape = {layer.x[0].shape[1]};
   switch (form_of(param)) {
     case BnForm::kBatch:
-      layer.refuse("it normalises by the statistics of each batch, which ONNX does not", {}, "bn_param");
+      layer.refuse("batch statistics in phase TEST cannot be exported", {}, "bn_param");
     case BnForm::kStored:
       return layer.finish({"Add",
                            {layer.add({"Mul", {layer.x[0].name, layer.weight(0, channel_shape(layer.x[0]))}}),
@@ -80,7 +80,7 @@ void write_instance_norm(LayerWriter& layer) {
   layer.finish({"InstanceNormalization", {layer.x[0].name, factor, term}, {{"epsilon", param.eps()}}});
 }
 
-/// An operator of its own came with opset 18: groups are made the channels of an InstanceNormalization.
+/// GroupNormalization requires opset 18, so groups become the channels of an InstanceNormalization.
 void write_group_norm(LayerWriter& layer) {
   const auto& param = layer.config.group_norm_param();
   const Operand& x = layer.x[0];
@@ -113,7 +113,7 @@ void write_layer_norm(LayerWriter& layer) {
   layer.finish({"LayerNormalization", inputs, {{"axis", int64_t(axis)}, {"epsilon", param.eps()}}});
 }
 
-/// x / (k + alpha / n * sum of x^2)^beta over places, k being 1: an average of squares, which counts padding.
+/// x / (k + alpha / n * sum of x^2)^beta over a spatial window, with k = 1: an average of squares that counts padding.
 void write_lrn_within(LayerWriter& layer) {
   const auto& param = layer.config.lrn_param();
   const int64_t size = param.local_size(), pad = (size - 1) / 2;
@@ -143,7 +143,7 @@ std::vector<int64_t> axes_from(const Operand& x, int first) {
   return axes;
 }
 
-/// (x - mean) / (deviation + eps): Caffe adds eps to the deviation.
+/// (x - mean) / (deviation + eps): Caffe adds eps to the standard deviation.
 void write_mvn(LayerWriter& layer) {
   const auto& param = layer.config.mvn_param();
   const Operand& x = layer.x[0];

@@ -1,7 +1,6 @@
-// Windows of maxima and averages. Caffe rounds the number of windows up and lets the last one hang over the edge; what
-// an average is divided by is its area within the padded image. Extents are known here, so windows are written with
-// the padding that makes ONNX's rule, which rounds down, count the same ones: ceil_mode is read differently by
-// different programs.
+// Max and average pooling. Caffe rounds the number of windows up, and the last one may exceed the image. An average is
+// divided by the window's area within the padded image. The padding is chosen so that ONNX's floor mode yields the same
+// windows, because runtimes disagree about ceil_mode.
 #include "layers/common/windows/pool_window.h"
 #include "onnx/export/table.h"
 
@@ -12,7 +11,7 @@ namespace {
 struct Window {
   int64_t in, out, kernel, stride, pad;
 
-  /// Padding behind the image with which there are `out` windows, rounding down.
+  /// The end padding that yields `out` windows when rounding down.
   int64_t behind() const {
     const int64_t room = in + 2 * pad - kernel;
     if (room >= 0 && room / stride + 1 == out) return pad;
@@ -43,8 +42,8 @@ Attributes pooling_attributes(const Pooling& pooling) {
   return {{"kernel_shape", kernel}, {"strides", strides}, {"pads", before}};
 }
 
-/// Zeros around x, for an average that counts them, but not what hangs over them. Not by count_include_pad: OpenCV 4.6
-/// does not know it.
+/// Pads x with zeros for an average that counts its padding but not the rest. OpenCV 4.6 does not support
+/// count_include_pad.
 std::string padded_pooling(LayerWriter& layer, Pooling& pooling) {
   std::vector<int64_t> pads(2, 0);
   for (Window& window : pooling.windows) {
@@ -67,7 +66,7 @@ Window window_of(const LayerWriter& layer, int axis, int64_t kernel, int64_t str
   return {layer.x[0].shape[axis], layer.y[0].shape[axis], kernel, stride, pad};
 }
 
-/// Entry `i` of an option that is given once for all axes, or once for each.
+/// Entry `i` of an option with one value for all axes, or one for each.
 template <typename Values>
 int64_t entry(const Values& values, int i, int64_t absent) {
   return values.empty() ? absent : int64_t(values[values.size() == 1 ? 0 : i]);
@@ -81,9 +80,9 @@ void add_volume_windows(const LayerWriter& layer, const caffe::PoolingParameter&
 
 void write_pooling(LayerWriter& layer) {
   const auto& options = layer.config.pooling_param();
-  if (layer.y.size() > 1) layer.refuse("the places of maxima cannot be written", "leave out the second top", "top[1]");
+  if (layer.y.size() > 1) layer.refuse("the indices of maxima cannot be exported", "remove the second top", "top[1]");
   if (options.pool() == caffe::PoolingParameter::STOCHASTIC)
-    layer.refuse("stochastic pooling has no operator", {}, "pooling_param.pool");
+    layer.refuse("stochastic pooling has no ONNX operator", {}, "pooling_param.pool");
   const bool average = options.pool() == caffe::PoolingParameter::AVE;
   if (options.global_pooling())
     return layer.finish({average ? "GlobalAveragePool" : "GlobalMaxPool", {layer.x[0].name}});
@@ -122,8 +121,8 @@ void write_pooling_3d(LayerWriter& layer) {
   write_volumes(layer, layer.config.pooling_param());
 }
 
-/// Level l of the pyramid has 2^l x 2^l windows as large as their distance, the first of which begins before the image
-/// (layers/types/spp.cu).
+/// Level l of the pyramid has 2^l x 2^l windows with a stride equal to their size. The first one begins before the
+/// image (layers/types/spp.cu).
 Window spp_window(int64_t in, int64_t parts) {
   const int64_t kernel = (in + parts - 1) / parts;
   return {in, parts, kernel, kernel, (kernel * parts - in + 1) / 2};
@@ -133,7 +132,7 @@ void write_spp(LayerWriter& layer) {
   const auto& options = layer.config.spp_param();
   const Shape& x = layer.x[0].shape;
   if (options.pool() == caffe::SPPParameter::STOCHASTIC)
-    layer.refuse("stochastic pooling has no operator", {}, "spp_param.pool");
+    layer.refuse("stochastic pooling has no ONNX operator", {}, "spp_param.pool");
   std::vector<std::string> levels;
   for (uint32_t level = 0; level < options.pyramid_height(); ++level) {
     const int64_t parts = int64_t(1) << level;

@@ -1,11 +1,11 @@
-// Products of matrices.
+// Matrix products.
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
 
 namespace {
 
-/// The matrix as inputs x outputs, which MatMul wants.
+/// The matrix as inputs x outputs, as MatMul requires.
 std::string transposed_weight(LayerWriter& layer, bool is_transposed) {
   const Shape shape = layer.weight_shape(0);
   if (is_transposed) return layer.weight(0);
@@ -17,7 +17,7 @@ std::string transposed_weight(LayerWriter& layer, bool is_transposed) {
   return layer.floats("weight", {columns, rows}, to);
 }
 
-/// Rows of x: all from `axis` on. Where the axes before are one, Gemm takes them; else MatMul.
+/// A row of x is everything from `axis` on. Gemm if there is one axis before it, else MatMul.
 Operation product_of(LayerWriter& layer, int axis) {
   const auto& param = layer.config.inner_product_param();
   const Operand& x = layer.x[0];
@@ -45,7 +45,8 @@ Operation product_of(LayerWriter& layer, int axis) {
 void write_inner_product(LayerWriter& layer) {
   const auto& param = layer.config.inner_product_param();
   const int axis = layer.x[0].shape.canonical_axis(param.axis());
-  if (axis < 1) layer.refuse("a whole batch as one row cannot be written", {}, "inner_product_param.axis");
+  if (axis < 1)
+    layer.refuse("axis 0 cannot be exported: the whole batch would be one row", {}, "inner_product_param.axis");
   const Operation product = product_of(layer, axis);
   layer.finish(param.relu() ? Operation{"Relu", {layer.add(product)}} : product);
 }
@@ -67,7 +68,7 @@ void write_matmul(LayerWriter& layer) {
   layer.finish({"Mul", {layer.add(product), layer.number(param.alpha())}});
 }
 
-/// Indices come as floats.
+/// Caffe's indices are floats.
 void write_embed(LayerWriter& layer) {
   const std::string index = layer.add({"Cast", {layer.x[0].name}, {{"to", int64_t(onnx::TensorProto::INT64)}}});
   const Operation rows = {"Gather", {layer.weight(0), index}};

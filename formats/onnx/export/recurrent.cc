@@ -1,12 +1,12 @@
-// Recurrent layers. Operands are steps x sequences x inputs here and there; the gates of an LSTM are i, f, o, g in
-// Caffe's files and i, o, f, g in ONNX.
+// Recurrent layers. Caffe and ONNX both order operands as steps x sequences x inputs. The gates of an LSTM are i, f, o,
+// g in Caffe and i, o, f, g in ONNX.
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
 
 namespace {
 
-/// Rows of gates in ONNX's order, as the one direction of D x 4H x inputs.
+/// The gates' rows in ONNX's order, 1 x 4H x inputs.
 std::string gates(LayerWriter& layer, const std::string& name, int weight, int64_t units) {
   const std::span<const float> from = layer.values(weight);
   const int64_t inputs = int64_t(from.size()) / (4 * units), block = units * inputs;
@@ -16,7 +16,7 @@ std::string gates(LayerWriter& layer, const std::string& name, int weight, int64
   return layer.floats(name, {1, 4 * units, inputs}, to);
 }
 
-/// Terms of x, and of the state, which Caffe does not have.
+/// The biases of x, and zeros for those of the state, which Caffe does not have.
 std::string terms(LayerWriter& layer, int weight, int64_t units) {
   const std::span<const float> from = layer.values(weight);
   std::vector<float> to;
@@ -26,12 +26,12 @@ std::string terms(LayerWriter& layer, int weight, int64_t units) {
   return layer.floats("B", {1, 8 * units}, to);
 }
 
-/// Which blob is which.
+/// Indices of the blobs.
 struct Weights {
   int x, h, bias;
 };
 
-/// y is steps x directions x sequences x units; there is one direction.
+/// Removes the direction axis of y, steps x 1 x sequences x units.
 void finish_lstm(LayerWriter& layer, const std::string& x, const Weights& weights, int64_t units) {
   const std::string y = layer.add(
       {"LSTM",
@@ -44,26 +44,26 @@ void finish_lstm(LayerWriter& layer, const std::string& x, const Weights& weight
 
 void refuse_unless_fresh(LayerWriter& layer, size_t bottom) {
   if (layer.x[bottom].maker == "ContinuationIndicator") return;
-  layer.refuse("its sequences may begin anywhere, as bottom '" + layer.x[bottom].name + "' says at run time",
-               "sequences that begin with each pass can be written: a ContinuationIndicator says so",
+  layer.refuse("bottom '" + layer.x[bottom].name + "' defines at run time where sequences begin",
+               "use a ContinuationIndicator layer as this bottom, so that sequences begin with each pass",
                "bottom[" + std::to_string(bottom) + "]");
 }
 
-/// junhyukoh's: W_x, W_h, b.
+/// junhyukoh's fork: W_x, W_h, b.
 void write_small_lstm(LayerWriter& layer) {
   const auto& param = layer.config.lstm_param();
   if (layer.x[0].shape.axes() != 3 || param.has_batch_size())
-    layer.refuse("only steps x sequences x inputs can be written", {}, "bottom[0]");
+    layer.refuse("only a bottom of steps x sequences x inputs can be exported", {}, "bottom[0]");
   if (layer.x.size() > 1) refuse_unless_fresh(layer, 1);
   finish_lstm(layer, layer.x[0].name, {0, 1, 2}, param.num_output());
 }
 
-/// Caffe's: W_x, b, W_h.
+/// Caffe: W_x, b, W_h.
 void write_lstm(LayerWriter& layer) {
   const auto& param = layer.config.recurrent_param();
   refuse_unless_fresh(layer, 1);
   if (layer.x.size() > 2 || layer.y.size() > 1)
-    layer.refuse("neither a static input nor an exposed state can be written", {}, "recurrent_param");
+    layer.refuse("a static input or an exposed state cannot be exported", {}, "recurrent_param");
   const Operand& x = layer.x[0];
   const Operand rows = LayerWriter::shaped(x, {x.shape[0], x.shape[1], x.shape.count(2)}, {0, 1, -1});
   const std::string steps = x.shape.axes() == 3 ? x.name : layer.reshaped(x, rows);

@@ -1,26 +1,26 @@
-// What detectors have: boxes that are known beforehand, and parts of feature maps.
+// Layers of detectors: prior boxes and ROI pooling.
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
 
 namespace {
 
-/// The boxes follow from the extents of images, which are fixed: they are constants, worked out by the layer.
+/// The boxes depend on the fixed image size only, so the layer computes them and they become constants.
 void write_prior_box(LayerWriter& layer) { layer.finish_constant(layer.read_top(0)); }
 
 void write_roi_pooling(LayerWriter& layer) {
   const auto& param = layer.config.roi_pooling_param();
-  if (param.pad_ratio() != 0) layer.refuse("regions that grow cannot be written", {}, "roi_pooling_param.pad_ratio");
+  if (param.pad_ratio() != 0) layer.refuse("pad_ratio cannot be exported", {}, "roi_pooling_param.pad_ratio");
   const Shape& y = layer.y[0].shape;
   layer.finish({"MaxRoiPool",
                 {layer.x[0].name, layer.x[1].name},
                 {{"pooled_shape", std::vector<int64_t>{y[2], y[3]}}, {"spatial_scale", param.spatial_scale()}}});
 }
 
-/// A region is the number of its image and four corners, which ONNX wants apart.
+/// A region has an image index and four coordinates, which ONNX takes as separate inputs.
 void write_roi_align(LayerWriter& layer) {
   if (!layer.config.has_roi_align_param())
-    layer.refuse("only Mask R-CNN's form can be written", {}, "roi_pooling_param");
+    layer.refuse("only Mask R-CNN's form can be exported", {}, "roi_pooling_param");
   const auto& param = layer.config.roi_align_param();
   const std::string& regions = layer.x[1].name;
   const std::string parts = layer.integers("axes", {1});

@@ -1,11 +1,11 @@
-// Layers that enlarge or shrink images.
+// Layers that resize images.
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
 
 namespace {
 
-/// Factors for which any program finds y's sides, whichever way it rounds side x factor; the batch stays as it is.
+/// Scale factors that yield y's size however a runtime rounds size x factor; the batch is unchanged.
 std::string factors(LayerWriter& layer, const Shape& x, const Shape& y) {
   std::vector<float> values = {1, 1};
   for (const int axis : {2, 3})
@@ -15,7 +15,7 @@ std::string factors(LayerWriter& layer, const Shape& x, const Shape& y) {
 }
 
 void write_upsample(LayerWriter& layer) {
-  if (layer.x.size() > 1) layer.refuse("undoing a pooling has no operator", {}, "bottom[1]");
+  if (layer.x.size() > 1) layer.refuse("unpooling has no ONNX operator", {}, "bottom[1]");
   layer.finish({"Resize",
                 {layer.x[0].name, "", factors(layer, layer.x[0].shape, layer.y[0].shape)},
                 {{"mode", std::string("nearest")},
@@ -23,11 +23,11 @@ void write_upsample(LayerWriter& layer) {
                  {"nearest_mode", std::string("floor")}}});
 }
 
-/// Corner to corner; pad_beg and pad_end cut x first.
+/// With aligned corners; pad_beg and pad_end crop x first.
 void write_interp(LayerWriter& layer) {
   const auto& param = layer.config.interp_param();
   Shape seen = layer.x[0].shape;
-  if (seen.axes() != 4) layer.refuse("only images, N x C x H x W, can be written");
+  if (seen.axes() != 4) layer.refuse("only images, N x C x H x W, can be exported");
   std::string x = layer.x[0].name;
   if (param.pad_beg() != 0 || param.pad_end() != 0) {
     const int64_t begin = -param.pad_beg(), end = -param.pad_end();

@@ -1,4 +1,4 @@
-// Layers that move values, join them or leave them where they are.
+// Layers that reshape, permute, split or concatenate.
 #include <limits>
 
 #include "onnx/export/table.h"
@@ -11,7 +11,7 @@ void write_reshape(LayerWriter& layer) {
   layer.finish({"Reshape", {layer.x[0].name, layer.integers("shape", layer.reshape_target(layer.x[0], layer.y[0]))}});
 }
 
-/// Flatten where ONNX's is the same: two axes come out.
+/// ONNX's Flatten returns two axes; other shapes need a Reshape.
 void write_flatten(LayerWriter& layer) {
   const auto& param = layer.config.flatten_param();
   const Shape& x = layer.x[0].shape;
@@ -53,7 +53,7 @@ void write_split(LayerWriter& layer) {
   for (size_t i = 0; i < layer.y.size(); ++i) layer.finish({"Identity", {layer.x[0].name}}, i);
 }
 
-/// A window of x on these axes, each from `starts` to `ends`.
+/// A slice of x from `starts` to `ends` along `axes`.
 Operation slice(LayerWriter& layer, const std::string& x, const std::vector<int64_t>& starts,
                 const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
   return {"Slice", {x, layer.integers("starts", starts), layer.integers("ends", ends), layer.integers("axes", axes)}};
@@ -67,7 +67,7 @@ void write_crop(LayerWriter& layer) {
   for (int axis = first; axis < x.axes(); ++axis) {
     if (layer.x[0].axis_is_dynamic(axis)) {
       if (param.offset_size() == 0) continue;
-      layer.refuse("it cuts the axis of the batch", {}, "crop_param.axis");
+      layer.refuse("it crops the batch axis", {}, "crop_param.axis");
     }
     const int64_t offset = param.offset_size() == 0   ? 0
                            : param.offset_size() == 1 ? param.offset(0)
@@ -79,7 +79,7 @@ void write_crop(LayerWriter& layer) {
   layer.finish(slice(layer, layer.x[0].name, starts, ends, axes));
 }
 
-/// The whole axis, backwards.
+/// Reverses the whole axis.
 void write_reverse(LayerWriter& layer) {
   const int64_t axis = layer.x[0].shape.canonical_axis(layer.config.reverse_param().axis());
   Operation turned = slice(layer, layer.x[0].name, {-1}, {std::numeric_limits<int64_t>::min()}, {axis});
@@ -94,7 +94,7 @@ void write_tile(LayerWriter& layer) {
   layer.finish({"Tile", {layer.x[0].name, layer.integers("repeats", repeats)}});
 }
 
-/// x as `parts`, its axes in another order, as y. Axis 0 is the batch in all three.
+/// Reshapes x to `parts`, permutes its axes, and reshapes to y. Axis 0 is always the batch.
 void finish_shuffled(LayerWriter& layer, const std::string& x, const Shape& parts, const std::vector<int64_t>& order) {
   Operand from = layer.x[0];
   from.name = x;
@@ -113,7 +113,7 @@ void write_shuffle_channel(LayerWriter& layer) {
   finish_dealt(layer, layer.x[0].name, layer.config.shuffle_channel_param().group(), layer.x[0].shape);
 }
 
-/// Concat, and a shuffle of as many groups as there are bottoms.
+/// A Concat, then a channel shuffle with one group per bottom.
 void write_interleave(LayerWriter& layer) {
   std::vector<std::string> inputs;
   for (const Operand& operand : layer.x) inputs.push_back(operand.name);
@@ -121,7 +121,7 @@ void write_interleave(LayerWriter& layer) {
   finish_dealt(layer, joined, int64_t(inputs.size()), layer.y[0].shape);
 }
 
-/// As channels are ordered here, column, row, depth: what ONNX calls CRD.
+/// Channels are ordered column, row, depth: ONNX's mode CRD.
 void write_pixel_shuffle(LayerWriter& layer) {
   const int64_t factor = layer.config.pixel_shuffle_param().upscale_factor();
   layer.finish({"DepthToSpace", {layer.x[0].name}, {{"blocksize", factor}, {"mode", std::string("CRD")}}});
@@ -136,7 +136,7 @@ void write_reorg(LayerWriter& layer) {
   finish_shuffled(layer, layer.x[0].name, {x[0], parts, x[2], s, x[3], s}, {0, 3, 5, 1, 2, 4});
 }
 
-/// Extents below 0 cut edges off; ONNX has the same rule.
+/// Negative padding crops, in ONNX as well.
 void write_padding(LayerWriter& layer) {
   const auto& param = layer.config.padding_param();
   const int64_t begin = param.pad_beg(), end = param.pad_end();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is clearer, and faster, as fewer nodes than there were layers.
+// Merges nodes, which makes the model smaller and faster.
 
 #include <map>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace cortado::exporting {
 
-/// Factors and terms of channels (Mul, Add) go into a BatchNormalization before them: BatchNorm and Scale become one
-/// node. With `fold`, these and normalisations also go into the filters of a convolution or a Gemm before them.
-/// `shapes`: of values by name, as far as they are known.
+/// Merges per-channel factors and terms (Mul, Add) into a BatchNormalization before them: BatchNorm and Scale become
+/// one node. With `fold`, also merges these and normalizations into the filters of a convolution or a Gemm before them.
+/// `shapes` has the known shapes of values by name.
 void merge_channel_maps(onnx::GraphProto& graph, const std::map<std::string, Shape>& shapes, bool fold);
 
-/// A recurrent node between two that turn its steps round runs backwards instead.
+/// Merges a recurrent node between two reversals of its steps into one with direction "reverse".
 void merge_reversed_steps(onnx::GraphProto& graph);
 
 }  // namespace cortado::exporting

@@ -25,7 +25,7 @@ graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph:
   return graph;
 }
 
-/// The net with one more in the batch.
+/// The net with a batch size larger by one.
 std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file) {
   auto larger = std::make_shared<NetFile>(file);
   for (caffe::LayerParameter& layer : *larger->net.mutable_layer())
@@ -50,7 +50,7 @@ SourceNet::SourceNet(const ExportRequest& request) : written_(read_net(request.n
   try {
     larger_ = graph_with_shapes(with_larger_batch(*file_), options);
   } catch (const Error&) {
-    log_warning() << "The net takes no other batch than its own: so does the model";
+    log_warning() << "The model's batch size is fixed, because the net's is";
   }
   make_net(request);
 }
@@ -63,8 +63,8 @@ void SourceNet::make_net(const ExportRequest& request) {
   for (const std::string& path : request.weights) read.push_back(read_weights(path));
   net_ = cortado::make_net(file_, options, context_);
   if (read.empty() && !net_->plan().graph.weights.empty())
-    throw Error(ExitCode::kUsage, "the weights are missing: the net has layers that learn",
-                "cortado convert onnx NET WEIGHTS -o model.onnx");
+    throw Error(ExitCode::kUsage, "the weights are missing, but the net has layers with weights",
+                "pass them: cortado convert onnx NET WEIGHTS -o model.onnx");
   for (size_t i = 0; i < read.size(); ++i) net_->load_weights(read[i], request.weights[i]);
   net_->require_weights();
 }

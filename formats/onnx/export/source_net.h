@@ -1,7 +1,7 @@
 #pragma once
 
-// The net that is exported, three times: as it was written, for the places of mistakes; as a graph of layers with the
-// shapes of all values; and as a net that runs, which has the weights.
+// The exported net in three forms: as written, for the places of diagnostics; as a graph of layers with the shapes of
+// all values; and as a runnable net with the weights.
 
 #include <memory>
 #include <string>
@@ -22,11 +22,11 @@ class SourceNet {
   bool grows(graph::ValueId value, int axis) const;
   bool batch_is_free() const { return larger_.has_value(); }
 
-  /// Where the layer of this name was written, or one of its fields.
+  /// The place of a layer, or of one of its fields, in the prototxt.
   Place place(const std::string& layer, const std::string& field) const;
-  /// Its options, and its weights as its blobs.
+  /// The layer's message, with its weights as blobs.
   caffe::LayerParameter layer(const graph::Node& node);
-  /// What a blob has after a forward pass over zeros.
+  /// The values of a blob after a forward pass over zeros.
   std::vector<float> read_blob(const std::string& blob);
 
  private:
@@ -36,7 +36,7 @@ class SourceNet {
   std::shared_ptr<const NetFile> file_;
   std::vector<std::string> outputs_;
   graph::Graph graph_;
-  std::optional<graph::Graph> larger_;  ///< with one more in the batch; nothing where the net does not allow it
+  std::optional<graph::Graph> larger_;  ///< with a batch size larger by one, if the net allows it
   Context context_;
   std::unique_ptr<Net> net_;
   bool ran_ = false;

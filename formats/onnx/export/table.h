@@ -1,7 +1,6 @@
 #pragma once
 
-// Which function writes which type of layer. Each family of types fills in its own; a type that is nowhere has no
-// ONNX operator, or none yet.
+// Maps layer types to export functions. Each family of types adds its own; a type without an entry cannot be exported.
 
 #include <map>
 #include <string>
@@ -11,14 +10,14 @@
 
 namespace cortado::exporting {
 
-/// Writes the nodes of one layer. Throws Refusal, or FieldError as layers do.
+/// Writes the nodes of one layer. Throws Refusal, or FieldError like layers.
 using Exporter = void (*)(LayerWriter& layer);
 using Table = std::map<std::string, Exporter>;
 
-/// The function of a type; null where there is none.
+/// The export function of a type, or null.
 Exporter exporter_of(const std::string& type);
 
-// The families.
+// One function per family.
 void add_activations(Table& table);
 void add_arithmetic(Table& table);
 void add_convolutions(Table& table);

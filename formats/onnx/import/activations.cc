@@ -1,4 +1,4 @@
-// Functions of each element alone.
+// Element-wise functions.
 #include <limits>
 
 #include "onnx/import/table.h"
@@ -39,11 +39,11 @@ void read_prelu(NodeReader& node) {
   const ConstantPtr slopes = node.constant(1, "the slopes");
   const Shape& shape = slopes->shape;
   const int64_t count = shape.count();
-  const int at = shape.axes() - x.shape.axes() + 1;  // where the channels lie among the slopes' axes
+  const int at = shape.axes() - x.shape.axes() + 1;  // the channel axis of the slopes
   const bool channels = x.shape.axes() > 1 && count == x.shape[1] && at >= 0 && shape[at] == count;
   if (count != 1 && !channels)
-    node.fail("slopes of shape " + shape.str() + " for an input of " + x.shape.str(),
-              "one slope, or one for each channel, can be read");
+    node.fail("slopes of shape " + shape.str() + " do not match an input of " + x.shape.str(),
+              "use one slope, or one for each channel");
   caffe::LayerParameter layer = NodeReader::layer("PReLU");
   if (!channels) layer.mutable_prelu_param()->set_channel_shared(true);
   node.finish(layer, {x}, {weight_of(channels ? Shape{count} : Shape{}, slopes->as_floats())});
@@ -65,7 +65,7 @@ void read_clip(NodeReader& node) {
   finish_clip(node, node.x(0), low, high);
 }
 
-/// The largest of each place of several tensors; with one number a bound from below.
+/// The element-wise maximum of tensors; with one number, a lower bound.
 void read_max(NodeReader& node) {
   if (node.inputs() == 2 && node.is_constant(1) && node.constant(1, "the bound")->count() == 1)
     return finish_clip(node, node.x(0), float(node.constant(1, "the bound")->at(0)), kMost);
@@ -79,7 +79,7 @@ void read_max(NodeReader& node) {
 void read_min(NodeReader& node) {
   if (node.inputs() == 2 && node.is_constant(1) && node.constant(1, "the bound")->count() == 1)
     return finish_clip(node, node.x(0), -kMost, float(node.constant(1, "the bound")->at(0)));
-  node.fail("the least of several tensors is not read", "with one number, as a bound, it is");
+  node.fail("the minimum of several tensors is not supported", "use a constant number as the bound");
 }
 
 void read_hard_sigmoid(NodeReader& node) {
@@ -96,18 +96,18 @@ void read_gelu(NodeReader& node) {
 }
 
 void read_dropout(NodeReader& node) {
-  if (node.has_output(1)) node.fail("its mask, the second output, is not read");
+  if (node.has_output(1)) node.fail("the second output, the mask, is not supported");
   if (node.bound("training_mode", 2).value_or(0) != 0)
-    node.fail("training_mode is true: what it gives is random", "export the model for inference");
+    node.fail("training_mode is true, so the output is random", "export the model for inference");
   caffe::LayerParameter layer = NodeReader::layer("Dropout");
   if (const auto ratio = node.bound("ratio", 1)) layer.mutable_dropout_param()->set_dropout_ratio(*ratio);
   node.finish(layer, {node.x(0)});
 }
 
-/// The truth value, a float, that a Cast behind it makes of it in the model.
+/// The layer returns floats, so the model's Cast after it is the identity.
 void read_greater(NodeReader& node) {
   const ConstantPtr bound = node.constant(1, "the bound");
-  if (bound->count() != 1) node.fail("bounds of shape " + bound->shape.str(), "one number can be read");
+  if (bound->count() != 1) node.fail("bounds of shape " + bound->shape.str() + " are not supported", "use one number");
   caffe::LayerParameter layer = NodeReader::layer("Threshold");
   layer.mutable_threshold_param()->set_threshold(float(bound->at(0)));
   node.finish(layer, {node.x(0)});
@@ -124,7 +124,8 @@ void finish_power(NodeReader& node, float power, float scale, float shift) {
 
 void read_pow(NodeReader& node) {
   const ConstantPtr exponent = node.constant(1, "the exponent");
-  if (exponent->count() != 1) node.fail("exponents of shape " + exponent->shape.str(), "one number can be read");
+  if (exponent->count() != 1)
+    node.fail("exponents of shape " + exponent->shape.str() + " are not supported", "use one number");
   finish_power(node, float(exponent->at(0)), 1, 0);
 }
 

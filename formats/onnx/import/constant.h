@@ -1,6 +1,6 @@
 #pragma once
 
-// Values that the model itself holds or that follow from it: weights, shapes, what operators on these give.
+// Constants of a model: weights, shapes, and the results of operators on constants.
 
 #include <cstdint>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace cortado::importing {
 
-/// A tensor of floats or of integers (truth values among them), row by row.
+/// A tensor of floats or of integers (including booleans), row major.
 struct Constant {
   Shape shape;
   bool integers = false;
@@ -20,19 +20,19 @@ struct Constant {
 
   size_t count() const { return integers ? ints.size() : floats.size(); }
   double at(size_t i) const { return integers ? double(ints[i]) : double(floats[i]); }
-  /// Its values as integers; of floats their whole parts.
+  /// Its values as integers; floats are truncated.
   std::vector<int64_t> as_integers() const;
   std::vector<float> as_floats() const;
 };
 
 using ConstantPtr = std::shared_ptr<const Constant>;
 
-/// The whole part of a number, or the nearest integer that there is; 0 of no number.
+/// Truncates and clamps to the range of int64_t; NaN becomes 0.
 int64_t whole_part(double value);
 
-Constant integers_of(std::vector<int64_t> values);  ///< a list
+Constant integers_of(std::vector<int64_t> values);  ///< with one axis
 
-/// Elements that an operator on constants may make; more than any shape, index or table of sizes has.
+/// The maximum number of elements of a folded constant; more than any shape or index has.
 constexpr int64_t kMaxFolded = int64_t(1) << 22;
 
 }  // namespace cortado::importing

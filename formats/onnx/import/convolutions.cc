@@ -13,7 +13,7 @@ void set_window(caffe::ConvolutionParameter& param, const Window& window, const 
   set_option(*param.mutable_dilation(), window.dilations, 1);
 }
 
-/// The filters, and the terms if there are any.
+/// The filters and the optional bias.
 std::vector<BlobFile> weights_with(NodeReader& node, const BlobFile& filters) {
   std::vector<BlobFile> weights = {filters};
   if (!node.has_input(2)) return weights;
@@ -25,7 +25,7 @@ std::vector<BlobFile> weights_with(NodeReader& node, const BlobFile& filters) {
 BlobFile filters_of(NodeReader& node, const Blob& x) {
   const ConstantPtr filters = node.constant(1, "the filters");
   if (filters->shape.axes() != x.shape.axes() || x.shape.axes() < 3)
-    node.fail("its filters have shape " + filters->shape.str() + ", its input " + x.shape.str());
+    node.fail("filters of shape " + filters->shape.str() + " do not match an input of " + x.shape.str());
   return weight_of(filters->shape, filters->as_floats());
 }
 
@@ -47,20 +47,20 @@ void read_conv(NodeReader& node) {
   node.finish(layer, {x}, weights_with(node, even.filters));
 }
 
-/// Rows that `output_padding` adds are rows that less is cut off behind.
+/// `output_padding` is subtracted from the end padding.
 void read_conv_transpose(NodeReader& node) {
   const Blob x = node.x(0);
   const BlobFile filters = filters_of(node, x);
   const std::vector<int64_t> kernel(filters.shape.dims().begin() + 2, filters.shape.dims().end());
   if (node.has("output_shape") || node.text("auto_pad", "NOTSET") != "NOTSET")
-    node.fail("output_shape and auto_pad are not read here", "pads and output_padding are");
+    node.fail("output_shape and auto_pad are not supported", "use pads and output_padding");
   Window window = read_window(node, x.shape, kernel);
   const std::vector<int64_t> more = node.integers("output_padding", std::vector<int64_t>(kernel.size(), 0));
-  if (more.size() != kernel.size()) node.fail("its output_padding has another number of axes");
+  if (more.size() != kernel.size()) node.fail("the numbers of axes of output_padding and of kernel_shape differ");
   for (size_t i = 0; i < kernel.size(); ++i) window.padding.behind[i] -= more[i];
   const EvenPadding even = make_even(window.padding, filters, window.dilations);
   for (const int64_t pad : even.pad)
-    if (pad < 0) node.fail("its output_padding is more than it cuts off");
+    if (pad < 0) node.fail("output_padding is larger than the end padding");
   const int64_t groups = node.integer("group", 1);
   caffe::LayerParameter layer = NodeReader::layer("Deconvolution");
   auto& param = *layer.mutable_convolution_param();

@@ -1,4 +1,4 @@
-// Arithmetic on what is known: sizes that exporters work out of the shapes of their values.
+// Constant folding of arithmetic, which exporters use to compute sizes from shapes.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,13 +10,14 @@ namespace cortado::importing {
 
 namespace {
 
-/// The shape that both are repeated to. Throws Error.
+/// The shape that both are broadcast to. Throws Error.
 Shape common_shape(const NodeReader& node, const Shape& a, const Shape& b) {
   std::vector<int64_t> dims(size_t(std::max(a.axes(), b.axes())), 1);
   for (const Shape* shape : {&a, &b})
     for (int i = 0; i < shape->axes(); ++i) {
       int64_t& dim = dims[dims.size() - size_t(shape->axes()) + size_t(i)];
-      if (dim != 1 && (*shape)[i] != 1 && dim != (*shape)[i]) node.fail("shapes " + a.str() + " and " + b.str());
+      if (dim != 1 && (*shape)[i] != 1 && dim != (*shape)[i])
+        node.fail("shapes " + a.str() + " and " + b.str() + " cannot be broadcast");
       if (dim == 1) dim = (*shape)[i];
     }
   const Shape common{dims};
@@ -24,7 +25,7 @@ Shape common_shape(const NodeReader& node, const Shape& a, const Shape& b) {
   return common;
 }
 
-/// Where element `i` of `shape` is in a tensor that is repeated to it.
+/// The index, in a tensor of shape `small` that is broadcast to `shape`, of element `i`.
 size_t place_in(const Shape& small, const Shape& shape, int64_t i) {
   int64_t at = 0, step = 1;
   for (int axis = shape.axes() - 1; axis >= 0; --axis) {
@@ -41,13 +42,13 @@ size_t place_in(const Shape& small, const Shape& shape, int64_t i) {
 using OfIntegers = int64_t (*)(int64_t, int64_t);
 using OfFloats = double (*)(double, double);
 
-/// Wraps round instead of overflowing.
+/// Signed arithmetic that wraps on overflow.
 int64_t wrapped(uint64_t value) { return int64_t(value); }
 
 struct Operator {
-  OfIntegers integers;  ///< null: not for these
+  OfIntegers integers;  ///< null: not defined for integers
   OfFloats floats;
-  bool compares = false;  ///< the result is a truth value
+  bool compares = false;  ///< the result is boolean
 };
 
 int64_t quotient(int64_t a, int64_t b) { return b == 0 || b == -1 ? (b == 0 ? 0 : wrapped(-uint64_t(a))) : a / b; }
@@ -121,7 +122,7 @@ void fold_unary(NodeReader& node) {
   node.set(0, std::move(out));
 }
 
-/// Any number but 0 is true, fractions among them.
+/// Any number except 0 is true, including fractions.
 Constant truth_of(const Constant& x) {
   Constant out{.shape = x.shape, .integers = true};
   for (size_t i = 0; i < x.count(); ++i) out.ints.push_back(x.at(i) != 0);
@@ -160,7 +161,7 @@ void fold_expand(NodeReader& node) {
   const ConstantPtr x = node.constant(0, "the operand");
   const std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
   for (const int64_t dim : dims)
-    if (dim < 0) node.fail("an extent of " + std::to_string(dim));
+    if (dim < 0) node.fail("extent " + std::to_string(dim) + " is negative");
   Constant out{.shape = common_shape(node, x->shape, Shape(dims)), .integers = x->integers};
   for (int64_t i = 0; i < out.shape.count(); ++i) {
     const size_t at = place_in(x->shape, out.shape, i);

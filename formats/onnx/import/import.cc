@@ -1,6 +1,6 @@
-// A model says nothing of which extents are its batch, and where that is 1 others are, too. So it is read with a prime
-// as the batch (batch.h), and once more with another: where both give the same net, that net takes any batch. Else it
-// is read for its own batch, and a Reshape behind each input refuses others.
+// A model does not say which extents are its batch; if the batch is 1, other extents are 1 as well. So it is read with
+// a prime as the batch size (batch.h), then with another one. If both yield the same net, the net takes any batch size.
+// Otherwise it is read for its own batch size, and a Reshape after each input refuses others.
 
 #include "onnx/import/import.h"
 
@@ -24,7 +24,7 @@ namespace cortado::importing {
 
 namespace {
 
-/// Of all that a net and its weights are.
+/// A hash of the net and its weights.
 size_t fingerprint(const ImportedNet& net) {
   const std::hash<std::string_view> hash;
   size_t sum = hash(net.net.SerializeAsString());
@@ -34,10 +34,10 @@ size_t fingerprint(const ImportedNet& net) {
   return sum;
 }
 
-/// Primes that a batch stands as, larger than most extents: where one is an extent of the model, the other is not.
+/// Primes for the batch size, larger than most extents. Two, in case one of them is an extent of the model.
 constexpr int64_t kMarks[] = {1009, 1013};
 
-/// The net with this prime as the batch; null where that cannot be, and why.
+/// Reads the net with this prime as the batch size; returns nothing, and the reason in `why`, if that fails.
 std::optional<ImportedNet> read_with(const ModelFile& file, const std::map<std::string, Shape>& shapes, BatchAxis axis,
                                      int64_t mark, std::string& why) {
   ModelReader reader(file, shapes, axis, mark);
@@ -57,10 +57,10 @@ std::optional<ImportedNet> read_for_any_batch(const ModelFile& file, const std::
   auto net = read_with(file, shapes, axis, kMarks[0], why);
   if (!net) return std::nullopt;
   const size_t first = fingerprint(*net);
-  net.reset();  // large nets are not held twice
+  net.reset();  // do not keep two large nets in memory
   net = read_with(file, shapes, axis, kMarks[1], why);
   if (!net || fingerprint(*net) == first) return net;
-  why = "what it works out of the batch is a number in the net";
+  why = "the net has a constant that depends on the batch";
   return std::nullopt;
 }
 
@@ -87,7 +87,7 @@ ImportedNet import_model(const std::string& path, const std::map<std::string, Sh
     remove_dead_nodes(file.graph());
     return read_model(file, shapes);
   } catch (const std::bad_alloc&) {
-    throw file_error(ExitCode::kNet, path, "damaged: it needs more memory than a model of its size should");
+    throw file_error(ExitCode::kNet, path, "damaged: reading it needs more memory than allowed for its size");
   }
 }
 

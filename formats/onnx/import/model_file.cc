@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kOldest = 9, kNewest = 21;
 
-/// Parsed, a model takes a small multiple of its bytes; a hostile one might take a hundred times as much.
+/// A parsed model takes a small multiple of its size; a hostile one might take a hundred times as much.
 void limit_by(int64_t bytes) {
   limit_memory((int64_t(1) << 30) + 8 * bytes);
   limit_seconds(60 + bytes / 1'000'000);
@@ -38,20 +38,20 @@ ModelFile::ModelFile(const std::string& path) : path_(path) {
 void ModelFile::parse() {
   const MappedFile file(path_);
   if (file.size() > std::numeric_limits<int32_t>::max())
-    fail(std::to_string(file.size()) + " bytes; a model in one file holds 2 GiB at most");
+    fail(std::to_string(file.size()) + " bytes exceed the limit of a model file, 2 GiB");
   limit_by(file.size());
   const bool parsed = file.size() > 0 && model_.ParseFromArray(file.data(), int(file.size()));
   if (file.damaged()) throw file_error(ExitCode::kIo, path_, "it changed while it was read");
-  if (!parsed) fail("no ONNX model, or a damaged one");
-  if (!model_.has_graph() || model_.graph().output_size() == 0) fail("a model without outputs");
+  if (!parsed) fail("not an ONNX model, or damaged");
+  if (!model_.has_graph() || model_.graph().output_size() == 0) fail("the model has no outputs");
 }
 
 void ModelFile::find_opset() {
   for (const onnx::OperatorSetIdProto& set : model_.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") opset_ = set.version();
   if (opset_ >= kOldest && opset_ <= kNewest) return;
-  fail("its operators are those of opset " + std::to_string(opset_) + "; " + std::to_string(kOldest) + " to " +
-           std::to_string(kNewest) + " can be read",
+  fail("opset " + std::to_string(opset_) + " is not supported; " + std::to_string(kOldest) + " to " +
+           std::to_string(kNewest) + " are",
        "export it with another opset, or convert it with onnx.version_converter");
 }
 
@@ -59,7 +59,7 @@ void ModelFile::fail(const std::string& message, const std::string& hint) const 
   throw file_error(ExitCode::kNet, path_, tidy(message), tidy(hint));
 }
 
-/// A name that leads nowhere but into the model's folder.
+/// Maps an external file; its path must not leave the model's folder.
 const MappedFile& ModelFile::beside(const std::string& name, const std::string& tensor) const {
   auto& file = beside_[name];
   if (file) return *file;
@@ -72,10 +72,11 @@ const MappedFile& ModelFile::beside(const std::string& name, const std::string& 
                  whole = fs::canonical(folder / relative, unknown);
   if (inside && unknown)
     throw file_error(ExitCode::kIo, path_,
-                     "tensor '" + tensor + "' lies in '" + name + "', which cannot be read: " + unknown.message());
+                     "tensor '" + tensor + "' is in '" + name + "', which cannot be read: " + unknown.message());
   const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), whole.begin(), whole.end());
   if (!inside || end != folder.end())
-    fail("tensor '" + tensor + "' lies in '" + name + "', outside of the model's folder", "such files are not read");
+    fail("tensor '" + tensor + "' is in '" + name + "', outside of the model's folder",
+         "move the file to the model's folder");
   file = std::make_unique<MappedFile>(whole);
   limit_by(file->size() + int64_t(model_.ByteSizeLong()));
   return *file;
@@ -92,7 +93,7 @@ std::string_view ModelFile::external(const onnx::TensorProto& tensor) const {
   const MappedFile& file = beside(name, tensor.name());
   if (length < 0) length = file.size() - offset;
   if (offset < 0 || length < 0 || offset > file.size() || length > file.size() - offset)
-    fail("tensor '" + tensor.name() + "' ends behind the end of '" + name + "'");
+    fail("tensor '" + tensor.name() + "' exceeds the end of '" + name + "'");
   return {reinterpret_cast<const char*>(file.data()) + offset, size_t(length)};
 }
 

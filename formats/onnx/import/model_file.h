@@ -1,6 +1,6 @@
 #pragma once
 
-// A file with a model, and those beside it that have values of its tensors.
+// A model file, and the external files with values of its tensors.
 
 #include <map>
 #include <memory>
@@ -14,8 +14,8 @@ namespace cortado::importing {
 
 class ModelFile {
  public:
-  /// Reads and parses it, and bounds this process's memory and time by its size. Throws Error: kIo where it cannot be
-  /// read, kNet where it is no model, or one of an opset that is not known.
+  /// Reads and parses the file, and limits this process's memory and time by its size. Throws Error: kIo if it cannot
+  /// be read, kNet if it is not a model or its opset is not supported.
   explicit ModelFile(const std::string& path);
 
   const onnx::GraphProto& graph() const { return model_.graph(); }
@@ -23,8 +23,8 @@ class ModelFile {
   int64_t opset() const { return opset_; }
   const std::string& path() const { return path_; }
 
-  /// The values of a tensor, wherever they are. Throws Error(kNet) where they do not fill its shape, are of a type that
-  /// no net has, or lie in a file outside of the model's folder.
+  /// The values of a tensor, inline or external. Throws Error(kNet) if they do not match its shape, their type is not
+  /// supported, or they are in a file outside of the model's folder.
   Constant read(const onnx::TensorProto& tensor) const;
 
   [[noreturn]] void fail(const std::string& message, const std::string& hint = {}) const;

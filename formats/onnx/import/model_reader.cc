@@ -40,9 +40,9 @@ void ModelReader::take_shapes(const onnx::GraphProto& graph) {
   for (const auto& [name, shape] : shapes_)
     if (std::ranges::find(names, name) == names.end())
       throw Error(ExitCode::kUsage,
-                  name.empty() ? "--shape: the model has " + std::to_string(names.size()) + " inputs: name one"
-                               : "--shape: '" + name + "' is no input of the model",
-                  name.empty() ? "as in --shape=" + (names.empty() ? "NAME" : names[0]) + "=1,3,224,224"
+                  name.empty() ? "--shape: the model has " + std::to_string(names.size()) + " inputs"
+                               : "--shape: '" + name + "' is not an input of the model",
+                  name.empty() ? "name one, for example --shape=" + (names.empty() ? "NAME" : names[0]) + "=1,3,224,224"
                                : did_you_mean(name, names));
 }
 
@@ -58,21 +58,21 @@ const Shape* ModelReader::given_shape(const std::string& input, const onnx::Tens
     own += (own.empty() ? "" : "x") + (dim.dim_value() > 0 ? std::to_string(dim.dim_value()) : std::string("?"));
   throw Error(ExitCode::kUsage,
               "--shape: input '" + input + "' is " + own + " in the model, not " + found->second.str(),
-              "only extents that the model leaves open (?) may be chosen");
+              "change only extents that the model leaves open (?)");
 }
 
 std::vector<int64_t> ModelReader::extents_of_input(const onnx::ValueInfoProto& input) {
   const auto& dims = input.type().tensor_type().shape();
   if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape())
-    file_.fail("input '" + input.name() + "' has no shape", "export the model with one");
+    file_.fail("input '" + input.name() + "' has no shape", "export the model with shapes");
   if (const Shape* given = given_shape(input.name(), dims)) return given->dims();
   std::vector<int64_t> extents;
   for (int axis = 0; axis < dims.dim_size(); ++axis) {
     const bool known = dims.dim(axis).has_dim_value() && dims.dim(axis).dim_value() > 0;
     const bool may_be_batch = axis == 0 || (axis == 1 && batch_axis_ == BatchAxis::kSecond && has_steps_first(dims));
     if (!known && !may_be_batch)
-      file_.fail("input '" + input.name() + "': axis " + std::to_string(axis) + " has no extent",
-                 "--shape=" + input.name() + "=1,3,224,224, or the like, chooses the extents that are open");
+      file_.fail("input '" + input.name() + "': axis " + std::to_string(axis) + " has no fixed extent",
+                 "set the open extents, for example --shape=" + input.name() + "=1,3,224,224");
     extents.push_back(known ? dims.dim(axis).dim_value() : 1);
   }
   return extents;
@@ -125,7 +125,7 @@ void ModelReader::read(const onnx::NodeProto& node) {
     if (reader.has_input(i) && !reader.is_constant(i)) constant = false;
   const auto fold = known && constant ? folder_of_op(node.op_type()) : nullptr;
   const auto read = fold ? fold : known ? importer_of(node.op_type()) : nullptr;
-  if (!read) reader.fail("no layer does this", "operators that can be read: " + operators());
+  if (!read) reader.fail("the operator is not supported", "use one of: " + operators());
   try {
     read(reader);
   } catch (const FieldError& error) {
@@ -135,7 +135,7 @@ void ModelReader::read(const onnx::NodeProto& node) {
 
 void ModelReader::finish_output(const std::string& name) {
   const auto found = values_.find(name);
-  if (found == values_.end()) file_.fail("nothing makes its output '" + name + "'");
+  if (found == values_.end()) file_.fail("no node produces the output '" + name + "'");
   if (!found->second.is_constant() && !found->second.padding && found->second.blob.name == name) return;
   onnx::NodeProto node;
   node.set_op_type("Identity");

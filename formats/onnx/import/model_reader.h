@@ -9,45 +9,45 @@
 
 namespace cortado::importing {
 
-/// Where the inputs' batch is taken to be.
+/// The assumed batch axis of the inputs.
 enum class BatchAxis {
-  kNone,  ///< unknown: the net takes the model's own batch alone
+  kNone,  ///< unknown: the net takes only the model's own batch size
   kFirst,
-  kSecond  ///< of inputs that have steps first, of others it is the first
+  kSecond  ///< of inputs that have steps first; the first axis of others
 };
 
-/// Whether an input may be steps x batch x values: it has many of the first and one, or any number, of the second.
+/// Whether an input may be steps x batch x values: its first extent is above 1, its second 1 or open.
 bool has_steps_first(const onnx::TensorShapeProto& dims);
 
-/// Reads a model once, taking its batch to lie somewhere.
+/// Reads a model once, for an assumed batch axis.
 class ModelReader {
  public:
-  /// `mark` stands for the batch (batch.h); 0 with BatchAxis::kNone.
+  /// `mark` is the batch size (batch.h), 0 with BatchAxis::kNone.
   ModelReader(const ModelFile& file, const std::map<std::string, Shape>& shapes, BatchAxis axis, int64_t mark);
 
-  /// The net and its weights. Throws Error, or FieldError, where the model cannot be read so.
+  /// The net and its weights. Throws Error, or FieldError, if the model cannot be read this way.
   ImportedNet run();
-  /// The node that was read last, for messages; "its inputs" before the first.
+  /// The last node, for messages; "its inputs" before the first.
   const std::string& place() const { return place_; }
 
  private:
-  /// Every shape that was given has its input's name from here on.
+  /// Resolves the names in `shapes_`.
   void take_shapes(const onnx::GraphProto& graph);
-  /// The extents that were given for an input; they agree with those that the model has.
+  /// The extents given for an input, or null. Throws if they contradict the model.
   const Shape* given_shape(const std::string& input, const onnx::TensorShapeProto& dims);
-  /// The extents of an input; a batch that is open is 1 unless a shape is given.
+  /// The extents of an input; an open batch is 1 unless a shape is given.
   std::vector<int64_t> extents_of_input(const onnx::ValueInfoProto& input);
-  /// The axis of an input that is the batch, or -1. What the first input has there is the model's own batch.
+  /// The batch axis of an input, or -1. The first input determines the model's own batch size.
   int batch_axis(const onnx::TensorShapeProto& dims, const std::vector<int64_t>& extents);
   void add_input(const onnx::ValueInfoProto& input);
-  /// The input behind a Reshape that no other batch passes.
+  /// Adds a Reshape after the input that refuses other batch sizes.
   Blob held(const Blob& input);
   void read(const onnx::NodeProto& node);
-  /// An output that is no blob of its own name gets one.
+  /// Adds a layer if an output is not a blob of the same name.
   void finish_output(const std::string& name);
 
   const ModelFile& file_;
-  std::map<std::string, Shape> shapes_;  ///< that were given, by input
+  std::map<std::string, Shape> shapes_;  ///< given shapes, by input
   BatchAxis batch_axis_;
   bool knows_batch_ = false;
   std::string place_ = "its inputs";

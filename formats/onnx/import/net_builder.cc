@@ -5,9 +5,9 @@
 
 namespace cortado::importing {
 
-std::string NetBuilder::unused(std::set<std::string>& names, const std::string& wanted) {
-  std::string name = wanted.empty() ? "unnamed" : wanted;
-  for (int n = 2; !names.insert(name).second; ++n) name = wanted + "_" + std::to_string(n);
+std::string NetBuilder::unused(std::set<std::string>& names, const std::string& base) {
+  std::string name = base.empty() ? "unnamed" : base;
+  for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
   return name;
 }
 
@@ -19,7 +19,7 @@ std::vector<Blob> NetBuilder::add(caffe::LayerParameter layer, const std::vector
     x.push_back(bottom.shape);
   }
   const LayerType* type = find_layer_type(layer.type());
-  if (!type) throw_internal("there is no layer type " + layer.type());
+  if (!type) throw_internal("unknown layer type " + layer.type());
   const LayerShapes shapes = type->make({.config = layer, .phase = caffe::TEST})->infer(x);
   if (weights.size() != shapes.w.size())
     throw FieldError("", layer.type() + " has " + std::to_string(shapes.w.size()) + " weights, not " +
@@ -28,13 +28,13 @@ std::vector<Blob> NetBuilder::add(caffe::LayerParameter layer, const std::vector
     if (weights[i].shape.count() != shapes.w[i].shape.count() ||
         weights[i].shape.count() != int64_t(weights[i].data.size()))
       throw FieldError("", "weight " + std::to_string(i) + " has shape " + weights[i].shape.str() + ", but " +
-                               shapes.w[i].shape.str() + " is wanted");
+                               shapes.w[i].shape.str() + " is required");
     else
       weights[i].shape = shapes.w[i].shape;
   std::vector<Blob> tops;
   for (int i = 0; i < layer.top_size(); ++i) tops.push_back({layer.top(i), shapes.y.at(size_t(i))});
   for (const Blob& top : tops) {
-    top.shape.count();  // throws past what any memory has
+    top.shape.count();  // throws if the number of elements overflows
     shapes_[top.name] = top.shape;
   }
   if (!weights.empty()) net.weights.push_back({layer.name(), layer.type(), std::move(weights)});

@@ -1,7 +1,7 @@
 #pragma once
 
-// The net that comes out: layers with their weights, and the shape of every blob. Each shape is what the layer itself
-// says of its operands', so nothing about shapes is known twice.
+// Builds the imported net: layers with their weights, and the shape of every blob. The layers themselves infer the
+// shapes of their tops.
 
 #include <map>
 #include <set>
@@ -22,31 +22,31 @@ struct Blob {
 /// A net and its weights.
 struct ImportedNet {
   caffe::NetParameter net;
-  std::vector<LayerWeights> weights;  ///< of the layers that have any
-  std::string own_batch_alone = {};   ///< why it takes no batch but the model's; empty: it takes any
+  std::vector<LayerWeights> weights;  ///< of the layers that have weights
+  std::string own_batch_alone = {};   ///< why it takes only the model's batch size; empty if it takes any
 };
 
 class NetBuilder {
  public:
-  /// A name for a blob or a layer: `wanted`, or where it is taken something like it.
-  std::string blob_name(const std::string& wanted) { return unused(blobs_, wanted); }
-  std::string layer_name(const std::string& wanted) { return unused(layers_, wanted); }
+  /// A unique name for a blob or a layer: `base`, or with a suffix if that is taken.
+  std::string blob_name(const std::string& base) { return unused(blobs_, base); }
+  std::string layer_name(const std::string& base) { return unused(layers_, base); }
 
-  /// Adds a layer, whose name is layer_name()'s and whose tops are blob_name()'s; what its tops are. Throws FieldError
-  /// where the layer does not take its options or operands, or weights of other shapes.
+  /// Adds a layer whose name comes from layer_name() and whose tops come from blob_name(); returns its tops. Throws
+  /// FieldError if its options, bottoms or weights are invalid.
   std::vector<Blob> add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights);
 
-  /// Of a blob that a layer has made.
+  /// The shape of a top of an added layer.
   const Shape& shape_of(const std::string& blob) const { return shapes_.at(blob); }
-  /// Blobs that the model's user wants, whoever else reads them.
+  /// Whether the blob is an output of the model.
   bool is_output(const std::string& blob) const { return outputs.contains(blob); }
 
   ImportedNet net;
   std::set<std::string> outputs;
-  Batch batch;  ///< of the model; set before nodes are read
+  Batch batch;  ///< must be set before nodes are read
 
  private:
-  static std::string unused(std::set<std::string>& names, const std::string& wanted);
+  static std::string unused(std::set<std::string>& names, const std::string& base);
 
   std::set<std::string> blobs_, layers_;
   std::map<std::string, Shape> shapes_;

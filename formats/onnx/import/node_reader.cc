@@ -54,17 +54,16 @@ ConstantPtr NodeReader::tensor(const std::string& name) const {
 
 const Value& NodeReader::value(size_t i) const {
   const auto found = values_.find(node_.input(int(i)));
-  if (found == values_.end()) fail("nothing makes its input '" + node_.input(int(i)) + "' before it");
+  if (found == values_.end()) fail("no node before it produces its input '" + node_.input(int(i)) + "'");
   return found->second;
 }
 
 ConstantPtr NodeReader::constant(size_t i, const std::string& what) const {
-  if (!has_input(i)) fail(what + ", input " + std::to_string(i) + ", is missing");
+  if (!has_input(i)) fail("input " + std::to_string(i) + ", " + what + ", is missing");
   const Value& found = value(i);
   if (found.constant) return found.constant;
   if (!found.tensor)
-    fail(what + " (input '" + node_.input(int(i)) + "') is worked out while the net runs",
-         "it can be read where it is a constant");
+    fail(what + " (input '" + node_.input(int(i)) + "') must be constant", "export the model with a constant here");
   return std::make_shared<const Constant>(file_.read(*found.tensor));
 }
 
@@ -99,13 +98,13 @@ std::optional<float> NodeReader::bound(const std::string& name, size_t input) co
   if (has(name)) return real(name, 0);
   if (!has_input(input)) return std::nullopt;
   const ConstantPtr known = constant(input, "its " + name);
-  if (known->count() != 1) fail("its " + name + " is not one number");
+  if (known->count() != 1) fail("its " + name + " is not a single number");
   return float(known->at(0));
 }
 
 int NodeReader::axis_of(const Shape& x, int64_t axis) const {
   const int found = x.canonical_axis(axis);
-  if (found < 0) fail("axis " + std::to_string(axis) + " is not one of its input's, whose shape is " + x.str());
+  if (found < 0) fail("axis " + std::to_string(axis) + " is out of range for its input of shape " + x.str());
   return found;
 }
 
@@ -181,7 +180,7 @@ void NodeReader::finish_permuted(const Blob& x, const std::vector<int64_t>& orde
 Blob NodeReader::sliced(const Blob& x, int axis, int64_t from, int64_t to) {
   const int64_t extent = x.shape[axis];
   if (from == 0 && to == extent) return x;
-  if (batch().in(extent)) fail("it takes a part of the batch");
+  if (batch().in(extent)) fail("it slices the batch");
   caffe::LayerParameter slice = layer("Slice");
   slice.mutable_slice_param()->set_axis(axis);
   for (const int64_t point : {from, to})
@@ -196,8 +195,8 @@ Blob NodeReader::sliced(const Blob& x, int axis, int64_t from, int64_t to) {
   return kept;
 }
 
-/// A Padding layer where both axes of images want the same, else a convolution of each channel with a filter of one 1
-/// and zeros, which pads unevenly.
+/// A Padding layer if both spatial axes have the same padding. Otherwise a depthwise convolution whose filters have a
+/// single 1, which can pad unevenly.
 Blob NodeReader::padded(const Blob& x, const Padding& padding) {
   const auto all_are = [](const std::vector<int64_t>& list) {
     return std::all_of(list.begin(), list.end(), [&](int64_t one) { return one == list[0]; });

@@ -9,8 +9,8 @@ namespace {
 BlobFile weight(NodeReader& node, size_t i, const std::string& what, int64_t count) {
   const ConstantPtr values = node.constant(i, what);
   if (int64_t(values->count()) != count)
-    node.fail(what + " are " + std::to_string(values->count()) + ", and there are " + std::to_string(count) +
-              " to normalise");
+    node.fail(what + " have " + std::to_string(values->count()) + " values, but the input has " +
+              std::to_string(count) + " to normalize");
   return weight_of(Shape{count}, values->as_floats());
 }
 
@@ -19,14 +19,14 @@ int64_t channels_of(NodeReader& node, const Blob& x) {
   return x.shape[1];
 }
 
-/// A BatchNorm, and a Scale behind it, named as `cortado convert weights` does.
+/// A BatchNorm and a Scale, with the names that `cortado convert weights` uses.
 void read_batch_norm(NodeReader& node) {
   if (node.integer("training_mode", 0) != 0 || (node.opset() < 14 && node.has_output(1)))
-    node.fail("it normalises by the statistics of each batch", "export the model for inference");
+    node.fail("batch statistics are not supported", "export the model for inference");
   const Blob x = node.x(0);
   const int64_t channels = channels_of(node, x);
-  const BlobFile factors = weight(node, 1, "its factors", channels), terms = weight(node, 2, "its terms", channels),
-                 mean = weight(node, 3, "its means", channels), variance = weight(node, 4, "its variances", channels);
+  const BlobFile factors = weight(node, 1, "the scales", channels), terms = weight(node, 2, "the biases", channels),
+                 mean = weight(node, 3, "the means", channels), variance = weight(node, 4, "the variances", channels);
   caffe::LayerParameter norm = NodeReader::layer("BatchNorm");
   norm.set_name(node.name());
   norm.mutable_batch_norm_param()->set_eps(node.real("epsilon", 1e-5f));
@@ -43,20 +43,22 @@ void read_instance_norm(NodeReader& node) {
   caffe::LayerParameter norm = NodeReader::layer("InstanceNorm");
   norm.mutable_instance_norm_param()->set_eps(node.real("epsilon", 1e-5f));
   norm.mutable_instance_norm_param()->set_affine(true);
-  node.finish(norm, {x}, {weight(node, 1, "its factors", channels), weight(node, 2, "its terms", channels)});
+  node.finish(norm, {x}, {weight(node, 1, "the scales", channels), weight(node, 2, "the biases", channels)});
 }
 
-/// Opset 18 had a factor and a term for each group, 21 has one for each channel.
+/// Opset 18 has a scale and a bias for each group, opset 21 for each channel.
 void read_group_norm(NodeReader& node) {
   const Blob x = node.x(0);
   const int64_t channels = channels_of(node, x), groups = node.integer("num_groups", 1);
   if (groups < 1 || channels % groups != 0)
-    node.fail(std::to_string(groups) + " groups of " + std::to_string(channels) + " channels");
+    node.fail(std::to_string(groups) + " groups do not divide " + std::to_string(channels) + " channels");
   std::vector<BlobFile> weights;
   for (const size_t i : {size_t(1), size_t(2)}) {
-    const std::vector<float> values = node.constant(i, "its factors and terms")->as_floats();
+    const std::vector<float> values = node.constant(i, "the scale or bias")->as_floats();
     const int64_t have = int64_t(values.size());
-    if (have != channels && have != groups) node.fail("it has " + std::to_string(have) + " factors or terms");
+    if (have != channels && have != groups)
+      node.fail("input " + std::to_string(i) + " has " + std::to_string(have) +
+                " values, not one for each group or channel");
     std::vector<float> each;
     for (int64_t c = 0; c < channels; ++c) each.push_back(values[size_t(have == channels ? c : c * groups / channels)]);
     weights.push_back(weight_of(Shape{channels}, each));
@@ -68,12 +70,12 @@ void read_group_norm(NodeReader& node) {
 }
 
 void read_layer_norm(NodeReader& node) {
-  if (node.has_output(1) || node.has_output(2)) node.fail("only its first output is read");
+  if (node.has_output(1) || node.has_output(2)) node.fail("only the first output is supported");
   const Blob x = node.x(0);
   const int axis = node.axis_of(x.shape, node.integer("axis", -1));
   const int64_t count = x.shape.count(axis);
-  std::vector<BlobFile> weights = {weight(node, 1, "its factors", count)};
-  weights.push_back(node.has_input(2) ? weight(node, 2, "its terms", count)
+  std::vector<BlobFile> weights = {weight(node, 1, "the scales", count)};
+  weights.push_back(node.has_input(2) ? weight(node, 2, "the biases", count)
                                       : weight_of(Shape{count}, std::vector<float>(size_t(count), 0)));
   caffe::LayerParameter norm = NodeReader::layer("LayerNorm");
   norm.mutable_layer_norm_param()->set_axis(axis);
@@ -91,12 +93,12 @@ void read_lrn(NodeReader& node) {
   node.finish(layer, {node.x(0)});
 }
 
-/// By the length of the channels at each place. ONNX adds nothing to it and makes zeros of zeros, as the least eps
-/// does.
+/// The L2 norm over channels. ONNX adds no epsilon and maps zero vectors to zero, so use the smallest eps, which does
+/// the same.
 void read_lp_normalization(NodeReader& node) {
   const Blob x = node.x(0);
   if (node.integer("p", 2) != 2 || node.axis_of(x.shape, node.integer("axis", -1)) != 1)
-    node.fail("only the L2 norm over the channels is read");
+    node.fail("only the L2 norm over channels is supported");
   caffe::LayerParameter layer = NodeReader::layer("Normalize");
   layer.mutable_norm_param()->set_across_spatial(false);
   layer.mutable_norm_param()->set_channel_shared(true);

@@ -23,7 +23,7 @@ class GeluFinder {
   }
 
  private:
-  /// The only value of a small constant, or NaN.
+  /// The value of a constant with one element, or NaN.
   double number(const std::string& name) const {
     const onnx::TensorProto* tensor = index_.tensor(name);
     if (const Node* node = index_.maker(name); node && node->op_type() == "Constant" && node->attribute_size() == 1)
@@ -35,7 +35,7 @@ class GeluFinder {
   }
   bool is(const std::string& name, double wanted) const { return std::abs(number(name) - wanted) < 1e-4; }
 
-  /// The operand of `node` that is not a constant of this value; "" where it has none such.
+  /// The operand of `node` whose other operand is this constant; "" if neither is.
   std::string other(const Node* node, const std::string& op, double constant) const {
     if (!node || node->op_type() != op || node->input_size() != 2) return "";
     if (is(node->input(1), constant)) return node->input(0);
@@ -111,14 +111,14 @@ class Merger {
   }
 
  private:
-  /// The layer that makes a blob which one layer reads and no one else wants, if it is of this type.
+  /// The layer of this type that produces a blob, if the blob has one reader and is not an output. Otherwise null.
   LayerParameter* maker(const std::string& blob, const std::string& type) {
     const auto found = makers_.find(blob);
     if (found == makers_.end() || found->second->type() != type || readers_[blob] != 1) return nullptr;
     return net_.is_output(blob) ? nullptr : found->second;
   }
 
-  /// `layer` becomes one of `type` that reads `bottom`; `gone` go.
+  /// Changes `layer` to one of `type` that reads `bottom`; removes `gone`.
   void replace(LayerParameter& layer, const std::string& type, const std::string& bottom,
                const std::vector<LayerParameter*>& gone) {
     LayerParameter made;
@@ -147,7 +147,7 @@ class Merger {
     makers_[bias.top(0)] = &bias;
   }
 
-  /// The two bottoms of a product are x and the Sigmoid of x.
+  /// Matches a product of x and the Sigmoid of x.
   void merge_swish(LayerParameter& product) {
     if (product.bottom_size() != 2 || product.eltwise_param().operation() != caffe::EltwiseParameter::PROD) return;
     for (const int i : {0, 1}) {
@@ -157,7 +157,8 @@ class Merger {
     }
   }
 
-  /// N x C x ... seen as N x groups x C / groups x ..., the two exchanged, and seen as before.
+  /// Matches a Reshape of N x C x ... to N x groups x C / groups x ..., a Permute of these two axes, and a Reshape
+  /// back.
   void merge_shuffle(LayerParameter& last) {
     LayerParameter* permute = maker(last.bottom(0), "Permute");
     LayerParameter* first = permute ? maker(permute->bottom(0), "Reshape") : nullptr;
@@ -174,7 +175,7 @@ class Merger {
     last.mutable_shuffle_channel_param()->set_group(groups);
   }
 
-  /// Layers without a type, and weights without blobs, have gone.
+  /// Deletes removed layers (without a type) and removed weights (without blobs).
   void sweep() {
     auto& layers = *net_.net.net.mutable_layer();
     layers.erase(std::remove_if(layers.begin(), layers.end(), [](const auto& layer) { return !layer.has_type(); }),

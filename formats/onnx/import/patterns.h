@@ -1,22 +1,21 @@
 #pragma once
 
-// Groups of nodes that one operator stands for, since exporters write some functions as what they are made of, and
-// nodes that nobody needs.
+// Merges groups of nodes that one operator can replace, because exporters decompose some functions, and removes dead
+// nodes.
 
 #include "onnx/import/model_file.h"
 #include "onnx/import/net_builder.h"
 
 namespace cortado::importing {
 
-/// x (1 + erf(x / sqrt 2)) / 2 becomes a Gelu, in whichever order it is multiplied.
+/// Merges x (1 + erf(x / sqrt 2)) / 2, with its factors in any order, into a Gelu.
 void merge_gelu(onnx::GraphProto& graph, const ModelFile& file);
 
-/// Takes out what no output of the graph needs.
+/// Removes nodes that no output depends on.
 void remove_dead_nodes(onnx::GraphProto& graph);
 
-/// Layers that one layer stands for become that one, which is faster and what a user would have written: a product and
-/// a Bias an InnerProduct, x sigmoid(x) a Swish, channels that are dealt out by a Permute between two Reshapes a
-/// ShuffleChannel.
+/// Merges layers, which makes the net faster and the prototxt shorter: a product and a Bias into an InnerProduct,
+/// x sigmoid(x) into a Swish, and a Permute between two Reshapes that shuffles channels into a ShuffleChannel.
 void merge_layers(NetBuilder& net);
 
 }  // namespace cortado::importing

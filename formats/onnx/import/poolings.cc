@@ -1,5 +1,5 @@
-// Windows of maxima and averages. A layer pads both ends of an axis alike and counts windows rounding up or down, all
-// axes alike; whichever of these gives the model's windows is taken.
+// Max and average pooling. A layer pads both ends of an axis equally, and rounds the number of windows up or down on
+// all axes. The rounding that yields the model's number of windows is chosen.
 #include <algorithm>
 
 #include "layers/common/windows/pool_window.h"
@@ -10,7 +10,7 @@ namespace cortado::importing {
 
 namespace {
 
-/// How many windows the model has along an axis.
+/// The number of windows of the model along an axis.
 int64_t windows_of(const Window& window, size_t axis, int64_t in, bool up) {
   const int64_t before = window.padding.before[axis], stride = window.strides[axis];
   const int64_t room = in + before + window.padding.behind[axis] - window.kernel[axis];
@@ -19,7 +19,7 @@ int64_t windows_of(const Window& window, size_t axis, int64_t in, bool up) {
   return up && (out - 1) * stride >= in + before ? out - 1 : out;
 }
 
-/// Whether the layer, with this padding on both ends, counts as many.
+/// Whether the layer has the same number of windows with this padding on both ends.
 bool counts_alike(const Window& window, const Shape& x, bool model_up, bool up) {
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t in = x[int(i) + 2];
@@ -55,9 +55,10 @@ void set_pooling_window(caffe::PoolingParameter& param, const Window& window, bo
 
 Window window_of(NodeReader& node, const Shape& x) {
   const Window window = read_window(node, x, node.integers("kernel_shape"));
-  if (x.axes() != 4 && x.axes() != 5) node.fail("it pools " + x.str(), "images and volumes can be pooled");
+  if (x.axes() != 4 && x.axes() != 5)
+    node.fail("an input of shape " + x.str() + " is not supported", "use images (4 axes) or volumes (5 axes)");
   for (const int64_t dilation : window.dilations)
-    if (dilation != 1) node.fail("windows with gaps (dilations) are not pooled");
+    if (dilation != 1) node.fail("dilations are not supported");
   return window;
 }
 
@@ -68,17 +69,17 @@ void finish_pool(NodeReader& node, const Blob& x, caffe::LayerParameter layer, c
     set_pooling_window(*layer.mutable_pooling_param(), window, up);
     return node.finish(layer, {x});
   }
-  node.fail("it pads its two ends differently, and no rounding of the number of windows comes to the same",
-            "a Pad node before it can be read");
+  node.fail("the padding of the two ends of an axis differs, which no rounding mode of a layer matches",
+            "use a Pad node before it");
 }
 
 void read_max_pool(NodeReader& node) {
-  if (node.has_output(1)) node.fail("the places of maxima, its second output, are not read");
+  if (node.has_output(1)) node.fail("the second output, the indices of maxima, is not supported");
   const Blob x = node.x(0);
   finish_pool(node, x, NodeReader::layer("Pooling"), window_of(node, x.shape));
 }
 
-/// Zeros that count may as well lie around the input.
+/// If padding counts, it is the same as zeros around the input.
 void read_average_pool(NodeReader& node) {
   std::optional<Padding> around;
   Blob x = node.x(0, around);
@@ -105,7 +106,7 @@ void read_average_pool(NodeReader& node) {
 
 void finish_global(NodeReader& node, bool average) {
   const Blob x = node.x(0);
-  if (x.shape.axes() != 4) node.fail("it pools " + x.shape.str(), "whole images can be pooled");
+  if (x.shape.axes() != 4) node.fail("an input of shape " + x.shape.str() + " is not supported", "use images (4 axes)");
   caffe::LayerParameter layer = NodeReader::layer("Pooling");
   if (average) layer.mutable_pooling_param()->set_pool(caffe::PoolingParameter::AVE);
   layer.mutable_pooling_param()->set_global_pooling(true);

@@ -1,4 +1,4 @@
-// Products of matrices, and softmax.
+// Matrix products and softmax.
 #include <numeric>
 
 #include "onnx/import/read_tensor.h"
@@ -8,7 +8,7 @@ namespace cortado::importing {
 
 namespace {
 
-/// Rows for columns.
+/// Transposes a matrix.
 BlobFile transposed(const Shape& shape, const std::vector<float>& from) {
   const int64_t rows = shape[0], columns = shape[1];
   BlobFile out{{columns, rows}, std::vector<float>(from.size())};
@@ -17,9 +17,9 @@ BlobFile transposed(const Shape& shape, const std::vector<float>& from) {
   return out;
 }
 
-/// Outputs x inputs, as InnerProduct has it.
+/// A matrix of outputs x inputs, as InnerProduct requires.
 BlobFile matrix_of(NodeReader& node, const Constant& constant, bool outputs_first) {
-  if (constant.shape.axes() != 2) node.fail("a matrix of shape " + constant.shape.str());
+  if (constant.shape.axes() != 2) node.fail("the matrix has shape " + constant.shape.str() + ", but must have 2 axes");
   if (!outputs_first) return transposed(constant.shape, constant.as_floats());
   return weight_of(constant.shape, constant.as_floats());
 }
@@ -29,16 +29,16 @@ std::vector<float> times(std::vector<float> values, float factor) {
   return values;
 }
 
-/// Whether the terms, of shape 1, N, 1 x 1 or 1 x N, are the same in every row of M x N.
+/// Whether a bias of this shape (1, N, 1 x 1 or 1 x N) is the same in every row of M x N.
 bool same_in_rows(const Shape& terms, int64_t outputs) {
   const int last = terms.axes() - 1;
   return terms.count() == 1 || (terms.count() == outputs && terms[last] == outputs);
 }
 
 void read_gemm(NodeReader& node) {
-  if (node.integer("transA", 0) != 0) node.fail("its first operand is transposed, which is not read");
+  if (node.integer("transA", 0) != 0) node.fail("transA is not supported");
   const Blob x = node.x(0);
-  if (x.shape.axes() != 2) node.fail("its first operand has shape " + x.shape.str());
+  if (x.shape.axes() != 2) node.fail("the first operand has shape " + x.shape.str() + ", but must have 2 axes");
   BlobFile matrix = matrix_of(node, *node.constant(1, "the matrix"), node.integer("transB", 0) != 0);
   matrix.data = times(std::move(matrix.data), node.real("alpha", 1));
   const int64_t outputs = matrix.shape[0];
@@ -69,12 +69,12 @@ void read_matmul(NodeReader& node) {
   auto& param = *layer.mutable_inner_product_param();
   param.set_num_output(uint32_t(matrix.shape[0]));
   param.set_bias_term(false);
-  if (a.shape.axes() < 2) node.fail("its first operand has shape " + a.shape.str());
+  if (a.shape.axes() < 2) node.fail("the first operand has shape " + a.shape.str() + ", but must have 2 axes or more");
   if (a.shape.axes() != 2) param.set_axis(a.shape.axes() - 1);
   node.finish(layer, {a}, {std::move(matrix)});
 }
 
-/// Before opset 13 all axes from `axis` on were one.
+/// Before opset 13 the softmax is over all axes from `axis` on.
 void read_softmax(NodeReader& node) {
   const Blob x = node.x(0);
   const bool joins = node.opset() < 13;
@@ -83,13 +83,14 @@ void read_softmax(NodeReader& node) {
   std::vector<int64_t> rows(size_t(axis), 0);
   rows.push_back(-1);
   const Blob row = flat ? node.reshaped(x, rows) : x;
-  caffe::LayerParameter layer = NodeReader::layer(node.op());  // Softmax or LogSoftmax: the layers have the same names
+  caffe::LayerParameter layer =
+      NodeReader::layer(node.op());  // Softmax or LogSoftmax: the layer types have the same names
   if (axis != 1) layer.mutable_softmax_param()->set_axis(axis);
   if (!flat) return node.finish(layer, {row});
   node.finish_reshaped(node.add(layer, {row}), x.shape.dims());
 }
 
-/// A row of a table for each index.
+/// An embedding (a row of a table for each index), or a slice of a blob.
 void read_gather(NodeReader& node) {
   if (node.is_constant(0) && node.constant(0, "the table")->shape.axes() == 2 && node.integer("axis", 0) == 0) {
     const ConstantPtr table = node.constant(0, "the table");
@@ -102,11 +103,13 @@ void read_gather(NodeReader& node) {
   }
   const Blob x = node.x(0);
   const int axis = node.axis_of(x.shape, node.integer("axis", 0));
-  const ConstantPtr places = node.constant(1, "the places");
-  if (places->count() != 1) node.fail("it takes several places of a blob", "one place can be taken");
+  const ConstantPtr places = node.constant(1, "the index");
+  if (places->count() != 1) node.fail("several indices of a blob are not supported", "use one index");
   int64_t place = places->as_integers()[0];
   if (place < 0) place += x.shape[axis];
-  if (place < 0 || place >= x.shape[axis]) node.fail("place " + std::to_string(place) + " of " + x.shape.str());
+  if (place < 0 || place >= x.shape[axis])
+    node.fail("index " + std::to_string(place) + " is out of range for axis " + std::to_string(axis) + " of " +
+              x.shape.str());
   const Blob taken = node.sliced(x, axis, place, place + 1);
   if (places->shape.axes() > 0) return node.set(0, taken);
   std::vector<int64_t> target(size_t(axis), 0);

@@ -16,9 +16,11 @@ namespace {
 using onnx::TensorProto;
 
 Shape shape_of_tensor(const TensorProto& tensor) {
-  if (tensor.dims_size() > Shape::kMaxAxes) throw FieldError("", "it has more than 32 axes");
+  if (tensor.dims_size() > Shape::kMaxAxes)
+    throw FieldError("", "it has " + std::to_string(tensor.dims_size()) + " axes, above the limit of " +
+                             std::to_string(Shape::kMaxAxes));
   for (const int64_t dim : tensor.dims())
-    if (dim < 0) throw FieldError("", "an extent of it is negative");
+    if (dim < 0) throw FieldError("", "extent " + std::to_string(dim) + " is negative");
   return Shape(std::vector<int64_t>(tensor.dims().begin(), tensor.dims().end()));
 }
 
@@ -45,7 +47,7 @@ void take_field(const Field& field, const Shape& shape, std::vector<To>& out) {
   out.assign(field.begin(), field.end());
 }
 
-/// 16 bits that lie in integers, or in raw bytes.
+/// 16-bit floats, stored in integers or in raw bytes.
 template <typename ToFloat>
 void take_halves(const TensorProto& tensor, std::string_view raw, bool only_raw, const Shape& shape,
                  std::vector<float>& out, const ToFloat& to_float) {
@@ -94,23 +96,23 @@ Constant read_tensor(const TensorProto& tensor, std::string_view raw, bool only_
       from_raw ? take_raw<int8_t>(raw, shape, out.ints) : take_field(tensor.int32_data(), shape, out.ints);
       return out;
     default:
-      throw FieldError("", "values of type " + std::to_string(tensor.data_type()) + " of ONNX cannot be read",
-                       "floats, integers of 8, 32 and 64 bits and truth values can");
+      throw FieldError("", "ONNX data type " + std::to_string(tensor.data_type()) + " is not supported",
+                       "use floats, integers of 8, 32 or 64 bits, or booleans");
   }
 }
 
-// Sums and products of two operands. ONNX repeats the smaller one over axes where it has an extent of 1; Scale and Bias
-// repeat theirs over all axes before and behind some that are equal. So the smaller one is brought to the axes where it
-// is more than one number, from the first of them to the last.
+// Sums and products of two operands. ONNX broadcasts an operand over axes where its extent is 1. Scale and Bias
+// broadcast theirs only over the axes before and after a range of equal axes. So the smaller operand is reduced to the
+// range from its first to its last axis with an extent above 1.
 
 namespace {
 
-/// The axes [first, end) of x that a smaller operand is repeated around; none: it is one number.
+/// The range [first, end) of axes of x that the smaller operand has; empty if it is one number.
 struct Span {
   int first = 0, end = 0;
 };
 
-/// Where `small` goes among x's axes. Nothing where x would have to be repeated, or `small` within the span.
+/// The range of axes for `small`. Nothing if x would have to be broadcast, or `small` within the range.
 std::optional<Span> span_of(const Shape& x, const Shape& small) {
   const int behind = x.axes() - small.axes();
   if (behind < 0) return std::nullopt;
@@ -127,7 +129,7 @@ std::optional<Span> span_of(const Shape& x, const Shape& small) {
   return span;
 }
 
-/// Those of a constant, with what is repeated within its span written out.
+/// A constant with its range, expanded within the range.
 struct Spread {
   Span span;
   std::vector<float> values;
@@ -175,8 +177,8 @@ caffe::LayerParameter power(float scale, float shift, float exponent = 1) {
 }
 
 [[noreturn]] void fail_shapes(NodeReader& node, const Shape& a, const Shape& b) {
-  node.fail("operands of " + a.str() + " and " + b.str() + " cannot be put together",
-            "equal ones can, and a smaller one that is repeated before and behind the axes it has");
+  node.fail("operands of shapes " + a.str() + " and " + b.str() + " are not supported",
+            "use equal shapes, or one that is broadcast only before and after a range of axes");
 }
 
 }  // namespace
@@ -208,7 +210,7 @@ void finish_equal(NodeReader& node, const Blob& a, const Blob& b, bool product) 
   node.finish(layer, {a, b});
 }
 
-/// The smaller blob as large as x, copy beside copy.
+/// Tiles the smaller blob to the shape of x.
 Blob tiled(NodeReader& node, const Shape& x, Blob small) {
   std::vector<int64_t> dims(size_t(x.axes() - small.shape.axes()), 1);
   dims.insert(dims.end(), small.shape.dims().begin(), small.shape.dims().end());
@@ -223,7 +225,7 @@ Blob tiled(NodeReader& node, const Shape& x, Blob small) {
   return small;
 }
 
-/// x with a smaller blob.
+/// Combines x with a smaller blob.
 void finish_with_smaller(NodeReader& node, const Blob& x, const Blob& small, bool product) {
   bool fits = small.shape.axes() <= x.shape.axes();
   for (int i = 1; fits && i <= small.shape.axes(); ++i) {
@@ -239,7 +241,7 @@ void finish_with_smaller(NodeReader& node, const Blob& x, const Blob& small, boo
   node.finish(layer, {x, factor});
 }
 
-/// Of two blobs.
+/// Combines two blobs.
 void finish_with_blob(NodeReader& node, const Blob& a, const Blob& b, bool product) {
   if (a.shape == b.shape) return finish_equal(node, a, b, product);
   const bool first_is_smaller = a.shape.axes() < b.shape.axes() || a.shape.count() < b.shape.count();
@@ -279,7 +281,7 @@ void read_div(NodeReader& node) {
   finish_with_blob(node, node.x(0), inverse, true);
 }
 
-/// Of any number of tensors of one shape.
+/// The sum of any number of tensors of one shape.
 void read_sum(NodeReader& node) {
   std::vector<Blob> bottoms;
   for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));

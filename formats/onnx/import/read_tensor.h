@@ -8,12 +8,12 @@
 
 namespace cortado::importing {
 
-/// The values of a tensor: of `raw`, where it has bytes or `only_raw`, else of its fields. Takes no more memory than
-/// they do. Throws FieldError where they do not fill its shape or are of a type that no net has.
+/// The values of a tensor: from `raw` if it is not empty or `only_raw` is set, else from its fields. Memory is bounded
+/// by their size. Throws FieldError if they do not match the shape, or their type is not supported.
 Constant read_tensor(const onnx::TensorProto& tensor, std::string_view raw, bool only_raw);
 
-/// x with a constant, repeated over the axes that it lacks or has an extent of 1 in: a factor, or a term. The node's
-/// result. Throws Error where the constant cannot be brought to x's shape.
+/// Combines x with a constant, a factor or a term, which is broadcast over axes that it lacks or where its extent is 1.
+/// Sets the node's result. Throws Error if the constant cannot be broadcast to x's shape.
 void finish_with_constant(NodeReader& node, const Blob& x, const Constant& constant, bool product);
 
 }  // namespace cortado::importing

@@ -1,4 +1,4 @@
-// Sums and means over axes. A Reduction takes all axes from one on, so that those which go are moved behind the others.
+// Reductions over axes. A Reduction layer takes all axes from one on, so reduced axes are moved after the others.
 #include <algorithm>
 #include <map>
 
@@ -22,7 +22,7 @@ std::vector<int> reduced_axes(const NodeReader& node, const Shape& x) {
   return axes;
 }
 
-/// The shape with these axes 1, or without them.
+/// The shape with these axes set to 1, or removed.
 std::vector<int64_t> result_shape(const Shape& x, const std::vector<int>& axes, bool keeps) {
   std::vector<int64_t> dims;
   for (int axis = 0; axis < x.axes(); ++axis) {
@@ -32,7 +32,7 @@ std::vector<int64_t> result_shape(const Shape& x, const std::vector<int>& axes, 
   return dims;
 }
 
-/// Over the places of images it is a pooling of whole images.
+/// A reduction over the spatial axes is a global pooling.
 void finish_global_reduction(NodeReader& node, const Blob& x, bool average, bool keeps) {
   caffe::LayerParameter layer = NodeReader::layer("Pooling");
   if (average) layer.mutable_pooling_param()->set_pool(caffe::PoolingParameter::AVE);
@@ -41,7 +41,7 @@ void finish_global_reduction(NodeReader& node, const Blob& x, bool average, bool
   node.finish_reshaped(node.add(layer, {x}), {0, -1});
 }
 
-/// Over no axes each element is a sum by itself: its length or its square, or what it is.
+/// A reduction over no axes is element-wise: the absolute value, the square, or the identity.
 void finish_each_alone(NodeReader& node, const Blob& x) {
   if (node.op() == "ReduceL1" || node.op() == "ReduceL2") return node.finish(NodeReader::layer("AbsVal"), {x});
   if (node.op() != "ReduceSumSquare") return node.set(0, x);
@@ -65,7 +65,7 @@ void read_reduction(NodeReader& node) {
       {"ReduceSumSquare", caffe::ReductionParameter::SUMSQ},
       {"ReduceL2", caffe::ReductionParameter::SUMSQ}};
   const auto operation = operations.find(node.op());
-  if (operation == operations.end()) node.fail("it is read over the places of images only");
+  if (operation == operations.end()) node.fail("only a reduction over the spatial axes of images is supported");
   std::vector<int64_t> order;
   for (int axis = 0; axis < x.shape.axes(); ++axis)
     if (std::count(axes.begin(), axes.end(), axis) == 0) order.push_back(axis);

@@ -28,7 +28,7 @@ std::optional<std::vector<int64_t>> try_extents(const Shape& x, std::vector<int6
   return target;
 }
 
-/// The axis that grows with the batch; -1 where none does, or several.
+/// The only axis that grows with the batch; -1 if there are none or several.
 int axis_with_batch(const Shape& x, const Batch& batch) {
   int found = -1;
   for (int axis = 0; axis < x.axes(); ++axis) {
@@ -39,7 +39,7 @@ int axis_with_batch(const Shape& x, const Batch& batch) {
   return found;
 }
 
-/// Whether the target is x without the batch, whatever axes of 1 either has.
+/// Whether the target is x without the batch, ignoring axes of 1.
 bool drops_batch(const Shape& x, int axis, const std::vector<int64_t>& target, const Batch& batch) {
   if (x[axis] != batch.mark) return false;
   std::vector<int64_t> rest = x.dims(), left = target;
@@ -49,8 +49,8 @@ bool drops_batch(const Shape& x, int axis, const std::vector<int64_t>& target, c
   return rest == left;
 }
 
-/// Where entry i of the target is the model's own batch, or that times others: the target with the batch there.
-/// Nothing where the values before it are not as many as before x's axis.
+/// If entry `i` of the target is the model's own batch size or a multiple of it, the target with the batch there.
+/// Nothing if the target has other extents than x before that axis.
 std::optional<std::vector<int64_t>> put_at(const Shape& x, int axis, std::vector<int64_t> target, size_t i,
                                            const Batch& batch) {
   if (target[i] <= 0 || target[i] % batch.own != 0) return std::nullopt;
@@ -70,7 +70,7 @@ std::string text_of(const std::vector<int64_t>& target) {
 
 std::vector<int64_t> extents_of(const Shape& x, const std::vector<int64_t>& target) {
   if (const auto dims = try_extents(x, target)) return *dims;
-  throw FieldError("", "values of shape " + x.str() + " cannot have the shape " + text_of(target));
+  throw FieldError("", "shape " + x.str() + " cannot be reshaped to " + text_of(target));
 }
 
 std::vector<int64_t> with_batch(const Shape& x, std::vector<int64_t> target, const Batch& batch) {
@@ -79,7 +79,7 @@ std::vector<int64_t> with_batch(const Shape& x, std::vector<int64_t> target, con
   if (axis < 0 || has_it) return target;
   const auto literal = try_extents(x, target);
   if (literal && (batch.open || std::count(literal->begin(), literal->end(), x[axis]) > 0)) return target;
-  std::vector<std::vector<int64_t>> alike;  // targets with the very extent that x has
+  std::vector<std::vector<int64_t>> alike;  // targets with the same extent as x
   for (size_t i = 0; i < target.size(); ++i) {
     const auto put = put_at(x, axis, target, i, batch);
     if (!put || (*put)[i] != x[axis]) continue;
@@ -90,7 +90,7 @@ std::vector<int64_t> with_batch(const Shape& x, std::vector<int64_t> target, con
   if (alike.empty() && axis == 0 && !target.empty() && !drops_batch(x, axis, target, batch))
     if (const auto put = put_at(x, axis, target, 0, batch)) return *put;
   if (literal && alike.empty()) return target;
-  throw FieldError("", "its shape, " + text_of(target) + ", does not say where the batch goes");
+  throw FieldError("", "the batch axis of the shape " + text_of(target) + " is ambiguous");
 }
 
 caffe::LayerParameter reshape_layer(const Shape& x, const std::vector<int64_t>& target, const Batch& batch) {
@@ -105,7 +105,7 @@ caffe::LayerParameter reshape_layer(const Shape& x, const std::vector<int64_t>& 
   }
   int moved = 0;
   for (size_t i = 0; i < dims.size(); ++i) moved += !is_kept(i) && batch.in(dims[i]);
-  if (moved > 1) throw FieldError("", "the batch is in two extents of the shape " + text_of(target));
+  if (moved > 1) throw FieldError("", "two extents of the shape " + text_of(target) + " depend on the batch");
   layer.set_type("Reshape");
   for (size_t i = 0; i < dims.size(); ++i) {
     const bool is_open = moved > 0 ? batch.in(dims[i]) : target[i] == -1;

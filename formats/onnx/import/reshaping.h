@@ -1,7 +1,7 @@
 #pragma once
 
-// Blobs in other shapes, for any batch. Targets are as Reshape has them: 0 keeps the extent at the same place, one -1
-// is worked out. All throw FieldError where the target does not hold the blob's elements.
+// Reshapes for any batch size. Targets are as in Reshape: 0 copies the extent of the same axis, one -1 is inferred. All
+// functions throw FieldError if the target has another number of elements than the blob.
 
 #include <vector>
 
@@ -11,14 +11,14 @@
 
 namespace cortado::importing {
 
-/// The extents that a target comes to.
+/// Resolves a target to extents.
 std::vector<int64_t> extents_of(const Shape& x, const std::vector<int64_t>& target);
 
-/// A target that the model has as numbers, its own batch among them, with the batch in its place: the values before it
-/// are as many as in x. Throws FieldError, too, where the batch has no place, or several are possible.
+/// Replaces the model's own batch size in a constant target by the batch; the number of elements before it must match
+/// x. Throws FieldError also if the batch has no position or several.
 std::vector<int64_t> with_batch(const Shape& x, std::vector<int64_t> target, const Batch& batch);
 
-/// A Flatten where it is that, else a Reshape. The batch is kept or worked out, never a number.
+/// A Flatten if possible, else a Reshape. The batch is copied (0) or inferred (-1), never a constant.
 caffe::LayerParameter reshape_layer(const Shape& x, const std::vector<int64_t>& target, const Batch& batch);
 
 }  // namespace cortado::importing

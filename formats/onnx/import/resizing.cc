@@ -1,6 +1,6 @@
-// Resize and Upsample. Whole factors of nearest values are an Upsample layer, bilinear ones from corner to corner an
-// Interp. Any other is a product: along one axis each result is a weighted sum of the values there, so that a matrix
-// (InnerProduct) does it, first along the width, then, with the last axes exchanged, along the height.
+// Resize and Upsample. Nearest resizing by integer factors is an Upsample layer, bilinear resizing with aligned corners
+// an Interp. Any other resizing is linear along each axis, so a matrix (InnerProduct) does it: first along the width,
+// then, with the last two axes transposed, along the height.
 #include <algorithm>
 #include <cmath>
 
@@ -14,16 +14,16 @@ constexpr int64_t kLargestMatrix = int64_t(1) << 24;
 
 struct Resizing {
   std::string mode, transform, nearest;
-  float cubic = 0;  ///< coefficient of the cubic
+  float cubic = 0;  ///< cubic coefficient a
 };
 
-/// One axis: its extents and the factor that the model says.
+/// One axis: its extents and the model's scale factor.
 struct Side {
   int64_t in, out;
   double factor;
 };
 
-/// Where result i lies among the values, counted from the middle of the first.
+/// The source coordinate of output i; 0 is the center of the first value.
 double place_of(const Resizing& resizing, const Side& side, int64_t i) {
   if (resizing.transform == "align_corners")
     return side.out > 1 ? double(i) * double(side.in - 1) / double(side.out - 1) : 0;
@@ -45,7 +45,7 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// Results x values; beyond the ends the outermost value counts.
+/// A matrix of outputs x inputs. Coordinates outside the input use the border value.
 std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
   std::vector<float> matrix(size_t(side.out * side.in), 0);
   for (int64_t i = 0; i < side.out; ++i) {
@@ -69,11 +69,11 @@ std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
   return matrix;
 }
 
-/// The last axis by a matrix.
+/// Resizes the last axis with a matrix.
 Blob resized(NodeReader& node, const Blob& x, const Resizing& resizing, const Side& side) {
   if (side.in == side.out) return x;
   if (side.in > kLargestMatrix / side.out)
-    node.fail("from " + std::to_string(side.in) + " to " + std::to_string(side.out));
+    node.fail("resizing from " + std::to_string(side.in) + " to " + std::to_string(side.out) + " is not supported");
   caffe::LayerParameter layer = NodeReader::layer("InnerProduct");
   auto& param = *layer.mutable_inner_product_param();
   param.set_num_output(uint32_t(side.out));
@@ -82,7 +82,7 @@ Blob resized(NodeReader& node, const Blob& x, const Resizing& resizing, const Si
   return node.add(layer, {x}, {weight_of(Shape{side.out, side.in}, resizing_matrix(resizing, side))});
 }
 
-/// Whether each value is repeated: whole factors, and places that round to their own value.
+/// Whether each value is repeated: integer factors and coordinates that round to the value itself.
 bool repeats(const Resizing& resizing, const std::vector<Side>& sides) {
   if (resizing.mode != "nearest") return false;
   for (const Side& side : sides) {
@@ -109,7 +109,7 @@ void finish_repeating(NodeReader& node, const Blob& x, const std::vector<Side>& 
   node.finish(layer, {x});
 }
 
-/// The factors and the extents of the result, of all axes.
+/// The scale factors and output extents of all axes.
 std::vector<Side> sides_of(NodeReader& node, const Shape& x) {
   const bool upsample = node.op() == "Upsample" || node.opset() == 10;
   const size_t scales_at = upsample ? 1 : 2;
@@ -123,11 +123,11 @@ std::vector<Side> sides_of(NodeReader& node, const Shape& x) {
     for (size_t i = 0; i < scales->count(); ++i) factors.push_back(scales->at(i));
   }
   if (std::max(sizes.size(), factors.size()) != size_t(x.axes()) || node.has("axes"))
-    node.fail("its factors or sizes are not those of the axes of " + x.str());
+    node.fail("the number of scales or sizes does not match the axes of " + x.str());
   for (int axis = 0; axis < x.axes(); ++axis) {
     const double factor = sizes.empty() ? factors[size_t(axis)] : double(sizes[size_t(axis)]) / double(x[axis]);
     const double out = sizes.empty() ? std::floor(double(x[axis]) * factor) : double(sizes[size_t(axis)]);
-    if (!(out >= 1 && out <= INT32_MAX)) node.fail("an extent of " + std::to_string(out));
+    if (!(out >= 1 && out <= INT32_MAX)) node.fail("output extent " + std::to_string(out) + " is out of range");
     sides.push_back({x[axis], int64_t(out), factor});
   }
   return sides;
@@ -143,18 +143,20 @@ Resizing resizing_of(NodeReader& node) {
        {std::pair<std::string, std::vector<std::string>>{resizing.mode, {"nearest", "linear", "cubic"}},
         {resizing.transform, {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"}},
         {resizing.nearest, {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}}})
-    if (std::find(known.begin(), known.end(), what) == known.end()) node.fail("resizing by '" + what + "' is not read");
+    if (std::find(known.begin(), known.end(), what) == known.end()) node.fail("'" + what + "' is not supported");
   if (node.integer("exclude_outside", 0) != 0 || node.integer("antialias", 0) != 0)
-    node.fail("exclude_outside and antialias are not read");
-  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch") node.fail("keep_aspect_ratio_policy is not read");
+    node.fail("exclude_outside and antialias are not supported");
+  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    node.fail("keep_aspect_ratio_policy is not supported");
   return resizing;
 }
 
 void read_resize(NodeReader& node) {
   const Blob x = node.x(0);
-  if (x.shape.axes() != 4) node.fail("images can be resized, not " + x.shape.str());
+  if (x.shape.axes() != 4)
+    node.fail("an input of shape " + x.shape.str() + " is not supported; only images (4 axes) are");
   const std::vector<Side> all = sides_of(node, x.shape), sides(all.begin() + 2, all.end());
-  if (all[1].in != all[1].out) node.fail("only height and width can be resized");  // the batch is whatever it is
+  if (all[1].in != all[1].out) node.fail("only height and width can be resized");  // the batch axis is not checked
   const Resizing resizing = resizing_of(node);
   if (repeats(resizing, sides)) return finish_repeating(node, x, sides);
   if (resizing.mode == "linear" && resizing.transform == "align_corners") {

@@ -1,4 +1,4 @@
-// Operators that leave values as they are and change how they are seen, and those that move or join them.
+// Operators that reshape, transpose, concatenate, pad or tile.
 #include <algorithm>
 
 #include "onnx/import/reshaping.h"
@@ -10,12 +10,12 @@ namespace {
 
 void read_identity(NodeReader& node) { node.set(0, node.value(0)); }
 
-/// Blobs are floats whatever the model calls them.
+/// Blobs are always floats, so a Cast to floats is the identity.
 void read_cast(NodeReader& node) {
   const int64_t to = node.integer("to", 0);
   if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::FLOAT16 && to != onnx::TensorProto::DOUBLE &&
       to != onnx::TensorProto::BFLOAT16)
-    node.fail("values that the net works out stay floats", "a Cast to a type of floats can be read");
+    node.fail("only a Cast to floats is supported", "blobs are floats; remove the Cast");
   node.set(0, node.value(0));
 }
 
@@ -38,7 +38,7 @@ void read_size(NodeReader& node) {
 void read_reshape(NodeReader& node) {
   const std::vector<int64_t> target = node.constant(1, "the shape")->as_integers();
   if (node.integer("allowzero", 0) != 0 && std::count(target.begin(), target.end(), 0) > 0)
-    node.fail("an extent of 0 is not read");
+    node.fail("an extent of 0 is not supported");
   const Blob x = node.x(0);
   node.finish_reshaped(x, with_batch(x.shape, target, node.batch()));
 }
@@ -47,20 +47,21 @@ void read_flatten(NodeReader& node) {
   const Blob x = node.x(0);
   int64_t axis = node.integer("axis", 1);
   if (axis < 0) axis += x.shape.axes();
-  if (axis < 0 || axis > x.shape.axes()) node.fail("axis " + std::to_string(axis) + " of " + x.shape.str());
+  if (axis < 0 || axis > x.shape.axes())
+    node.fail("axis " + std::to_string(axis) + " is out of range for " + x.shape.str());
   if (axis == 1) return node.finish_reshaped(x, {0, -1});
   const int64_t before = x.shape.count(0, int(axis)), behind = x.shape.count(int(axis));
   node.finish_reshaped(x,
                        node.batch().in(behind) ? std::vector{before, int64_t(-1)} : std::vector{int64_t(-1), behind});
 }
 
-/// Whether an axis is 1, or was where the model was made: then a Squeeze of whatever is 1 takes it.
+/// Whether a Squeeze without axes removes an axis: its extent is 1, or was when the model was exported.
 bool is_one(const NodeReader& node, int64_t extent) {
   const Batch& batch = node.batch();
   return extent == 1 || (extent == batch.mark && batch.own == 1 && !batch.open);
 }
 
-/// In Reshape's terms: extents that stay where they are are kept, others are numbers.
+/// A Reshape target that copies extents whose axis does not move; others are constants.
 void read_squeeze(NodeReader& node) {
   const Blob x = node.x(0);
   std::vector<int64_t> axes;
@@ -82,13 +83,15 @@ void read_squeeze(NodeReader& node) {
 void read_unsqueeze(NodeReader& node) {
   const Blob x = node.x(0);
   const auto axes = node.list("axes", 1);
-  if (!axes) node.fail("its axes are missing");
+  if (!axes) node.fail("axes is missing");
   const int64_t count = x.shape.axes() + int64_t(axes->size());
-  if (count > Shape::kMaxAxes) node.fail("more than 32 axes");
+  if (count > Shape::kMaxAxes)
+    node.fail(std::to_string(count) + " axes are above the limit of " + std::to_string(Shape::kMaxAxes));
   std::vector<int64_t> target(size_t(count), 0);
   for (int64_t axis : *axes) {
     if (axis < 0) axis += count;
-    if (axis < 0 || axis >= count || target[size_t(axis)] != 0) node.fail("axis " + std::to_string(axis));
+    if (axis < 0 || axis >= count || target[size_t(axis)] != 0)
+      node.fail("axis " + std::to_string(axis) + " is out of range or duplicate");
     target[size_t(axis)] = 1;
   }
   int next = 0;
@@ -105,17 +108,18 @@ void read_transpose(NodeReader& node) {
   std::vector<int64_t> order;
   for (int64_t axis = x.shape.axes() - 1; axis >= 0; --axis) order.push_back(axis);
   order = node.integers("perm", order);
-  if (order.size() != size_t(x.shape.axes())) node.fail("perm has another number of axes than " + x.shape.str());
+  if (order.size() != size_t(x.shape.axes()))
+    node.fail("perm has " + std::to_string(order.size()) + " axes, but its input has shape " + x.shape.str());
   for (int64_t& axis : order) axis = node.axis_of(x.shape, axis);
   for (int64_t axis = 0; axis < x.shape.axes(); ++axis)
-    if (std::count(order.begin(), order.end(), axis) != 1) node.fail("perm does not name each axis once");
+    if (std::count(order.begin(), order.end(), axis) != 1) node.fail("perm is not a permutation");
   node.finish_permuted(x, order);
 }
 
 void read_concat(NodeReader& node) {
   std::vector<Blob> bottoms;
   for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
-  if (bottoms.empty()) node.fail("it joins nothing");
+  if (bottoms.empty()) node.fail("it has no inputs");
   const int axis = node.axis_of(bottoms[0].shape, node.integer("axis", 1));
   if (bottoms.size() == 1) return node.set(0, bottoms[0]);
   caffe::LayerParameter layer = NodeReader::layer("Concat");
@@ -123,21 +127,22 @@ void read_concat(NodeReader& node) {
   node.finish(layer, bottoms);
 }
 
-/// Zeros around images stay with the value: what reads it may pad by itself.
+/// Zero padding of images stays with the value, because the layer that reads it may do the padding.
 void read_pad(NodeReader& node) {
   const Blob x = node.x(0);
   const auto pads = node.list("pads", 1);
   const std::string mode = node.text("mode", "constant");
-  if (mode != "constant") node.fail("padding of mode '" + mode + "' is not read", "zeros are");
-  if (node.bound("value", 2).value_or(0) != 0) node.fail("padding with other values than 0 is not read");
-  if (node.has_input(3)) node.fail("its axes, input 3, are not read");
+  if (mode != "constant") node.fail("padding mode '" + mode + "' is not supported", "use zero padding");
+  if (node.bound("value", 2).value_or(0) != 0) node.fail("padding with values other than 0 is not supported");
+  if (node.has_input(3)) node.fail("input 3, the axes, is not supported");
   const size_t axes = size_t(x.shape.axes());
-  if (!pads || pads->size() != 2 * axes) node.fail("its pads have another number of axes than " + x.shape.str());
+  if (!pads || pads->size() != 2 * axes)
+    node.fail("the length of pads does not match an input of shape " + x.shape.str());
   Padding padding;
   for (size_t axis = 0; axis < axes; ++axis) {
     const int64_t before = (*pads)[axis], behind = (*pads)[axes + axis];
-    if (before < 0 || behind < 0) node.fail("edges are cut off, which is not read", "a Slice is");
-    if (before > INT32_MAX || behind > INT32_MAX) node.fail("it pads by more than 2^31");
+    if (before < 0 || behind < 0) node.fail("negative padding is not supported", "use a Slice");
+    if (before > INT32_MAX || behind > INT32_MAX) node.fail("padding is above 2^31");
     if (axis < 2 && (before > 0 || behind > 0)) node.fail("only spatial axes can be padded");
     if (axis < 2) continue;
     padding.before.push_back(before);
@@ -150,11 +155,12 @@ void read_pad(NodeReader& node) {
 void read_tile(NodeReader& node) {
   Blob x = node.x(0);
   const std::vector<int64_t> repeats = node.constant(1, "the repeats")->as_integers();
-  if (repeats.size() != size_t(x.shape.axes())) node.fail("its repeats have another number of axes");
+  if (repeats.size() != size_t(x.shape.axes()))
+    node.fail("the length of repeats does not match an input of shape " + x.shape.str());
   for (size_t axis = 0; axis < repeats.size(); ++axis) {
     if (repeats[axis] == 1) continue;
     if (repeats[axis] < 1 || repeats[axis] > INT32_MAX)
-      node.fail("it repeats " + std::to_string(repeats[axis]) + " times");
+      node.fail("repeats of " + std::to_string(repeats[axis]) + " are out of range");
     caffe::LayerParameter layer = NodeReader::layer("Tile");
     layer.mutable_tile_param()->set_axis(int32_t(axis));
     layer.mutable_tile_param()->set_tiles(int32_t(repeats[axis]));
@@ -163,7 +169,7 @@ void read_tile(NodeReader& node) {
   node.set(0, x);
 }
 
-/// Channels and places exchanged in blocks: x seen with more axes, these in another order, seen with four again.
+/// Moves blocks between channels and space: a Reshape to more axes, a Permute, and a Reshape to four axes.
 void finish_blocks(NodeReader& node, const Blob& x, const std::vector<int64_t>& parts,
                    const std::vector<int64_t>& order, const std::vector<int64_t>& target) {
   node.finish_reshaped(node.permuted(node.reshaped(x, parts), order), target);
@@ -172,14 +178,15 @@ void finish_blocks(NodeReader& node, const Blob& x, const std::vector<int64_t>& 
 int64_t block_of(NodeReader& node, const Blob& x) {
   const int64_t block = node.integer("blocksize", 0);
   if (x.shape.axes() != 4 || block < 1 || block > 65536)
-    node.fail("blocks of " + std::to_string(block) + " in " + x.shape.str());
+    node.fail("blocksize " + std::to_string(block) + " is invalid for " + x.shape.str());
   return block;
 }
 
 void read_depth_to_space(NodeReader& node) {
   const Blob x = node.x(0);
   const int64_t b = block_of(node, x), c = x.shape[1] / (b * b), h = x.shape[2], w = x.shape[3];
-  if (x.shape[1] % (b * b) != 0) node.fail(std::to_string(x.shape[1]) + " channels in blocks of " + std::to_string(b));
+  if (x.shape[1] % (b * b) != 0)
+    node.fail("blocksize " + std::to_string(b) + " does not divide " + std::to_string(x.shape[1]) + " channels");
   if (node.text("mode", "DCR") == "CRD") {
     caffe::LayerParameter layer = NodeReader::layer("PixelShuffle");
     layer.mutable_pixel_shuffle_param()->set_upscale_factor(uint32_t(b));
@@ -191,7 +198,8 @@ void read_depth_to_space(NodeReader& node) {
 void read_space_to_depth(NodeReader& node) {
   const Blob x = node.x(0);
   const int64_t b = block_of(node, x), c = x.shape[1], h = x.shape[2] / b, w = x.shape[3] / b;
-  if (x.shape[2] % b != 0 || x.shape[3] % b != 0) node.fail("blocks of " + std::to_string(b) + " in " + x.shape.str());
+  if (x.shape[2] % b != 0 || x.shape[3] % b != 0)
+    node.fail("blocksize " + std::to_string(b) + " does not divide " + x.shape.str());
   finish_blocks(node, x, {0, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {0, c * b * b, h, w});
 }
 

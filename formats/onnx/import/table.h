@@ -1,6 +1,6 @@
 #pragma once
 
-// Which function reads which operator. Each family of operators fills in its own.
+// Maps operators to import functions. Each family of operators adds its own.
 
 #include <map>
 #include <string>
@@ -9,19 +9,19 @@
 
 namespace cortado::importing {
 
-/// Makes layers of one node, or works its result out. Throws Error about the node, or FieldError as layers do.
+/// Converts one node to layers, or folds it. Throws Error about the node, or FieldError like layers.
 using Importer = void (*)(NodeReader& node);
 using Table = std::map<std::string, Importer>;
 
-/// The function of an operator; null where there is none.
+/// The import function of an operator, or null.
 Importer importer_of(const std::string& op);
-/// Of operators whose inputs are all known: works the result out. Null where that is not done.
+/// The function that folds an operator with constant inputs, or null.
 Importer folder_of_op(const std::string& op);
 
-/// The names of the operators that can be read, in alphabetical order.
+/// The supported operators, in alphabetical order.
 std::string operators();
 
-// The families.
+// One function per family.
 void add_activations(Table& table);
 void add_arithmetic(Table& table);
 void add_convolutions(Table& table);

@@ -12,14 +12,14 @@ std::vector<int64_t> numbers(const NodeReader& node, const std::string& name, si
                              int64_t least) {
   const std::vector<int64_t> list = node.integers(name, std::vector<int64_t>(axes, absent));
   if (list.size() != axes)
-    node.fail("its " + name + " has " + std::to_string(list.size()) + " numbers, and " + std::to_string(axes) +
-              " are wanted");
+    node.fail("its " + name + " has " + std::to_string(list.size()) + " values, not " + std::to_string(axes));
   for (const int64_t one : list)
-    if (one < least || one > INT32_MAX) node.fail("its " + name + " has " + std::to_string(one));
+    if (one < least || one > INT32_MAX) node.fail(name + " of " + std::to_string(one) + " is out of range");
   return list;
 }
 
-/// As many windows as the input has strides, with what they lack shared out; an odd rest goes behind, or before.
+/// Pads for SAME: as many windows as strides in the input. An odd padding has the extra row at the end or, with
+/// `before`, the begin.
 void pad_to_same(Window& window, const Shape& x, bool before) {
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t in = x[int(i) + 2], extent = window.dilations[i] * (window.kernel[i] - 1) + 1;
@@ -35,16 +35,16 @@ void pad_to_same(Window& window, const Shape& x, bool before) {
 Window read_window(const NodeReader& node, const Shape& x, const std::vector<int64_t>& kernel) {
   const size_t axes = kernel.size();
   if (x.axes() != int(axes) + 2)
-    node.fail("its windows have " + std::to_string(axes) + " axes, but its input has shape " + x.str());
+    node.fail("kernel_shape has " + std::to_string(axes) + " axes, but its input has shape " + x.str());
   for (const int64_t one : kernel)
-    if (one < 1 || one > INT32_MAX) node.fail("a window's side is " + std::to_string(one));
+    if (one < 1 || one > INT32_MAX) node.fail("kernel_shape of " + std::to_string(one) + " is out of range");
   Window window{kernel, numbers(node, "strides", axes, 1, 1), numbers(node, "dilations", axes, 1, 1), {}};
   const std::string same = node.text("auto_pad", "NOTSET");
   if (same == "SAME_UPPER" || same == "SAME_LOWER") {
     pad_to_same(window, x, same == "SAME_LOWER");
     return window;
   }
-  if (same != "NOTSET" && same != "VALID") node.fail("its auto_pad is '" + same + "'");
+  if (same != "NOTSET" && same != "VALID") node.fail("auto_pad '" + same + "' is unknown");
   std::vector<int64_t> pads = numbers(node, "pads", 2 * axes, 0, 0);
   if (same == "VALID") pads.assign(2 * axes, 0);
   window.padding.before.assign(pads.begin(), pads.begin() + int64_t(axes));
@@ -67,9 +67,9 @@ void add_padding(Padding& padding, const Padding& more) {
 
 namespace {
 
-constexpr int64_t kMaxZeros = 64;  ///< rows that an axis of filters may grow by
+constexpr int64_t kMaxZeros = 64;  ///< maximum number of rows added to an axis of filters
 
-/// The filters with `front` and `back` rows of zeros along `axis`.
+/// Adds `front` and `back` rows of zeros along `axis` to the filters.
 BlobFile widened(const BlobFile& filters, int axis, int64_t front, int64_t back) {
   Shape shape = filters.shape;
   shape[axis] += front + back;
@@ -89,8 +89,8 @@ EvenPadding make_even(const Padding& padding, const BlobFile& filters, const std
     even.pad.push_back(std::max(before, behind));
     if (more == 0) continue;
     if (more % dilations[i] != 0 || more / dilations[i] > kMaxZeros)
-      throw FieldError("", "it pads " + std::to_string(before) + " before and " + std::to_string(behind) +
-                               " behind, which no layer does");
+      throw FieldError("", "padding of " + std::to_string(before) + " before and " + std::to_string(behind) +
+                               " after the input is not supported");
     const int64_t zeros = more / dilations[i];
     even.filters = widened(even.filters, int(i) + 2, behind > before ? zeros : 0, behind > before ? 0 : zeros);
   }

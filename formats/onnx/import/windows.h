@@ -6,33 +6,32 @@
 
 namespace cortado::importing {
 
-/// What convolutions and poolings say of their windows, one number for each spatial axis.
+/// The windows of a convolution or a pooling; one value for each spatial axis.
 struct Window {
   std::vector<int64_t> kernel, strides, dilations;
   Padding padding;
 };
 
-/// Of a node with windows of this size over x, N x C x ...; auto_pad is worked out. Throws Error where an attribute has
-/// another number of axes, or a number that no window has.
+/// Reads the attributes of a node with windows of this size over x, N x C x ...; resolves auto_pad. Throws Error if an
+/// attribute has another number of axes or is out of range.
 Window read_window(const NodeReader& node, const Shape& x, const std::vector<int64_t>& kernel);
 
-/// Writes an option once where it is the same for all axes, and not at all where it is what it is without.
+/// Sets an option: once if it is the same for all axes, not at all if it is the default, `absent`.
 void set_option(google::protobuf::RepeatedField<uint32_t>& option, const std::vector<int64_t>& values, int64_t absent);
 
 void add_padding(Padding& padding, const Padding& more);
 
-// Convolutions here pad both ends of an axis alike. Where a model pads one more than the other, rows of zeros in the
-// filters stand for the rest: windows then begin at the larger padding, and their filters' own values where the model's
-// do. With p = max(before, behind) there are as many windows, since (in + 2 p - (kernel + p - q)) = in + p + q -
-// kernel.
+// Convolution layers pad both ends of an axis equally. If a model pads one end more, the padding is the larger one, and
+// rows of zeros are added to the filters so that their values stay at the model's positions. The number of windows is
+// the same: with the larger padding p and the smaller one q, in + 2 p - (kernel + p - q) = in + p + q - kernel.
 
 struct EvenPadding {
-  std::vector<int64_t> pad;  ///< on either end of each spatial axis
+  std::vector<int64_t> pad;  ///< of both ends of each spatial axis
   BlobFile filters;
 };
 
-/// `filters`: outputs x inputs x kernel. Throws FieldError where dilation leaves no room for the zeros, or they would
-/// take more memory than filters do.
+/// `filters` are outputs x inputs x kernel. Throws FieldError if the zeros do not fit the dilation, or need too much
+/// memory.
 EvenPadding make_even(const Padding& padding, const BlobFile& filters, const std::vector<int64_t>& dilations);
 
 }  // namespace cortado::importing

@@ -55,7 +55,7 @@ bool has(const std::string& text, const char* words) { return text.find(words) !
 [[noreturn]] void throw_failure(int status, const std::string& text) {
   if (status == kCortadoPythonNoModule) {
     std::string hint;
-    if (has(text, "no module '")) hint = "run in the module's folder, or add the folder to PYTHONPATH";
+    if (has(text, "is not in the working folder")) hint = "run in the module's folder, or add the folder to PYTHONPATH";
     if (has(text, "SyntaxError") || has(text, "TabError")) hint = "port the module to Python 3";
     throw PythonMissing("python_param.module", text, hint);
   }

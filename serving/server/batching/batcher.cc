@@ -26,8 +26,7 @@ bool Batcher::submit(RequestPtr request) {
     const std::lock_guard lock(mutex_);
     if (closed_) return false;
     if (queue_.size() >= options_.max_queued) {
-      const RequestError busy(Refusal::kBusy,
-                              std::to_string(queue_.size()) + " requests wait already; try again later");
+      const RequestError busy(Refusal::kBusy, std::to_string(queue_.size()) + " requests are waiting; try again later");
       if (watcher_) watcher_->on_outcome(*request, {busy, {}});
       throw busy;
     }
@@ -83,15 +82,15 @@ void Batcher::work() {
     lock.unlock();
     for (const RequestPtr& request : refused)
       tell(request, {request->is_abandoned()
-                         ? RequestError(Refusal::kCancelled, "the client is gone")
-                         : RequestError(Refusal::kLate, "the request's time was over before it was computed"),
+                         ? RequestError(Refusal::kCancelled, "the client disconnected")
+                         : RequestError(Refusal::kLate, "the deadline passed before the request was computed"),
                      {.queue = Clock::now() - request->arrived}});
     if (!batch.empty()) compute(batch, arrays);
     lock.lock();
   }
 }
 
-/// Another thread may have taken all when this returns.
+/// When this returns, another thread may have taken all requests.
 void Batcher::wait_for_company(std::unique_lock<std::mutex>& lock) {
   const size_t expected = peak_;
   const auto is_enough = [&] {
@@ -100,7 +99,7 @@ void Batcher::wait_for_company(std::unique_lock<std::mutex>& lock) {
   if (!is_enough()) changed_.wait_until(lock, queue_.front()->arrived + options_.max_delay, is_enough);
 }
 
-/// The oldest requests that fit together. Those that nobody waits for any more go to `refused`.
+/// Takes the oldest requests that fit into one batch. Abandoned and late ones go to `refused`.
 std::vector<RequestPtr> Batcher::take(std::vector<RequestPtr>& refused) {
   std::vector<RequestPtr> batch;
   int64_t rows = 0;
@@ -117,7 +116,7 @@ std::vector<RequestPtr> Batcher::take(std::vector<RequestPtr>& refused) {
   return batch;
 }
 
-/// Where one of several requests makes the net fail, the others are computed without it.
+/// If a batch fails, each of its requests is computed alone.
 void Batcher::compute(const std::vector<RequestPtr>& batch, Arrays& arrays) {
   const Clock::time_point started = Clock::now();
   int64_t rows = 0;
@@ -160,7 +159,7 @@ void Batcher::answer(const std::vector<RequestPtr>& batch, const Arrays& outputs
   }
 }
 
-/// Before answers are told: who gets one may ask again at once, and is not one more then.
+/// Called before the answers are sent, so that a client's next request does not count in addition to its last.
 void Batcher::leave(size_t requests) {
   const std::lock_guard lock(mutex_);
   running_ -= requests;
@@ -169,7 +168,7 @@ void Batcher::leave(size_t requests) {
 void Batcher::tell(const RequestPtr& request, Outcome outcome) {
   if (watcher_) watcher_->on_outcome(*request, outcome);
   request->done(std::move(outcome));
-  request->done = nullptr;  // it may hold the client's connection
+  request->done = nullptr;  // it may own the client's connection
 }
 
 }  // namespace cortado::server

@@ -1,8 +1,9 @@
 #pragma once
 
-// Joins requests to batches. A request runs at once where a context is idle and nobody else is about: a batch waits,
-// at most max_delay behind its oldest request, only while bytes of another request are coming in, or while fewer
-// requests are there than were under way together before it, whose clients are likely to ask again.
+// Joins requests to batches. A request runs at once if a context is idle and no other request is near. A batch waits at
+// most max_delay from the arrival of its oldest request, and only in two cases. Either the body of another request is
+// being received, or there are fewer requests than were in flight before, whose clients are likely to send the next
+// one.
 
 #include <condition_variable>
 #include <deque>
@@ -17,21 +18,21 @@ namespace cortado::server {
 
 struct BatchingOptions {
   int64_t max_rows = 1;   ///< of a batch
-  int64_t join_rows = 0;  ///< that requests are joined to: a request alone may have more; 0: max_rows
-  bool joins = false;     ///< whether rows of several requests may be computed together, and zeros added to them
+  int64_t join_rows = 0;  ///< limit of a joined batch; a single request may have more; 0: max_rows
+  bool joins = false;     ///< whether rows of several requests may be computed together, with zero padding
   std::chrono::microseconds max_delay{2000};
   size_t max_queued = 256;
-  int contexts = 1;  ///< batches computed at a time
+  int contexts = 1;  ///< batches computed concurrently
 };
 
-/// What a batch took, told after it.
+/// Statistics of a finished batch.
 struct BatchReport {
   int64_t rows = 0;  ///< without padding
   size_t requests = 0;
   Times times;
 };
 
-/// Who counts. Called by several threads at once.
+/// An observer for metrics. Several threads call it concurrently.
 class BatchWatcher {
  public:
   virtual ~BatchWatcher() = default;
@@ -41,20 +42,20 @@ class BatchWatcher {
 
 class Batcher {
  public:
-  /// `predict` is called by up to `contexts` threads at once; it throws as Predictor::predict() does. `watcher` may be
-  /// null. Throws Error(kDevice) where the system gives no more threads.
+  /// Up to `contexts` threads call `predict` concurrently; it throws like Predictor::predict(). `watcher` may be null.
+  /// Throws Error(kDevice) if a thread cannot be created.
   Batcher(std::function<Arrays(const Arrays&)> predict, BatchingOptions options, BatchWatcher* watcher = nullptr);
-  ~Batcher();  ///< as close()
+  ~Batcher();  ///< calls close()
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  /// Queues the request; false once it is closed. Throws RequestError(kBusy) where max_queued wait.
+  /// Queues the request; false after close(). Throws RequestError(kBusy) if max_queued requests wait.
   bool submit(RequestPtr request);
 
-  /// Takes no more, computes what is queued, and returns when all was told. Not to be called by `done`.
+  /// Refuses new requests, and returns when all queued ones are answered. Must not be called from `done`.
   void close();
 
-  /// While one lives, a request for this batcher is being read.
+  /// Exists while the body of a request for this batcher is received.
   class Arrival {
    public:
     explicit Arrival(Batcher& batcher);
@@ -86,8 +87,8 @@ class Batcher {
   std::condition_variable changed_;
   std::deque<RequestPtr> queue_;
   int64_t queued_rows_ = 0;
-  size_t running_ = 0;  ///< requests being computed
-  size_t peak_ = 0;     ///< the most that were queued or computed since a batch was last taken
+  size_t running_ = 0;  ///< requests that are computed now
+  size_t peak_ = 0;     ///< maximum of queued and computed requests since the last batch was taken
   int arriving_ = 0;
   bool closed_ = false;
   std::vector<std::jthread> threads_;

@@ -57,7 +57,7 @@ GrpcServer::GrpcServer(const std::string& address, uint16_t port, const GrpcTls&
   impl_->server = builder.BuildAndStart();
   if (!impl_->server || impl_->port == 0)
     throw Error(ExitCode::kIo, "cannot listen for gRPC on " + host + " port " + std::to_string(port),
-                "--grpc-port=N takes another one, -1 none");
+                "choose another port with --grpc-port=N, or -1 for none");
 }
 
 GrpcServer::~GrpcServer() = default;

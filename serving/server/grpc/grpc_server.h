@@ -15,7 +15,7 @@ namespace cortado::server {
 
 struct GrpcLimits {
   int64_t message_bytes = int64_t(64) << 20;
-  int64_t memory_bytes = int64_t(1) << 30;  ///< of messages that are being read
+  int64_t memory_bytes = int64_t(1) << 30;  ///< limit of all messages that are being received
 };
 
 /// Paths of PEM files; "": no TLS.
@@ -25,15 +25,15 @@ struct GrpcTls {
 
 class GrpcServer {
  public:
-  /// Listens and answers; 0 as `port` takes a free one. `repository`, `token` and `budget` outlive it. Throws Error
-  /// where it cannot listen.
+  /// Listens and answers; port 0 chooses a free one. `repository`, `token` and `budget` must outlive the server. Throws
+  /// Error if it cannot listen.
   GrpcServer(const std::string& address, uint16_t port, const GrpcTls& tls, const GrpcLimits& limits,
              Repository& repository, const Token& token, http::MemoryBudget& budget);
   ~GrpcServer();
 
   int port() const;
 
-  /// Takes no more requests; returns when those that were taken are answered, or after `most`, when they are cancelled.
+  /// Refuses new requests; returns when the accepted ones are answered. After `most` they are cancelled.
   void drain(std::chrono::seconds most);
 
  private:

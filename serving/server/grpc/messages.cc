@@ -51,7 +51,7 @@ using inference::ModelInferResponse;
 
 [[noreturn]] void refuse(const std::string& why) { throw RequestError(Refusal::kInvalid, why); }
 
-/// The steady clock's time of a system clock's.
+/// Converts a time of the system clock to the steady clock.
 Clock::time_point steady(std::chrono::system_clock::time_point time) {
   if (time == std::chrono::system_clock::time_point::max()) return Clock::time_point::max();
   return Clock::now() + (time - std::chrono::system_clock::now());
@@ -59,7 +59,7 @@ Clock::time_point steady(std::chrono::system_clock::time_point time) {
 
 std::vector<float> raw_values(const std::string& bytes, int64_t count, const std::string& name) {
   if (bytes.size() != size_t(count) * sizeof(float))
-    refuse("input '" + name + "' has " + std::to_string(bytes.size()) + " bytes, and its shape takes " +
+    refuse("input '" + name + "' has " + std::to_string(bytes.size()) + " bytes, but its shape requires " +
            std::to_string(size_t(count) * sizeof(float)));
   std::vector<float> values(static_cast<size_t>(count));
   std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -69,8 +69,8 @@ std::vector<float> raw_values(const std::string& bytes, int64_t count, const std
 std::vector<float> listed_values(const ModelInferRequest::InferInputTensor& tensor, int64_t count) {
   const auto& values = tensor.contents().fp32_contents();
   if (values.size() != count)
-    refuse("input '" + tensor.name() + "' has " + std::to_string(values.size()) + " values in fp32_contents, and its " +
-           "shape takes " + std::to_string(count));
+    refuse("input '" + tensor.name() + "' has " + std::to_string(values.size()) + " values in fp32_contents, but its " +
+           "shape requires " + std::to_string(count));
   return {values.begin(), values.end()};
 }
 
@@ -79,15 +79,15 @@ std::vector<float> listed_values(const ModelInferRequest::InferInputTensor& tens
 void read_inputs(const ModelInferRequest& message, const Version& version, Request& request) {
   const bool is_raw = message.raw_input_contents_size() > 0;
   if (is_raw && message.raw_input_contents_size() != message.inputs_size())
-    refuse("there are " + std::to_string(message.inputs_size()) + " inputs and " +
+    refuse("there are " + std::to_string(message.inputs_size()) + " inputs, but " +
            std::to_string(message.raw_input_contents_size()) + " raw_input_contents");
   for (int i = 0; i < message.inputs_size(); ++i) {
     const ModelInferRequest::InferInputTensor& tensor = message.inputs(i);
     const TensorSpec* spec = version.input(tensor.name());
-    if (!spec) refuse("'" + tensor.name() + "' is no input of the model");
+    if (!spec) refuse("'" + tensor.name() + "' is not an input of the model");
     if (tensor.datatype() != "FP32")
-      refuse("input '" + tensor.name() + "' has datatype " + tensor.datatype() + ", and it takes FP32");
-    if (request.inputs.contains(tensor.name())) refuse("input '" + tensor.name() + "' is given twice");
+      refuse("input '" + tensor.name() + "' has datatype " + tensor.datatype() + ", but must be FP32");
+    if (request.inputs.contains(tensor.name())) refuse("input '" + tensor.name() + "' is duplicate");
     const std::vector<int64_t> dims(tensor.shape().begin(), tensor.shape().end());
     version.check_shape(*spec, dims);
     Array array{Shape(dims), {}};
@@ -96,14 +96,14 @@ void read_inputs(const ModelInferRequest& message, const Version& version, Reque
     request.inputs[tensor.name()] = std::move(array);
   }
   for (const auto& output : message.outputs()) {
-    if (output.parameters().contains("classification")) refuse("classification is not offered");
+    if (output.parameters().contains("classification")) refuse("classification is not supported");
     request.outputs.push_back(output.name());
   }
 }
 
 namespace {
 
-/// Values go as bytes, as Triton's do, unless the request has its own as numbers.
+/// Outputs are sent as raw bytes, like Triton's, unless the request has its inputs as numbers.
 void write_answer(const ModelInferRequest& message, const Version& version, const Arrays& outputs,
                   ModelInferResponse& response) {
   response.set_model_name(version.model());
@@ -121,7 +121,7 @@ void write_answer(const ModelInferRequest& message, const Version& version, cons
   }
 }
 
-/// Lives until gRPC has sent the answer.
+/// Deletes itself after gRPC has sent the answer.
 class InferCall : public grpc::ServerUnaryReactor {
  public:
   void start(Repository& repository, http::MemoryBudget& budget, const grpc::CallbackServerContext& context,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Refusals in the protocol's own words, and what its requests say beside their names.
+// Converts errors to the protocol's status codes, and reads its requests.
 
 #include <grpcpp/support/status.h>
 
@@ -16,13 +16,13 @@ namespace cortado::server {
 
 grpc::Status status_of(const RequestError& error);
 
-/// Throws RequestError for parameters that would change what is loaded.
+/// Throws RequestError for parameters that would change which files are loaded.
 void check_parameters(const google::protobuf::Map<std::string, inference::ModelRepositoryParameter>& parameters);
 
-/// Takes what the message asks for into `request`. Throws RequestError(kInvalid).
+/// Reads inputs and requested outputs of the message into `request`. Throws RequestError(kInvalid).
 void read_inputs(const inference::ModelInferRequest& message, const Version& version, Request& request);
 
-/// Begins one inference; `check` runs first and may throw. The answer follows when the batch is computed, unless the
+/// Starts one inference; `check` runs first and may throw. The answer is sent when the batch is computed, unless the
 /// client cancels or its deadline passes before.
 grpc::ServerUnaryReactor* start_infer(Repository& repository, http::MemoryBudget& budget,
                                       const grpc::CallbackServerContext& context,

@@ -9,7 +9,7 @@ void Service::check_token(const Context& context) const {
   const auto found = context.client_metadata().find("authorization");
   const bool is_there = found != context.client_metadata().end();
   if (!token_.allows(is_there ? std::string_view(found->second.data(), found->second.size()) : ""))
-    throw RequestError(Refusal::kUnauthorized, "a token is needed: metadata 'authorization: Bearer TOKEN'");
+    throw RequestError(Refusal::kUnauthorized, "a token is required: metadata 'authorization: Bearer TOKEN'");
 }
 
 template <typename Work>

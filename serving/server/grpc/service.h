@@ -9,7 +9,7 @@
 
 namespace cortado::server {
 
-/// One function a call, by their published names. They return at once; gRPC's threads run them.
+/// One function for each call of the protocol. They return at once and run on gRPC's threads.
 class Service : public inference::GRPCInferenceService::CallbackService {
  public:
   Service(Repository& repository, const Token& token, http::MemoryBudget& budget)
@@ -46,10 +46,10 @@ class Service : public inference::GRPCInferenceService::CallbackService {
 
   void check_token(const Context& context) const;  ///< throws RequestError(kUnauthorized)
 
-  /// Runs `work`, behind the token where `guarded`, and finishes with what it throws or with OK.
+  /// Checks the token if `guarded`, runs `work`, and finishes with its error or with OK.
   template <typename Work>
   Reactor* finished(Context* context, const Work& work, bool guarded = true);
-  /// The same for what finishes later.
+  /// The same for calls that finish asynchronously.
   template <typename Work>
   Reactor* started(Context* context, const Work& work);
 

@@ -12,7 +12,7 @@ namespace {
 
 using Buckets = prometheus::Histogram::BucketBoundaries;
 
-/// From 0.1 milliseconds to 13 seconds, each twice the one before.
+/// From 0.1 milliseconds to 13 seconds, doubling.
 Buckets seconds() {
   Buckets bounds;
   for (double bound = 1e-4; bound < 20; bound *= 2) bounds.push_back(bound);
@@ -24,7 +24,7 @@ Buckets rows() { return {1, 2, 4, 8, 16, 32, 64, 128}; }
 prometheus::Counter& requests(prometheus::Registry& registry, const std::string& model, const char* outcome) {
   return prometheus::BuildCounter()
       .Name("cortado_requests_total")
-      .Help("Inference requests by how they ended.")
+      .Help("Inference requests by outcome.")
       .Register(registry)
       .Add({{"model", model}, {"outcome", outcome}});
 }
@@ -48,21 +48,22 @@ Metrics::~Metrics() = default;
 
 ModelMetrics Metrics::of_model(const std::string& model) {
   prometheus::Registry& all = *registry_;
-  return {.answered = &requests(all, model, "answered"),
-          .refused = &requests(all, model, "refused"),
-          .failed = &requests(all, model, "failed"),
-          .abandoned = &requests(all, model, "abandoned"),
-          .batch_rows = &histogram(all, "cortado_batch_rows", "Rows computed together.", model, rows()),
-          .queue_seconds =
-              &histogram(all, "cortado_queue_seconds", "From a request's arrival to its batch.", model, seconds()),
-          .compute_seconds = &histogram(all, "cortado_compute_seconds", "Of a batch.", model, seconds()),
-          .request_seconds =
-              &histogram(all, "cortado_request_seconds", "From a request's arrival to its answer.", model, seconds()),
-          .queued = &prometheus::BuildGauge()
-                         .Name("cortado_queued_requests")
-                         .Help("Requests that wait.")
-                         .Register(all)
-                         .Add({{"model", model}})};
+  return {
+      .answered = &requests(all, model, "answered"),
+      .refused = &requests(all, model, "refused"),
+      .failed = &requests(all, model, "failed"),
+      .abandoned = &requests(all, model, "abandoned"),
+      .batch_rows = &histogram(all, "cortado_batch_rows", "Rows per batch.", model, rows()),
+      .queue_seconds =
+          &histogram(all, "cortado_queue_seconds", "Seconds from a request's arrival to its batch.", model, seconds()),
+      .compute_seconds = &histogram(all, "cortado_compute_seconds", "Seconds of computing a batch.", model, seconds()),
+      .request_seconds = &histogram(all, "cortado_request_seconds", "Seconds from a request's arrival to its answer.",
+                                    model, seconds()),
+      .queued = &prometheus::BuildGauge()
+                     .Name("cortado_queued_requests")
+                     .Help("Queued requests.")
+                     .Register(all)
+                     .Add({{"model", model}})};
 }
 
 void Metrics::set_connections(size_t count) { connections_->Set(double(count)); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What Prometheus is told, in its text format.
+// Metrics in Prometheus's text format.
 
 #include <memory>
 #include <string>
@@ -14,7 +14,7 @@ class Histogram;
 
 namespace cortado::server {
 
-/// The metrics of one model, all of its versions together. Thread-safe.
+/// The metrics of all versions of one model. Thread-safe.
 struct ModelMetrics {
   prometheus::Counter *answered, *refused, *failed, *abandoned;
   prometheus::Histogram *batch_rows, *queue_seconds, *compute_seconds, *request_seconds;
@@ -26,8 +26,8 @@ class Metrics {
   Metrics();
   ~Metrics();
 
-  ModelMetrics of_model(const std::string& model);  ///< the same ones for the same name
-  void set_connections(size_t count);               ///< of HTTP
+  ModelMetrics of_model(const std::string& model);  ///< returns the same metrics for the same name
+  void set_connections(size_t count);               ///< open HTTP connections
   void set_queued(const std::string& model, size_t requests);
   std::string text() const;
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The counts and times of one model that the protocol's statistics tell, kept with what Prometheus is told of it.
+// The counts and times of one model for the protocol's statistics; also updates the Prometheus metrics.
 
 #include <cstdint>
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace cortado::server {
 
-/// How often, and nanoseconds in all.
+/// A count, and the total time in nanoseconds.
 struct Duration {
   uint64_t count = 0, ns = 0;
 

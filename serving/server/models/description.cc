@@ -24,7 +24,7 @@ void describe(const TensorSpec& spec, inference::ModelMetadataResponse::TensorMe
   for (const int64_t dim : spec.dims) out.add_shape(dim);
 }
 
-/// Of the configuration, whose extents leave out that of the rows.
+/// Writes tensors of the configuration, whose shapes omit the extent of the rows.
 template <typename Message>
 void describe_inner(const TensorSpec& spec, bool has_rows, Message& out) {
   out.set_name(spec.name);
@@ -107,7 +107,7 @@ inference::RepositoryIndexResponse index_of(const std::vector<ModelState>& model
 void check_load_parameter(const std::string& name) {
   if (name != "unload_dependents")
     throw RequestError(Refusal::kInvalid,
-                       "parameter '" + name + "': models are loaded as the server's folder has them");
+                       "parameter '" + name + "' is not supported: models are loaded only from the server's folder");
 }
 
 }  // namespace cortado::server

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told of the server and its models, whatever the protocol: gRPC sends these messages, REST writes them as
+// Metadata of the server and its models, independent of the protocol: gRPC sends these messages, REST converts them to
 // JSON.
 
 #include "server/models/inference.pb.h"
@@ -14,8 +14,8 @@ inference::ModelConfig config_of(const Version& version);
 inference::ModelStatisticsResponse statistics_of(const std::vector<std::shared_ptr<Version>>& versions);
 inference::RepositoryIndexResponse index_of(const std::vector<ModelState>& models, bool ready_only);
 
-/// Throws RequestError for a parameter of a request to load that would change what is loaded: files and configurations
-/// come from the server's own folder alone.
+/// Throws RequestError for a load parameter that would change which files are loaded: models and configurations come
+/// from the server's own folder only.
 void check_load_parameter(const std::string& name);
 
 }  // namespace cortado::server

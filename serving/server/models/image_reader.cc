@@ -20,18 +20,18 @@ bool is_list_of_objects(const Shape& shape) {
   return shape.axes() > 1 && shape[shape.axes() - 1] == tools::kDetectionRow && shape[0] == 1;
 }
 
-/// The first PNG would wait for a module to be loaded.
+/// Loads the PNG decoder at start, so that the first PNG request does not wait for it.
 void load_png_decoder() {
   data::Image pixel;
   pixel.resize(3, 1, 1);
   try {
     data::ImageDecoder().decode(data::encode_png(pixel), data::ColorMode::kColor, pixel);
   } catch (const data::SampleError& error) {
-    log_warning() << "PNG images will not be read: " << error.what();
+    log_warning() << "PNG images are not supported: " << error.what();
   }
 }
 
-/// 'prob' where there is one, else the only output; "" where neither tells.
+/// 'prob' if it exists, else the only output; "" if there are several.
 std::string output_for_images(const Predictor& predictor) {
   const std::vector<std::string>& names = predictor.outputs();
   if (std::ranges::find(names, "prob") != names.end()) return "prob";
@@ -72,7 +72,7 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
 
 Array ImageReader::prepare(std::string_view content) {
   if (!tools::is_trusted_format(content))
-    throw RequestError(Refusal::kMediaType, "the body is no JPEG, PNG, PGM or PPM image");
+    throw RequestError(Refusal::kMediaType, "the body is not a JPEG, PNG, PGM or PPM image");
   Array row{shape_, std::vector<float>(size_t(shape_.count()))};
   try {
     preparer_.prepare_content(content, int(shape_[1]), int(shape_[2]), int(shape_[3]), row.values.data());

@@ -1,6 +1,6 @@
 #pragma once
 
-// From an image file to a net's input, and from its output to words, for nets that take images.
+// Converts an image file to a net's input, and its output to classes or objects.
 
 #include <map>
 #include <memory>
@@ -15,18 +15,18 @@
 
 namespace cortado::server {
 
-/// One thing that is seen: the whole image's class, or an object in it.
+/// A result: a class of the image, or an object in it.
 struct Seen {
   int label;
-  std::string name;  ///< "": it has none
+  std::string name;  ///< "" without names
   double score;
-  Box box;  ///< of an object, in parts of the image
+  Box box;  ///< of an object, relative to the image size
 };
 
 class ImageReader {
  public:
-  /// For the net that `arguments` name. Null where its input is no image or its output neither scores nor objects;
-  /// throws Error for flags and files that do not fit.
+  /// For the net that `arguments` name. Null if its input is not an image or its output is neither scores nor objects.
+  /// Throws Error for flags and files that do not match.
   static std::unique_ptr<ImageReader> make(const tools::Arguments& arguments, const NetFile& file,
                                            const Predictor& predictor);
 
@@ -34,10 +34,10 @@ class ImageReader {
   const std::string& output() const { return output_; }
   bool finds_objects() const { return finds_objects_; }
 
-  /// One row of the input. Throws RequestError for what is no JPEG, PNG, PGM or PPM file. By one thread at a time.
+  /// Makes one row of the input. Throws RequestError if it is not a JPEG, PNG, PGM or PPM file. Not thread-safe.
   Array prepare(std::string_view content);
 
-  /// What one row of the output tells, at most `top` classes, or the objects that are sure enough.
+  /// Decodes one row of the output: the best classes, at most `top`, or the objects above the score threshold.
   std::vector<Seen> seen(const Array& output) const;
 
  private:

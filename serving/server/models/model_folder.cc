@@ -43,7 +43,7 @@ std::string weights_in(const std::string& folder) {
     if (ending != ".caffemodel" && ending != ".h5" && ending != ".safetensors") continue;
     if (!found.empty())
       throw Error(ExitCode::kIo,
-                  folder + ": more than one file of weights: " + found + " and " + entry.path().filename().string());
+                  folder + ": two files of weights: " + found + " and " + entry.path().filename().string());
     found = entry.path().filename().string();
   }
   return found;
@@ -71,7 +71,8 @@ std::string newest_version(const std::string& model_folder) {
 
 tools::Arguments arguments_for(const tools::Arguments& given, const std::string& version_folder) {
   const std::string net = join_path(version_folder, "deploy.prototxt");
-  if (!file_exists(net)) throw Error(ExitCode::kIo, net + " does not exist", "a version of a model has one");
+  if (!file_exists(net))
+    throw Error(ExitCode::kIo, net + " does not exist", "add deploy.prototxt to the version's folder");
   const std::set<std::string> own = {"model", "run", "weights", "name", "models", "labels", "like"};
   std::vector<std::string> words = {"--model=" + net};
   if (const std::string weights = weights_in(version_folder); !weights.empty())

@@ -1,7 +1,7 @@
 #pragma once
 
-// A folder of models: FOLDER/NAME/VERSION has deploy.prototxt and one file of weights. Names that requests bring are
-// compared with those found here and never become paths.
+// A folder of models: FOLDER/NAME/VERSION has deploy.prototxt and one file of weights. Names from requests are compared
+// with these names and never used as paths.
 
 #include <string>
 #include <vector>
@@ -10,17 +10,17 @@
 
 namespace cortado::server {
 
-/// Whether a model may be called so: letters, digits, '.', '_' and '-', not '.' at its begin, at most 128.
+/// Whether it is a valid name: letters, digits, '.', '_' and '-', no leading '.', at most 128 characters.
 bool is_model_name(const std::string& name);
 
-/// The models in the folder, in alphabetical order; those with other names are left out. Throws Error(kIo).
+/// The models in the folder, in alphabetical order; invalid names are skipped. Throws Error(kIo).
 std::vector<std::string> models_in(const std::string& folder);
 
-/// The greatest number that a folder in the model's folder is called by; "" where there is none.
+/// The greatest number among the names of the version folders, or "".
 std::string newest_version(const std::string& model_folder);
 
-/// The flags of `cortado serve` for the model in `version_folder`: `given` without what names a model, and its files.
-/// Throws Error(kIo) where it has no deploy.prototxt, or several files of weights.
+/// The flags of `cortado serve` for the model in `version_folder`: those of `given` that do not name a model, and its
+/// files. Throws Error(kIo) if it has no deploy.prototxt, or several files of weights.
 tools::Arguments arguments_for(const tools::Arguments& given, const std::string& version_folder);
 
 }  // namespace cortado::server

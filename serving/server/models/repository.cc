@@ -17,13 +17,13 @@ namespace {
 constexpr size_t kMaxLoads = 8;
 constexpr std::chrono::seconds kRetry(5);
 
-/// What the flags' own model is called.
+/// The name of the model of --model.
 std::string name_of(const tools::Arguments& arguments) {
   std::string name = arguments.text("name");
   if (name.empty()) name = std::filesystem::path(arguments.text("model")).stem().string();
   if (!is_model_name(name))
-    throw Error(ExitCode::kUsage, "a model cannot be called '" + name + "'",
-                "--name=NAME: letters, digits, '.', '_' and '-'");
+    throw Error(ExitCode::kUsage, "'" + name + "' is not a valid model name",
+                "set --name to letters, digits, '.', '_' and '-'");
   return name;
 }
 
@@ -32,11 +32,12 @@ std::string name_of(const tools::Arguments& arguments) {
 Repository::Repository(const tools::Arguments& arguments, Metrics& metrics)
     : arguments_(arguments), folder_(arguments.text("models")), metrics_(metrics) {
   if (!arguments.has("model") && folder_.empty())
-    throw Error(ExitCode::kUsage, "there is nothing to serve", "--model=NET --weights=FILE, or --models=FOLDER");
+    throw Error(ExitCode::kUsage, "no model is given", "use --model=NET --weights=FILE, or --models=FOLDER");
   if (arguments.has("model")) models_[name_of(arguments)] = {};
   look_for_models();
   if (models_.empty())
-    throw Error(ExitCode::kIo, folder_ + ": there is no model in it", "FOLDER/NAME/VERSION/deploy.prototxt is one");
+    throw Error(ExitCode::kIo, folder_ + ": the folder has no models",
+                "store a model as FOLDER/NAME/VERSION/deploy.prototxt");
   load_at_start();
   loader_.emplace(kMaxLoads);
   retrier_ = std::jthread([this](const std::stop_token& stop) { try_again(stop); });
@@ -56,7 +57,7 @@ void Repository::load_at_start() {
   }
 }
 
-/// What fails says so in the log, once for each reason, and in the index.
+/// Logs a failure, once for each reason, and stores it for the index.
 bool Repository::try_to_load(const std::string& model) {
   std::string why;
   try {
@@ -67,14 +68,14 @@ bool Repository::try_to_load(const std::string& model) {
   }
   const std::lock_guard lock(mutex_);
   Model& place = models_.at(model);
-  if (place.reason != why) log_error() << "model " << model << " is not served, and tried again: " << why;
+  if (place.reason != why) log_error() << "model " << model << " cannot be loaded and will be retried: " << why;
   place.reason = why;
   place.failed = true;
   place.wanted = false;
   return false;
 }
 
-/// A model may be in the middle of being copied.
+/// Retries failed models, because files may have been incomplete while they were copied.
 void Repository::try_again(const std::stop_token& stop) {
   std::mutex waiting;
   std::condition_variable_any wake;
@@ -89,7 +90,7 @@ void Repository::try_again(const std::stop_token& stop) {
     for (const std::string& name : failed) {
       try {
         post(name, [this, name] { try_to_load(name); });
-      } catch (const RequestError&) {  // others are being loaded: the next time
+      } catch (const RequestError&) {  // the loader is busy; retried at the next interval
       }
     }
   }
@@ -100,12 +101,12 @@ Repository::~Repository() { close(); }
 std::shared_ptr<Version> Repository::find(const std::string& model, const std::string& number) const {
   const std::lock_guard lock(mutex_);
   const auto found = models_.find(model);
-  if (found == models_.end()) throw RequestError(Refusal::kNotFound, "there is no model '" + model + "'");
+  if (found == models_.end()) throw RequestError(Refusal::kNotFound, "unknown model '" + model + "'");
   const std::shared_ptr<Version>& current = found->second.current;
   if (!current) throw RequestError(Refusal::kUnavailable, "model '" + model + "' is not loaded");
   if (!number.empty() && number != current->number())
     throw RequestError(Refusal::kNotFound,
-                       "model '" + model + "' has version " + current->number() + " and no version '" + number + "'");
+                       "model '" + model + "' has version " + current->number() + ", not '" + number + "'");
   return current;
 }
 
@@ -120,7 +121,7 @@ std::vector<std::shared_ptr<Version>> Repository::all() const {
 std::shared_ptr<Version> Repository::only() const {
   const auto versions = all();
   if (versions.size() == 1) return versions[0];
-  throw RequestError(Refusal::kInvalid, std::to_string(versions.size()) + " models are served: say which");
+  throw RequestError(Refusal::kInvalid, std::to_string(versions.size()) + " models are served; name one");
 }
 
 void Repository::submit(const std::string& model, const std::string& number, const Make& make) {
@@ -130,7 +131,7 @@ void Repository::submit(const std::string& model, const std::string& number, con
     version->check(*request);
     if (version->batcher().submit(request)) return;
     const std::lock_guard lock(mutex_);
-    if (closed_) throw RequestError(Refusal::kUnavailable, "the server ends");
+    if (closed_) throw RequestError(Refusal::kUnavailable, "the server is shutting down");
   }
 }
 
@@ -189,7 +190,7 @@ void Repository::update_gauges() {
     metrics_.set_queued(version->model(), version->batcher().queued());
 }
 
-/// Adds what is new in the folder; what is gone stays until it is unloaded.
+/// Adds new models of the folder. Models whose folder was removed stay until they are unloaded.
 void Repository::look_for_models() {
   if (folder_.empty()) return;
   const std::vector<std::string> names = models_in(folder_);
@@ -198,18 +199,18 @@ void Repository::look_for_models() {
     if (const auto [model, is_new] = models_.try_emplace(name); is_new) {
       model->second.folder = join_path(folder_, name);
       model->second.wanted = !loader_;
-      model->second.reason = "it was not loaded yet";
+      model->second.reason = "it is not loaded yet";
     }
 }
 
 void Repository::post(const std::string& model, std::function<void()> task) {
   const std::lock_guard lock(mutex_);
-  if (!models_.contains(model)) throw RequestError(Refusal::kNotFound, "there is no model '" + model + "'");
-  if (!loader_) throw RequestError(Refusal::kUnavailable, "the server ends");
+  if (!models_.contains(model)) throw RequestError(Refusal::kNotFound, "unknown model '" + model + "'");
+  if (!loader_) throw RequestError(Refusal::kUnavailable, "the server is shutting down");
   loader_->post(std::move(task));
 }
 
-/// Throws Error, and then the version that was served is served on.
+/// If it throws Error the current version stays in service.
 void Repository::load_now(const std::string& model) {
   std::string folder;
   {
@@ -218,7 +219,7 @@ void Repository::load_now(const std::string& model) {
   }
   const std::string number = folder.empty() ? "1" : newest_version(folder);
   if (number.empty())
-    throw Error(ExitCode::kIo, folder + ": there is no version in it", "a version is a folder called by a number");
+    throw Error(ExitCode::kIo, folder + ": the model has no version", "store it in a folder whose name is a number");
   const tools::Arguments arguments = folder.empty() ? arguments_ : arguments_for(arguments_, join_path(folder, number));
   replace(model, std::make_shared<Version>(model, number, arguments, metrics_.of_model(model)));
   log_info() << "model " << model << ", version " << number << ", is served";

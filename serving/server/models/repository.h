@@ -1,7 +1,7 @@
 #pragma once
 
-// The models by name. A model is replaced by loading its new version beside the old one, putting it in its place, and
-// letting the old one finish what it has: no request is lost.
+// The models by name. A model is replaced by loading its new version alongside the old one, swapping them, and letting
+// the old one finish its requests: no request is lost.
 
 #include <functional>
 #include <map>
@@ -19,51 +19,51 @@
 
 namespace cortado::server {
 
-/// What the index tells of a model.
+/// A model in the repository's index.
 struct ModelState {
-  std::string name, version;  ///< "" where none is loaded
+  std::string name, version;  ///< "" if none is loaded
   bool ready = false;
   std::string reason;  ///< why it is not ready; may be empty
 };
 
 class Repository {
  public:
-  /// Loads the model that the flags name and all in the folder of models. One of the folder that cannot be loaded is
-  /// logged and tried again every few seconds, while the others are served. Throws Error where the flags' own model
-  /// cannot be loaded, or none can.
+  /// Loads the model of --model and all in the folder of models. A model of the folder that cannot be loaded is logged
+  /// and retried every few seconds, while the others are served. Throws Error if the model of --model, or all of the
+  /// folder, cannot be loaded.
   Repository(const tools::Arguments& arguments, Metrics& metrics);
   ~Repository();
   Repository(const Repository&) = delete;
   Repository& operator=(const Repository&) = delete;
 
-  /// The version that is served. `number` "": whichever that is. Throws RequestError(kNotFound, kUnavailable).
+  /// The version in service; with `number` only that one. Throws RequestError(kNotFound, kUnavailable).
   std::shared_ptr<Version> find(const std::string& model, const std::string& number = {}) const;
-  std::vector<std::shared_ptr<Version>> all() const;  ///< that are served
-  /// The only model there is; throws RequestError(kInvalid) where there are several.
+  std::vector<std::shared_ptr<Version>> all() const;  ///< in service
+  /// The only model. Throws RequestError(kInvalid) if there are several.
   std::shared_ptr<Version> only() const;
 
-  /// Queues the request that `make` makes for the version that is served; again, for the next one, where that was
-  /// replaced meanwhile. Throws RequestError, and what `make` throws.
+  /// Queues the request that `make` returns for the version in service. If that version is replaced meanwhile, calls
+  /// `make` for the next one. Throws RequestError, and what `make` throws.
   using Make = std::function<RequestPtr(const std::shared_ptr<Version>&)>;
   void submit(const std::string& model, const std::string& number, const Make& make);
 
   std::vector<ModelState> index();
-  bool is_ready() const;  ///< nothing that was to be served is not
+  bool is_ready() const;  ///< all models that should be loaded are
 
   using Done = std::function<void(std::optional<RequestError>)>;
-  /// The newest version, loaded by another thread, which tells `done`. Throws RequestError(kNotFound, kBusy).
+  /// Loads the newest version in another thread, which calls `done`. Throws RequestError(kNotFound, kBusy).
   void load(const std::string& model, Done done);
   void unload(const std::string& model, Done done);
 
-  void close();  ///< computes what is queued; takes no more
+  void close();  ///< answers queued requests and refuses new ones
   void update_gauges();
 
  private:
   struct Model {
-    std::string folder;  ///< of its versions; "" where the flags name its files
+    std::string folder;  ///< the folder of its versions; "" for the model of --model
     std::shared_ptr<Version> current;
     bool wanted = true;
-    bool failed = false;  ///< at the start, and is tried again
+    bool failed = false;  ///< loading failed and will be retried
     std::string reason;
   };
 

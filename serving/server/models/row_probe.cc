@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Between requests that come alone; and what takes longer gains by more threads.
+/// kPause separates single requests. Nets above kSmall are always faster with more threads.
 constexpr std::chrono::milliseconds kPause(1), kSmall(3);
 
 bool has_row_for_each(const Arrays& outputs, int64_t rows) {
@@ -29,7 +29,7 @@ bool first_row_equals(const Arrays& a, const Arrays& b) {
   });
 }
 
-/// The median of some requests between which threads fall asleep.
+/// The median latency of single requests, with pauses in which threads go to sleep.
 Clock::duration time_alone(Predictor& predictor, const Arrays& inputs) {
   constexpr size_t kRuns = 11;
   std::vector<Clock::duration> times;

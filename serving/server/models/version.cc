@@ -19,7 +19,7 @@ std::string text_of(const std::vector<int64_t>& dims) {
   return text + "]";
 }
 
-/// Null where the net is not one for single rows.
+/// Null if the net does not compute rows independently.
 std::unique_ptr<Predictor> predictor_for_rows(const std::shared_ptr<const NetFile>& file,
                                               const std::vector<std::string>& weights, PredictorOptions options) {
   options.batch = 1;
@@ -35,7 +35,7 @@ std::unique_ptr<Predictor> predictor_for_rows(const std::shared_ptr<const NetFil
 std::chrono::microseconds delay_of(const tools::Arguments& arguments) {
   constexpr double kMost = 60'000;
   const double ms = arguments.number("max-delay");
-  if (!(ms >= 0 && ms <= kMost)) throw Error(ExitCode::kUsage, "--max-delay: from 0 to 60000 milliseconds are wanted");
+  if (!(ms >= 0 && ms <= kMost)) throw Error(ExitCode::kUsage, "--max-delay must be in [0, 60000] milliseconds");
   return std::chrono::microseconds(int64_t(ms * 1000));
 }
 
@@ -78,8 +78,8 @@ void Version::make_predictor(const std::shared_ptr<const NetFile>& file, const t
   const std::vector<std::string> weights = arguments.texts("weights");
   predictor_ = predictor_for_rows(file, weights, options);
   if (predictor_) return;
-  log_warning() << "model " << model_ << ": its rows depend on one another or its outputs have no row for each: "
-                << "requests have the shapes of the net's file and are computed one by one";
+  log_warning() << "model " << model_ << ": its rows are not independent, or its outputs do not have a row for each; "
+                << "requests must have the shapes of the net's file and are not batched";
   max_rows_ = 0;
   predictor_ = std::make_unique<Predictor>(file, weights, options);
 }
@@ -93,7 +93,7 @@ void Version::describe() {
   }
 }
 
-/// Plans, and a first pass that takes memory and makes what libraries make late.
+/// Makes the plans, and runs a first pass, in which memory is allocated and libraries initialize.
 int64_t Version::warm_up(int contexts) {
   std::vector<std::map<std::string, Shape>> all = {predictor_->inputs()};
   if (max_rows_ > 0) {
@@ -111,9 +111,8 @@ int64_t Version::warm_up(int contexts) {
     most_per_second = per_second;
   }
   if (best_rows < max_rows_)
-    log_info() << "model " << model_ << ": batches of " << best_rows
-               << " rows are the fastest here: requests are joined "
-               << "to no more";
+    log_info() << "model " << model_ << ": batches of " << best_rows << " rows are the fastest, "
+               << "so larger batches are not formed";
   return best_rows;
 }
 
@@ -129,10 +128,10 @@ void Version::check_shape(const TensorSpec& input, const std::vector<int64_t>& d
   };
   if (!is_wanted(input.dims))
     throw RequestError(Refusal::kInvalid, "input '" + input.name + "' has shape " + text_of(dims) +
-                                              ", and the model takes " + text_of(input.dims));
+                                              ", but the model expects " + text_of(input.dims));
   if (max_rows_ > 0 && (dims[0] < 1 || dims[0] > max_rows_))
     throw RequestError(Refusal::kInvalid, "input '" + input.name + "' has " + std::to_string(dims[0]) +
-                                              " rows, and the model takes 1 to " + std::to_string(max_rows_));
+                                              " rows, but the model accepts 1 to " + std::to_string(max_rows_));
 }
 
 void Version::check(Request& request) const {
@@ -148,9 +147,10 @@ void Version::check(Request& request) const {
     request.rows = rows;
   }
   for (const auto& [name, array] : request.inputs)
-    if (!contains(inputs_, name)) throw RequestError(Refusal::kInvalid, "'" + name + "' is no input of the model");
+    if (!contains(inputs_, name)) throw RequestError(Refusal::kInvalid, "'" + name + "' is not an input of the model");
   for (const std::string& name : request.outputs)
-    if (!contains(outputs_, name)) throw RequestError(Refusal::kInvalid, "'" + name + "' is no output of the model");
+    if (!contains(outputs_, name))
+      throw RequestError(Refusal::kInvalid, "'" + name + "' is not an output of the model");
   if (request.outputs.empty())
     for (const TensorSpec& spec : outputs_) request.outputs.push_back(spec.name);
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One version of a model, loaded and warm.
+// One loaded version of a model.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace cortado::server {
 
 class Version {
  public:
-  /// Reads the net and the weights that `arguments` (of `cortado serve`) name, and prepares a plan for every number of
+  /// Reads the net and the weights of `arguments` (flags of `cortado serve`), and prepares a plan for every number of
   /// rows. Throws Error.
   Version(std::string model, std::string number, const tools::Arguments& arguments, ModelMetrics metrics);
 
@@ -23,25 +23,25 @@ class Version {
   const std::string& number() const { return number_; }
   const std::vector<TensorSpec>& inputs() const { return inputs_; }
   const std::vector<TensorSpec>& outputs() const { return outputs_; }
-  int64_t max_rows() const { return max_rows_; }  ///< of a request; 0: it has the shapes of the net's file
+  int64_t max_rows() const { return max_rows_; }  ///< of a request; 0: requests have the shapes of the net's file
   std::chrono::microseconds max_delay() const { return max_delay_; }
   const Statistics& statistics() const { return statistics_; }
-  ImageReader* image_reader() const { return image_reader_.get(); }  ///< null where the net does not take images
+  ImageReader* image_reader() const { return image_reader_.get(); }  ///< null if the net's input is not an image
   Batcher& batcher() { return *batcher_; }
 
   /// The spec of that name, or null.
   const TensorSpec* input(const std::string& name) const;
 
-  /// Whether `dims` may be the shape of this input. Throws RequestError(kInvalid).
+  /// Throws RequestError(kInvalid) if `dims` is not a valid shape of this input.
   void check_shape(const TensorSpec& input, const std::vector<int64_t>& dims) const;
 
-  /// Counts the request's rows and names all outputs where it names none. Throws RequestError(kInvalid).
+  /// Sets the request's number of rows, and requests all outputs if it names none. Throws RequestError(kInvalid).
   void check(Request& request) const;
 
  private:
   void make_predictor(const std::shared_ptr<const NetFile>& file, const tools::Arguments& arguments);
   void describe();
-  int64_t warm_up(int contexts);  ///< the rows at which most are computed in a second
+  int64_t warm_up(int contexts);  ///< returns the rows per batch with the highest throughput
 
   std::string model_, number_;
   int64_t max_rows_;

@@ -7,7 +7,7 @@
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 
-// Made of page.html by the build.
+// Generated from page.html by the build.
 extern const char cortado_serve_page[];
 extern const unsigned long cortado_serve_page_size;
 
@@ -35,7 +35,7 @@ RequestPtr image_request(const std::shared_ptr<Call>& call, const std::shared_pt
   return request;
 }
 
-/// Answers when the repository has done it.
+/// Answers when the repository has finished.
 Repository::Done done_of(const std::shared_ptr<Call>& call) {
   return [call](std::optional<RequestError> failure) { call->answer(failure ? reply_of(*failure) : Reply{}); };
 }
@@ -70,12 +70,12 @@ const Api::Route& Api::route_of(const Head& head, Names& names) {
   return http::route_of(routes(), head.method == "HEAD" ? "GET" : head.method, head.path, names);
 }
 
-/// While a request to infer is read, its model's batches may wait for it.
+/// While the body of an infer request is received, the model's batch may wait for it.
 std::shared_ptr<void> Api::admit(const Head& head) {
   Names names;
   const Route& route = route_of(head, names);
   if (!route.open && !token_.allows(head.field("Authorization")))
-    throw RequestError(Refusal::kUnauthorized, "a token is needed: 'Authorization: Bearer TOKEN'");
+    throw RequestError(Refusal::kUnauthorized, "a token is required: 'Authorization: Bearer TOKEN'");
   if (route.run != &Api::infer) return nullptr;
   struct Arriving {
     std::shared_ptr<Version> version;

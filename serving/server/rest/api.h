@@ -1,7 +1,7 @@
 #pragma once
 
-// What the paths mean: the Open Inference Protocol, version 2, with its extensions for the repository, the
-// configuration and statistics; images; metrics; the page.
+// The REST paths: the Open Inference Protocol, version 2, with its extensions for the repository, configuration and
+// statistics; image classification; metrics; the page.
 
 #include <functional>
 #include <string>
@@ -23,16 +23,16 @@ class Api : public Handler {
   void handle(const std::shared_ptr<Call>& call) override;
 
   void set_draining() { draining_ = true; }
-  /// What tells how many connections there are, for metrics; to be set before requests come.
+  /// A function that returns the number of connections, for metrics. Must be set before the first request.
   void set_connections(std::function<size_t()> count) { connections_ = std::move(count); }
 
  private:
-  /// What stands in a path for "*": a model's name, then its version.
+  /// The segments that match "*": a model's name, then its version.
   using Names = std::vector<std::string>;
   struct Route {
     const char *method, *path;
     void (Api::*run)(const std::shared_ptr<Call>& call, const Names& names);
-    bool open = false;  ///< needs no token: it tells nothing
+    bool open = false;  ///< needs no token: it reveals nothing
   };
   static const std::vector<Route>& routes();
   /// Throws RequestError(kNotFound, kNoMethod).
@@ -60,7 +60,7 @@ class Api : public Handler {
   const Token& token_;
   std::atomic<bool> draining_ = false;
   std::function<size_t()> connections_;
-  http::TaskThreads decoder_{64};  ///< of images
+  http::TaskThreads decoder_{64};  ///< decodes images
 };
 
 }  // namespace cortado::server

@@ -1,8 +1,8 @@
 #pragma once
 
-// Inference requests and answers of the Open Inference Protocol, version 2, in JSON and with its binary tensors: the
-// body begins with JSON of as many bytes as Inference-Header-Content-Length says, behind which lie the values of the
-// tensors that have "binary_data_size", little-endian, in their order.
+// Inference requests and answers of the Open Inference Protocol, version 2, in JSON with optional binary tensors. The
+// body begins with JSON of Inference-Header-Content-Length bytes. The values of the tensors that have
+// "binary_data_size" follow, little-endian, in their order.
 
 #include <string>
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace cortado::server {
 
-/// How the answer is to be written.
+/// The format of the answer.
 struct AnswerForm {
   std::string id;
-  std::vector<std::string> binary;  ///< the outputs that go behind the JSON
-  bool all_binary = false;          ///< those that the request does not list
+  std::vector<std::string> binary;  ///< outputs that are written in binary after the JSON
+  bool all_binary = false;          ///< also for outputs that the request does not list
 };
 
 /// Reads `call` as a request for `version`; its deadline is the parameter "timeout" (microseconds) or the header

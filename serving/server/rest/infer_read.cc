@@ -15,16 +15,16 @@ uint64_t whole_number(std::string_view text, const char* header) {
   uint64_t value = 0;
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (status != std::errc() || end != text.data() + text.size())
-    refuse_request(std::string(header) + ": '" + std::string(text.substr(0, 40)) + "' is no whole number");
+    refuse_request(std::string(header) + ": '" + std::string(text.substr(0, 40)) + "' is not a non-negative integer");
   return value;
 }
 
-/// A member of an object that may be missing; wrong types are told by `path`.
+/// An optional member of an object. `path` is used in the error for a wrong type.
 const nlohmann::json* member(const nlohmann::json& object, const char* name,
-                             bool (nlohmann::json::*is)() const noexcept, const char* wanted, const std::string& path) {
+                             bool (nlohmann::json::*is)() const noexcept, const char* type, const std::string& path) {
   const auto found = object.find(name);
   if (found == object.end()) return nullptr;
-  if (!((*found).*is)()) refuse_request(path + name + " is no " + wanted);
+  if (!((*found).*is)()) refuse_request(path + name + " is not of type " + type);
   return &*found;
 }
 
@@ -34,8 +34,8 @@ const nlohmann::json& needed(const nlohmann::json* value, const std::string& wha
 }
 
 std::string name_in(const nlohmann::json& tensor, const std::string& path) {
-  if (!tensor.is_object()) refuse_request(path + " is no object");
-  return needed(member(tensor, "name", &nlohmann::json::is_string, "text", path + "."), path + ".name")
+  if (!tensor.is_object()) refuse_request(path + " is not an object");
+  return needed(member(tensor, "name", &nlohmann::json::is_string, "string", path + "."), path + ".name")
       .get<std::string>();
 }
 
@@ -43,24 +43,25 @@ std::vector<int64_t> shape_in(const nlohmann::json& tensor, const std::string& p
   const nlohmann::json& list =
       needed(member(tensor, "shape", &nlohmann::json::is_array, "list", path + "."), path + ".shape");
   if (list.size() > size_t(Shape::kMaxAxes))
-    refuse_request(path + ".shape has " + std::to_string(list.size()) + " extents");
+    refuse_request(path + ".shape has " + std::to_string(list.size()) + " extents, above the limit of " +
+                   std::to_string(Shape::kMaxAxes));
   std::vector<int64_t> dims;
   for (const nlohmann::json& extent : list) {
     if (!extent.is_number_unsigned() || extent.get<uint64_t>() > (uint64_t(1) << 40))
-      refuse_request(path + ".shape has what is no extent");
+      refuse_request(path + ".shape has an invalid extent");
     dims.push_back(extent.get<int64_t>());
   }
   return dims;
 }
 
-/// "parameters" of a request or tensor, an empty object where there are none.
+/// "parameters" of a request or tensor, or an empty object.
 nlohmann::json parameters_in(const nlohmann::json& object, const std::string& path) {
   const nlohmann::json* found = member(object, "parameters", &nlohmann::json::is_object, "object", path);
   return found ? *found : nlohmann::json::object();
 }
 
 std::optional<uint64_t> number_in(const nlohmann::json& parameters, const char* name, const std::string& path) {
-  const nlohmann::json* found = member(parameters, name, &nlohmann::json::is_number_unsigned, "whole number", path);
+  const nlohmann::json* found = member(parameters, name, &nlohmann::json::is_number_unsigned, "unsigned integer", path);
   return found ? std::optional(found->get<uint64_t>()) : std::nullopt;
 }
 
@@ -69,14 +70,14 @@ bool flag_in(const nlohmann::json& parameters, const char* name, bool fallback, 
   return found ? found->get<bool>() : fallback;
 }
 
-/// The bytes behind the JSON, dealt out in order.
+/// The bytes after the JSON, which are taken in order.
 class BinaryPart {
  public:
   explicit BinaryPart(std::string_view bytes) : rest_(bytes) {}
 
   std::vector<float> take(uint64_t size, int64_t count, const std::string& path) {
     if (size != uint64_t(count) * sizeof(float))
-      refuse_request(path + " has " + std::to_string(size) + " bytes, and its shape takes " +
+      refuse_request(path + " has " + std::to_string(size) + " bytes, but its shape requires " +
                      std::to_string(uint64_t(count) * sizeof(float)));
     if (size > rest_.size()) refuse_request(path + ": the body ends before its " + std::to_string(size) + " bytes");
     std::vector<float> values(static_cast<size_t>(count));
@@ -85,7 +86,7 @@ class BinaryPart {
     return values;
   }
   void check_empty() const {
-    if (!rest_.empty()) refuse_request(std::to_string(rest_.size()) + " bytes of the body belong to no input");
+    if (!rest_.empty()) refuse_request(std::to_string(rest_.size()) + " bytes of the body do not belong to an input");
   }
 
  private:
@@ -102,13 +103,13 @@ class InferReader {
     if (json_size > body.size()) refuse_request("Inference-Header-Content-Length is greater than the body");
     binary_ = BinaryPart(body.substr(json_size));
     parsed_ = parse_bounded(body.substr(0, json_size));
-    if (!parsed_.tree.is_object()) refuse_request("the request is no JSON object");
+    if (!parsed_.tree.is_object()) refuse_request("the request is not a JSON object");
   }
 
   RequestPtr read(AnswerForm& form) {
     auto request = std::make_shared<Request>();
     const nlohmann::json& tree = parsed_.tree;
-    if (const nlohmann::json* id = member(tree, "id", &nlohmann::json::is_string, "text", ""))
+    if (const nlohmann::json* id = member(tree, "id", &nlohmann::json::is_string, "string", ""))
       form.id = id->get<std::string>();
     const nlohmann::json parameters = parameters_in(tree, "");
     form.all_binary = flag_in(parameters, "binary_data_output", false, "parameters.");
@@ -132,15 +133,15 @@ class InferReader {
   void read_input(const nlohmann::json& tensor, const std::string& path, Request& request) {
     const std::string name = name_in(tensor, path);
     const TensorSpec* spec = version_.input(name);
-    if (!spec) refuse_request("'" + name + "' is no input of the model");
+    if (!spec) refuse_request("'" + name + "' is not an input of the model");
     const nlohmann::json& type =
-        needed(member(tensor, "datatype", &nlohmann::json::is_string, "text", path + "."), path + ".datatype");
+        needed(member(tensor, "datatype", &nlohmann::json::is_string, "string", path + "."), path + ".datatype");
     if (type != "FP32")
-      refuse_request("input '" + name + "' has datatype " + type.get<std::string>() + ", and it takes FP32");
+      refuse_request("input '" + name + "' has datatype " + type.get<std::string>() + ", but must be FP32");
     const std::vector<int64_t> dims = shape_in(tensor, path);
     version_.check_shape(*spec, dims);
     Array array{Shape(dims), {}};
-    if (request.inputs.contains(name)) refuse_request("input '" + name + "' is given twice");
+    if (request.inputs.contains(name)) refuse_request("input '" + name + "' is duplicate");
     array.values = values_of(tensor, array.shape.count(), path);
     request.inputs[name] = std::move(array);
   }
@@ -152,10 +153,10 @@ class InferReader {
     const nlohmann::json& data =
         needed(member(tensor, "data", &nlohmann::json::is_number_unsigned, "list", path + "."), path + ".data");
     const auto index = data.get<uint64_t>();
-    if (index >= parsed_.data.size()) refuse_request(path + ".data is no list");
+    if (index >= parsed_.data.size()) refuse_request(path + ".data is not a list");
     std::vector<float> values = std::move(parsed_.data[index]);
     if (int64_t(values.size()) != count)
-      refuse_request(path + ".data has " + std::to_string(values.size()) + " values, and its shape takes " +
+      refuse_request(path + ".data has " + std::to_string(values.size()) + " values, but its shape requires " +
                      std::to_string(count));
     return values;
   }
@@ -164,9 +165,9 @@ class InferReader {
     const std::string name = name_in(tensor, path);
     const nlohmann::json parameters = parameters_in(tensor, path + ".");
     if (parameters.contains("classification"))
-      refuse_request(path + ": classification is not offered; /v1/classify is");
+      refuse_request(path + ": classification is not supported; use /v1/classify");
     if (std::find(request.outputs.begin(), request.outputs.end(), name) != request.outputs.end())
-      refuse_request("output '" + name + "' is asked for twice");
+      refuse_request("output '" + name + "' is duplicate");
     request.outputs.push_back(name);
     if (flag_in(parameters, "binary_data", form.all_binary, path + ".parameters.")) form.binary.push_back(name);
   }

@@ -12,7 +12,7 @@ namespace {
 
 std::string quoted(const std::string& text) { return dumped_json(nlohmann::json(text)); }
 
-/// The shortest decimals that give the same floats again; null for what JSON has no number for.
+/// The shortest decimals that read back as the same floats; null for NaN and infinity.
 void append_values(const std::vector<float>& values, std::string& out) {
   char digits[32];
   out += '[';

@@ -35,7 +35,7 @@ Json scalar_json(const Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_UINT64:
       return values.GetUInt64(message, &field);
     default:
-      throw_internal("a description has a field of another type: " + field.full_name());
+      throw_internal("a description has a field of an unsupported type: " + field.full_name());
   }
 }
 
@@ -56,7 +56,7 @@ Json list_json(const Message& message, const FieldDescriptor& field) {
 nlohmann::json object_in(std::string_view body) {
   if (body.empty()) return nlohmann::json::object();
   nlohmann::json tree = parse_bounded(body).tree;
-  if (!tree.is_object()) throw RequestError(Refusal::kInvalid, "the request is no JSON object");
+  if (!tree.is_object()) throw RequestError(Refusal::kInvalid, "the request is not a JSON object");
   return tree;
 }
 
@@ -94,7 +94,7 @@ bool wants_ready_only(std::string_view body) {
   const nlohmann::json request = object_in(body);
   const auto ready = request.find("ready");
   if (ready == request.end()) return false;
-  if (!ready->is_boolean()) throw RequestError(Refusal::kInvalid, "ready is no boolean");
+  if (!ready->is_boolean()) throw RequestError(Refusal::kInvalid, "ready is not a boolean");
   return ready->get<bool>();
 }
 
@@ -122,12 +122,16 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool number_unsigned(number_unsigned_t value) override { return number(double(value), value); }
   bool number_float(number_float_t value, const string_t&) override { return number(value, value); }
   bool string(string_t& value) override {
-    if (value.size() > kMaxText) refuse_json("has a text of " + std::to_string(value.size()) + " bytes");
+    if (value.size() > kMaxText)
+      refuse_json("has a string of " + std::to_string(value.size()) + " bytes, above the limit of " +
+                  std::to_string(kMaxText));
     return add(std::move(value)), true;
   }
   bool binary(binary_t&) override { return false; }
   bool key(string_t& name) override {
-    if (name.size() > kMaxText) refuse_json("has a name of " + std::to_string(name.size()) + " bytes");
+    if (name.size() > kMaxText)
+      refuse_json("has a name of " + std::to_string(name.size()) + " bytes, above the limit of " +
+                  std::to_string(kMaxText));
     return key_ = std::move(name), true;
   }
   bool start_object(size_t) override { return open(nlohmann::json::object()); }
@@ -144,7 +148,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(size_t place, const std::string&, const nlohmann::detail::exception&) override {
-    refuse_json("is damaged at byte " + std::to_string(place));
+    refuse_json("is invalid at byte " + std::to_string(place));
   }
 
  private:
@@ -152,7 +156,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool number(double value, T as_it_is) {
     if (data_depth_ == 0) return add(as_it_is), true;
     if (std::fabs(value) > double(std::numeric_limits<float>::max()))
-      refuse_json("has a number that is no 32-bit float");
+      refuse_json("has a number above the range of 32-bit floats");
     parsed_.data.back().push_back(float(value));
     return true;
   }
@@ -160,7 +164,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool start_data() {
     if (++data_depth_ > kMaxDataDepth) refuse_json("nests data more than " + std::to_string(kMaxDataDepth) + " deep");
     if (data_depth_ > 1) return true;
-    data_depth_ = 0;  // add() is not for what lies in data
+    data_depth_ = 0;  // add() refuses values in data
     add(parsed_.data.size());
     data_depth_ = 1;
     parsed_.data.emplace_back();
@@ -168,7 +172,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   nlohmann::json& add(nlohmann::json value) {
-    if (data_depth_ > 0) refuse_json("has something in data that is no number");
+    if (data_depth_ > 0) refuse_json("has a value in data that is not a number");
     if (++nodes_ > kMaxNodes) refuse_json("has more than " + std::to_string(kMaxNodes) + " values outside of data");
     if (open_.empty()) return parsed_.tree = std::move(value);
     nlohmann::json& parent = *open_.back();
@@ -186,7 +190,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   }
 
   ParsedJson parsed_;
-  std::vector<nlohmann::json*> open_;  ///< what is being filled, the outermost first; only the last one grows
+  std::vector<nlohmann::json*> open_;  ///< open containers, the outermost first; only the last one grows
   std::string key_;
   size_t nodes_ = 0;
   int data_depth_ = 0;
@@ -196,7 +200,7 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
 ParsedJson parse_bounded(std::string_view text) {
   Builder builder;
-  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) refuse_json("is damaged");
+  if (!nlohmann::json::sax_parse(text.begin(), text.end(), &builder)) refuse_json("is invalid");
   return builder.take();
 }
 

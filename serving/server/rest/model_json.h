@@ -1,6 +1,6 @@
 #pragma once
 
-// What is told of the server and its models, in the protocol's JSON.
+// Metadata of the server and its models in the protocol's JSON.
 
 #include <google/protobuf/message.h>
 
@@ -12,27 +12,27 @@
 
 namespace cortado::server {
 
-/// A description (server/models/description.h): fields by their names, without those that are left out.
+/// Converts a description (server/models/description.h) to JSON; unset fields are omitted.
 nlohmann::ordered_json json_of(const google::protobuf::Message& message);
 
-/// What a net saw in an image: {"model", "milliseconds", "top": [...]}, or "objects" in the place of "top".
+/// The result for an image: {"model", "milliseconds", "top": [...]}, or "objects" instead of "top".
 nlohmann::ordered_json seen_json(const Version& version, const Arrays& outputs, Clock::duration took);
 
-/// The member "ready" of a request for the index. Throws RequestError.
+/// The member "ready" of an index request. Throws RequestError.
 bool wants_ready_only(std::string_view body);
 
-/// check_load_parameter() for the parameters of a request to load.
+/// Calls check_load_parameter() for the parameters of a load request.
 void check_load_parameters(std::string_view body);
 
-// JSON of strangers: depth, number and length of what it holds are bounded before memory is taken. Arrays of numbers
-// that are called "data" become floats at once instead of a tree of a node for each.
+// Untrusted JSON: depth, number and size of values are bounded before memory is allocated. Arrays of numbers named
+// "data" are parsed directly to floats, without a tree node for each.
 
 struct ParsedJson {
   nlohmann::json tree;                   ///< in which "data" is an index into `data`
-  std::vector<std::vector<float>> data;  ///< the numbers in row-major order, however they were nested
+  std::vector<std::vector<float>> data;  ///< flattened in row-major order
 };
 
-/// Throws RequestError(kInvalid), with the place, for what is no JSON or has too much in it.
+/// Throws RequestError(kInvalid) with the byte offset if it is invalid or exceeds a limit.
 ParsedJson parse_bounded(std::string_view text);
 
 }  // namespace cortado::server

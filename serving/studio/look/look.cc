@@ -26,7 +26,7 @@ namespace {
 
 using tools::Arguments;
 
-/// The net as it is used: made of one for training where it is no deploy net.
+/// The deploy net; derived from the training net if needed.
 std::shared_ptr<const NetFile> deployed(const std::shared_ptr<const NetFile>& file, const caffe::NetState& state) {
   if (!declared_inputs(*file, state).empty()) return file;
   graph::DeployOptions options;
@@ -55,10 +55,11 @@ class LookedAt {
   const Shape input_shape() const {
     const auto inputs = declared_inputs(*file_, state_);
     if (inputs.size() != 1)
-      throw Error(ExitCode::kUsage, "the net has " + std::to_string(inputs.size()) + " inputs: one image is no answer");
+      throw Error(ExitCode::kUsage,
+                  "the net has " + std::to_string(inputs.size()) + " inputs, but only one image is given");
     const Shape shape = inputs.begin()->second;
     if (shape.axes() != 4 || shape[0] != 1 || (shape[1] != 1 && shape[1] != 3))
-      throw Error(ExitCode::kUsage, "the net's input " + shape.str() + " is no image");
+      throw Error(ExitCode::kUsage, "the net's input of shape " + shape.str() + " is not an image");
     return shape;
   }
 
@@ -73,16 +74,16 @@ class LookedAt {
     return values;
   }
 
-  /// 'prob', else the only output.
+  /// 'prob', or the only output.
   std::string output() const {
     const auto& outputs = net_->outputs();
     for (const NetOutput& one : outputs)
       if (one.name == "prob") return one.name;
-    if (outputs.size() != 1) throw Error(ExitCode::kUsage, "the net has several outputs, none of them called prob");
+    if (outputs.size() != 1) throw Error(ExitCode::kUsage, "the net has several outputs, but none is named prob");
     return outputs[0].name;
   }
 
-  /// Blobs in the order in which they are made, with the layer that makes each first.
+  /// Blobs in execution order, with the first layer that writes each.
   Json blobs() const {
     Json list = Json::array();
     for (const std::string& blob : observed_->blobs()) {
@@ -97,7 +98,7 @@ class LookedAt {
     return list;
   }
 
-  /// Layers whose first weight is a list of filters, or a matrix.
+  /// Layers whose first weight has filters or is a matrix.
   Json filters() const {
     Json list = Json::array();
     for (const graph::SourceLayer& layer : net_->plan().graph.layers) {
@@ -118,7 +119,7 @@ class LookedAt {
       net_->read_weight(layer.weights[0], values.data());
       return shown(name, shape, values, Kind::kFilters);
     }
-    throw Error(ExitCode::kUsage, "no layer with weights is called '" + name + "'");
+    throw Error(ExitCode::kUsage, "unknown layer with weights '" + name + "'");
   }
 
  private:

@@ -12,9 +12,9 @@ namespace cortado::studio {
 namespace {
 
 constexpr int64_t kMaxPlanes = 256, kGap = 2, kLeastSide = 20, kWanted = 56;
-constexpr std::array<uint8_t, 3> kBetween = {173, 92, 11};  // blue, which planes of grey are not
+constexpr std::array<uint8_t, 3> kBetween = {173, 92, 11};  // blue, to contrast with gray planes
 
-/// About as many as make the grid wider than high; of those near it the ones that leave the fewest places empty.
+/// The number of columns: slightly wider than high, with the fewest empty cells.
 int64_t columns_for(int64_t planes) {
   const int64_t ideal = std::llround(std::ceil(std::sqrt(double(planes) * 1.6)));
   const auto empty = [&](int64_t columns) { return (columns - planes % columns) % columns; };
@@ -24,7 +24,7 @@ int64_t columns_for(int64_t planes) {
   return best;
 }
 
-/// Where planes of this size go: a grid of columns_for() columns, or of those that are wanted.
+/// The layout of planes of this size: a grid of columns_for() columns, or of a given number.
 struct Grid {
   Grid(int64_t planes, int64_t height, int64_t width, int64_t wanted_columns = 0)
       : shown(std::min(planes, kMaxPlanes)),
@@ -36,7 +36,7 @@ struct Grid {
     for (size_t i = 0; i < sheet.image.pixels.size(); ++i) sheet.image.pixels[i] = kBetween[i % 3];
   }
 
-  /// Paints a plane; `colour(y, x, c)` is from 0 to 1.
+  /// Paints a plane; `colour(y, x, c)` is in [0, 1].
   template <typename Colour>
   void paint(int64_t plane, const Colour& colour) {
     sheet.paint(plane, [&](int64_t c, int64_t y, int64_t x) {

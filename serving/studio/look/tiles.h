@@ -8,18 +8,18 @@
 
 namespace cortado::studio {
 
-/// Numbers as a picture: planes beside one another.
+/// A picture of planes in a grid.
 struct Tiles {
-  std::string png;  ///< a file's content
+  std::string png;  ///< the content of a PNG file
   int64_t planes = 0, shown = 0;
   int width = 0, height = 0;
 };
 
-/// The channels of one image, 1 x C x H x W: grey, black where the least of all values is, white where the greatest is.
+/// The channels of one image, 1 x C x H x W, in gray: the minimum of all values is black, the maximum white.
 Tiles activation_tiles(const Shape& shape, const std::vector<float>& values);
 
-/// The filters of a convolution, O x I x H x W: in colours where they look at three channels (blue, green, red), else a
-/// grey plane for each channel that each looks at. 0 is the same grey in all of them.
+/// The filters of a convolution, O x I x H x W. Filters of three input channels are in color (blue, green, red), others
+/// have a gray plane for each channel. 0 is the same gray in all of them.
 Tiles filter_tiles(const Shape& shape, const std::vector<float>& values);
 
 }  // namespace cortado::studio

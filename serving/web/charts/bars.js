@@ -1,4 +1,4 @@
-// Bars with names, and the counts of a histogram.
+// Bar charts and histograms.
 'use strict';
 
 (() => {
@@ -6,7 +6,8 @@
   const kBar = 26, kLeft = 56, kBottom = 36, kTop = 8, kRight = 12, kTall = 220;
 
   /**
-   * {title, labels, values, most?: the value of a full bar, text?: value => string}; gives {update({labels, values})}.
+   * {title, labels, values, most?: the value of a full bar, text?: value => string}; returns {update({labels,
+   * values})}.
    */
   Charts.bars = (element, options) => {
     const text = options.text || number;
@@ -33,7 +34,7 @@
     });
   };
 
-  /** {title, edges, counts, xLabel?}: one edge more than counts; gives {update({edges, counts})}. */
+  /** {title, edges, counts, xLabel?}: one edge more than counts; returns {update({edges, counts})}. */
   Charts.histogram = (element, options) => {
     const tell = ({edges, counts}) => {
       const sum = counts.reduce((a, b) => a + b, 0), top = counts.indexOf(Math.max(...counts));

@@ -1,8 +1,8 @@
-// The arithmetic of curves: smoothing, ranges, and no more points than a screen has columns.
+// Smoothing, ranges and decimation of curves.
 'use strict';
 
 Charts.curves = (() => {
-  /** A running mean that forgets: each value weighs `share` of the one behind it, and the first is not told twice. */
+  /** Exponential smoothing with decay `share`, with bias correction for the first values. */
   function smooth(points, share) {
     if (!(share > 0)) return points;
     const keep = Math.min(share, 0.999);
@@ -15,7 +15,7 @@ Charts.curves = (() => {
     });
   }
 
-  /** Where x would stand among points that are sorted by x. */
+  /** The index of the first point at or after x; points are sorted by x. */
   function lowerBound(points, x) {
     let first = 0, last = points.length;
     while (first < last) {
@@ -28,12 +28,12 @@ Charts.curves = (() => {
     return first;
   }
 
-  /** Those within [low, high] and a neighbour on either side, so that lines reach the edge. */
+  /** The points in [low, high] and one neighbour on each side, so that lines reach the edge. */
   function within(points, low, high) {
     return points.slice(Math.max(0, lowerBound(points, low) - 1), lowerBound(points, high) + 2);
   }
 
-  /** The least and the most of what `pick` gives, without what is no number; null where nothing is. */
+  /** The minimum and maximum of the finite values that `pick` returns, or null. */
   function range(lists, pick, isGood = Number.isFinite) {
     let low = Infinity, high = -Infinity;
     for (const points of lists) {
@@ -47,14 +47,14 @@ Charts.curves = (() => {
     return low <= high ? [low, high] : null;
   }
 
-  /** The range with a margin, and never empty. */
+  /** The range with a margin; never empty. */
   function padded([low, high], log) {
     if (log) return low < high ? [low / (high / low) ** 0.04, high * (high / low) ** 0.04] : [low / 2, high * 2];
     const margin = (high - low) * 0.04 || Math.abs(high) * 0.1 || 1;
     return [low - margin, high + margin];
   }
 
-  /** The path of a curve: of points that share a column of pixels the first, least, greatest and last are drawn. */
+  /** The path of a curve. Each column of pixels keeps its first, minimum, maximum and last point. */
   function path(points, atX, atY, log) {
     let text = '', column = [], at = null, pen = 'M';
     const flush = () => {
@@ -77,7 +77,7 @@ Charts.curves = (() => {
         pen = 'M';
     }
     flush();
-    return text.replace(/(M[^ML]+)(?=M|$)/g, '$1h.01');  // a point alone is a dot
+    return text.replace(/(M[^ML]+)(?=M|$)/g, '$1h.01');  // a single point is a dot
   }
 
   return {smooth, lowerBound, within, range, padded, path};

@@ -1,4 +1,4 @@
-// Curves over one axis; charts/reader.js reads and zooms them.
+// Line charts; charts/reader.js adds the cursor and zoom.
 'use strict';
 
 (() => {
@@ -23,7 +23,7 @@
       });
     }
 
-    // Parts around the picture
+    // Controls
 
     makeControls() {
       const {controls, plot} = this.figure;
@@ -57,7 +57,7 @@
       }));
     }
 
-    // What is shown
+    // Visible data
 
     setSeries(series) {
       this.series = series.map((one) => ({...one, smoothed: smooth(one.points, this.smoothing)}));
@@ -134,7 +134,7 @@
       return parts;
     }
 
-    /** Cut off at the axes by an inner <svg>, whose overflow is hidden. */
+    /** An inner <svg> with hidden overflow clips the curves at the axes. */
     curvesOf([low, high]) {
       const inside =
           {x: kLeft, y: kTop - 2, width: this.width - kLeft - kRight, height: this.height - kTop - kBottom + 4};
@@ -152,7 +152,7 @@
       return area;
     }
 
-    // In words
+    // Text alternative
 
     tell() {
       const last = this.series.filter((one) => one.points.length > 0).map((one) => {

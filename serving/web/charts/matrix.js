@@ -1,4 +1,4 @@
-// A matrix of numbers in colours.
+// A heat map of a matrix.
 'use strict';
 
 (() => {
@@ -6,9 +6,8 @@
   const kRight = 12;
 
   /**
-   * {title, rows, columns, values, rowLabel?, columnLabel?}: values[row][column], coloured by their share of the row's
-   * sum, as a confusion matrix wants it; gives {update({values})}. Numbers are left out where cells are too small for
-   * them.
+   * {title, rows, columns, values, rowLabel?, columnLabel?}: values[row][column]. Cells are coloured by their fraction
+   * of the row's sum, as in a confusion matrix; numbers are omitted in small cells. Returns {update({values})}.
    */
   Charts.matrix = (element, options) => {
     const rowLabel = options.rowLabel || 'true class', columnLabel = options.columnLabel || 'predicted class';

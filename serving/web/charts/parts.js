@@ -1,12 +1,12 @@
-// What all charts are made of: elements, numbers as text, scales, and the figure with its table in words.
+// Shared by all charts: elements, number formatting, scales, and the figure with its table.
 'use strict';
 var Charts = {};
 
 Charts.parts = (() => {
   const kSvg = 'http://www.w3.org/2000/svg';
-  const characterWidth = 7.2;  // of the charts' text, in pixels, about
+  const characterWidth = 7.2;  // approximate width of a character of the charts' text, in pixels
 
-  /** An SVG element with attributes and children; text becomes text. */
+  /** Creates an SVG element with attributes and children; strings become text nodes. */
   function svg(tag, attributes = {}, ...children) {
     const element = document.createElementNS(kSvg, tag);
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -14,14 +14,14 @@ Charts.parts = (() => {
     return element;
   }
 
-  /** An HTML element with properties and children. */
+  /** Creates an HTML element with properties and children. */
   function html(tag, properties = {}, ...children) {
     const element = Object.assign(document.createElement(tag), properties);
     element.append(...children);
     return element;
   }
 
-  /** Four significant digits, without an exponent where a person reads better without one. */
+  /** Formats a number with four significant digits, and an exponent only for very large or small ones. */
   function number(value) {
     if (!Number.isFinite(value)) return String(value);
     const size = Math.abs(value);
@@ -30,7 +30,7 @@ Charts.parts = (() => {
     return String(Number(value.toPrecision(size >= 1000 ? 7 : 4)));
   }
 
-  /** Round numbers from `low` to `high`, about `wanted` of them. */
+  /** About `wanted` round numbers from `low` to `high`. */
   function ticks(low, high, wanted) {
     const rough = (high - low) / Math.max(1, wanted);
     if (!(rough > 0)) return [low];
@@ -42,7 +42,7 @@ Charts.parts = (() => {
     return all;
   }
 
-  /** Powers of ten from `low` to `high`, or round numbers where there are too few of them. */
+  /** Powers of ten from `low` to `high`, or round numbers if they are too few. */
   function logTicks(low, high, wanted) {
     const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
     if (last - first < 1) return ticks(low, high, wanted).filter((value) => value > 0);
@@ -51,7 +51,7 @@ Charts.parts = (() => {
     return all;
   }
 
-  /** A function from [low, high] to pixels [from, to], with its inverse. */
+  /** A function that maps [low, high] to pixels [from, to], with its inverse. */
   function scale(low, high, from, to, log = false) {
     const lift = log ? Math.log10 : (value) => value, lower = log ? (value) => 10 ** value : (value) => value;
     const begin = lift(low), span = lift(high) - begin || 1;
@@ -60,7 +60,7 @@ Charts.parts = (() => {
     return at;
   }
 
-  /** A table with a row of headings; numbers stand right. */
+  /** A table with a header row; numbers are right-aligned. */
   function table(headings, rows) {
     const cell = (tag, value) => {
       const element = html(tag, {}, typeof value === 'number' ? number(value) : value);
@@ -74,7 +74,7 @@ Charts.parts = (() => {
         html('tbody', {}, ...rows.map((row) => html('tr', {}, ...row.map((one) => cell('td', one))))));
   }
 
-  /** The figure of a chart. `tell()` gives {label, headings, rows}: what is told to who does not see the picture. */
+  /** The figure of a chart. `tell()` returns its text alternative, {label, headings, rows}. */
   function figure(parent, title, tell) {
     const plot = html('div', {className: 'chart-plot'});
     const button = html('button', {type: 'button'}, 'Table');
@@ -98,7 +98,7 @@ Charts.parts = (() => {
       all,
       plot,
       controls,
-      /** Puts a drawing of this size in place of the one before. */
+      /** Replaces the drawing by one of this size. */
       show(width, height, parts) {
         const picture =
             svg('svg', {role: 'img', viewBox: `0 0 ${width} ${height}`, height, 'aria-label': tell().label});
@@ -123,10 +123,10 @@ Charts.parts = (() => {
     if (window.ResizeObserver) new ResizeObserver(look).observe(element);
   }
 
-  /** Of so many characters at the most. */
+  /** Truncates to at most `most` characters. */
   const short = (text, most) => text.length > most ? text.slice(0, Math.max(1, most - 1)) + '…' : text;
 
-  /** A chart of `draw(width)` that gives [height, parts], drawn again when its width or its values change. */
+  /** A chart. `draw(state, width)` returns [height, parts]; it is called again when width or values change. */
   function chart(element, options, tell, draw) {
     const state = {...options};
     const all = figure(element, options.title, () => tell(state));

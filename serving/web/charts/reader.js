@@ -1,4 +1,4 @@
-// How curves are read and zoomed: by pointer, and by keyboard.
+// The cursor and zoom of line charts, by pointer and keyboard.
 'use strict';
 
 (() => {
@@ -13,14 +13,14 @@
   };
 
   /**
-   * Of a chart of curves, which has `figure`, `area` {left, right, top, bottom} and the scale `x` of what it draws,
-   * shown() and xRange(), and is drawn anew by draw(). `marks` is a group of each drawing that the reader fills.
+   * For a line chart with `figure`, `area` {left, right, top, bottom}, the scale `x`, shown() and xRange(); draw()
+   * redraws it. `marks` is a group of each drawing that the reader fills.
    */
   Charts.Reader = class {
     constructor(chart, label, xLabel) {
       this.chart = chart;
       this.xLabel = xLabel || 'x';
-      this.cursor = null;  // an x that is read
+      this.cursor = null;  // the x of the cursor
       this.zoom = null;    // [low, high] of x
       this.marks = svg('g');
       this.whole = html('button', {type: 'button', hidden: true, onclick: () => this.zoomTo(null)}, 'Show all');
@@ -49,7 +49,7 @@
       return Math.min(Math.max(event.clientX - box.left, left), right);
     }
 
-    // Reading
+    // Cursor
 
     point(at) {
       if (this.drag) this.drag.to = at;
@@ -61,7 +61,7 @@
       this.show();
     }
 
-    /** Fills the marks of a new drawing, and the line below it. */
+    /** Fills the marks of a new drawing and the readout. */
     show() {
       const {area, x} = this.chart;
       this.whole.hidden = !this.zoom;
@@ -110,9 +110,9 @@
       this.zoomTo([middle - (middle - low) * factor, middle + (high - middle) * factor]);
     }
 
-    // The keyboard
+    // Keyboard
 
-    /** Every x that some curve has, sorted. */
+    /** Every x of all curves, sorted. */
     places() {
       const [low, high] = this.chart.xRange();
       const all = this.chart.shown().flatMap((one) => one.points.map((point) => point[0]));

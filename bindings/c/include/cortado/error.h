@@ -1,7 +1,7 @@
 #pragma once
 
-// What Cortado's C++ face throws. It is made of the C interface alone (cortado.h), so that programs need not be built
-// by the compiler that built the library.
+// The exception of the C++ interface, which is built on the C interface only (cortado.h), so that programs may use
+// another compiler than the library.
 
 #include <cortado.h>
 
@@ -9,7 +9,7 @@
 
 namespace cortado {
 
-/// What was wrong, as the program would show it.
+/// An error with the program's message.
 class Error : public std::runtime_error {
  public:
   explicit Error(cortado_status status) : std::runtime_error(cortado_last_error()), status_(status) {}

@@ -4,7 +4,7 @@
 
 namespace cortado {
 
-/// Calls a function of the C interface at the end of a handle's life.
+/// A deleter that calls a function of the C interface.
 template <auto close>
 struct CloseBy {
   void operator()(auto* handle) const { close(handle); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A trained net as a function of named arrays. See cortado.h for what threads may do.
+// A trained net as a function of named arrays. See cortado.h for thread safety.
 
 #include <cortado/error.h>
 #include <cortado/handle.h>
@@ -27,8 +27,8 @@ struct ArrayView {
 };
 
 struct PredictorOptions {
-  int threads = 0;                        ///< compute threads of one request; 0: as many as there are cores
-  int64_t batch = 0;                      ///< images in most requests; 0: as the file says
+  int threads = 0;                        ///< compute threads of one request; 0: all cores
+  int64_t batch = 0;                      ///< usual batch size; 0: as in the file
   std::vector<std::string> outputs = {};  ///< empty: blobs that no layer reads
   std::string device = "cpu", precision = "fp32";
 };
@@ -37,7 +37,7 @@ class Predictor {
  public:
   using Shapes = std::map<std::string, std::vector<int64_t>>;
 
-  /// A deploy prototxt and files of weights. Throws Error.
+  /// `model` is a deploy prototxt. Throws Error.
   Predictor(const std::string& model, const std::vector<std::string>& weights, const PredictorOptions& options = {}) {
     std::vector<const char*> paths;
     for (const std::string& path : weights) paths.push_back(path.c_str());
@@ -46,7 +46,7 @@ class Predictor {
     });
   }
 
-  /// The same of the text of a prototxt and the bytes of a file of weights.
+  /// The same from the text of a prototxt and the content of a weights file.
   static Predictor from_memory(std::string_view model, std::span<const std::byte> weights,
                                const PredictorOptions& options = {}) {
     Predictor predictor;
@@ -56,10 +56,12 @@ class Predictor {
     return predictor;
   }
 
-  Shapes inputs() const { return shapes(cortado_predictor_inputs, cortado_predictor_input); }     ///< as declared
-  Shapes outputs() const { return shapes(cortado_predictor_outputs, cortado_predictor_output); }  ///< of a usual batch
+  Shapes inputs() const { return shapes(cortado_predictor_inputs, cortado_predictor_input); }  ///< as in the file
+  Shapes outputs() const {
+    return shapes(cortado_predictor_outputs, cortado_predictor_output);
+  }  ///< for the usual batch
 
-  /// What one thread at a time asks. The predictor outlives it.
+  /// One thread's requests. The predictor must outlive it.
   class Request {
    public:
     explicit Request(const Predictor& predictor) {
@@ -67,15 +69,16 @@ class Predictor {
       check(cortado_request_open(predictor.handle_.get(), &made));
       handle_.reset(made);
     }
-    /// Copies values, which stay for all runs until they are set anew.
+    /// Copies values, which are used in all runs until they are set again.
     void set(const std::string& input, std::span<const float> values, std::span<const int64_t> shape) {
       size_t count = 1;
       for (const int64_t extent : shape) count *= size_t(extent);
-      if (count != values.size()) throw std::invalid_argument(input + ": the values do not fill the shape");
+      if (count != values.size())
+        throw std::invalid_argument(input + ": the number of values does not match the shape");
       check(cortado_request_set(handle_.get(), input.c_str(), values.data(), shape.data(), shape.size()));
     }
     void run() { check(cortado_request_run(handle_.get())); }
-    /// It lies in the request until the next run().
+    /// An output of the last run, valid until the next run().
     ArrayView get(const std::string& output) const {
       cortado_array array{};
       check(cortado_request_get(handle_.get(), output.c_str(), &array));

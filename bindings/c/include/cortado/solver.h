@@ -1,6 +1,6 @@
 #pragma once
 
-// A training, as a solver's prototxt describes it. One thread uses it at a time, but for stop().
+// A training from a solver's prototxt. Not thread-safe, except for stop().
 
 #include <cortado/error.h>
 #include <cortado/predictor.h>
@@ -11,11 +11,11 @@
 namespace cortado {
 
 struct SolverOptions {
-  int threads = 0;       ///< compute threads; 0: as many as there are cores
-  std::string snapshot;  ///< a .solverstate to go on from, bit for bit, or "auto": the newest one, if there is any
-  std::string weights;   ///< files to start from, with commas between them
+  int threads = 0;       ///< compute threads; 0: all cores
+  std::string snapshot;  ///< a .solverstate to resume exactly, or "auto": the newest one, if any
+  std::string weights;   ///< comma-separated files of initial weights
   std::string device = "cpu";
-  std::string precision;  ///< "": as the solver says
+  std::string precision;  ///< "": as in the solver
 };
 
 class Solver {
@@ -33,14 +33,16 @@ class Solver {
     handle_.reset(made);
   }
 
-  void run() { check(cortado_solver_run(handle_.get())); }  ///< up to the solver's end, or until it is stopped
+  void run() { check(cortado_solver_run(handle_.get())); }  ///< trains to the solver's end or until it is stopped
   void step(int64_t iterations) { check(cortado_solver_step(handle_.get(), iterations)); }
-  void stop() { cortado_solver_stop(handle_.get()); }  ///< from any thread: run() ends soon, with a snapshot
+  void stop() {
+    cortado_solver_stop(handle_.get());
+  }  ///< from any thread: run() ends after the current iteration, with a snapshot
   void snapshot() { check(cortado_solver_snapshot(handle_.get())); }
 
   int64_t iteration() const { return cortado_solver_iteration(handle_.get()); }
-  double loss() const { return cortado_solver_loss(handle_.get()); }  ///< of the latest iteration
-  /// A blob of the training net; it lies in the training until the next call of this.
+  double loss() const { return cortado_solver_loss(handle_.get()); }  ///< of the last iteration
+  /// A blob of the training net, valid until the next call.
   ArrayView blob(const std::string& name) {
     cortado_array array{};
     check(cortado_solver_blob(handle_.get(), name.c_str(), &array));

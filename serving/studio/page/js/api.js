@@ -1,4 +1,4 @@
-// Asking the studio. A mistake is an Error with the studio's words.
+// Requests to the studio. A failed request throws an Error with the studio's message.
 
 async function answered(response) {
   const body = await response.json().catch(() => ({}));
@@ -16,26 +16,26 @@ export const get = async (path, parameters = {}) => answered(await fetch(path + 
 export const post = async (path, body = {}) => answered(
     await fetch(path, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(body)}));
 
-/** Bytes as they are. */
+/** Posts raw bytes. */
 export const send = async (path, parameters, content) => answered(await fetch(
     path + query(parameters),
     {method: 'POST', headers: {'Content-Type': 'application/octet-stream'}, body: content || new Blob()}));
 
-/** Server-sent events: `on` has a function of the parsed data for each kind. close() ends it. */
+/** Server-sent events: `on` maps event types to functions of the parsed data. close() ends the stream. */
 export function follow(path, parameters, on) {
   const source = new EventSource(path + query(parameters));
   for (const [kind, act] of Object.entries(on)) source.addEventListener(kind, (event) => act(JSON.parse(event.data)));
   return source;
 }
 
-const told = document.getElementById('told');
+const message = document.getElementById('message');
 let forget = null;
 
-/** A line for a few seconds. */
+/** Shows a message for a few seconds. */
 export function tell(text) {
-  told.textContent = text;
+  message.textContent = text;
   clearTimeout(forget);
   forget = setTimeout(() => {
-    told.textContent = '';
+    message.textContent = '';
   }, 6000);
 }

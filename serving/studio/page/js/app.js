@@ -1,5 +1,5 @@
-// Which page is shown: the address behind '#' names it, as in #/run?path=runs/first. A page is a function of the place
-// to fill and its parameters; what it gives back is called when it is left.
+// Routing of pages: the URL fragment names a page and its parameters, as in #/run?path=runs/first. A page is a function
+// of its element and its parameters; the function that it returns is called when the page is left.
 import {compare} from '/js/compare.js';
 import {datasets} from '/js/datasets.js';
 import {h} from '/js/dom.js';
@@ -12,7 +12,7 @@ import {tryOut} from '/js/try.js';
 const kPages = {
   runs: {show: runs, title: 'Runs', in : 'runs'},
   run: {show: run, title: 'Run', in : 'runs'},
-  compare: {show: compare, title: 'Runs compared', in : 'runs'},
+  compare: {show: compare, title: 'Compare runs', in : 'runs'},
   new: {show: newRun, title: 'New training', in : 'runs'},
   datasets: {show: datasets, title: 'Datasets', in : 'datasets'},
   nets: {show: nets, title: 'Nets', in : 'nets'},

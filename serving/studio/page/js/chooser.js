@@ -1,10 +1,10 @@
-// A folder of the studio's, chosen by going into it.
+// A chooser for a folder in the studio's folder.
 import {get} from '/js/api.js';
 import {h} from '/js/dom.js';
 
 const kImage = /\.(jpe?g|png|p[gpn]m|bmp|webp)$/i;
 
-/** {element, value()}: the path of the folder that is open, '' for the studio's own. */
+/** Returns {element, value()}: the path of the open folder, '' for the studio's own. */
 export function folderChooser(label, onChange) {
   let path = '';
   const here = h('output', {}), list = h('ul', {className: 'chooser'});
@@ -24,7 +24,7 @@ export function folderChooser(label, onChange) {
   return {element, value: () => path, open};
 }
 
-/** A select of these texts; `first` is what stands in front of them. */
+/** A select of these texts; `first` is the label of an empty first option. */
 export function select(values, chosen, first) {
   const options = values.map((one) => {
     const [value, text] = Array.isArray(one) ? one : [one, one];

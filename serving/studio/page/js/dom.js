@@ -1,6 +1,6 @@
-// Elements by function calls: no text becomes markup.
+// Creates elements by function calls, so that text never becomes markup.
 
-/** An element with properties, attributes whose names are no properties, and children, of which some may be missing. */
+/** Creates an element with properties, attributes ('role' and names with '-') and children; skips null children. */
 export function h(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(properties)) {
@@ -14,14 +14,14 @@ export function h(tag, properties = {}, ...children) {
   return element;
 }
 
-/** A label with its control and, below, what it means. */
+/** A label with its control and an optional explanation. */
 export function field(name, control, meaning) {
   return h('label', {className: 'field'}, h('span', {}, name), control, meaning ? h('small', {}, meaning) : null);
 }
 
 export function check(name, input) { return h('label', {className: 'check'}, input, name); }
 
-/** A form that calls `send()`; its button waits for it, and mistakes stand below. */
+/** A form that calls `send()`; its button is disabled meanwhile, and errors are shown below. */
 export function form(fields, label, send) {
   const button = h('button', {className: 'first', type: 'submit'}, label);
   const mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
@@ -77,13 +77,13 @@ export function duration(seconds) {
   return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
 }
 
-/** A table's first row: texts, or [text, class]. */
+/** The header row of a table; cells are texts or [text, class]. */
 export function heads(...columns) {
   const cells = columns.map((one) => Array.isArray(one) ? one : [one, '']);
   return h('thead', {}, h('tr', {}, cells.map(([text, kind]) => h('th', {scope: 'col', className: kind}, text))));
 }
 
-/** A curve without axes, beside its numbers. */
+/** A sparkline: a curve without axes. */
 export function spark(points) {
   const kWide = 128, kHigh = 32, {svg} = Charts.parts;
   if (points.length < 2) return '';

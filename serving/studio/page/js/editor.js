@@ -1,10 +1,10 @@
-// A text with its mistakes underlined. The marks lie in a copy of the text, transparent, behind the one that is edited.
+// A text editor with underlined diagnostics. The marks are in a transparent copy of the text under the textarea.
 import {post} from '/js/api.js';
 import {h} from '/js/dom.js';
 
-const kPause = 350;  // ms without a key, then it is checked
+const kPause = 350;  // ms without a key press until the text is checked
 
-/** Where a mistake's word begins and ends in the text. */
+/** The [begin, end) offsets of the word at a diagnostic's place. */
 function span(text, one) {
   const lines = text.split('\n');
   if (!one.line || one.line > lines.length) return null;
@@ -25,11 +25,11 @@ function marked(text, found) {
     parts.push(text.slice(at, begin), h('mark', {className: warning ? 'warning' : ''}, text.slice(begin, end)));
     at = end;
   }
-  parts.push(text.slice(at) + '\n ');  // the last line has its height, too
+  parts.push(text.slice(at) + '\n ');  // gives the last line its height
   return parts;
 }
 
-/** {element, text(), set(text)}; `onChecked(report)` is told each result. */
+/** Returns {element, text(), set(text)}; calls `onChecked(report)` after each check. */
 export function editor(label, onChecked) {
   const area =
       h('textarea', {spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label});
@@ -59,8 +59,8 @@ export function editor(label, onChecked) {
     const all = [...report.mistakes, ...report.warnings.map((one) => ({...one, warning: true}))];
     list.replaceChildren(...all.map(item));
     const count = report.mistakes.length;
-    summary.textContent = count ? `${count} ${count === 1 ? 'mistake' : 'mistakes'}` :
-                                  `no mistakes: ${report.kind}, ${report.layers} layers` +
+    summary.textContent = count ? `${count} ${count === 1 ? 'error' : 'errors'}` :
+                                  `no errors: ${report.kind}, ${report.layers} layers` +
             (report.params ? `, ${report.params.toLocaleString('en')} parameters` : '');
     summary.className = count ? 'bad' : 'good';
   }

@@ -1,4 +1,4 @@
-// metrics.jsonl as curves. Rows that a resumed run did again take the place of those before.
+// metrics.jsonl as curves. After a resume, recomputed rows replace the earlier ones.
 
 import {get} from '/js/api.js';
 
@@ -7,7 +7,7 @@ const real = (value) => typeof value === 'number' ? value : NaN;  // "NaN", "Inf
 export class Metrics {
   constructor() {
     this.rows = [];
-    this.next = 0;  // bytes that were read
+    this.next = 0;  // bytes read so far
   }
 
   add(text, next) {
@@ -17,7 +17,7 @@ export class Metrics {
       try {
         row = JSON.parse(line);
       } catch {
-        continue;  // torn
+        continue;  // incomplete line
       }
       if (row.ev === 'run_start' || row.ev === 'resume')
         this.rows = this.rows.filter((one) => !['train', 'test'].includes(one.ev) || one.iter < row.iter);
@@ -26,7 +26,7 @@ export class Metrics {
     this.next = next;
   }
 
-  /** What a run's file has behind what is known, piece by piece. */
+  /** Reads the new rows of a run's file, in pieces. */
   async read(path) {
     for (;;) {
       const {text, next} = await get('/api/run/metrics', {path, from: this.next});
@@ -41,7 +41,7 @@ export class Metrics {
     return {name, points};
   }
 
-  /** Names of the test nets' outputs, as "accuracy", or "1: accuracy" where there are several nets. */
+  /** The outputs of the test nets: "accuracy", or "1: accuracy" if there are several nets. */
   tests() {
     const nets = new Set(), names = new Map();
     for (const row of this.rows) {

@@ -1,10 +1,10 @@
-// Nets and solvers: chosen, edited, checked as they are typed, drawn, saved.
+// Nets and solvers: choose, edit, check, draw and save.
 import {get, post, tell} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {check, field, form, h} from '/js/dom.js';
 import {editor} from '/js/editor.js';
 
-/** The picture of a net: {element, draw(text)}. */
+/** The graph of a net: {element, draw(text)}. */
 function graph() {
   const image = h('img', {alt: 'the net as a graph of layers', hidden: true}),
         mistake = h('p', {className: 'mistake', hidden: true, role: 'alert'});
@@ -29,7 +29,7 @@ function graph() {
   phase.setAttribute('aria-label', 'Phase');
   const element =
       h('section', {hidden: true}, h('h2', {}, 'Graph'),
-        h('div', {className: 'row'}, phase, check('every layer by itself', full)), mistake,
+        h('div', {className: 'row'}, phase, check('every layer separately', full)), mistake,
         h('div', {className: 'graph', tabIndex: 0, role: 'group', 'aria-label': 'Graph of the net'}, image));
   return {
     element,
@@ -51,7 +51,7 @@ export async function nets(place, parameters) {
     if (report.kind !== 'net')
       picture.hide();
     else if (report.mistakes.length === 0)
-      picture.draw(edited.text());  // else the last that was right stays
+      picture.draw(edited.text());  // otherwise keeps the graph of the last valid text
   });
   const files = select(texts.map((one) => one.path), wanted, 'choose a file'),
         known = select(models, '', 'choose a model');
@@ -72,15 +72,15 @@ export async function nets(place, parameters) {
       wrong(error);
     }
   };
-  const save = form(field('Save as', path, 'below the studio’s folder'), 'Save', async () => {
+  const save = form(field('Save as', path, 'in the studio’s folder'), 'Save', async () => {
     await post('/api/text', {path: path.value, text: edited.text()});
-    tell(path.value + ' is saved');
+    tell(path.value + ' was saved');
     train.replaceChildren(h('a', {href: '#/new?' + new URLSearchParams({solver: path.value})}, 'Train with it'));
   });
   place.append(
       h('h1', {}, 'Nets'),
       h('div', {className: 'fields'}, field('In this folder', files, 'nets and solvers'),
-        field('Of models/', known, 'to begin with')),
+        field('From models/', known, 'as a start')),
       h('div', {className: 'columns'}, h('section', {}, h('h2', {}, 'Text'), edited.element, save, train),
         picture.element));
   if (wanted) await open(wanted);

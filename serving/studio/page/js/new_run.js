@@ -1,4 +1,4 @@
-// A new training: of a dataset, for which net and solver are made, or of a solver that is there.
+// A new training: on a dataset, with a generated net and solver, or with an existing solver.
 import {get, post, tell} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, form, h, heads} from '/js/dom.js';
@@ -14,38 +14,38 @@ const show = (path) => {
   location.hash = '#/run?' + new URLSearchParams({path});
 };
 
-/** What `cortado new` chose, and why. */
+/** The choices of `cortado new`, with reasons. */
 function choices(list) {
   const rows = list.map((one) => h('tr', {}, h('td', {}, one.what), h('td', {}, one.value), h('td', {}, one.why)));
   return h('div', {className: 'wide'}, h('table', {}, heads('Chosen', 'Value', 'Why'), h('tbody', {}, rows)));
 }
 
 function ofDataset(datasets, models, chosen) {
-  const data = select(datasets.map((one) => one.path), chosen), from = select(models, '', 'chosen by the images’ size');
+  const data = select(datasets.map((one) => one.path), chosen), from = select(models, '', 'chosen by image size');
   data.required = true;
   const name = h('input', {...kName, placeholder: 'first'}), made = h('div');
-  const epochs = h('input', {type: 'number', min: 1, max: 100000, placeholder: 'chosen'});
-  const batch = h('input', {type: 'number', min: 1, max: 65536, placeholder: 'chosen'});
-  const size = h('input', {type: 'number', min: 1, max: 4096, placeholder: 'chosen'});
+  const epochs = h('input', {type: 'number', min: 1, max: 100000, placeholder: 'automatic'});
+  const batch = h('input', {type: 'number', min: 1, max: 65536, placeholder: 'automatic'});
+  const size = h('input', {type: 'number', min: 1, max: 4096, placeholder: 'automatic'});
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
   const wait = h('input', {type: 'checkbox'});
   const fields = [
     h('div', {className: 'fields'}, field('Name', name, 'of the training and its run'), field('Dataset', data),
-      field('Net', from), field('Epochs', epochs), field('Batch', batch), field('Side of the images', size),
-      field('Weights to learn on from', weights, 'of this net, a .caffemodel in the studio’s folder')),
-    h('label', {className: 'check'}, wait, 'Only write net and solver, so that I can change them first')
+      field('Net', from), field('Epochs', epochs), field('Batch', batch), field('Image side', size),
+      field('Weights to fine-tune', weights, 'a .caffemodel of this net in the studio’s folder')),
+    h('label', {className: 'check'}, wait, 'Only write net and solver, to edit them before training')
   ];
   const element = form(fields, 'Train', async () => {
     const body = {name: name.value, data: data.value, from: from.value, weights: weights.value.trim()};
     for (const [key, input] of Object.entries({epochs, batch, size}))
       if (input.value) body[key] = Number(input.value);
-    tell('looks at the dataset and writes net and solver…');
+    tell('reading the dataset and writing net and solver…');
     const project = await post('/api/classifier', body);
     made.replaceChildren(
         choices(project.choices),
         h('p', {}, h('a', {href: '#/nets?' + new URLSearchParams({path: project.net})}, project.net), ', ',
           h('a', {href: '#/nets?' + new URLSearchParams({path: project.solver})}, project.solver)));
-    tell('net and solver are written');
+    tell('net and solver were written');
     if (wait.checked) return;
     show((await post('/api/runs', {name: name.value, solver: project.solver})).path);
   });
@@ -59,8 +59,8 @@ function ofSolver(solvers, chosen) {
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
   const fields = [
     h('div', {className: 'fields'}, field('Name', name, 'of the run'), field('Solver', solver),
-      field('Weights to begin with', weights, 'a .caffemodel in the studio’s folder')),
-    field('Settings', set, 'one a line, as --set takes them')
+      field('Initial weights', weights, 'a .caffemodel in the studio’s folder')),
+    field('Settings', set, 'one per line, as for --set')
   ];
   return form(fields, 'Train', async () => {
     const lines = set.value.split('\n').map((line) => line.trim()).filter(Boolean);
@@ -73,14 +73,14 @@ export async function newRun(place, parameters) {
   const [datasets, models, texts] =
       await Promise.all([get('/api/datasets'), get('/api/classifiers'), get('/api/texts')]);
   const solvers = texts.map((one) => one.path).filter((path) => /solver[^/]*\.prototxt$/.test(path));
-  place.append(h('h1', {}, 'New training'), h('h2', {}, 'Of a dataset'));
+  place.append(h('h1', {}, 'New training'), h('h2', {}, 'On a dataset'));
   if (datasets.length > 0)
     place.append(...ofDataset(datasets, models, parameters.get('data')));
   else
-    place.append(h('p', {}, 'There is no dataset yet: ', h('a', {href: '#/datasets'}, 'make one'), '.'));
-  place.append(h('h2', {}, 'Of a solver'));
+    place.append(h('p', {}, 'No datasets yet: ', h('a', {href: '#/datasets'}, 'create one'), '.'));
+  place.append(h('h2', {}, 'With a solver'));
   if (solvers.length > 0)
     place.append(ofSolver(solvers, parameters.get('solver')));
   else
-    place.append(h('p', {className: 'quiet'}, 'There is no file whose name has “solver” in it and ends in .prototxt.'));
+    place.append(h('p', {className: 'quiet'}, 'No files named *solver*.prototxt.'));
 }

@@ -1,4 +1,4 @@
-// One run: its curves and its log as they grow, and what can be done to it.
+// One run: its live curves and log, and its controls.
 import {follow, get, post, tell} from '/js/api.js';
 import {ago, duration, field, form, h, heads, number, size, state} from '/js/dom.js';
 import {Metrics} from '/js/metrics.js';
@@ -12,41 +12,40 @@ function facts(one) {
     one.score ? ['best ' + one.score.name, `${number(one.score.value)} at iteration ${one.score.iter}`] : null,
     ['images per second', number(Math.round(one.images_per_second))],
     ['time', duration(one.seconds)],
-    ['begun', ago(one.created)],
+    ['started', ago(one.created)],
     ['solver', one.solver],
     one.problem ? ['problem', one.problem] : null,
   ];
   return rows.filter(Boolean).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))]);
 }
 
-/** Buttons, and the form that changes rates. `act` does one of them. */
+/** The buttons, and the form that changes settings. `act` executes an action. */
 function controls(path, act) {
-  const stop = h('button', {type: 'button', onclick: () => act('stop', {}, 'stopped, with a snapshot')}, 'Stop');
+  const stop = h('button', {type: 'button', onclick: () => act('stop', {}, 'stopped with a snapshot')}, 'Stop');
   const snapshot =
-      h('button', {type: 'button', onclick: () => act('snapshot', {}, 'a snapshot is written')}, 'Snapshot');
-  const resume = h('button', {type: 'button', onclick: () => act('resume', {}, 'goes on')}, 'Resume');
-  const rate = h('input', {type: 'number', min: 0, step: 'any', placeholder: 'as it is'});
-  const most = h('input', {type: 'number', min: 1, step: 1, placeholder: 'as it is'});
+      h('button', {type: 'button', onclick: () => act('snapshot', {}, 'the snapshot was requested')}, 'Snapshot');
+  const resume = h('button', {type: 'button', onclick: () => act('resume', {}, 'resumed')}, 'Resume');
+  const rate = h('input', {type: 'number', min: 0, step: 'any', placeholder: 'unchanged'});
+  const most = h('input', {type: 'number', min: 1, step: 1, placeholder: 'unchanged'});
   const other = h('input', {placeholder: 'solver.momentum=0.95', spellcheck: false});
   const change = form(
       h('div', {className: 'fields'}, field('base_lr', rate), field('max_iter', most),
         field('Another setting', other, 'a field of the solver or of a net')),
-      'Change and go on', async () => {
+      'Apply and resume', async () => {
         const set = [];
         if (rate.value) set.push('solver.base_lr=' + rate.value);
         if (most.value) set.push('solver.max_iter=' + most.value);
         if (other.value.trim()) set.push(other.value.trim());
-        if (set.length === 0) throw new Error('nothing is to be changed: fill in one of the fields');
+        if (set.length === 0) throw new Error('no changes: fill in one of the fields');
         await post('/api/run/resume', {path, set});
-        tell('it goes on with ' + set.join(', '));
+        tell('resumed with ' + set.join(', '));
       });
   const all = h('div', {className: 'row'}, stop, snapshot, resume);
   return {
     all,
     change:
-        h('details', {className: 'panel'}, h('summary', {}, 'Change rates and go on'),
-          h('p', {className: 'quiet'}, 'The training is stopped with a snapshot, if it runs, and goes on from there.'),
-          change),
+        h('details', {className: 'panel'}, h('summary', {}, 'Change settings and resume'),
+          h('p', {className: 'quiet'}, 'A running training stops with a snapshot and resumes from it.'), change),
     update(one) {
       const runs = one.state === 'running';
       stop.disabled = snapshot.disabled = !runs;
@@ -67,7 +66,7 @@ function snapshots(path, list) {
       h('table', {}, heads('Snapshot', ['Size', 'number'], 'Written'), h('tbody', {}, rows)))];
 }
 
-/** Charts that appear with their first values. */
+/** Charts, which appear with their first values. */
 function charts(metrics, places) {
   const made = {};
   return () => {
@@ -79,7 +78,7 @@ function charts(metrics, places) {
         made[key] = Charts.line(places[key], {title, xLabel: 'iteration', yLabel, series, ...options});
     };
     show('loss', 'Loss', 'loss', metrics.losses());
-    show('score', 'Scores in testing', 'score', metrics.scores());
+    show('score', 'Test scores', 'score', metrics.scores());
     show('rate', 'Learning rate', 'rate', metrics.rates());
   };
 }
@@ -120,7 +119,7 @@ export async function run(place, parameters) {
         h('p', {}, 'Files: ',
           first.files.flatMap((file) => [h('a', {href: '#/nets?' + new URLSearchParams({path: file})}, file), ' '])),
         h('pre', {}, first.command.join(' '))));
-  await metrics.read(path);  // what is there already
+  await metrics.read(path);  // existing rows
   draw();
   const source = follow('/api/run/feed', {path, metrics: metrics.next}, {
     metrics: ({text, next}) => {
@@ -137,6 +136,6 @@ export async function run(place, parameters) {
   });
   source.onopen = () => {
     log.textContent = '';
-  };  // its end comes again behind a break
+  };  // after a reconnect the end of the log is sent again
   return () => source.close();
 }

@@ -1,4 +1,4 @@
-// The list of runs, with their curves as they grow.
+// The list of runs, with live curves.
 import {follow} from '/js/api.js';
 import {ago, h, heads, number, spark, state} from '/js/dom.js';
 
@@ -42,10 +42,10 @@ export async function runs(place) {
                 body));
   const none =
       h('div', {className: 'panel', hidden: true},
-        h('p', {}, 'There is no run in this folder yet. Three steps make the first one:'),
-        h('ol', {}, h('li', {}, h('a', {href: '#/datasets'}, 'make a dataset'), ' of a folder of images;'),
-          h('li', {}, h('a', {href: '#/new'}, 'begin a training'), ' with it;'),
-          h('li', {}, h('a', {href: '#/try'}, 'try images'), ' on what it learned.')));
+        h('p', {}, 'This folder has no runs yet. Three steps to the first one:'),
+        h('ol', {}, h('li', {}, h('a', {href: '#/datasets'}, 'create a dataset'), ' from a folder of images;'),
+          h('li', {}, h('a', {href: '#/new'}, 'start a training'), ' on it;'),
+          h('li', {}, h('a', {href: '#/try'}, 'try images'), ' with the trained net.')));
   const side = h('a', {className: 'button', hidden: true}, 'Compare');
   place.append(
       h('div', {className: 'title'}, h('h1', {}, 'Runs'),

@@ -1,11 +1,11 @@
-// A snapshot tried on an image: classes, what each layer makes of the image, and what layers have learned.
+// Runs a snapshot on an image: classes, activations and weights of the layers.
 import {get, send} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, h, number} from '/js/dom.js';
 
 const kMostBars = 40;
 
-/** Pictures or values of a blob or a layer's weights, with their histogram. */
+/** Pictures or values of a blob or of a layer's weights, with a histogram. */
 function numbers(title, one) {
   const place = h('div'), chart = h('div'), parts = [h('h3', {}, `${title}: ${one.name}, ${one.shape.join(' × ')}`)];
   parts.push(
@@ -25,7 +25,7 @@ function numbers(title, one) {
   }
   if (one.values && one.values.length <= kMostBars) {
     const bars = parts[parts.push(h('div')) - 1];
-    Charts.bars(bars, {title: 'Each value', labels: one.values.map((_, i) => String(i)), values: one.values});
+    Charts.bars(bars, {title: 'All values', labels: one.values.map((_, i) => String(i)), values: one.values});
   }
   place.append(...parts, chart);
   Charts.histogram(chart, {title: 'Values', xLabel: 'value', edges: one.histogram.edges, counts: one.histogram.counts});
@@ -39,13 +39,13 @@ export async function tryOut(place, parameters) {
   if (runs.length === 0) {
     place.append(
         h('h1', {}, 'Try'),
-        h('p', {}, 'There is no run yet whose snapshots could be tried: ', h('a', {href: '#/new'}, 'begin one'), '.'));
+        h('p', {}, 'There are no runs with snapshots yet: ', h('a', {href: '#/new'}, 'start one'), '.'));
     return;
   }
   const run = select(runs.map((one) => one.path), chosen), snapshot = h('select');
   const blob = h('select', {disabled: true}), layer = h('select', {disabled: true});
   const file = h('input', {type: 'file', accept: 'image/jpeg,image/png'});
-  const seen = h('img', {alt: 'the image that is tried', hidden: true}),
+  const seen = h('img', {alt: 'the input image', hidden: true}),
         mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
   const classes = h('div'), activations = h('div'), weights = h('div');
   let image = null, turn = 0, address = '';
@@ -124,8 +124,8 @@ export async function tryOut(place, parameters) {
   place.append(
       h('h1', {}, 'Try'), h('div', {className: 'fields'}, field('Run', run), field('Snapshot', snapshot)), mistake,
       h('div', {className: 'columns'}, drop, classes), h('h2', {}, 'Inside the net'),
-      h('div', {className: 'fields'}, field('Activations of', blob, 'what the image becomes'),
-        field('Weights of', layer, 'what was learned')),
+      h('div', {className: 'fields'}, field('Activations of', blob, 'of a blob'),
+        field('Weights of', layer, 'of a layer')),
       h('div', {className: 'columns'}, activations, weights));
   await listSnapshots(parameters.get('snapshot'));
   return () => {
