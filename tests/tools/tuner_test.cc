@@ -10,7 +10,7 @@ namespace cortado::tools::testing {
 
 namespace {
 
-/// A loss that falls from 2 to 0.5 about `middle`, and flies off behind `edge`.
+/// A loss that falls from 2 to 0.5 about `middle`, and diverges after `edge`.
 RateSweep made_sweep(double middle, double edge) {
   RateSweep sweep;
   for (int i = 0; i < 200; ++i) {
