@@ -1,5 +1,5 @@
-"""The scores of `classify` are those that the net's test has for the same images: size, crop, mean and scale are the
-data layer's, whether it reads an LMDB made of the images or the images themselves.
+"""`classify` returns the scores that the net's test has for the same images. It takes size, crop, mean and scale from
+the data layer, which reads an LMDB made from the images or the images themselves.
 """
 import collections, glob, json, math, os, random, shutil, struct, zlib
 
@@ -61,7 +61,7 @@ def accuracy_of(found):
                 for image, row in found.items())
     return right / len(found)
 
-Trained = collections.namedtuple('Trained', 'name net weights classify')  # the last: the words of a command
+Trained = collections.namedtuple('Trained', 'name net weights classify')  # classify: a command line
 
 
 @pytest.fixture(scope='module')
@@ -137,11 +137,11 @@ def test_scores_are_those_of_the_test(run, trained, found):
     assert abs(loss - outputs['loss']) < 1e-4 * max(1, loss)
 
 
-def test_net_beside_the_weights_is_found(run, images, trained, found):
+def test_net_next_to_the_weights_is_found(run, images, trained, found):
     done = run(*trained.classify, 'photos/dark', 'photos/[lm]*/*' + os.path.splitext(images[0])[1])
     assert classified(done) == found
     assert 'prepared as in %s' % trained.net in done.stderr
-    if trained.name == 'lmdb':  # names lie beside the dataset
+    if trained.name == 'lmdb':  # the dataset has class names
         assert json.loads(done.stdout.splitlines()[0])['top'][0]['name'] in CLASSES
 
 
@@ -158,8 +158,8 @@ def test_flags_replace_the_preparation(run, images, trained, found):
     assert 'minus 50' in scaled.stderr and 'times 0.001' in scaled.stderr
 
 
-def test_mean_image_gives_the_size_where_the_dataset_is_gone(run, on_lmdb, shared_folder, tmp_path, monkeypatch):
-    """Without either, the mean has to be given."""
+def test_mean_image_sets_the_size_without_the_dataset(run, on_lmdb, shared_folder, tmp_path, monkeypatch):
+    """Without a mean image, the mean is required."""
     shutil.copytree(shared_folder, tmp_path / 'copy')
     monkeypatch.chdir(tmp_path / 'copy')
     words = [*on_lmdb.classify, 'photos']

@@ -1,11 +1,11 @@
-"""Programs for several CPU levels: the one beside which they lie starts the right one, or says why it cannot."""
+"""Builds for several CPU levels: the program starts the best one of the folders next to it, or reports an error."""
 import collections, json, os, shutil, subprocess
 
 import pytest
 
 LEVELS = ['base', 'v2', 'v3', 'v4', 'amx']
-STAND_IN = '#!/bin/sh\necho "%s: $* $CORTADO_CPU_LEVEL ${ONEDNN_MAX_CPU_ISA-all}"\n'
-Levels = collections.namedtuple('Levels', 'folder program own machine')  # the last two: of the program and of this CPU
+STUB = '#!/bin/sh\necho "%s: $* $CORTADO_CPU_LEVEL ${ONEDNN_MAX_CPU_ISA-all}"\n'
+Levels = collections.namedtuple('Levels', 'folder program own machine')  # own: the program's level, machine: the CPU's
 
 
 def call(program, *words, level=None):
@@ -16,16 +16,16 @@ def call(program, *words, level=None):
     return done.returncode, done.stdout.strip(), done.stderr.strip()
 
 
-def stand_in(folder, level):
-    """A program that only prints how it was called, where one for `level` would be."""
+def write_stub(folder, level):
+    """Writes a program that prints its arguments, in place of the build for `level`."""
     path = folder / level / 'cortado'
     path.parent.mkdir()
-    path.write_text(STAND_IN % level)
+    path.write_text(STUB % level)
     path.chmod(0o755)
 
 
 def refused(program, level, code, word):
-    """As a flag and in the environment."""
+    """The level is refused as a flag and in the environment."""
     for words, variable in ([['devices', '--cpu-level=' + level], None], [['devices'], level]):
         returned, out, complaint = call(program, *words, level=variable)
         assert (returned, out) == (code, '') and word in complaint
@@ -33,7 +33,7 @@ def refused(program, level, code, word):
 
 @pytest.fixture(scope='module')
 def levels(cortado, tmp_path_factory):
-    """A copy of the program, beside which tests put others."""
+    """A copy of the program in a folder to which tests add builds."""
     folder = tmp_path_factory.mktemp('levels')
     program = str(shutil.copy(cortado, folder / 'cortado'))
     cpu = json.loads(call(program, 'devices', '--json')[1])['cpu']
@@ -45,12 +45,12 @@ def test_unknown_level_is_refused(levels):
 
 
 def test_lower_level_starts_on_request(levels):
-    """A level below our own: first there is none, then one, which a flag in any spelling or the environment starts."""
+    """A flag in any spelling or the environment starts it. Without a build for the level it is an error."""
     folder, program, own, _ = levels
     if own <= 1: pytest.skip('the program is of the lowest level')
     lower = LEVELS[own - 1]
     refused(program, lower, 2, '-DCORTADO_CPU_LEVELS=all')
-    stand_in(folder, lower)
+    write_stub(folder, lower)
     isa = {'v2': 'SSE41', 'v3': 'AVX2', 'v4': 'AVX512_CORE_BF16'}[lower]
     for words in (['devices', '--cpu-level=' + lower], ['--cpu_level', lower, 'devices'], ['-cpu-level', lower, 'x']):
         assert call(program, *words) == (0, '%s: %s %s %s' % (lower, ' '.join(words), lower, isa), '')
@@ -58,10 +58,10 @@ def test_lower_level_starts_on_request(levels):
     assert json.loads(call(program, 'devices', '--json')[1])['cpu']['level'] == LEVELS[own]
 
 
-def test_best_level_of_the_cpu_starts_by_itself(levels):
-    """The best level that the CPU has starts without a request; those beyond it never do."""
+def test_best_level_of_the_cpu_is_the_default(levels):
+    """The best level of the CPU is the default; higher ones are refused."""
     folder, program, own, machine = levels
-    for level in LEVELS[own + 1:]: stand_in(folder, level)
+    for level in LEVELS[own + 1:]: write_stub(folder, level)
     out = call(program, 'devices')[1]
     if machine > own: assert out == LEVELS[machine] + ': devices  all'
     else: assert 'level ' + LEVELS[own] in out
@@ -69,7 +69,7 @@ def test_best_level_of_the_cpu_starts_by_itself(levels):
 
 
 def test_same_program_in_all_folders_starts_once(levels):
-    """A folder of a level that holds the same program once more: it does not start for ever."""
+    """Links of all levels to the same program do not make it restart forever."""
     twins = levels.folder / 'twin'
     twins.mkdir()
     twin = shutil.copy(levels.program, twins / 'cortado')

@@ -1,5 +1,5 @@
-"""`cortado deploy` on every net of models/: the net it makes has the layers, shapes and parameters of the one written
-by hand."""
+"""`cortado deploy` on every net of models/: the result has the layers, shapes and parameters of the handwritten
+deploy net."""
 import json, pathlib
 
 import pytest
@@ -18,12 +18,12 @@ def test_there_are_models():
     assert len(NETS) >= 13
 
 
-# The deploy net of ssd_fashion keeps what its test net scores detections with, that of crnn_digits ends in what makes
-# digits of scores.
+# Two deploy nets differ: that of ssd_fashion keeps the layers that score detections, that of crnn_digits decodes the
+# scores.
 @pytest.mark.parametrize('name', sorted(set(NETS) - {'ssd_fashion', 'crnn_digits'}))
-def test_deploy_net_equals_the_one_by_hand(run, folder, name):
+def test_deploy_net_equals_the_handwritten_one(run, folder, name):
     trained, shape = MODELS / name / 'train_val.prototxt', []
-    if name in SHAPES:  # neither crop nor dataset nor mean file is there
+    if name in SHAPES:  # without crop, dataset and mean file
         assert '--shape=1,' in run('deploy', trained, '-o', 'made.prototxt', code=2).stderr
         assert not (folder / 'made.prototxt').exists()
         shape = ['--shape=' + SHAPES[name]]

@@ -1,13 +1,13 @@
-"""What leaves the bits of a training as they are: a second run, data threads, whose threads a loop runs on, the
-folder's name, what is logged and looked at; each on the CPU and on the simulated device; and ranks, on the CPU. What
-may change them, the number of compute threads, changes little."""
+"""A training yields the same bits in a second run and with other data threads, thread pools, folder names, logs and
+metrics, on the CPU and on the simulated device, and with ranks on the CPU. The number of compute threads may change the
+bits, but only by rounding."""
 import glob, os, shutil
 
 import numpy as np
 import pytest
 
 BASE = ('--threads=2', '--data-threads=2', '--deterministic')
-WAYS = {'again': {}, 'again, a third time': {}, 'in another folder': {'folder': 'deeper/down'},
+WAYS = {'second run': {}, 'third run': {}, 'in another folder': {'folder': 'deeper/down'},
         **{'%d data threads' % count: {'flags': ['--data-threads=%d' % count]} for count in (1, 3, 4)},
         **{'pool ' + pool: {'env': {'CORTADO_POOL': pool}} for pool in ('own', 'openmp')},
         'with metrics and histograms': {'flags': ['--run=run', '--histograms=10', '--set',
@@ -54,15 +54,15 @@ def test_weights_are_equal(trained, device, first, way):
     assert again == first
 
 
-def test_ranks_leave_the_weights_as_they_are(trained):
-    """An iteration of four batches, by one process and by several."""
+def test_ranks_do_not_change_the_weights(trained):
+    """Iterations of four shards, by one process and by several."""
     def of(*ranks): return trained('--set', 'solver.shards=4', '--threads=1', *ranks)
     one = of()
     for ranks in (2, 3, 4): assert of('--ranks=%d' % ranks) == one, ranks
 
 
 def test_compute_threads_change_little(place, trained, run):
-    """Sums that are split otherwise are rounded otherwise, and no more than that."""
+    """Sums that are split differently are rounded differently."""
     def values(*flags):
         with open(place.path('w.caffemodel'), 'wb') as file: file.write(trained(*flags))
         run('convert', 'weights', 'w.caffemodel', 'w.npz', '--force', cwd=place.name)

@@ -1,5 +1,5 @@
-"""Small trainings drawn at random, for the programs that end trainings at random moments: every update rule of Caffe,
-test phases, iter_size, dropout, shuffle, mirror and random crops, devices, threads and ranks."""
+"""Small random trainings, for tests that end trainings at random times: every update rule of Caffe, test phases,
+iter_size, dropout, shuffle, mirror and random crops, devices, threads and ranks."""
 import collections, ctypes, os, signal, subprocess, time
 from tests.cli.workplace import DATA, Workplace
 
@@ -35,7 +35,7 @@ Ended = collections.namedtuple('Ended', 'weights tests seconds')
 
 
 def draw_training(draw, flags=''):
-    """Any training; on the device of `flags` where it names one."""
+    """A random training; `flags` may set its device."""
     devices = ['', '', '--gpu=simulated', '--gpu=simulated --precision=fp16']
     return Drawn(draw.choice(sorted(RULES)), draw.choice([1, 1, 2]), draw.choice([-1, -1, 1]), draw.choice([1, 1, 3]),
                  '--threads=%d --data-threads=%d %s' % (draw.choice([1, 2]), draw.choice([1, 2]),
@@ -48,7 +48,7 @@ def text_of(drawn):
 
 
 class DrawnPlace(Workplace):
-    """Where one drawn training after another runs; remembers how each ends when nobody ends it."""
+    """A folder for random trainings; caches the result of each without interruption."""
 
     def __init__(self, exe):
         super().__init__(exe)
@@ -57,13 +57,13 @@ class DrawnPlace(Workplace):
         self.known = {}
 
     def begin(self, drawn):
-        """A clean folder with the files of this training."""
+        """Clears the folder and writes the solver."""
         self.clear()
         self.write('solver.prototxt', SOLVER % dict(drawn._asdict(), options=RULES[drawn.rule], iters=ITERS,
                                                     snapshot=SNAPSHOT))
 
     def start(self, drawn, ranks, *more):
-        """In a session of its own, so that what it leaves behind can be found."""
+        """Starts it in a session of its own, so that its remaining processes can be found."""
         ranked = ['--ranks=%d' % ranks] if ranks > 1 else []
         command = [self.exe, 'train', '--solver=solver.prototxt', '--stall-limit=60', *drawn.flags.split(), *ranked]
         return subprocess.Popen([*command, *more], cwd=self.name, stderr=subprocess.PIPE, text=True,
@@ -77,7 +77,7 @@ class DrawnPlace(Workplace):
         assert process.returncode == 0, 'exit %d\n%s' % (process.returncode, log[-3000:])
         return log, Ended(self.weights(), last_test(log), time.monotonic() - begun)
 
-    def undisturbed(self, drawn):
+    def uninterrupted(self, drawn):
         if drawn not in self.known:
             self.begin(drawn)
             self.known[drawn] = self.finish(drawn, 1)[1]
@@ -87,30 +87,30 @@ class DrawnPlace(Workplace):
         with open(self.path('snap_iter_%d.caffemodel' % ITERS), 'rb') as f: return f.read()
 
     def snapshots(self):
-        """Iterations of which there is a state."""
+        """The iterations of all solver states."""
         ends = 'snap_iter_', '.solverstate'
         return sorted(int(name[len(ends[0]):-len(ends[1])]) for name in os.listdir(self.name)
                       if name.startswith(ends[0]) and name.endswith(ends[1]))
 
     def resume(self, drawn, ranks):
-        """Goes on with what is there. Returns how that differs from the undisturbed training ("": not at all) and the
-        iteration that it went on from."""
-        wanted = self.known[drawn]
+        """Resumes the training. Returns the difference from the uninterrupted training ("" without one) and the
+        iteration that it resumed from."""
+        expected = self.known[drawn]
         log, ended = self.finish(drawn, ranks, '--snapshot=auto')
         restored = [line for line in log.splitlines() if 'Restoring previous solver status from' in line]
         begins = int(restored[0].rpartition('_iter_')[2].partition('.')[0]) if restored else 0
-        differs = 'other weights' if ended.weights != wanted.weights else ''
-        if ended.tests != wanted.tests: differs += ' other scores: %s, not %s' % (ended.tests, wanted.tests)
+        differs = 'other weights' if ended.weights != expected.weights else ''
+        if ended.tests != expected.tests: differs += ' other scores: %s, not %s' % (ended.tests, expected.tests)
         return differs, begins
 
 
 def end_of(process, limit=200):
-    """What it logs until it ends. One that does not is ended, with all that it has started."""
+    """Its log until its end. After `limit` seconds its session is killed."""
     try: return process.communicate(timeout=limit)[1]
     except subprocess.TimeoutExpired:
         for pid in session_of(process.pid): os.kill(pid, signal.SIGKILL)
         log = process.communicate()[1]
-        raise AssertionError('it runs on after %d s:\n%s' % (limit, log[-2000:])) from None
+        raise AssertionError('still running after %d s:\n%s' % (limit, log[-2000:])) from None
 
 def last_test(log):
     lines = [line.partition('] ')[2].strip() for line in log.splitlines()]
@@ -118,7 +118,7 @@ def last_test(log):
     return [line for line in lines[at:] if 'Test net output' in line]
 
 def session_of(pid):
-    """The processes of the session that `pid` leads, also those that have ended and nobody has asked how."""
+    """The processes of the session that `pid` leads, including zombies: pid -> state."""
     found = {}
     for name in os.listdir('/proc'):
         if not name.isdigit(): continue
@@ -128,12 +128,12 @@ def session_of(pid):
     return found
 
 def adopt_orphans():
-    """Whoever loses a parent among the trainings becomes this process's child, so that it can be asked how it ended."""
+    """Makes this process the parent of orphaned ranks, so that it can wait for them."""
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
-def left_behind(pid, seconds=1):
-    """What is left of a session whose leader has ended, after a moment to go."""
+def remaining(pid, seconds=1):
+    """The processes of a session after its leader has ended; waits for them up to `seconds`."""
     until = time.monotonic() + seconds
     while True:
         for orphan in session_of(pid):

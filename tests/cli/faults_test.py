@@ -1,12 +1,12 @@
-"""Faults that no file holds: calls of the system that fail or are the last, pipes where files should be, descriptors
-that are closed, disks and limits that are reached."""
+"""Faults of the environment: system calls that fail or during which the process dies, pipes in place of files, closed
+descriptors, full disks and limits."""
 import errno, glob, json, os, re, resource, shutil, signal, subprocess, time
 
 import pytest
 
 from tests.cli import fixtures
 
-ENDED = 99  # by the library that fails calls
+ENDED = 99  # exit code that the library libfault_calls.so sets
 
 
 @pytest.fixture(scope='module')
@@ -16,8 +16,7 @@ def place(training_folder):
 
 @pytest.fixture
 def call(place, helper):
-    """call('check', 'net.prototxt') runs the program in `place`, with the library that fails calls where `env` says
-    which."""
+    """call('check', 'net.prototxt') runs the program in `place`; FAULT in `env` makes system calls fail."""
     library = helper('libfault_calls.so')
     def call(*words, limit=60, env={}, **more):
         preload = {'LD_PRELOAD': library} if env else {}
@@ -28,11 +27,11 @@ def call(place, helper):
 
 @pytest.fixture
 def fails(call):
-    """fails(5, 'check', 'pipe', tells=['pipe']) must return that code, with these texts in stderr; returns stderr."""
-    def fails(code, *words, tells=(), **more):
+    """fails(5, 'check', 'pipe', messages=['pipe']) expects the code and the texts in stderr; returns stderr."""
+    def fails(code, *words, messages=(), **more):
         done = call(*words, **more)
         assert done.returncode == code, (words, done.returncode, done.stderr[-2000:])
-        for text in tells: assert text in done.stderr, (words, text, done.stderr[-2000:])
+        for text in messages: assert text in done.stderr, (words, text, done.stderr[-2000:])
         return done.stderr
     return fails
 
@@ -57,7 +56,7 @@ class Datasets:
                          **more)
 
     def records(self):
-        """How many the dataset holds, every one of which can be read; None where there is no dataset."""
+        """The number of records, after all have been read; None without a dataset."""
         if not os.path.exists(self.path): return None
         done = self.call('mean', 'sets/db', '-o', 'mean.binaryproto', '--force')
         assert done.returncode == 0, done.stderr
@@ -74,7 +73,7 @@ def sets(place, call): return Datasets(place, call)
 
 @pytest.mark.parametrize('name', ['fsync', 'rename', 'renameat2', 'remove'])
 def test_death_leaves_the_old_or_the_new_dataset(sets, name):
-    """Whenever the process dies, the name is there, with one of them, both whole."""
+    """At every death the old or the new dataset is complete under its name."""
     for count in range(1, 20):
         sets.reset()
         done = sets.convert(16, '--force', env={'FAULT': '%s:%d:before' % (name, count)})
@@ -85,8 +84,8 @@ def test_death_leaves_the_old_or_the_new_dataset(sets, name):
 
 
 def test_death_without_exchange_loses_no_dataset(sets, fails):
-    """Where the file system cannot exchange, the old dataset may be without its name; a reader says how to get it back,
-    and the next conversion does."""
+    """Without RENAME_EXCHANGE the old dataset may have a temporary name only. A reader reports how to restore it, and
+    the next conversion restores it."""
     lost, exchanges = 0, 'renameat2:1:failon:%d' % errno.EINVAL
     for name in ('fsync', 'rename', 'remove'):
         for count in range(1, 20):
@@ -94,7 +93,7 @@ def test_death_without_exchange_loses_no_dataset(sets, fails):
             done = sets.convert(16, '--force', env={'FAULT': '%s,%s:%d:before' % (exchanges, name, count)})
             if sets.records() is None:
                 lost += 1
-                fails(5, 'mean', 'sets/db', tells=['mv sets/db.tmp.old sets/db'])
+                fails(5, 'mean', 'sets/db', messages=['mv sets/db.tmp.old sets/db'])
             again = sets.convert(16)
             assert again.returncode == 5 and 'exists already' in again.stderr, again.stderr
             assert sets.records() in (8, 16), (name, count)
@@ -105,7 +104,7 @@ def test_death_without_exchange_loses_no_dataset(sets, fails):
 
 
 def test_failing_sync_keeps_the_old_dataset(sets):
-    """A dataset that may not be on the disk is no success."""
+    """A conversion fails if its dataset may not be on the disk."""
     for count in range(1, 20):
         sets.reset()
         done = sets.convert(16, '--force', env={'FAULT': 'fsync:%d:failon:%d' % (count, errno.EIO)})
@@ -117,7 +116,7 @@ def test_failing_sync_keeps_the_old_dataset(sets):
 
 @pytest.mark.parametrize('name', ['ftruncate', 'fsync', 'write', 'read'])
 def test_interrupted_calls_are_repeated(place, call, name):
-    """A signal that comes in the middle of a call is no reason to fail."""
+    """A call that a signal interrupts (EINTR) is not an error."""
     log = place.path('calls.log')
     for count in range(1, 30):
         if os.path.exists(log): os.remove(log)
@@ -144,10 +143,10 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" }
 
 
 def test_a_pipe_in_place_of_a_file_is_an_error(place, call, fails):
-    """A pipe that nobody writes to, in place of every kind of file: an error at once."""
+    """A pipe without a writer in place of any file is an immediate error."""
     path, limit = place.path, 20
     pipe(path('pipe'))
-    tells = ['pipe', 'not a regular file']
+    messages = ['pipe', 'not a regular file']
     place.write('deploy.prototxt', '''layer { name: "data" type: "Input" top: "data"
   input_param { shape { dim: 1 dim: 1 dim: 4 dim: 4 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_param { num_output: 2 } }\n''')
@@ -174,8 +173,8 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
         place.write('piped_solver.prototxt', solver.replace('net.prototxt', 'piped.prototxt').replace('test_i', '#'))
         for words in (('check', 'piped.prototxt'), ('train', '--solver=piped_solver.prototxt')):
             done = call(*words, limit=limit)
-            told = done.returncode in (4, 5) and all(t in done.stderr for t in tells)
-            assert told, (name, words, done.returncode, done.stderr)
+            reported = done.returncode in (4, 5) and all(text in done.stderr for text in messages)
+            assert reported, (name, words, done.returncode, done.stderr)
     for code, words in ((5, ('mean', 'piped_lmdb')), (5, ('convert', 'leveldb', 'piped_leveldb', '-o', 'x')),
                         (5, ('train', '--solver=solver.prototxt', '--weights=pipe')),
                         (5, ('train', '--solver=solver.prototxt', '--snapshot=pipe')),
@@ -184,7 +183,7 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
                         (5, ('convert', 'cifar', 'pipe', '-o', 'x')), (5, ('upgrade', 'pipe', 'x')),
                         (5, ('check', 'pipe')),
                         (5, classify + ('pipe',)), (5, classify + ('image.pgm', '--mean=pipe'))):
-        fails(code, *words, tells=tells, limit=limit)
+        fails(code, *words, messages=messages, limit=limit)
     place.clear()
     os.mkfifo(path('snap_iter_9.solverstate'))
     done = call('train', '--solver=solver.prototxt', '--snapshot=auto', '--set', 'solver.max_iter=2', limit=limit)
@@ -193,23 +192,23 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
 
 
 def test_a_solver_may_come_from_a_pipe(place, call):
-    """A shell's <(...) is a pipe with a writer, and a solver may come from one."""
+    """A solver may come from a pipe with a writer, such as a shell's <(...)."""
     text = open(place.path('solver.prototxt')).read().replace('max_iter: 40', 'max_iter: 2')
     done = call('train', '--solver=/dev/stdin', input=text)
     assert done.returncode == 0 and 'Optimization Done.' in done.stderr, done.stderr[-2000:]
 
 def wait_until_asleep(pid, seconds=10):
-    """Until the process has done nothing for a while."""
+    """Waits until the process has slept for 0.3 s."""
     until, quiet = time.monotonic() + seconds, 0
     while quiet < 6:
-        assert time.monotonic() < until, 'it does not wait'
+        assert time.monotonic() < until, 'the process does not sleep'
         time.sleep(0.05)
         with open('/proc/%d/stat' % pid) as file: quiet = quiet + 1 if file.read().rpartition(') ')[2][0] == 'S' else 0
 
 
 @pytest.mark.parametrize('number, code', [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_one_signal_ends_a_wait_for_a_net(place, number, code):
-    """Nothing is lost yet: one signal ends a training that waits for a net that nobody writes."""
+    """One signal ends a training that waits for a net from a pipe, since there is nothing to save."""
     pipe(place.path('pipe'))
     waiting = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--set', 'solver.net=pipe'],
                                cwd=place.name, stderr=subprocess.PIPE, text=True)
@@ -227,7 +226,7 @@ def metrics_of(place, name='metrics.jsonl'):
 
 
 def test_closed_descriptors(place):
-    """What is opened first does not become stdin, stdout or stderr."""
+    """Files that the program opens do not become stdin, stdout or stderr."""
     for closed in ((2,), (0, 1, 2), (1, 2)):
         place.clear()
         if os.path.exists(place.path('metrics.jsonl')): os.remove(place.path('metrics.jsonl'))
@@ -238,11 +237,11 @@ def test_closed_descriptors(place):
         assert [e['ev'] for e in metrics_of(place)][-1] == 'run_end', closed
         for name in glob.glob(place.path('snap*')): assert b'solver.cc' not in open(name, 'rb').read(), name
     closed = subprocess.run([place.exe, 'layers'], capture_output=True, preexec_fn=lambda: os.close(1))
-    assert closed.returncode == 5, 'results that nobody can read are a failure'
+    assert closed.returncode == 5, 'unwritable results are an error'
 
 
 def test_full_disk_cuts_no_line_of_metrics(place, call):
-    """Metrics are whole lines, and the reason is the system's."""
+    """The file ends with a complete line, and the warning has the system's reason."""
     flags = ('train', '--solver=solver.prototxt', '--set', 'solver.snapshot=0', '--set',
              'solver.snapshot_after_train=false')
     place.write('metrics.jsonl', '')
@@ -252,16 +251,16 @@ def test_full_disk_cuts_no_line_of_metrics(place, call):
         place.write('metrics.jsonl', '')
         done = call(*flags, '--metrics=metrics.jsonl',
                     preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)))
-        told = 'metrics are lost: cannot write to metrics.jsonl: File too large' in done.stderr
-        assert done.returncode == 0 and told, done.stderr[-2000:]
+        reported = 'metrics are lost: cannot write to metrics.jsonl: File too large' in done.stderr
+        assert done.returncode == 0 and reported, done.stderr[-2000:]
         assert open(place.path('metrics.jsonl')).read().endswith('}\n') and len(metrics_of(place)) >= 1
     done = call(*flags, '--metrics=/dev/full')
-    told = 'cannot write to /dev/full: No space left on device' in done.stderr
-    assert done.returncode == 0 and told, done.stderr[-2000:]
+    reported = 'cannot write to /dev/full: No space left on device' in done.stderr
+    assert done.returncode == 0 and reported, done.stderr[-2000:]
 
 
 def test_threads_that_cannot_be_made(call):
-    """Whichever thread cannot be made: exit 6, with words, and the old snapshots stay."""
+    """A thread that cannot be created is exit 6 with a hint."""
     for count in (1, 2, 3, 4, 5, 6, 8, 12, 20, 50, 200):
         done = call('train', '--solver=solver.prototxt', '--threads=3', '--data-threads=2',
                     env={'FAULT': 'thread:%d:failon:%d' % (count, errno.EAGAIN), 'OMP_NUM_THREADS': '3'})
@@ -272,12 +271,12 @@ def test_threads_that_cannot_be_made(call):
 
 
 def test_address_space_limits_memory(place, fails):
-    """What `ulimit -v` leaves is what is available."""
+    """`ulimit -v` limits the available memory."""
     place.write('large.prototxt', '''
 layer { name: "a" type: "Input" top: "a" input_param { shape { dim: 1 dim: 50000 } } }
 layer { name: "b" type: "InnerProduct" bottom: "a" top: "b" inner_product_param { num_output: 10000 } }\n''')
     limit = 1500 << 20
-    told = fails(6, 'time', '--model=large.prototxt', '--phase=TEST', tells=['not enough memory'],
-                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-    available = re.search(r'(\d+) MiB are needed, (\d+) MiB are available', told)
-    assert available and int(available[2]) < limit >> 20 < int(available[1]), told
+    stderr = fails(6, 'time', '--model=large.prototxt', '--phase=TEST', messages=['not enough memory'],
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+    available = re.search(r'(\d+) MiB are needed, (\d+) MiB are available', stderr)
+    assert available and int(available[2]) < limit >> 20 < int(available[1]), stderr

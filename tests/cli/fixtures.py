@@ -1,4 +1,4 @@
-"""Small files for transcripts, made by hand so that they can also be made wrong. Standard library only."""
+"""Small files for transcripts, valid or damaged. Standard library only."""
 import gzip, os, random, shutil, struct, subprocess
 
 
@@ -33,7 +33,7 @@ def write(path, data):
     with open(path, 'wb') as f: f.write(data)
 
 def idx(images, labels, n=64, h=8, w=8, classes=4, seed=1):
-    """MNIST's format: bright quarters tell the class, so that it can be learnt."""
+    """Files of MNIST's format. The bright quarter of an image is its class, so that it can be learned."""
     draw = random.Random(seed)
     pixels, names = bytearray(), bytearray()
     for i in range(n):
@@ -73,12 +73,12 @@ def cortado(*words):
     subprocess.run(['cortado', *words], check=True, capture_output=True)
 
 def lmdb(path, **options):
-    """A dataset that trains: gray images of options h and w."""
+    """A dataset of gray images that can be learned; `options` are those of idx()."""
     idx('made.images', 'made.labels', **options)
     cortado('convert', 'idx', 'made.images', 'made.labels', '-o', path, '--force')
 
 def read_lmdb(path):
-    """[(key, value)] in key order, by the format's description: pages, branches, leaves, overflow pages."""
+    """[(key, value)] in key order, read from pages, branches, leaves and overflow pages."""
     data = open(path + '/data.mdb', 'rb').read()
     def number(at, size): return int.from_bytes(data[at:at + size], 'little')
     size = number(40, 4)
@@ -97,7 +97,7 @@ def read_lmdb(path):
     return list(walk(number(meta + 128, 8), number(meta + 94, 2)))
 
 def label_of(value):
-    """Of a Datum, by its wire format."""
+    """The label of a Datum."""
     at = 0
     def take():
         nonlocal at
@@ -154,7 +154,7 @@ def small_solver(path='solver.prototxt', net='net.prototxt', iters=20, prefix='s
     write(path, (SMALL_SOLVER % dict(net=net, iters=iters, prefix=prefix) + more + '\n').encode())
 
 
-# A grey JPEG of 8 x 8 by libjpeg, for cutting in two.
+# A gray JPEG of 8 x 8 pixels from libjpeg; tests truncate it.
 JPEG = (
     'ffd8ffe000104a46494600010100000100010000ffdb0043000d090a0b0a080d0b0a0b0e0e0d0f13201513121213271c1e17202e2931302e'
     '292d2c333a4a3e333646372c2d405741464c4e525352323e5a615a50604a51524fffc0000b080008000801011100ffc40014000100000000'

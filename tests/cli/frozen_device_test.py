@@ -1,5 +1,5 @@
-"""A net that is folded and fused gives on the simulated device what it gives on the CPU, by infer and by classify, in
-every precision; plan shows what is left of it, and time runs it."""
+"""A folded and fused net has the same outputs on the simulated device and on the CPU, with infer and classify, in every
+precision. `plan` lists its remaining layers, and `time` runs it."""
 import array, math, random, re
 
 import pytest
@@ -56,7 +56,7 @@ MODEL = ['--model=net.prototxt', '--weights=net.caffemodel']
 
 @pytest.fixture(scope='module')
 def best(run):
-    """best('--cpu') is the first label of the image."""
+    """best('--cpu') is the image's most probable label."""
     return lambda *flags: run('classify', *MODEL, '--labels=labels.txt', '--top=1', *flags,
                               'image.ppm').stdout.split()[-1]
 

@@ -1,5 +1,5 @@
-"""Trainings killed at a random moment end as if nobody had killed them (kill_resume.py). A round is a function of the
-seed and its number: --seed=N --first=R --rounds=1 is round R again."""
+"""Trainings that are killed at a random time and resumed yield the weights of an uninterrupted one (kill_resume.py). A
+round is a function of the seed and its number: --seed=N --first=R --rounds=1 repeats round R."""
 import pytest
 
 from tests.cli import kill_resume

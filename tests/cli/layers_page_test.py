@@ -16,7 +16,7 @@ def test_every_layer_and_option_has_help(run):
     for known in types:
         assert known['help'], known['type']
         bare = [field['name'] for field in known['fields'] if not field['help']]
-        assert not bare, 'proto/cortado.proto says nothing of %s: %s' % (known['options'], bare)
+        assert not bare, 'proto/cortado.proto has no comments for %s: %s' % (known['options'], bare)
 
 
 @pytest.mark.parametrize('name, least', [

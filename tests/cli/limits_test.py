@@ -1,5 +1,5 @@
-"""Files that say much in few bytes: time and memory stay within what follows from the file's size, and the end is a
-result or an error message.
+"""Short files that describe large nets: time and memory stay proportional to the file's size, and the command ends with
+a result or an error message.
 """
 import resource, shutil, subprocess
 
@@ -7,7 +7,7 @@ import pytest
 
 INPUT = 'layer { name: "a" type: "Input" top: "x" input_param { shape { dim: 1 dim: 2 } } }\n'
 PRODUCT = 'inner_product_param { num_output: 2 }'
-MOST = 1 << 30  # bytes of address space beyond what the program takes for itself
+MAX_MEMORY = 1 << 30  # bytes of address space
 
 
 def many(count, line):
@@ -15,45 +15,45 @@ def many(count, line):
 
 
 NETS = {
-    'brackets that nest': 'layer {' * 100000,
-    'messages that nest': 'layer { a {' + ' b {' * 50000 + '}' * 50002,
-    'lists that nest': 'layer { x: [' * 200000,
-    'more layers than there may be': many(150000, 'layer { type: "ReLU" bottom: "x" top: "x" }'),
+    'nested brackets': 'layer {' * 100000,
+    'nested messages': 'layer { a {' + ' b {' * 50000 + '}' * 50002,
+    'nested lists': 'layer { x: [' * 200000,
+    'more layers than the limit': many(150000, 'layer { type: "ReLU" bottom: "x" top: "x" }'),
     'a chain': many(30000, 'layer { type: "ReLU" bottom: "%(before)s" top: "y%(i)d" }'),
-    'a chain that learns': many(4000, 'layer { name: "%(i)d" type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
+    'a chain with weights': many(4000, 'layer { name: "%(i)d" type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
                                 + PRODUCT + ' }') +
                            'layer { type: "EuclideanLoss" bottom: "y3999" bottom: "x" top: "loss" }',
-    'one blob that many read': 'layer { name: "w" type: "InnerProduct" bottom: "x" top: "s" %s }\n'.join(
+    'one blob as bottom of many layers': 'layer { name: "w" type: "InnerProduct" bottom: "x" top: "s" %s }\n'.join(
         [INPUT, '']) % PRODUCT + many(15000, 'layer { type: "EuclideanLoss" bottom: "s" bottom: "x" top: "y%(i)d" }')
         .removeprefix(INPUT),
-    'one weight for many': many(5000, 'layer { type: "InnerProduct" bottom: "x" top: "y%(i)d" param { name: "w" } '
+    'one shared weight': many(5000, 'layer { type: "InnerProduct" bottom: "x" top: "y%(i)d" param { name: "w" } '
                                 'param { name: "b" } ' + PRODUCT + ' }'),
-    'a layer of many bottoms': many(15000, 'layer { type: "Power" bottom: "x" top: "y%(i)d" }') +
+    'a layer with many bottoms': many(15000, 'layer { type: "Power" bottom: "x" top: "y%(i)d" }') +
         'layer { type: "Concat" top: "z" ' + ' '.join('bottom: "y%d"' % i for i in range(15000)) + ' }',
-    'a layer of many tops': INPUT + 'layer { type: "Slice" bottom: "x" ' +
+    'a layer with many tops': INPUT + 'layer { type: "Slice" bottom: "x" ' +
         ' '.join('top: "t%d"' % i for i in range(50000)) + ' }',
-    'twice as large with each': many(100, 'layer { type: "Concat" bottom: "%(before)s" bottom: "%(before)s" '
+    'shapes that double with each layer': many(100, 'layer { type: "Concat" bottom: "%(before)s" bottom: "%(before)s" '
                                      'top: "y%(i)d" }'),
-    'mistakes in every line': many(20000, 'layer { type: "Convolutio%(i)d" bottom: "z%(i)d" top: "x%(i)d" foo: 3 }'),
-    'blobs that nobody makes': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "q%(i)d" top: "y%(i)d" }'),
-    'long blobs that nobody makes': many(5000, 'layer { type: "ReLU" bottom: "q%%(i)d%s" top: "y%%(i)d%s" }' % (
+    'errors in every line': many(20000, 'layer { type: "Convolutio%(i)d" bottom: "z%(i)d" top: "x%(i)d" foo: 3 }'),
+    'undefined bottoms': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "q%(i)d" top: "y%(i)d" }'),
+    'undefined bottoms with long names': many(5000, 'layer { type: "ReLU" bottom: "q%%(i)d%s" top: "y%%(i)d%s" }' % (
         'ab' * 45, 'cd' * 45)),
-    'layers from the last to the first': INPUT + '\n'.join(
+    'layers in reverse order': INPUT + '\n'.join(
         'layer { name: "l%d" type: "ReLU" bottom: "y%d" top: "y%d" }' % (i, i, i + 1) for i in range(20000, 0, -1)),
     'a long cycle': INPUT + '\n'.join(
         'layer { name: "l%d" type: "ReLU" bottom: "y%d" top: "y%d" }' % (i, i, (i + 1) % 90000) for i in range(90000)),
-    'tops that are there already': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "x" top: "y" }'),
+    'duplicate tops': many(20000, 'layer { name: "l%(i)d" type: "ReLU" bottom: "x" top: "y" }'),
     'a large shape': INPUT.replace('dim: 2', 'dim: 1000000000'),
     'a shape beyond 64 bits': INPUT.replace('dim: 2', 'dim: 3000000000 dim: 3000000000 dim: 1000'),
     'weights beyond 64 bits': many(3, 'layer { type: "InnerProduct" bottom: "%(before)s" top: "y%(i)d" '
                                    'inner_product_param { num_output: 4000000000 } }'),
     'a long name': INPUT.replace('name: "a"', 'name: "%s"' % ('a' * 10000000)),
-    'more than a file may have': '# ' + 'x' * (17 << 20),
+    'a file beyond the size limit': '# ' + 'x' * (17 << 20),
 }
 
 
 def limited():
-    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
 
 
@@ -69,7 +69,7 @@ def test_time_and_memory_are_bounded(cortado, folder, name):
 
 
 @pytest.mark.parametrize('soft, hard, code', [(100, 4096, 0), (100, 100, 5)])
-def test_more_datasets_than_shells_let_open(cortado, folder, soft, hard, code):
+def test_more_datasets_than_open_files(cortado, folder, soft, hard, code):
     (folder / 'i.pgm').write_bytes(b'P5 2 2 255\n\0\1\2\3')
     (folder / 'list.txt').write_text('i.pgm 0\ni.pgm 1\n')
     subprocess.run([cortado, 'convert', 'imageset', './', 'list.txt', '-o', 'd0'], check=True, capture_output=True)

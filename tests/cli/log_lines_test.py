@@ -1,7 +1,6 @@
-"""Reads our logs by the rules of the programs that read Caffe's: the CSV maker, the seconds' extractor, the shell
-tables that plots are drawn from, and DIGITS. What a reader would stumble over is looked for in runs that are made for
-it: names with blanks, outputs of many elements, values that are no numbers, no snapshot_prefix, a snapshot_prefix that
-is a folder."""
+"""Parses our logs by the rules of Caffe's log readers: parse_log.py, extract_seconds.py, the shell scripts that write
+tables for gnuplot, and DIGITS. Some runs have output that is hard to parse: names with blanks, outputs of many
+elements, nan, no snapshot_prefix, a snapshot_prefix that is a folder."""
 import datetime, os, re
 
 import pytest
@@ -12,7 +11,7 @@ FLOAT = r'(NaN|[-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)'
 # The readers.
 
 def moment_of(line, year):
-    """By position, as the extractor of seconds takes it: month and day without a year, then the time."""
+    """By position, as extract_seconds.py parses it: month and day without a year, then the time."""
     words = line.strip().split()
     month, day = int(words[0][1:3]), int(words[0][3:])
     time, _, micro = words[1].rpartition('.')
@@ -20,7 +19,7 @@ def moment_of(line, year):
     return datetime.datetime(year, month, day, hour, minute, second, int(micro))
 
 def extract_seconds(lines, year=2024):
-    """Seconds since the line with 'Solving' of every line with 'Iteration'; a month that goes back is a new year."""
+    """Seconds from the line 'Solving' to every line 'Iteration'; an earlier month is in the next year."""
     start = next(moment_of(line, year) for line in lines if 'Solving' in line)
     last, seconds = start, []
     for line in lines:
@@ -32,8 +31,8 @@ def extract_seconds(lines, year=2024):
     return seconds
 
 def parse_log(lines):
-    """Rows of the CSV maker: iteration, rate, then the outputs that one iteration had; train and test. Values that its
-    expression does not know, nan among them, leave no trace."""
+    """Rows of parse_log.py for training and test: iteration, rate, then the outputs of this iteration. It skips values
+    that its expression does not match, such as nan."""
     iteration, rate, tables = -1, float('nan'), {'Train': [], 'Test': []}
     for line in lines:
         match = re.search(r'Iteration (\d+)', line)
@@ -49,8 +48,8 @@ def parse_log(lines):
     return tables['Train'], tables['Test']
 
 def shell_tables(lines):
-    """What grep, sed and awk cut out for gnuplot: by counting words, or at '='. Columns of the test and of the train
-    table."""
+    """The columns of the test and of the training table, as Caffe's grep, sed and awk cut them out: by the number of
+    the word, or at '='."""
     about_tests = [i for i, line in enumerate(lines) if 'Test ' in line]
     near = sorted({j for i in about_tests for j in (i - 1, i)})  # grep -B 1
     number = lambda line: re.sub(r'.*Iteration ([0-9]*).*', r'\1', line)
@@ -63,7 +62,7 @@ def shell_tables(lines):
     return test, train
 
 def digits(lines):
-    """Events of DIGITS' reader, in order. It knows the prefix without a year alone."""
+    """Events of DIGITS' reader, in order. It expects prefixes without a year."""
     events, saving = [], False
     for line in lines:
         match = re.match(r'(\w)(\d{4} \S*).*]\s+(\S.*)$', line)
@@ -71,7 +70,7 @@ def digits(lines):
         datetime.datetime.strptime('2024' + match[2], '%Y%m%d %H:%M:%S.%f')
         message = match[3]
         if saving:
-            assert message.startswith('Snapshotting solver state'), 'after the weights comes the state: ' + message
+            assert message.startswith('Snapshotting solver state'), 'no solver state after the weights: ' + message
             saving = False
         for kind, rule in (('test', r'Iteration (\d+), Testing net \(#0\)$'),
                            ('iteration', r'Iteration (\d+).*loss = ' + FLOAT),
@@ -104,13 +103,13 @@ def train(place, run):
 
 @pytest.fixture(scope='module')
 def plain(train):
-    """The log of a training with its defaults."""
+    """The log of a training with defaults."""
     return train('--solver=solver.prototxt')
 
 
 @pytest.fixture(scope='module')
 def odd(place, train):
-    """The log of a training with outputs that are hard on readers."""
+    """The log of a training with outputs that are hard to parse."""
     with open(place.path('net.prototxt')) as file: net = file.read()
     place.write('odd.prototxt', net + '''
 layer { name: "probs" type: "Softmax" bottom: "ip" top: "a b\\n Iteration 1" include { phase: TEST } }
@@ -138,8 +137,8 @@ def test_seconds_pass_the_new_year():
 
 @pytest.mark.parametrize('log', ['plain', 'odd'])
 def test_prefixes(request, log):
-    """Level, month and day, time, a thread right-aligned in five, file and line, one blank; no line says Iteration
-    otherwise."""
+    """Level, month and day, time, the thread right-aligned in five columns, file and line, one blank. No line without a
+    prefix contains Iteration."""
     lines = request.getfixturevalue(log)
     logged = [line for line in lines if re.match(r'[IWEF]\d', line)]
     assert len(logged) > 30
@@ -150,7 +149,7 @@ def test_prefixes(request, log):
 
 @pytest.mark.parametrize('log', ['plain', 'odd', 'diverged'])
 def test_numbers(request, log):
-    """Six digits and never a signed nan."""
+    """Six digits, and nan without a sign."""
     for line in request.getfixturevalue(log):
         if not re.search(r'(loss|lr|output #\d+: \S+) = ', line): continue
         for number in re.findall(r'= ([-+\w.]+)', line):
@@ -158,7 +157,7 @@ def test_numbers(request, log):
         if 'iters), loss' in line: assert line.count('=') == 1, line
 
 
-def test_no_line_without_a_prefix_says_iteration(diverged):
+def test_no_line_without_a_prefix_contains_iteration(diverged):
     assert not [line for line in diverged if 'Iteration' in line and not re.match(r'I\d{4} ', line)]
 
 
@@ -168,9 +167,9 @@ def test_seconds_csv_and_tables(plain):
     train, test = parse_log(plain)
     assert [row['NumIters'] for row in train] == [0, 20, 40, 60, 80] and all(set(r) >= {'loss'} for r in train), train
     assert [row['NumIters'] for row in test] == [0, 50, 100] and all(set(r) >= {'loss', 'accuracy'} for r in test), test
-    # The rate before: its line comes last.
+    # The rate of the row before: the line `lr = ` is the last one of an iteration.
     assert [row['LearningRate'] for row in train][1:] == [0.01, 0.01, 0.01, 0.005], train
-    # Which may come anywhere, here as in Caffe.
+    # Lines about restarts may appear anywhere, as in Caffe.
     (iterations, accuracies, losses), (numbers, means, rates) = shell_tables(
         [line for line in plain if 'Restarting data prefetching' not in line])
     assert iterations == ['0', '50', '100'] and numbers == ['0', '20', '40', '60', '80', '100'], (iterations, numbers)
@@ -196,7 +195,7 @@ def test_digits(plain):
 
 
 def test_odd_outputs(odd):
-    """A name with blanks is one word, elements are numbered on through all outputs, nan is nan."""
+    """A name with blanks is one word, elements are numbered across all outputs, nan is nan."""
     outputs = [re.match(r'    Test net output #(\d+): (\S+) = (\S+)( |$)', m) for m in messages_of(odd)
                if 'Test net output' in m]
     assert all(outputs), odd
@@ -206,12 +205,12 @@ def test_odd_outputs(odd):
     assert names[:count].count('a_b__Iteration_1') == 64 and names[count - 1] == 'z_nan', names[:count]
     assert {m[3] for m in outputs if m[2] == 'z_nan'} == {'nan'}
     assert [row['NumIters'] for row in parse_log(odd)[1]] == [0, 50, 100]
-    assert 'z_nan' not in parse_log(odd)[1][0], 'the CSV maker leaves nan out'
-    assert ('score', 'z_nan', 'nan') in digits(odd), 'DIGITS stops at it'
+    assert 'z_nan' not in parse_log(odd)[1][0], 'parse_log.py skips nan'
+    assert ('score', 'z_nan', 'nan') in digits(odd), 'DIGITS reads nan'
 
 
 def test_restarts_and_snapshots(place, plain, train):
-    """Of 100 batches of 16 from 300 records; three tests' 144 are less than one restart."""
+    """Training reads 100 batches of 16 from 300 records; three tests read 144, too few for a restart."""
     place.clear()
     restarts = lambda lines: sum('] Restarting data prefetching from start.' in line for line in lines)
     assert (restarts(plain), restarts(train('--solver=solver.prototxt', '--verbose'))) == (1, 5)
@@ -222,7 +221,7 @@ def test_restarts_and_snapshots(place, plain, train):
 @pytest.mark.parametrize('flags, stem', [((), 'sub/my.solver'),
                                          (('--set', 'solver.snapshot_prefix=kept'), 'kept/my.solver')])
 def test_snapshot_prefix_by_default_and_as_a_folder(place, train, flags, stem):
-    """Without snapshot_prefix: the solver's path without its extension; a folder gets the solver's name."""
+    """The default is the solver's path without its extension; in a folder, the solver's name."""
     for folder in ('sub', 'kept'): os.makedirs(place.path(folder), exist_ok=True)
     with open(place.path('solver.prototxt')) as file: solver = file.read()
     place.write('sub/my.solver.prototxt', solver.replace('snapshot_prefix: "snap"\n', ''))

@@ -1,5 +1,6 @@
-"""JSON that nests a hundred thousand deep, and values of unexpected kinds, behind every door: annotations, records and
-metrics of runs, the cache of kernels' choices, what the studio reads. A message, never a crash or a wait."""
+"""JSON with a nesting of 100000 levels, and values of unexpected types, in every input: annotations, records and
+metrics of runs, the cache of kernel choices, requests to the studio. The result is a message, never a crash or a hang.
+"""
 import http.client, json, os, pathlib, re, signal, subprocess
 
 import pytest
@@ -14,7 +15,7 @@ TOKEN = 'a-token-for-tests-0123456789'
 
 @pytest.fixture
 def home(folder, cortado, monkeypatch):
-    """A folder with a net that trains, which is the home folder too; the path of the cache of choices."""
+    """The path of the cache of kernel choices, in a home folder with a net to train."""
     monkeypatch.setenv('PATH', os.path.dirname(cortado), prepend=':')
     fixtures.lmdb('train_lmdb', n=16, h=8, w=8)
     fixtures.small_net()
@@ -42,7 +43,7 @@ def test_annotations(folder, run, deep, place):
 
 @pytest.fixture
 def a_run(home, run):
-    """A run whose record and rows are then put wrong."""
+    """A run whose record and rows the tests then damage."""
     run('train', 'solver.prototxt', '--run=runs/r')
     return pathlib.Path('runs/r')
 
@@ -71,20 +72,20 @@ def test_rows_of_runs(a_run, run):
     run('report', 'runs/r')
 
 
-@pytest.mark.parametrize('flags, wanted', [('{"threads": []}', 'threads has no value'),
+@pytest.mark.parametrize('flags, expected', [('{"threads": []}', 'threads has no value'),
                                            ('{"threads": ["many"]}', 'whole number'),
                                            ('{"threads": ["-3"]}', 'least'), ('{"verbose": ["perhaps"]}', 'switch'),
                                            ('{"sigint-effect": ["x"]}', 'one of'),
                                            ('{"data-threads": [], "seed": []}', 'no value')])
-def test_flags_of_a_record_are_checked_as_a_command_lines(a_run, run, flags, wanted):
+def test_flags_of_a_record_are_checked_like_a_command_line(a_run, run, flags, expected):
     edit_record(a_run, flags=flags)
     done = run('train', '--resume=runs/r', '--set', 'solver.max_iter=4', code=2)
-    assert wanted in done.stderr and 'runs/r/run.json' in done.stderr
+    assert expected in done.stderr and 'runs/r/run.json' in done.stderr
 
 
 @pytest.mark.parametrize('content', [DEEP, DEEP_OBJECTS, '{"x": %s}' % DEEP, '7', '{', '@'],
-                         ids=['lists', 'objects', 'within', 'number', 'torn', 'machine'])
-def test_a_cache_that_cannot_be_read_is_none(home, run, content):
+                         ids=['lists', 'objects', 'within', 'number', 'cut', 'machine'])
+def test_an_unreadable_cache_is_ignored(home, run, content):
     run('train', 'solver.prototxt')
     if content == '@':
         machines = json.loads(home.read_text()) if home.exists() else {'none': {}}
@@ -94,14 +95,14 @@ def test_a_cache_that_cannot_be_read_is_none(home, run, content):
     run('test', '--model=net.prototxt', '--weights=snap_iter_2.caffemodel', '--iterations=1')
 
 
-def test_a_cache_that_is_a_pipe_is_not_waited_for(home, run):
+def test_a_cache_that_is_a_pipe_does_not_block(home, run):
     os.mkfifo(home)
     run('train', 'solver.prototxt', timeout=60)
     assert home.is_fifo()
 
 
 class Studio:
-    """`cortado studio` of the current folder."""
+    """`cortado studio` for the current folder."""
 
     def __init__(self, cortado):
         words = [cortado, 'studio', '.', '--port=0', '--token=' + TOKEN]

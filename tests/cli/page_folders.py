@@ -1,6 +1,7 @@
-"""The folders that pages for beginners take for granted, each made by a function of (folder, the program, the page's
-fenced blocks as (language, lines)), and what must be so after their commands have run: functions of (folder, what was
-made)."""
+"""The folders in which the commands of pages for beginners run, and checks of their results.
+
+Functions that create a folder take (folder, program, blocks); `blocks` are the page's fenced blocks as (language,
+lines). Checks take (folder, what that function returned)."""
 import os, shutil, subprocess, sys, unittest.mock
 
 from tests.cli import fixtures
@@ -9,7 +10,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 
 def like_clone(folder, exe, blocks):
-    """The sources as links; the tour writes beside them."""
+    """Links to the sources; the tour writes its files next to them."""
     for name in os.listdir(ROOT):
         if not name.startswith('build') and name not in ('data_sets', 'snapshots', '.git'):
             os.symlink(os.path.join(ROOT, name), os.path.join(folder, name))
@@ -52,7 +53,7 @@ def old_project(folder, exe, blocks):
     fixtures.write(folder + '/solver.prototxt', OLD_SOLVER.encode())
 
 def photographs(folder, exe, blocks):
-    """Coloured shapes on noise, of several sizes: a disc, a ring and a square are flowers, bars are trees."""
+    """Images of colored shapes on noise, in several sizes: disc, ring and square are flowers, bars are trees."""
     import cv2, numpy
     draw = numpy.random.default_rng(1)
     def shape(image, kind, centre, color):
@@ -75,13 +76,13 @@ def empty_folder(folder, exe, blocks):
     pass
 
 def fits_line(folder, made):
-    """The loss of the page does not follow outliers."""
+    """The page's loss is robust against outliers."""
     import numpy
     line = [blob for name, blob in sorted(numpy.load(folder + '/fit.npz').items()) if name.startswith('line')]
     assert abs(line[0].ravel() - 3) < 0.3 and abs(line[1] - 1) < 0.3, line
 
 def torch_weights(folder, exe, blocks):
-    """Runs the page's program for weights with NumPy in PyTorch's place."""
+    """Runs the page's Python program with NumPy in place of PyTorch."""
     import json, numpy, struct, types
     class Tensor(numpy.ndarray):
         def contiguous(self): return self
@@ -110,7 +111,7 @@ def torch_weights(folder, exe, blocks):
     return state
 
 def like_torch(folder, state):
-    """The net with those weights gives what PyTorch's layers, written out in NumPy, give."""
+    """The net's outputs with these weights equal those of PyTorch's layers, computed with NumPy."""
     import numpy
     x = numpy.random.default_rng(2).uniform(0, 1, (2, 1, 28, 28)).astype('f4')
     numpy.save(folder + '/probe.npy', x)
@@ -125,28 +126,28 @@ def like_torch(folder, state):
                                   for name in ('running_mean', 'running_var', 'weight', 'bias')]
         x = numpy.maximum((x - mean) / numpy.sqrt(var + 1e-5) * scale + bias, 0)
         x = x.reshape(*x.shape[:2], side // 2, 2, side // 2, 2).max((3, 5))
-    wanted = x.reshape(len(x), -1) @ state['9.weight'].T + state['9.bias']
-    assert numpy.allclose(numpy.load(folder + '/fc.npy'), wanted, rtol=1e-3), 'weights from PyTorch'
+    expected = x.reshape(len(x), -1) @ state['9.weight'].T + state['9.bias']
+    assert numpy.allclose(numpy.load(folder + '/fc.npy'), expected, rtol=1e-3), 'weights from PyTorch'
 
 def good_classifier(folder, made):
-    """The page's classifier has learned what it was shown."""
+    """The page's classifier has learned its classes."""
     import json
     text = open(folder + '/answers.jsonl').read()
     answers = [json.loads(line) for line in text.splitlines()]
     right = sum(answer['top'][0]['name'] == 'rose' for answer in answers)
-    # Kernels are chosen by their times, so bits differ from run to run; without a training 13 of 40 would be right.
+    # The choice of kernels depends on times, so results vary a little. An untrained net would get 13 of 40 right.
     assert len(answers) == 40 and right >= 28, '%d of %d are roses' % (right, len(answers))
 
 def draws_detections(folder, made):
-    """The picture with boxes is there, and larger than the small one it was made of."""
+    """The picture with boxes exists and is larger than its source."""
     import cv2
     small = cv2.imread(folder + '/data_sets/detection/images/test_00000.png')
     drawn, sheet = cv2.imread(folder + '/found/test_00000.png'), cv2.imread(folder + '/sheet.png')
     assert drawn.shape[0] >= 2 * small.shape[0], drawn.shape
     assert (abs(sheet.astype(int) - (0, 220, 255)).sum(2) < 30).sum() > 200, 'no boxes in the sheet'
 
-def gives_digits(folder, made):
-    """A row of digits for each strip, -1 behind them, and a picture of strips."""
+def decodes_digits(folder, made):
+    """There are a row of digits for each strip, filled up with -1, and a picture of strips."""
     import cv2, numpy
     rows = numpy.load(folder + '/digits.npy')
     assert rows.shape == (8, 40), rows.shape
@@ -159,4 +160,4 @@ MADE_FIRST = {'tour': like_clone, 'from-caffe': old_project, 'from-pytorch': tor
               'own-images': photographs, 'detection': like_clone, 'reading': like_clone,
               'python-layers': empty_folder}
 CHECKED_AFTER = {'detection': draws_detections, 'from-pytorch': like_torch, 'own-images': good_classifier,
-                 'python-layers': fits_line, 'reading': gives_digits}
+                 'python-layers': fits_line, 'reading': decodes_digits}

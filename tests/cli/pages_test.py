@@ -1,6 +1,6 @@
-"""Runs what a page shows: every block marked `sh`, line by line, in one shell and one folder; each line must return 0.
-A block marked `prototxt` or `python` whose first line is `# NAME` becomes that file. What the page takes for granted
-(an old project, photographs) is made first (page_folders.py)."""
+"""Runs the commands of pages: every block marked `sh`, line by line, in one shell and one folder. Each line must return
+0. A block marked `prototxt` or `python` whose first line is `# NAME` becomes that file. page_folders.py creates files
+that the page expects, such as an old project or photographs."""
 import os, pathlib, re, subprocess
 
 import pytest
@@ -8,7 +8,7 @@ import pytest
 from tests.cli import page_folders
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PAGES = {'docs/tour': None, 'docs/from-pytorch': None, 'docs/own-images': None, 'docs/detection': None,  # page: needs
+PAGES = {'docs/tour': None, 'docs/from-pytorch': None, 'docs/own-images': None, 'docs/detection': None,  # needed module
          'docs/from-caffe': 'cortado-leveldb', 'docs/reading': 'cortado-hdf5',
          'docs/python-layers': 'libcortado_python.so'}
 
@@ -19,12 +19,12 @@ def blocks(page):
         yield match[1], match[2].rstrip('\n').split('\n')
 
 def commands(lines):
-    """Lines that continue each other are one; comments and empty lines are none."""
+    """The commands; continued lines are joined, comments and empty lines are dropped."""
     text = '\n'.join(lines).replace('\\\n', ' ')
     return [line for line in text.split('\n') if line.strip() and not line.lstrip().startswith('#')]
 
 def script_of(page):
-    """Bash that runs the commands and says which one failed."""
+    """A bash script that runs the commands and reports which one failed."""
     lines = ['failed() { echo "FAILED ($1): $2" >&2; exit 1; }']
     for language, text in blocks(page):
         name = re.match(r'# (\S+)$', text[0])

@@ -1,5 +1,5 @@
-"""`cortado draw`: every layer is there once, nothing overlaps, links run down and past blocks, text fits in a wide
-face, and a PNG shows what the SVG says."""
+"""`cortado draw`: every layer appears once, nothing overlaps, edges run downwards and around blocks, text fits in a
+wide font, and the PNG shows the same as the SVG."""
 import json, os, random, re, shutil, struct, zlib
 import xml.etree.ElementTree as ElementTree
 
@@ -8,7 +8,7 @@ import pytest
 MODELS = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../models')
 SVG = '{http://www.w3.org/2000/svg}'
 
-# Advances of ' ' to '~' in DejaVu Sans and its bold, the widest faces that stand for "sans-serif", in thousandths.
+# Advances of ' ' to '~' in DejaVu Sans and DejaVu Sans Bold, the widest common "sans-serif" fonts, in 1/1000 em.
 WIDE = [318, 401, 460, 838, 636, 950, 780, 275, 390, 390, 500, 838, 318, 361, 318, 337, 636, 636, 636, 636, 636, 636,
         636, 636, 636, 636, 337, 337, 838, 838, 838, 531, 1000, 684, 686, 698, 770, 632, 575, 775, 752, 295, 295, 656,
         557, 863, 748, 787, 603, 787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500, 500, 613,
@@ -21,7 +21,7 @@ WIDE_BOLD = [348, 456, 521, 838, 696, 1002, 872, 306, 457, 457, 523, 838, 380, 4
              478, 712, 652, 924, 645, 652, 582, 712, 365, 712, 838]
 
 def wide(text, size, bold):
-    """How wide the text is in those faces."""
+    """The text's width in these fonts."""
     widths = WIDE_BOLD if bold else WIDE
     return size / 1000 * sum(widths[ord(c) - 32] if ' ' <= c <= '~' else 1000 for c in text)
 
@@ -37,7 +37,7 @@ class Box:
         return self.x + inset < x < self.x + self.w - inset and self.y + inset < y < self.y + self.h - inset
 
 def points_of(path):
-    """Points along a path of M, C and L."""
+    """Points along a path with the commands M, C and L."""
     numbers = [float(n) for n in re.findall(r'-?[\d.]+(?:e[-+]?\d+)?', path)]
     pairs, points = list(zip(numbers[::2], numbers[1::2])), []
     at = 1
@@ -55,7 +55,7 @@ def points_of(path):
     return points
 
 def check_svg(text, blocks, down):
-    """Boxes apart; text within its box and off other text; links from box to box, past all others."""
+    """Checks that boxes are apart, texts lie within their boxes and apart, and edges pass no other box."""
     root = ElementTree.fromstring(text)
     width, height = float(root.get('width')), float(root.get('height'))
     groups = root.findall(SVG + 'g')
@@ -104,13 +104,13 @@ def read_png(data):
     raw, above, rows = zlib.decompress(parts), bytes(3 * width), []
     for y in range(height):
         row = raw[y * (3 * width + 1):(y + 1) * (3 * width + 1)]
-        assert row[0] == 2  # each byte less the one above
+        assert row[0] == 2  # filter type Up
         above = bytes((a + b) & 255 for a, b in zip(row[1:], above))
         rows.append(above)
     return rows
 
 def random_net(seed):
-    """Sums of random earlier blobs, with names that are hard on files and eyes."""
+    """A net of sums of random earlier blobs, with names that need escaping."""
     chance = random.Random(seed)
     net = 'name: "<a & b> \\"c\\" \\303\\251 \\377 %s"\n' % ('long ' * 40)
     net += 'layer { name: "b0" type: "Input" top: "b0" input_param { shape { dim: 1 dim: 4 } } }\n'
@@ -126,16 +126,16 @@ def random_net(seed):
 
 @pytest.fixture(scope='module')
 def check_net(run):
-    """check_net('net.prototxt') checks its pictures and returns what --json says of it."""
+    """check_net('net.prototxt') checks the net's pictures and returns its --json report."""
     def output(*words): return run(*words).stdout
     def check_net(path, *flags):
         net = json.loads(output('draw', path, '--json', *flags))
         layers = [layer['name'] for block in net['blocks'] for layer in block['layers']]
-        wanted = [w for w in flags if not w.startswith('--full')]
-        summary = json.loads(output('summary', path, '--json', '--no-data', *wanted))
+        shared = [w for w in flags if not w.startswith('--full')]
+        summary = json.loads(output('summary', path, '--json', '--no-data', *shared))
         assert sorted(layers) == sorted(layer['name'] for layer in summary['layers']), path
         assert net['params'] == summary['total_params']
-        full = json.loads(output('draw', path, '--json', '--full', *wanted))
+        full = json.loads(output('draw', path, '--json', '--full', *shared))
         assert len(full['blocks']) == len(layers) >= len(net['blocks'])
         for edge in net['edges']: assert edge['from'] < edge['to']
         for direction in ('TB', 'LR'):
@@ -163,8 +163,8 @@ def test_pictures_of_random_nets(check_net, folder, number):
 
 
 @pytest.mark.parametrize('name, flags', [('train_val', []), ('deploy', ['--rankdir=LR'])])
-def test_png_shows_what_the_svg_says(run, folder, name, flags):
-    """Twice the SVG's size; colours where the SVG has boxes, ink where it has text and edges."""
+def test_png_equals_the_svg(run, folder, name, flags):
+    """The PNG has twice the SVG's size, colors where it has boxes, and ink where it has text and edges."""
     path = MODELS + '/lenet/%s.prototxt' % name
     root = ElementTree.fromstring(run('draw', path, *flags).stdout)
     run('draw', path, 'net.png', *flags)
@@ -193,9 +193,9 @@ def test_png_shows_what_the_svg_says(run, folder, name, flags):
                                             for (a, b), (c, d) in zip([points[-1]] * len(points), points[::-1])
                                             if abs(a - c) + abs(b - d) > 1)
         long = (dx * dx + dy * dy) ** 0.5
-        for aside in (-1.8, 1.8):  # a head
+        for aside in (-1.8, 1.8):  # the arrow's head
             at = x - (6 * dx + aside * dy) / long, y - (6 * dy - aside * dx) / long
-            assert pixel(*at) != (255, 255, 255), ('no head', path_of.get('d'))
+            assert pixel(*at) != (255, 255, 255), ('no arrow head', path_of.get('d'))
 
 
 def test_letters_differ(run, folder):
@@ -211,8 +211,8 @@ def test_letters_differ(run, folder):
 def test_without_the_module_the_error_names_the_packages(cortado, run, folder):
     shutil.copy(cortado, 'alone')
     (folder / 'net.prototxt').write_text('layer { name: "a" type: "Input" top: "a" }')
-    told = run('draw', 'net.prototxt', 'net.png', program='./alone', code=5).stderr
-    assert 'libcortado_canvas.so' in told and 'libpangocairo' in told and 'fonts-dejavu-core' in told
+    stderr = run('draw', 'net.prototxt', 'net.png', program='./alone', code=5).stderr
+    assert 'libcortado_canvas.so' in stderr and 'libpangocairo' in stderr and 'fonts-dejavu-core' in stderr
     assert not (folder / 'net.png').exists()
     run('draw', 'net.prototxt', 'net.svg', program='./alone')
 

@@ -1,6 +1,6 @@
-"""Trainings by several processes: the same weights and test scores by every number of ranks and every engine that is
-here; killed at random moments, at any rank, and resumed by other numbers of ranks; how they end. --rounds is the number
-of kills; --all repeats it all with LeNet."""
+"""Trainings by several processes: weights and test scores are the same with any number of ranks and every installed
+engine, also after kills of random ranks at random times and a resume by another number of ranks. --rounds is the number
+of kills; --all repeats the tests with LeNet."""
 import os, random, shutil, signal, subprocess, time
 
 import pytest
@@ -57,7 +57,7 @@ def shared_place(training_folder, net):
 
 @pytest.fixture
 def place(shared_place):
-    """A folder to train in, with its net and solver and without snapshots."""
+    """A training folder with a net and a solver, without snapshots."""
     files = {name: read(shared_place, name).decode() for name in ('net.prototxt', 'solver.prototxt')}
     shared_place.clear()
     yield shared_place
@@ -75,10 +75,10 @@ def alone(shared_place):
 
 @pytest.fixture
 def need(helper):
-    """need('gloo') skips the test where there is no such engine."""
+    """need('gloo') skips the test if the engine is not installed."""
     def need(engine):
         if engine != 'shm': helper('libcortado_%s.so' % engine)
-        if engine in MPI and not shutil.which(MPI[engine][0]): pytest.skip('there is no ' + MPI[engine][0])
+        if engine in MPI and not shutil.which(MPI[engine][0]): pytest.skip(MPI[engine][0] + ' is not installed')
     return need
 
 
@@ -94,13 +94,13 @@ def start(place, ranks, *more, engine='shm', stall_limit=60):
     env = dict(os.environ)
     if engine in MPI:
         words = MPI[engine] + [str(ranks)] + words
-        # MPI's libraries are gone when LeakSanitizer finds what they kept.
+        # MPI's libraries are unloaded before LeakSanitizer runs, so it cannot suppress their leaks.
         env.update(ASAN_OPTIONS='detect_leaks=0', OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
     else: words += ['--ranks=%d' % ranks, '--engine=' + engine]
     return subprocess.Popen(words, cwd=place.name, stderr=subprocess.PIPE, text=True, env=env)
 
 def ended(process, code=0, timeout=200):
-    """What it logs until it ends, with this code."""
+    """The process's log, after it has ended with this exit code."""
     log = process.communicate(timeout=timeout)[1]
     assert process.returncode == code, log[-3000:]
     return log
@@ -108,7 +108,7 @@ def ended(process, code=0, timeout=200):
 def train(place, ranks, *more, **options): return ended(start(place, ranks, *more, **options))
 
 def rank_processes(parent):
-    """The processes of a training's ranks, by rank."""
+    """The ids of the ranks' processes, by rank."""
     found = {}
     for name in os.listdir('/proc'):
         if not name.isdigit(): continue
@@ -142,20 +142,20 @@ def test_weights_and_scores_are_equal(place, alone, need, engine, ranks):
 
 
 def test_simulated_devices_give_equal_weights(place):
-    """Their bytes go through host memory."""
+    """Simulated devices exchange gradients through host memory."""
     train(place, 1, '--gpu=simulated')
-    wanted = weights(place)
+    expected = weights(place)
     for ranks in 2, 4:
         place.clear()
         train(place, ranks, '--gpu=simulated')
-        assert weights(place) == wanted, '%d ranks on devices: other weights' % ranks
+        assert weights(place) == expected, '%d ranks on devices: other weights' % ranks
     place.clear()
     process = start(place, 3, '--gpu=simulated')
     wait_for_snapshot(place, process)
     process.send_signal(signal.SIGTERM)
     ended(process, 143)
     train(place, 2, '--gpu=simulated', '--snapshot=auto')
-    assert weights(place) == wanted, 'stopped on devices: other weights'
+    assert weights(place) == expected, 'stopped on devices: other weights'
 
 
 def test_stopped_training_resumes_with_other_ranks(place, alone):
@@ -169,7 +169,7 @@ def test_stopped_training_resumes_with_other_ranks(place, alone):
     assert weights(place) == alone[0], 'other weights'
 
 
-def test_rank_that_stands_still_is_named(place):
+def test_stalled_rank_is_named(place):
     process = start(place, 3, stall_limit=2)
     found = wait_for_ranks(process, 3)
     wait_for_snapshot(place, process)
@@ -180,7 +180,7 @@ def test_rank_that_stands_still_is_named(place):
 @pytest.mark.parametrize('text, code, words', [('shards: 2', 2, '3 ranks for 2 shards'),
                                                ('base_lr: 1e20', 7, 'training diverged'),
                                                ('net: "missing.prototxt"', 5, 'cannot find the file missing.prototxt')])
-def test_mistake_is_reported_once(place, text, code, words):
+def test_error_is_reported_once(place, text, code, words):
     name = text.partition(':')[0]
     lines = [line for line in open(place.path('solver.prototxt')) if not line.startswith(name + ':')]
     place.write('solver.prototxt', ''.join(lines) + text + '\n')
@@ -194,7 +194,7 @@ def test_divergence_is_reported_once_by_every_engine(place, need, engine):
 
 
 def test_divided_batch_is_the_same_training(place, alone):
-    """--divide-batch of four times the batch."""
+    """--divide-batch with four times the batch size."""
     net = read(place, 'net.prototxt').decode()
     place.write('net.prototxt', net.replace('batch_size: 16', 'batch_size: 64', 1))
     train(place, 2, '--divide-batch')
@@ -203,7 +203,7 @@ def test_divided_batch_is_the_same_training(place, alone):
     assert 'net.prototxt:4:' in ended(start(place, 2, '--divide-batch'), 3)
 
 
-def test_scaled_rate_is_the_rate_by_hand(place):
+def test_scaled_rate_equals_the_same_base_lr(place):
     assert 'base_lr: 0.01 becomes 0.02' in train(place, 2, '--scale-lr=sqrt')
     scaled = weights(place)
     place.clear()
@@ -212,7 +212,7 @@ def test_scaled_rate_is_the_rate_by_hand(place):
 
 
 def test_local_steps_are_equal_by_every_number_of_ranks(place):
-    """Exchanges after so many updates of each shard: also after a change of the number of ranks."""
+    """Ranks exchange weights after `local_steps` updates of each shard, also when the number of ranks changes."""
     solver = read(place, 'solver.prototxt').decode()
     for line, other in ('max_iter: 60', 'max_iter: 12'), ('snapshot: 20', 'snapshot: 4'), ('val: 30', 'val: 4'):
         assert line in solver
@@ -220,19 +220,19 @@ def test_local_steps_are_equal_by_every_number_of_ranks(place):
     place.write('solver.prototxt', solver + 'local_steps: 5\n')
     log = train(place, 1)
     assert 'is 4 shards of 5 local steps' in log
-    wanted, tests = weights(place, 12), scores_in(log)
+    expected, tests = weights(place, 12), scores_in(log)
     for ranks in 2, 3, 4:
         place.clear()
         log = train(place, ranks)
-        assert weights(place, 12) == wanted and scores_in(log) == tests, '%d ranks: other weights\n%s' % (ranks, log)
+        assert weights(place, 12) == expected and scores_in(log) == tests, '%d ranks: other weights\n%s' % (ranks, log)
     place.clear()
     train(place, 3, '--set', 'solver.max_iter=8')
     train(place, 2, '--snapshot=auto')
-    assert weights(place, 12) == wanted
+    assert weights(place, 12) == expected
 
 
 def test_killed_trainings_resume_with_other_ranks(place, alone, seed, request):
-    """One training after another resumes what the last one left, each by another number of ranks."""
+    """Each killed training is resumed by another number of ranks."""
     draw, left = random.Random(seed), request.config.getoption('--rounds') or 3
     begin = time.monotonic()
     train(place, 2)

@@ -1,11 +1,11 @@
-"""models/crnn_digits, as its files are: they check, learn six strips by heart, go on from a snapshot to the same bytes.
-Of those six and six that the net has not seen, the share that `cortado test` calls right is that of the strips whose
-digits `cortado infer` reads as they were drawn."""
+"""The files of models/crnn_digits: `check` accepts them, a training learns six strips, and a resume yields the same
+bytes. On these six strips and six unseen ones, the accuracy of `cortado test` is the share of strips whose digits
+`cortado infer` reads correctly."""
 import json, os, re, subprocess, sys
 
 import pytest
 
-for module in 'cv2', 'h5py', 'numpy': pytest.importorskip(module)  # what the drawing script needs
+for module in 'cv2', 'h5py', 'numpy': pytest.importorskip(module)  # draw_digit_set.py imports them
 import h5py, numpy
 
 FOLDER, DATA, STRIPS, BLANK = 'models/crnn_digits', 'data_sets/digits', 6, 10
@@ -14,7 +14,7 @@ SETTINGS = 'max_iter=240 snapshot=120 test_interval=1000 warmup_iter=0 lr_policy
 
 @pytest.fixture(scope='module')
 def train(run):
-    """train('prefix') trains, and returns the bytes of the last weights."""
+    """train('prefix') returns the bytes of the final weights."""
     def train(prefix, *more):
         sets = [word for setting in SETTINGS + ['snapshot_prefix=' + prefix] for word in ('--set', 'solver.' + setting)]
         run('train', '--solver=%s/solver.prototxt' % FOLDER, '--threads=1', *sets, *more, timeout=None)
@@ -24,7 +24,7 @@ def train(run):
 
 @pytest.fixture(scope='module')
 def model(helper, source, shared_folder):
-    """The model with batches of a few strips, tested on what it learns and on as many others."""
+    """The model with small batches; its test set are the training strips and as many others."""
     helper('cortado-hdf5')
     os.makedirs(FOLDER)
     subprocess.run([sys.executable, source + '/scripts/dev/draw_digit_set.py', DATA, '--train=%d' % STRIPS,
@@ -39,7 +39,7 @@ def model(helper, source, shared_folder):
 
 @pytest.fixture(scope='module')
 def whole(model, train):
-    """The weights of a training that nothing interrupts."""
+    """The weights of an uninterrupted training."""
     return train('whole')
 
 
@@ -55,7 +55,7 @@ def test_resumed_training_has_the_same_weights(whole, train):
 
 
 def read_by_infer(run, weights):
-    """The share of strips whose digits are all right."""
+    """The share of strips whose digits are all correct."""
     images, labels = [], []
     for part in ('test', 'train'):
         with h5py.File('%s/%s.h5' % (DATA, part)) as file:
@@ -64,12 +64,12 @@ def read_by_infer(run, weights):
     numpy.save('strips.npy', numpy.concatenate(images).astype('f4'))
     run('infer', '--model=%s/deploy.prototxt' % FOLDER, '--weights=' + weights, '--input', 'data=strips.npy',
         '--output', 'digits=digits.npy')
-    right = [[digit for digit in row if digit >= 0] == wanted for row, wanted in zip(numpy.load('digits.npy'), labels)]
+    right = [[digit for digit in row if digit >= 0] == label for row, label in zip(numpy.load('digits.npy'), labels)]
     assert len(right) == 2 * STRIPS
     return sum(right) / len(right)
 
 
-def test_infer_reads_what_test_calls_right(whole, run):
+def test_infer_and_test_agree(whole, run):
     weights = 'whole_iter_240.caffemodel'
     tested = json.loads(run('test', '--model=%s/train_val.prototxt' % FOLDER, '--weights=' + weights, '--iterations=1',
                             '--json').stdout)['outputs']['accuracy']

@@ -1,5 +1,6 @@
-"""Run folders: what is in one; a run that is killed at any moment lists as such and resumes to the same weights; what
-TensorBoard's own reader returns (where it is installed: test_venv.sh); `runs`, `runs compare`, `snapshot`."""
+"""Run folders: their contents; a run that is killed at a random time is listed as killed and resumes to the same
+weights; TensorBoard's own reader returns what was logged (if installed: test_venv.sh); `runs`, `runs compare`,
+`snapshot`."""
 import glob, html.parser, json, os, pathlib, random, shutil, signal, subprocess, time
 
 import pytest
@@ -50,7 +51,7 @@ def small(shared_folder, cortado):
 
 @pytest.fixture(scope='module')
 def run_a(run):
-    """A run that nothing interrupts."""
+    """An uninterrupted run."""
     run('train', 'solver.prototxt', '--run=runs/a', '--seed=3', '--set', 'solver.gamma=0.8')
     return 'runs/a'
 
@@ -76,12 +77,12 @@ def metrics(folder): return [json.loads(line) for line in open(folder + '/metric
 
 
 def best_iteration(folder):
-    """Of the snapshots that there can have been: what training starts from is none."""
+    """The iteration of the best test after iteration 0, which has no snapshot."""
     return min((row['outputs']['loss'], row['iter']) for row in metrics(folder)
                if row['ev'] == 'test' and row['iter'] > 0)[1]
 
 
-def test_run_folder_holds_all_of_a_training(run_a, state):
+def test_contents_of_a_run_folder(run_a, state):
     assert sorted(os.listdir('runs/a')) == ['layers.jsonl', 'lock', 'log.txt', 'metrics.jsonl', 'net.prototxt',
                                             'report.html', 'run.json', 'snapshots', 'solver.prototxt', 'tb']
     assert 'gamma: 0.8' in pathlib.Path('runs/a/solver.prototxt').read_text()
@@ -116,7 +117,7 @@ def kill_at(cortado, moment, *words):
 
 @pytest.fixture(scope='module')
 def killed_runs(cortado, run, run_a, state, seed, request):
-    """Folders of runs like run_a, each killed until it has finished, and how many kills were seen in all."""
+    """Folders of runs like run_a, each killed and resumed until it has finished; and the number of kills."""
     folders, kills, draw = [], 0, random.Random(seed)
     for number in range(request.config.getoption('--rounds') or 4):
         folders.append('runs/k%d' % number)
@@ -134,7 +135,7 @@ def killed_runs(cortado, run, run_a, state, seed, request):
 
 
 def test_killed_runs_resume_to_the_same_weights(killed_runs, state):
-    """The same bytes, however often and wherever the run was killed."""
+    """The weights have the same bytes after any number of kills."""
     folders, kills = killed_runs
     assert kills > 0
     for folder in folders:
@@ -158,12 +159,12 @@ def test_stopped_run_resumes_from_another_folder(cortado, run, state):
     assert training.returncode == 143 and 'to resume: cortado train --resume=runs/s' in log
     stopped = state('runs/s')
     assert stopped['state'] == 'stopped'
-    os.mkdir('beside')
-    run('train', '--resume=../runs/s', '--set', 'solver.max_iter=%d' % (stopped['iter'] + 5), cwd='beside')
+    os.mkdir('other')
+    run('train', '--resume=../runs/s', '--set', 'solver.max_iter=%d' % (stopped['iter'] + 5), cwd='other')
     assert state('runs/s')['state'] == 'finished'
 
 
-def test_diverged_run_keeps_its_problem(run, state):
+def test_diverged_run_records_its_error(run, state):
     run('train', 'solver.prototxt', '--run=runs/d', '--set', 'solver.base_lr=1e9', code=7)
     d = state('runs/d')
     assert d['state'] == 'diverged' and 'diverged at iteration' in d['problem']
@@ -174,7 +175,7 @@ def test_diverged_run_keeps_its_problem(run, state):
     (3, ['--set', 'solver.keep_best="nothing"']), (3, ['--set', 'solver.nothing=1']), (2, ['--histogram=3']),
     (2, ['--metrics=x.png']), (5, ['--metrics=nowhere/m.jsonl']), (5, ['--weights=nowhere.caffemodel']),
     (2, ['--freeze=nothing']), (8, ['--snapshot=damaged/small_iter_3.solverstate'])])
-def test_what_is_refused_leaves_no_run(run, folder_listing, code, words):
+def test_refused_trainings_leave_no_run(run, folder_listing, code, words):
     os.makedirs('damaged', exist_ok=True)
     pathlib.Path('damaged/small_iter_3.solverstate').write_text('noise')
     before = folder_listing()
@@ -187,7 +188,7 @@ def folder_listing():
     return lambda: sorted(str(path) for path in pathlib.Path('.').rglob('*'))
 
 
-def test_training_in_a_wrong_folder_makes_none(run, tmp_path):
+def test_training_in_a_wrong_folder_creates_none(run, tmp_path):
     (tmp_path / 'net.prototxt').write_text(CLASSES)
     (tmp_path / 'solver.prototxt').write_text(SOLVER.replace('elsewhere/', 'net/snapshots/'))
     os.mkdir(tmp_path / 'wrong')
@@ -196,7 +197,7 @@ def test_training_in_a_wrong_folder_makes_none(run, tmp_path):
     assert os.listdir(tmp_path / 'wrong') == []
 
 
-def test_what_a_resume_refuses_changes_nothing(run, run_b):
+def test_refused_resume_changes_nothing(run, run_b):
     def files(): return {path: path.read_bytes() for path in pathlib.Path('runs/b').rglob('*')
                          if path.is_file() and path.name not in ('lock', 'log.txt')}
     before = files()
@@ -206,19 +207,19 @@ def test_what_a_resume_refuses_changes_nothing(run, run_b):
         assert files() == before, setting
 
 
-def test_weights_beside_the_solver_are_found_again(run, tmp_path):
-    os.makedirs(tmp_path / 'beside')
-    for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path / 'beside')
-    run('train', 'solver.prototxt', '--set', 'solver.max_iter=2', cwd=tmp_path / 'beside')
-    shutil.copy(tmp_path / 'beside/elsewhere/small_iter_2.caffemodel', tmp_path / 'beside/w.caffemodel')
-    with open(tmp_path / 'beside/solver.prototxt', 'a') as file: file.write('weights: "w.caffemodel"\n')
-    for words in (['beside/solver.prototxt', '--run=r', '--set', 'solver.max_iter=2'], ['--resume=r']):
-        assert 'Finetuning from beside/w.caffemodel' in run('train', *words, cwd=tmp_path).stderr
+def test_weights_next_to_the_solver_are_found_by_a_resume(run, tmp_path):
+    os.makedirs(tmp_path / 'own')
+    for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path / 'own')
+    run('train', 'solver.prototxt', '--set', 'solver.max_iter=2', cwd=tmp_path / 'own')
+    shutil.copy(tmp_path / 'own/elsewhere/small_iter_2.caffemodel', tmp_path / 'own/w.caffemodel')
+    with open(tmp_path / 'own/solver.prototxt', 'a') as file: file.write('weights: "w.caffemodel"\n')
+    for words in (['own/solver.prototxt', '--run=r', '--set', 'solver.max_iter=2'], ['--resume=r']):
+        assert 'Finetuning from own/w.caffemodel' in run('train', *words, cwd=tmp_path).stderr
         for path in (tmp_path / 'r/snapshots').glob('*'): path.unlink()
 
 
 @pytest.mark.parametrize('begin', [['--weights=w.caffemodel'], []], ids=['weights', 'fillers'])
-def test_a_run_without_a_whole_snapshot_is_not_begun_anew(run, tmp_path, begin):
+def test_a_run_without_a_complete_snapshot_does_not_restart(run, tmp_path, begin):
     for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path)
     run('train', 'solver.prototxt', '--set', 'solver.max_iter=2', cwd=tmp_path)
     shutil.copy(tmp_path / 'elsewhere/small_iter_2.caffemodel', tmp_path / 'w.caffemodel')
@@ -238,7 +239,7 @@ def test_comparison_of_runs(run, run_a, run_b):
     seen = json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout)
     assert {'name': '--seed', 'a': '3', 'b': '4'} in seen['facts']
     for target in ('/etc/passwd', '/etc/hostname'): os.symlink(target, 'runs/b/%s.prototxt' % os.path.basename(target))
-    try: assert json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout) == seen, 'links are no files'
+    try: assert json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout) == seen, 'links are skipped'
     finally:
         for name in ('passwd', 'hostname'): os.remove('runs/b/%s.prototxt' % name)
     os.mkdir('broken')
@@ -247,7 +248,7 @@ def test_comparison_of_runs(run, run_a, run_b):
 
 
 def read_events(folder):
-    """What TensorBoard reads of a folder; skips the test where it is not installed."""
+    """TensorBoard's reader of a folder; skips the test if TensorBoard is not installed."""
     reader = pytest.importorskip('tensorboard.backend.event_processing.event_accumulator')
     events = reader.EventAccumulator(folder, size_guidance={'scalars': 0, 'histograms': 0, 'images': 0, 'tensors': 0})
     events.Reload()
@@ -257,9 +258,9 @@ def read_events(folder):
 def scalars(events, tag): return [(event.step, event.value) for event in events.Scalars(tag)]
 
 
-@pytest.mark.parametrize('number', [None, 0, 1], ids=['undisturbed', 'killed', 'another_killed'])
+@pytest.mark.parametrize('number', [None, 0, 1], ids=['uninterrupted', 'killed', 'another_killed'])
 def test_tensorboard_reads_all_that_was_logged(run_a, killed_runs, number):
-    """Once for each iteration, however often the run was killed."""
+    """Each iteration appears once after any number of kills."""
     if number is not None and number >= len(killed_runs[0]): pytest.skip('fewer --rounds')
     events = read_events((run_a if number is None else killed_runs[0][number]) + '/tb')
     tags, rows = events.Tags(), metrics('runs/a')
@@ -279,7 +280,7 @@ def test_tensorboard_reads_all_that_was_logged(run_a, killed_runs, number):
 
 
 @pytest.mark.parametrize('cut', [1, 5, 40])
-def test_tensorboard_drops_a_torn_record_alone(run_a, tmp_path, cut):
+def test_tensorboard_skips_only_an_incomplete_record(run_a, tmp_path, cut):
     whole = scalars(read_events('runs/a/tb'), 'train/loss')
     path, = glob.glob('runs/a/tb/*')
     (tmp_path / os.path.basename(path)).write_bytes(pathlib.Path(path).read_bytes()[:-cut])
@@ -309,9 +310,9 @@ def test_snapshots_are_listed_verified_and_pruned(run, run_a, run_b):
 
 @pytest.fixture
 def swung(run, tmp_path):
-    """A run whose best test is none of its last, with an average of the weights: (its folder, the best iteration)."""
+    """A run with averaged weights whose best test is not its last one: (its folder, the best iteration)."""
     (tmp_path / 'net.prototxt').write_text(NET + '''layer { name: "distance" type: "EuclideanLoss" loss_weight: 0
-  bottom: "ip" bottom: "target" top: "distance" }''')  # of which more is taken for better
+  bottom: "ip" bottom: "target" top: "distance" }''')  # without loss_weight: a higher value is better
     solver = SOLVER
     for a, b in (('keep_last: 2', 'ema_decay: 0.5'), ('600', '60'), ('test_interval: 100', 'test_interval: 10'),
                  ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance"')):
@@ -325,7 +326,7 @@ def swung(run, tmp_path):
 
 
 @pytest.mark.parametrize('harm', ['none', 'missing', 'damaged'])
-def test_the_best_stays_whatever_became_of_its_link(run, swung, harm):
+def test_the_best_is_kept_without_its_link(run, swung, harm):
     folder, best = swung
     link = folder / 'snapshots/small_best.caffemodel'
     if harm == 'missing': link.unlink()
@@ -344,14 +345,14 @@ def test_averages_and_the_best_are_verified_too(run, swung, name):
     path = folder / 'snapshots' / name
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
-    path.unlink()  # it may be a link to another
+    path.unlink()  # it may be a link
     path.write_bytes(content)
     problems = {one['weights']: one['problem'] for one in
                 json.loads(run('snapshot', 'verify', folder, '--json', code=8).stdout) if one['problem']}
     assert list(problems) == [str(path).replace('_ema', '')] and 'checksum' in list(problems.values())[0]
 
 
-def test_what_a_killed_process_was_writing_goes(run, tmp_path):
+def test_temporary_files_of_killed_processes_are_removed(run, tmp_path):
     for name in ('net', 'solver'): shutil.copy('%s.prototxt' % name, tmp_path)
     dead = subprocess.Popen(['true'])
     dead.wait()
@@ -370,7 +371,7 @@ def test_what_a_killed_process_was_writing_goes(run, tmp_path):
 
 
 class Page(html.parser.HTMLParser):
-    """Elements that open and close as they should, the numbers, and whatever a browser would fetch."""
+    """Checks that elements are nested; collects the numbers and the addresses that a browser would fetch."""
     EMPTY = {'meta', 'link', 'img', 'br', 'input'}
 
     def __init__(self, text):
@@ -394,7 +395,7 @@ class Page(html.parser.HTMLParser):
 
 
 def test_report_of_a_classifier(run, run_a):
-    """Its numbers are those of the metrics and of `cortado test`."""
+    """The report's numbers are those of the metrics and of `cortado test`."""
     fixtures.lmdb('classes_lmdb', n=99, h=12, w=12)
     pathlib.Path('labels.txt').write_text('</script>\ntwo <b>\nthree\n"four"\n')
     pathlib.Path('classes.prototxt').write_text(CLASSES)

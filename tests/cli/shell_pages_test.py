@@ -1,5 +1,5 @@
-"""Completion and manual pages by `cortado help`: words are completed as in the tables, and groff, where it is installed,
-reads the pages without a warning."""
+"""Output of `cortado help` for shells and man: bash completes commands, flags and values, and groff, if installed,
+formats the manual pages without warnings."""
 import re, shutil, subprocess
 
 import pytest
@@ -11,13 +11,13 @@ def commands(run):
     return re.findall(r'^  (\w+) +\S', run('help').stdout.split('\nExamples:')[0], re.M)
 
 
-@pytest.mark.parametrize('words, wanted', [
+@pytest.mark.parametrize('words, expected', [
     (['tr'], ['train']), ([''], None), (['help', 'tra'], ['train']), (['train', '--eng'], ['--engine=']),
     (['train', '--engine', '='], ['shm', 'gloo', 'openmpi', 'mpich']), (['train', '--engine', '=', 'm'], ['mpich']),
     (['train', '--solver', '=', 'so'], ['solver.prototxt']), (['check', 's'], ['solver.prototxt']),
     (['train', '--verb'], ['--verbose']), (['convert', 'id'], ['idx']), (['data', 'sheet', '--at'], ['--at-epoch=']),
     (['convert', 'idx', '--resize'], []), (['convert', 'weights', '--format', '=', 'np'], ['npz'])])
-def test_bash_completes(cortado, folder, commands, words, wanted):
+def test_bash_completes(cortado, folder, commands, words, expected):
     (folder / 'solver.prototxt').touch()
     script = '''source <(%s help --completion=bash)
 COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
@@ -25,10 +25,10 @@ _cortado
 printf '%%s\\n' "${COMPREPLY[@]}"''' % cortado
     done = subprocess.run(['bash', '-c', script, 'bash', 'cortado', *words], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, '')
-    assert done.stdout.split() == (commands if wanted is None else wanted)
+    assert done.stdout.split() == (commands if expected is None else expected)
 
 
-def test_zsh_takes_what_bash_takes(run):
+def test_zsh_uses_the_completion_of_bash(run):
     zsh = run('help', '--completion=zsh').stdout
     assert 'bashcompinit' in zsh and run('help', '--completion=bash').stdout.split('\n', 1)[1] in zsh
 

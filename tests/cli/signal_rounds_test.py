@@ -1,22 +1,23 @@
-"""SIGINT, SIGTERM, SIGHUP and SIGUSR1 at random moments of trainings drawn at random (drawn_training.py): while one
-starts, computes, tests, writes a snapshot or ends; some twice in a row. Looked at: the exit code, how long the end
-takes, that snapshots are whole, that nothing is left running, and that the training resumes to the same bits. A round
-is a function of the seed and its number: --seed=N --first=R --rounds=1 is round R again.
+"""Sends SIGINT, SIGTERM, SIGHUP and SIGUSR1, some twice, at random times to random trainings (drawn_training.py).
+
+Checks the exit code, the time until the end, that snapshots are complete, that no process remains, and that the
+training resumes to the same bits. A round is a function of the seed and its number: --seed=N --first=R --rounds=1
+repeats round R.
 """
 import random, signal, subprocess, time
 
 import pytest
 
-from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, left_behind, text_of
+from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, remaining, text_of
 
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
 STOPPING = 'stopping after this iteration'
-ONCE, TWICE = 10, 1  # seconds until a training has ended, after one request to stop and after two
+ONCE, TWICE = 10, 1  # limits for the time in seconds until the end, after one request to stop and after two
 
 
 class Watched:
-    """A training that gets these signals at this moment, and what became of it."""
+    """A training that receives the signals `sent` after `moment` seconds, and its end."""
 
     def __init__(self, place, drawn, ranks, sent, moment, between):
         self.sent = sent
@@ -28,17 +29,17 @@ class Watched:
         begun = time.monotonic()
         self.log = end_of(self.process)
         self.seconds = time.monotonic() - begun
-        self.left = left_behind(self.process.pid)
+        self.left = remaining(self.process.pid)
         self.code = self.process.returncode
 
     def stops(self):
-        """Those of the signals that ask for an end; a hangup asks for a snapshot."""
+        """The signals that request a stop; SIGHUP requests a snapshot."""
         return [number for number in self.sent if number != HUP]
 
     def finished(self): return 'Optimization Done' in self.log
 
     def wrong_code(self):
-        """Before the handlers are there a signal does what it does to any program."""
+        """Before the handlers are installed, a signal has its default effect."""
         allowed = {128 + number for number in self.stops()}
         if 'Solving' not in self.log: allowed |= {-number for number in self.sent} | {128 + n for n in self.sent}
         if self.finished() or not self.stops(): allowed.add(0)
@@ -46,20 +47,20 @@ class Watched:
         return ''
 
     def took_long(self):
-        """Two signals of a kind that come while the first is not taken yet are one to the system."""
+        """Two pending signals of a kind count as one."""
         twice = len(self.stops()) > 1 and 'Optimization stopped early' not in self.log
         limit = TWICE if twice else ONCE if self.stops() else None
         if limit and self.code != 0 and self.seconds > limit: return 'took %.1f s to end' % self.seconds
         return ''
 
-    def promised_nothing(self, place):
-        """Who is told that it stops with a snapshot finds one, unless it asked for an end at once."""
+    def lacks_snapshot(self, place):
+        """A training that logs a stop with a snapshot writes one, unless a second signal follows."""
         if STOPPING not in self.log or len(self.stops()) > 1 or place.snapshots(): return ''
         return 'no snapshot'
 
     def faults(self, place):
-        found = [self.wrong_code(), self.took_long(), self.promised_nothing(place), damaged(place)]
-        if self.left: found.append('left behind: %s' % self.left)
+        found = [self.wrong_code(), self.took_long(), self.lacks_snapshot(place), damaged(place)]
+        if self.left: found.append('still running: %s' % self.left)
         return [fault for fault in found if fault]
 
 
@@ -84,7 +85,7 @@ def test_training_ends_as_it_should_and_resumes(place, seed, number):
     drawn, sent = draw_training(draw), draw.choice(SENT)
     first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
     print('%s to %s, by %d ranks' % ('+'.join(s.name for s in sent), text_of(drawn), first))
-    longest = place.undisturbed(drawn).seconds
+    longest = place.uninterrupted(drawn).seconds
     place.begin(drawn)
     moment = draw.uniform(0, max(longest, 0.3))
     run = Watched(place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))

@@ -1,11 +1,11 @@
-"""What signals do to a training: exit codes, snapshots, and that it ends."""
+"""Effects of signals on a training: exit codes, snapshots and its end."""
 import os, signal, subprocess, time
 
 import pytest
 
 
 class Training:
-    """A training that has begun."""
+    """A running training."""
 
     def __init__(self, place, *flags, **more):
         self.process = subprocess.Popen([place.exe, 'train', '--solver=solver.prototxt', '--threads=1', *flags],
@@ -22,7 +22,7 @@ class Training:
         for s in signals: self.process.send_signal(s)
 
     def end(self, limit=10):
-        """The exit code and how many seconds it took."""
+        """The exit code and the seconds until the end."""
         started = time.monotonic()
         self.log += self.process.communicate(timeout=limit)[1]
         return self.process.returncode, time.monotonic() - started
@@ -35,7 +35,7 @@ def shared_place(training_folder):
 
 @pytest.fixture
 def place(shared_place):
-    """A folder to train in, without snapshots."""
+    """A training folder without snapshots."""
     shared_place.clear()
     return shared_place
 
@@ -73,7 +73,7 @@ def test_signal_stops_with_a_snapshot_to_resume(place, begin, number, code):
 
 
 @pytest.mark.parametrize('flags, number', [((), signal.SIGHUP), (('--sigint_effect=snapshot',), signal.SIGINT)])
-def test_training_goes_on_after_a_snapshot(place, begin, flags, number):
+def test_training_continues_after_a_snapshot(place, begin, flags, number):
     training = begin(*flags)
     training.send(number)
     training.read_until('Snapshotting solver state')
@@ -83,8 +83,8 @@ def test_training_goes_on_after_a_snapshot(place, begin, flags, number):
     assert len(snapshots(place)) == 2
 
 
-def test_signals_come_at_any_moment(begin):
-    """Wherever the program is just then, also where a library uses the stack's register for something else."""
+def test_signals_at_any_time(begin):
+    """Signals also arrive while a library uses the stack pointer register for other data."""
     training = begin('--sighup_effect=none')
     for _ in range(3000):
         training.send(signal.SIGHUP)
@@ -111,7 +111,7 @@ def test_hangup_stops_on_request(place, begin):
 
 
 def test_second_signal_ends_at_once(begin):
-    """It does not wait, whatever the first has begun."""
+    """It interrupts the stop that the first signal began."""
     training = begin()
     training.send(signal.SIGINT)
     time.sleep(0.002)
@@ -121,7 +121,7 @@ def test_second_signal_ends_at_once(begin):
 
 
 def test_ignored_signals_stay_ignored(place, begin):
-    """Those that the parent process ignores (nohup, a script's background jobs)."""
+    """Signals that the parent process ignores (nohup, background jobs of a script)."""
     training = begin(preexec_fn=lambda: [signal.signal(s, signal.SIG_IGN) for s in (signal.SIGINT, signal.SIGHUP)])
     training.send(signal.SIGINT, signal.SIGHUP)
     training.read_until(', lr = ')
@@ -136,7 +136,7 @@ def test_ignored_signals_stay_ignored(place, begin):
 def test_log_without_a_reader_ends_nothing(place, begin):
     training = begin()
     training.process.stderr.close()
-    time.sleep(0.5)  # for it to write more
+    time.sleep(0.5)  # so that it writes more
     assert training.process.poll() is None
     training.send(signal.SIGINT)
     assert training.process.wait(10) == 130

@@ -1,5 +1,5 @@
-"""What a terminal sees, through a pseudo-terminal: one progress line that fits whatever the window is made, no log
-lines, colours unless forbidden, and how to resume after Ctrl-C."""
+"""Output to a pseudo-terminal: one progress line that fits any width, no log lines, colors unless disabled, and the
+command that resumes after Ctrl-C."""
 import codecs, fcntl, os, pty, re, shlex, signal, struct, subprocess, termios
 
 import pytest
@@ -8,20 +8,20 @@ COLUMNS = 60
 
 
 class Screen:
-    """A terminal as far as is needed: text, \\r, \\n, "erase to the end of the row" and "of the screen". In a window
-    that gets another width, lines are broken into rows anew, as terminals of today do, or cut, as those of old did."""
+    """A minimal terminal: text, \\r, \\n, "erase to the end of the row" and "of the screen". When its width changes,
+    lines are wrapped again, as in current terminals, or cut, as in older ones."""
 
     def __init__(self, columns, reflows):
         self.columns, self.reflows = columns, reflows
-        self.lines, self.row, self.at = [''], 0, 0  # lines as they were written, however many rows each takes
-        self.broken, self.unread = [], ''  # lines that did not fit when they were written
+        self.lines, self.row, self.at = [''], 0, 0  # unwrapped lines
+        self.broken, self.unread = [], ''  # lines that did not fit
 
     def take(self, text):
         text = self.unread + text
         at = 0
         while at < len(text):
             escape = re.match('\033(\\[[0-9;?]*[A-Za-z])?', text[at:])
-            if escape and not escape[1]: break  # the rest comes with the next part
+            if escape and not escape[1]: break  # the escape sequence is incomplete
             at += len(escape[0]) if escape else 1
             if escape: self.erase(escape[1])
             else: self.put(text[at - 1])
@@ -53,8 +53,8 @@ class Screen:
 
 
 class Terminal:
-    """A program with stderr on a terminal. `actions` are (pattern, function of this): done in order, each when what was
-    shown since the one before matches."""
+    """A program with stderr on a terminal. `actions` are (pattern, function of this). Each is called when the
+    output since the one before matches its pattern."""
 
     def __init__(self, place, *words, columns=COLUMNS, reflows=True, actions=(), **extra):
         self.ours, theirs = pty.openpty()
@@ -69,7 +69,7 @@ class Terminal:
         decoder = codecs.getincrementaldecoder('utf-8')()
         while True:
             try: data = os.read(self.ours, 65536)
-            except OSError: break  # the other side is closed
+            except OSError: break  # the other end is closed
             if not data: break
             part = decoder.decode(data)
             self.shown += part
@@ -86,7 +86,7 @@ class Terminal:
         self.screen.resize(columns)
 
     def broken_but(self, whole):
-        """Lines that did not fit, but for one that may be long, and the hint that a busy machine brings."""
+        """Lines that did not fit, except `whole`, which may be long, and the hint that appears on a busy machine."""
         return [l for l in self.screen.broken
                 if not any(l.startswith(w) or w.startswith(l) for w in (whole, 'hint: training waits for data'))]
 
@@ -100,7 +100,7 @@ def shared_place(training_folder):
 
 @pytest.fixture
 def place(shared_place):
-    """A folder to train in, without snapshots."""
+    """A training folder without snapshots."""
     shared_place.clear()
     return shared_place
 
@@ -115,13 +115,13 @@ def test_progress_fits_the_terminal(place, columns):
     for line in progress:
         assert len(line) < columns and re.search(r'(^| )\d+%( |$)', line) and re.search(r'loss \d', line), line
         assert re.search(r'ETA (\d+h)?(\d+m)?(\d+s)?( |$)', line), line
-    assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines besides the progress line'
+    assert not any(re.match(r'I\d{4} ', l) for l in lines), 'log lines in addition to the progress line'
     assert any(re.match(r'test at \d+: accuracy', l) for l in lines)
     last = [l for l in lines if l][-1]
     assert last.startswith('next: cortado '), last
     assert not terminal.broken_but(last), terminal.screen.broken
     follow = subprocess.run([place.exe, *last.split()[2:]], cwd=place.name, capture_output=True)
-    assert follow.returncode == 0, 'what was suggested does not work: ' + last
+    assert follow.returncode == 0, 'the suggested command fails: ' + last
     if columns < 60: return
     assert all(re.match(r'train \d+/400 +\d+% \[[#.]{10}\] loss ', l) for l in progress), progress
     if columns < 80: return
@@ -133,7 +133,7 @@ def test_progress_fits_the_terminal(place, columns):
 
 
 def test_blocks_draw_loss_and_score(place):
-    """Where the locale is UTF-8 blocks draw loss and score; they go where there is little room."""
+    """In a UTF-8 locale, blocks draw loss and score if the terminal is wide enough."""
     blocks, shown = '▁▂▃▄▅▆▇█', {}
     for locale, columns in (('C.UTF-8', 160), ('C.UTF-8', 60), ('C', 160)):
         place.clear()
@@ -145,14 +145,14 @@ def test_blocks_draw_loss_and_score(place):
     assert any(re.search('loss [0-9.e-]+ [%s]{2,12} ' % blocks, l) for l in wide), wide
     assert any(re.search('best accuracy [0-9.]+@[0-9]+ [%s]{2,12}(,|$)' % blocks, l) for l in wide), wide
     falls = re.search('loss [0-9.e-]+ ([%s]+)' % blocks, wide[-1])[1]
-    assert blocks.index(falls[0]) > blocks.index(falls[-1]), 'the loss fell, and the line did not: ' + falls
+    assert blocks.index(falls[0]) > blocks.index(falls[-1]), 'the loss fell, but not its blocks: ' + falls
     assert not shown['C', 160], shown
     assert all(len(l) < 60 for l in shown['C.UTF-8', 60]), shown
 
 
 @pytest.mark.parametrize('reflows', [True, False])
-def test_resized_terminal_keeps_no_rest_of_a_line(place, reflows):
-    """Nothing is left of a line that was drawn for another width, whether lines are broken anew or cut."""
+def test_resized_terminal_has_no_remains_of_lines(place, reflows):
+    """Lines that were drawn for another width are erased, whether the terminal wraps or cuts them."""
     actions = [(r'\d% .*ETA', lambda t, columns=columns: t.resize(columns)) for columns in (30, 120, 45, 100, 25, 90)]
     terminal = Terminal(place, 'train', '--solver=solver.prototxt', '--set', 'solver.max_iter=4000',
                         '--set', 'solver.snapshot=0', '--set', 'solver.test_interval=10000',
@@ -164,7 +164,7 @@ def test_resized_terminal_keeps_no_rest_of_a_line(place, reflows):
 
 
 def test_many_values_are_one_entry(place):
-    """Ten classes' accuracies; and the lines that stay are not broken."""
+    """The accuracies of ten classes are one entry, and lines are not wrapped."""
     net = open(place.path('net.prototxt')).read()
     several = ''.join('layer { name: "loss%d" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" '
                       'top: "another_loss_%d" include { phase: TEST } }\n' % (i, i) for i in range(8))
@@ -185,15 +185,15 @@ def test_many_values_are_one_entry(place):
     assert 'best by_class' not in wide.shown and 'best accuracy' in wide.shown
 
 
-def test_interrupt_says_how_to_resume(place):
-    """In words that a shell takes, and that resume."""
+def test_interrupt_prints_how_to_resume(place):
+    """The printed command is quoted for a shell and resumes the training."""
     terminal = Terminal(place, 'train', '-solver', 'solver.prototxt', '--set', 'solver.max_iter=100000',
                         '--set=solver.snapshot=100000', '--set=solver.snapshot_prefix="snap it"', '--seed=5',
                         '--no-eager', columns=300, actions=[(r'ETA', lambda t: t.process.send_signal(signal.SIGINT))])
     assert terminal.code == 130, terminal.shown[-2000:]
     lines = [l for l in terminal.screen.lines if l]
     assert 'stopping after this iteration, with a snapshot; a second signal stops at once' in lines, lines
-    assert not [l for l in lines if 'ETA' in l], 'a piece of the progress line: %s' % lines
+    assert not [l for l in lines if 'ETA' in l], 'remains of the progress line: %s' % lines
     assert lines[-1].startswith('to resume: '), lines
     words = shlex.split(lines[-1][len('to resume: '):])
     state, = [n for n in os.listdir(place.name) if n.endswith('.solverstate')]
@@ -210,7 +210,7 @@ def test_verbose_shows_the_log(place):
     assert 'Optimization Done.' in Terminal(place, 'train', '--solver=solver.prototxt', '-v').shown
 
 
-def test_colours_can_be_forbidden(place):
+def test_colors_can_be_disabled(place):
     assert '\033[1;31merror:' in Terminal(place, 'check', 'nowhere').shown
     assert '\033' not in Terminal(place, 'check', 'nowhere', '--no-color').shown
     assert '\033' not in Terminal(place, 'check', 'nowhere', NO_COLOR='1').shown

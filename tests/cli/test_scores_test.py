@@ -1,5 +1,5 @@
-"""The scores of `cortado test` and of a solver's tests, against counts made here from the same integers: images,
-weights and labels are whole numbers, so that every score is exact. The set is sorted by class: batches lack classes."""
+"""The scores of `cortado test` and of a solver's tests equal counts that this file computes. Images, weights and labels
+are integers, so that every score is exact. The dataset is sorted by class, so that batches lack classes."""
 import collections, json, math, os, pty, re, subprocess, tempfile
 
 import pytest
@@ -7,7 +7,7 @@ import pytest
 from tests.cli import fixtures
 
 CLASSES, BATCH, PIXELS = 5, 8, 16
-COUNTS = [9, 5, 11, 4, 0]  # of the set, in this order; no sample is of the last class; 29 are three batches and a rest
+COUNTS = [9, 5, 11, 4, 0]  # samples of each class; the last class has none; 29 samples are 3 batches and 5 more
 NAMES = ['ant', 'bee', 'cat', 'dog', 'elk']
 IGNORED = 1
 
@@ -35,14 +35,14 @@ snapshot_after_train: false test_interval: 1 snapshot_prefix: "own" weights: "ne
 
 
 class Set:
-    """The samples with their scores, and what follows from them."""
+    """The samples, their scores, and the expected results."""
 
     def __init__(self):
         draw = fixtures.random.Random(5)
         self.labels = [c for c, n in enumerate(COUNTS) for _ in range(n)]
         images = [[draw.randrange(256) for _ in range(PIXELS)] for _ in self.labels]
         weights = [[draw.randrange(-8, 9) for _ in range(PIXELS)] for _ in range(CLASSES)]
-        for image, label in zip(images, self.labels):  # some are easy
+        for image, label in zip(images, self.labels):  # half of them are easy
             if draw.random() < 0.5: image[:] = [255 * (w > 0) for w in weights[label]]
         self.scores = [[sum(w * p for w, p in zip(row, image)) for row in weights] for image in images]
         self.taken = [scores.index(max(scores)) for scores in self.scores]
@@ -57,14 +57,14 @@ class Set:
         self.write_weights(CLASSES)
 
     def write_weights(self, outputs):
-        """Further classes never win."""
+        """Classes beyond CLASSES have a large negative bias, so that they are never predicted."""
         w = [float(v) for row in self.weights for v in row] + [0.0] * (PIXELS * (outputs - CLASSES))
         b = [0.0] * CLASSES + [-1e6] * (outputs - CLASSES)
         fixtures.caffemodel('net.caffemodel', fixtures.layer_weights(
             'ip', 'InnerProduct', fixtures.blob([outputs, PIXELS], w), fixtures.blob([outputs], b)))
 
     def parts(self, samples, top_k=1, ignore=None, only=None):
-        """Right and counted ones."""
+        """The numbers of correct and of counted samples."""
         counted = [i for i in samples if self.labels[i] != ignore and (only is None or self.labels[i] == only)]
         right = [i for i in counted if sum(s >= self.scores[i][self.labels[i]] for s in self.scores[i]) <= top_k]
         return len(right), len(counted)
@@ -79,7 +79,7 @@ class Set:
         return total, counted
 
     def all_parts(self, samples, filtered=False):
-        """By output, for each element its parts."""
+        """output -> parts() of each of its elements."""
         kinds = {'acc': {}, 'acc_some': {'ignore': IGNORED}, 'acc3': {'top_k': 3}}
         if filtered: kinds['acc_few'] = {'ignore': 0}
         out = {'loss': [self.loss_parts(samples)]}
@@ -89,27 +89,27 @@ class Set:
         return out
 
 
-def quotient(parts): return parts[0] / parts[1] if parts[1] else 0.0
+def ratio(parts): return parts[0] / parts[1] if parts[1] else 0.0
 
 def exact(truth, samples, **options):
-    return {name: [quotient(p) for p in parts] for name, parts in truth.all_parts(samples, **options).items()}
+    return {name: [ratio(p) for p in parts] for name, parts in truth.all_parts(samples, **options).items()}
 
 def means(truth, batches, **options):
-    """Caffe's: of the batches' values, each alike."""
+    """Caffe's scores: unweighted means of the batches' values."""
     sums = collections.defaultdict(lambda: [0.0] * CLASSES)
     for batch in batches:
         for name, values in exact(truth, batch, **options).items():
             sums[name] = [s + v / len(batches) for s, v in zip(sums[name], values)]
     return dict(sums)
 
-def close(have, wanted, what):
-    have = have if isinstance(have, list) else [have]
-    assert len(have) == len(wanted), (what, have, wanted)
-    for h, w in zip(have, wanted): assert abs(h - w) <= 2e-5 * max(1, abs(w)), (what, have, wanted)
+def close(actual, expected, what):
+    actual = actual if isinstance(actual, list) else [actual]
+    assert len(actual) == len(expected), (what, actual, expected)
+    for a, e in zip(actual, expected): assert abs(a - e) <= 2e-5 * max(1, abs(e)), (what, actual, expected)
 
 @pytest.fixture(scope='module')
 def truth(training_folder):
-    """The set, in a folder which is the current one."""
+    """The dataset, in the current folder."""
     place = training_folder()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place.name)
@@ -131,7 +131,7 @@ def score(run):
 def write(name, text): fixtures.write(name, text.encode())
 
 def on_terminal(*words):
-    """Runs with stderr on a terminal; returns the exit code, what it showed and stdout."""
+    """Runs with stderr on a terminal; returns the exit code, stderr and stdout."""
     ours, theirs = pty.openpty()
     with tempfile.TemporaryFile('w+') as out:
         process = subprocess.Popen(['cortado', *words], stderr=theirs, stdout=out,
@@ -140,7 +140,7 @@ def on_terminal(*words):
         shown = b''
         while True:
             try: part = os.read(ours, 65536)
-            except OSError: break  # the other side is closed
+            except OSError: break  # the other end is closed
             if not part: break
             shown += part
         os.close(ours)
@@ -176,12 +176,12 @@ def check_classification(truth, report, samples, names):
 def test_json_report_is_exact(truth, score, device):
     report = json.loads(score('--epoch', '--json', '--threads=1', device).stdout)
     assert list(report) == KEYS and report['iterations'] == 4 and report['samples'] == 29
-    wanted = exact(truth, all_samples(truth))
-    assert set(report['outputs']) == set(wanted) == set(report['counts']) == set(report['batch_means'])
-    for name, values in wanted.items(): close(report['outputs'][name], values, name)
+    expected = exact(truth, all_samples(truth))
+    assert set(report['outputs']) == set(expected) == set(report['counts']) == set(report['batch_means'])
+    for name, values in expected.items(): close(report['outputs'][name], values, name)
     for name, parts in truth.all_parts(all_samples(truth)).items():
         close(report['counts'][name], [p[1] for p in parts], name)
-    close(report['loss'], wanted['loss'], 'loss')
+    close(report['loss'], expected['loss'], 'loss')
     check_classification(truth, report, all_samples(truth), [''] * CLASSES)
     report = json.loads(score('--iterations=3', '--json', '--threads=1', device).stdout)
     for name, values in exact(truth, range(24)).items(): close(report['outputs'][name], values, name)
@@ -192,18 +192,18 @@ def test_json_report_is_exact(truth, score, device):
 def test_filtered_rows_are_scored(truth, score, device):
     write('net.prototxt', NET % {'outputs': CLASSES} + FILTERED)
     report = json.loads(score('--epoch', '--json', device).stdout)
-    wanted = exact(truth, all_samples(truth), filtered=True)
-    for name, values in wanted.items(): close(report['outputs'][name], values, name)
+    expected = exact(truth, all_samples(truth), filtered=True)
+    for name, values in expected.items(): close(report['outputs'][name], values, name)
     few = report['classifications'][1]
     assert (few['layer'], few['samples']) == ('few_acc', sum(COUNTS[1:])), few['layer']
 
 def lines_of(text):
-    """What Caffe's log readers see: the text after the prefix."""
+    """The log's messages without their prefixes."""
     return [line.split('] ', 1)[1] for line in text.split('\n') if re.match(r'I\d{4} ', line)]
 
 def test_log_lines_are_batches_and_their_means(truth, score):
     done = score('--iterations=3')
-    assert done.stdout == '', 'nothing but log lines'
+    assert done.stdout == '', 'stdout is empty'
     lines = lines_of(done.stderr)
     for b, batch in enumerate(first_batches(3)):
         for name, values in exact(truth, batch).items():
@@ -211,21 +211,21 @@ def test_log_lines_are_batches_and_their_means(truth, score):
             close(shown, values, name)
     for name, values in means(truth, first_batches(3)).items():
         close([float(l.split(' = ')[1].split(' ')[0]) for l in lines if l.startswith(name + ' = ')], values, name)
-    told = dict(l.removeprefix('Of all samples together: ').split(' = ') for l in lines
-                if l.startswith('Of all samples'))
+    logged = dict(l.removeprefix('Of all samples together: ').split(' = ') for l in lines
+                  if l.startswith('Of all samples'))
     averages, right = means(truth, first_batches(3)), exact(truth, range(24))
     differ = {(name, c) for name in right for c in range(len(right[name]))
               if abs(right[name][c] - averages[name][c]) > 1e-4}
     label = lambda name, c: name if len(right[name]) == 1 else '%s[%d]' % (name, c)
-    assert set(told) == {label(*d) for d in differ} and ('each', 1) in differ, told
-    for name, c in differ: close(float(told[label(name, c)]), [right[name][c]], name)
+    assert set(logged) == {label(*d) for d in differ} and ('each', 1) in differ, logged
+    for name, c in differ: close(float(logged[label(name, c)]), [right[name][c]], name)
     lines = lines_of(score('--epoch').stderr)
     for name, values in exact(truth, all_samples(truth)).items():
         close([float(l.split(' = ')[1].split(' ')[0]) for l in lines if l.startswith(name + ' = ')], values, name)
-    assert not any(l.startswith('Of all samples') for l in lines), 'these are it'
+    assert not any(l.startswith('Of all samples') for l in lines), 'the scores are of all samples already'
 
 def test_terminal_shows_tables_of_classes(truth):
-    write('labels.txt', '\n'.join(NAMES) + '\n')  # beside the dataset
+    write('labels.txt', '\n'.join(NAMES) + '\n')  # next to the dataset
     code, shown, out = on_terminal('test', 'net.prototxt', '--weights=net.caffemodel', '--epoch')
     assert code == 0 and 'Batch ' not in shown, shown
     lines = [l for l in out.split('\n') if l]
@@ -250,8 +250,8 @@ def test_labels_name_the_classes(truth, score):
     write('names', 'ant\nbee\n')
     assert 'has 2 names, but the net has 5 classes' in score('--labels=names', code=4).stderr
 
-def test_many_classes_are_listed_by_their_mistakes(truth, score):
-    """A matrix too wide for any terminal becomes a list of its most frequent mistakes."""
+def test_many_classes_are_listed_by_confusion(truth, score):
+    """A matrix that is too wide becomes a list of its most frequent confusions."""
     truth.write_weights(1200)
     write('net.prototxt', NET % {'outputs': 1200})
     write('names', ''.join('n%d\n' % c for c in range(1200)))
@@ -265,7 +265,7 @@ def test_many_classes_are_listed_by_their_mistakes(truth, score):
     assert of['confusion'] is None and len(of['classes']) == 1200 and len(of['mistaken']) == len(pairs)
 
 def test_classes_of_nets_without_accuracy_outputs(truth, score):
-    """An Accuracy that a Silence takes from the outputs, and a loss alone, show the classes as well."""
+    """The table of classes also appears with a silenced Accuracy and with a loss only."""
     quiet = 'layer { name: "quiet" type: "Silence" bottom: "acc" bottom: "each" include { phase: TEST } }\n'
     loss = re.sub(r'layer \{ name: "(best|some|top3)".*\n( .*\n)?', '', NET)
     loss = loss.replace(' loss_param { ignore_label: 1 }', '')
@@ -273,11 +273,11 @@ def test_classes_of_nets_without_accuracy_outputs(truth, score):
         write('net.prototxt', net % {'outputs': CLASSES})
         report = json.loads(score('--epoch', '--json').stdout)
         pairs = collections.Counter(zip(truth.labels, truth.taken))
-        wanted = [[pairs[t, p] for p in range(CLASSES)] for t in range(CLASSES)]
-        assert [of['confusion'] for of in report['classifications']] == [wanted], report['classifications']
+        expected = [[pairs[t, p] for p in range(CLASSES)] for t in range(CLASSES)]
+        assert [of['confusion'] for of in report['classifications']] == [expected], report['classifications']
 
 def test_tests_of_a_solver(truth, run):
-    """Tests by iterations are Caffe's means, and say once that they are; tests by epoch are of the set."""
+    """Tests by iterations log Caffe's means, and a note once; tests by epoch score the dataset."""
     def tests(options):
         write('solver.prototxt', SOLVER + options)
         log = run('train', 'solver.prototxt').stderr
@@ -286,11 +286,11 @@ def test_tests_of_a_solver(truth, run):
                              for name in exact(truth, range(8))}
     log, scores = tests('test_iter: 3')
     for name, values in means(truth, first_batches(3)).items(): close(scores[name], values, name)
-    told = re.findall('means over batches, as in Caffe. Over all samples (.*)', log)
-    assert len(told) == 1, 'once: %s' % told
+    notes = re.findall('means over batches, as in Caffe. Over all samples (.*)', log)
+    assert len(notes) == 1, 'once: %s' % notes
     right, averages = exact(truth, range(24))['each'], means(truth, first_batches(3))['each']
-    for c, value in re.findall(r'each\[(\d)\] is (\S+) \(not', told[0]): close(float(value), [right[int(c)]], 'told')
-    assert 'each[0] is' in told[0] and abs(right[0] - averages[0]) > 0.1, told
+    for c, value in re.findall(r'each\[(\d)\] is (\S+) \(not', notes[0]): close(float(value), [right[int(c)]], 'note')
+    assert 'each[0] is' in notes[0] and abs(right[0] - averages[0]) > 0.1, notes
     log, scores = tests('test_epoch: true')
     for name, values in exact(truth, all_samples(truth)).items(): close(scores[name], values, name)
     assert 'means over batches' not in log

@@ -1,5 +1,5 @@
-"""A newcomer's three commands on JPEGs of Fashion-MNIST in ten folders, one of them broken and three there twice: the
-dataset is made and says so, and the net that `new` writes learns.
+"""convert, new and train on JPEGs of Fashion-MNIST in ten folders, one of them damaged and three duplicated: `convert`
+reports these, and the net that `new` writes learns.
 
     python3 -m pytest tests/cli/three_commands_test.py --rounds=60000            all images instead of 3000
 """

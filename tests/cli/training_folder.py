@@ -1,4 +1,4 @@
-"""Folders to train in, as a fixture."""
+"""Fixtures for training folders."""
 import contextlib, os
 
 import pytest
@@ -8,7 +8,7 @@ from tests.cli.workplace import Workplace
 
 @pytest.fixture(scope='module')
 def training_folder(cortado):
-    """training_folder(iters=5) is a Workplace with these options, until the module's tests end."""
+    """training_folder(iters=5) creates a Workplace with these options, for the module's tests."""
     with contextlib.ExitStack() as places, pytest.MonkeyPatch.context() as patch:
         for name in ('PATH', 'OMP_WAIT_POLICY'): patch.setenv(name, os.environ.get(name, ''))  # a Workplace sets them
         def made(kind=Workplace, **options):
@@ -20,7 +20,7 @@ def training_folder(cortado):
 
 @pytest.fixture(scope='module')
 def shared_folder(tmp_path_factory):
-    """An empty folder for all tests of a module, which is the current one."""
+    """A new folder for all tests of a module; it is the current folder."""
     path = tmp_path_factory.mktemp('shared')
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(path)

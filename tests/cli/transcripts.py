@@ -1,17 +1,17 @@
-"""Collects transcripts, command lines with what they must print and return, as tests of pytest.
+"""Collects transcripts as tests of pytest: commands with their expected output and exit code.
 
-    python3 -m pytest tests/cli/usage.test           -v -s shows what each command prints
+    python3 -m pytest tests/cli/usage.test           -v -s shows the output of each command
 
-A folder's conftest.py turns it on: `from tests.cli.transcripts import pytest_collect_file`.
+A folder's conftest.py enables it: `from tests.cli.transcripts import pytest_collect_file`.
 
-A transcript is text in blocks, run in order in one empty folder:
+A transcript is a list of blocks that run in order in one folder, which is empty at first:
     == file NAME           the lines up to the next block become a file
-    == make                the lines are Python, with the functions of fixtures.py at hand
+    == make                the lines are Python, with the functions of fixtures.py
     == run CODE [limit=S]  the first line is a command, which must return CODE within S (5) seconds; then, one a line:
         > TEXT     stdout has this line          >~ REGEX    a line of stdout matches         >! REGEX   none does
         2> TEXT    stderr has this line          2>~ REGEX   a line of stderr matches         2>! REGEX  none does
-Lines that start with # between blocks are comments. `cortado`, and the symlinks to it with Caffe's names that the build
-puts beside it, are on PATH. Whatever a transcript says, no command may die by a signal or print an escape code.
+Lines that start with # between blocks are comments. `cortado` and the build's symlinks to it with Caffe's names are on
+PATH. No command may die by a signal or print an escape code.
 """
 import os, re, shlex, subprocess, tempfile, traceback
 
@@ -25,7 +25,7 @@ def pytest_collect_file(file_path, parent):
 
 
 class WrongCommands(Exception):
-    """What is wrong with the commands of a transcript."""
+    """The failures of a transcript's commands."""
 
 
 class Transcript(pytest.File):
@@ -63,15 +63,15 @@ def blocks(path):
     if kind: yield kind, rest, lines, start
 
 
-def holds(mark, wanted, text):
+def holds(mark, expected, text):
     lines = text.split('\n')
-    if mark == '': return wanted in lines
-    found = any(re.search(wanted, line) for line in lines)
+    if mark == '': return expected in lines
+    found = any(re.search(expected, line) for line in lines)
     return found if mark == '~' else not found
 
 
 def play_run(rest, lines, folder, verbose):
-    """Runs one command; returns what is wrong with it."""
+    """Runs one command; returns its failures."""
     code, _, options = rest.partition(' ')
     limit = float(options.partition('limit=')[2] or 5)
     command, expectations = lines[0], [l for l in lines[1:] if l.strip() and not l.startswith('#')]
@@ -83,7 +83,7 @@ def play_run(rest, lines, folder, verbose):
     out, err = done.stdout.decode('utf-8', 'replace'), done.stderr.decode('utf-8', 'replace')
     wrong = []
     if done.returncode != int(code): wrong.append('returned %d, expected %s' % (done.returncode, code))
-    if '\033' in out + err: wrong.append('printed an escape code into a pipe')
+    if '\033' in out + err: wrong.append('printed an escape code to a pipe')
     for line in expectations:
         match = re.match(r'(2?)>([~!]?) ?(.*)$', line)
         if not match: wrong.append('not an expectation: ' + line)
@@ -95,13 +95,13 @@ def play_run(rest, lines, folder, verbose):
 
 
 def play(path, tmp, patch, verbose):
-    """Plays one transcript; returns what is wrong, a text for each command."""
+    """Runs a transcript; returns its failures, a text for each command."""
     exe, bin_folder, folder = os.environ['CORTADO'], tmp + '/bin', tmp + '/work'
     os.mkdir(bin_folder), os.mkdir(folder)
     os.symlink(exe, bin_folder + '/cortado')
     for name in os.listdir(os.path.dirname(exe)):
-        beside = os.path.join(os.path.dirname(exe), name)
-        if os.path.islink(beside) and os.path.realpath(beside) == os.path.realpath(exe):
+        link = os.path.join(os.path.dirname(exe), name)
+        if os.path.islink(link) and os.path.realpath(link) == os.path.realpath(exe):
             os.symlink(exe, bin_folder + '/' + name)
     patch.setenv('PATH', bin_folder, prepend=':')
     patch.setenv('OMP_WAIT_POLICY', 'passive')
@@ -123,5 +123,5 @@ def play(path, tmp, patch, verbose):
             runs += 1
             wrong = play_run(rest, lines, folder, verbose)
             if wrong: found.append('%s%s\n    %s' % (place, lines[0], '\n    '.join(wrong)))
-        else: raise WrongCommands('%sno block is called %s' % (place, kind))
+        else: raise WrongCommands('%sunknown block %s' % (place, kind))
     return found if runs else ['%s: no commands' % path]

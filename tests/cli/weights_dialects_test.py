@@ -1,12 +1,12 @@
-"""One set of weights, written by this program in every Caffe's way, loads to the same blobs, gives the same results,
-and comes back from every file that cortado writes, read by this program."""
+"""This file writes the same weights in the dialect of every Caffe. cortado reads the same blobs from all of them and
+computes the same results. This file's own readers check what cortado writes."""
 import json, resource, struct
 
 import pytest
 
 from tests.cli.fixtures import field, npy, varint, write
 
-# The weights: eighths, which a half holds exactly. The BatchNorm is mean, variance, factor, scale, bias.
+# The weights are multiples of 1/8, which are exact in 16 bits. BatchNorm: mean, variance, factor, scale, bias.
 def eighths(count, start):
     return [((7 * i + start) % 41 - 20) / 8 for i in range(count)]
 
@@ -53,7 +53,7 @@ PAIR = layers(('bn', 'BatchNorm', norm(FACTOR, 0)), ('scale', 'Scale', [([2], GA
 def fused(factor=1.0, scales=2): return layers(('bn', 'BatchNorm', norm(factor, scales)))
 
 def nvidia(blob, blobs=None):
-    """forward_type and scale_bias are what its snapshots have."""
+    """Snapshots of NVIDIA's Caffe have forward_type and scale_bias."""
     more = lambda name: field(145, 1) + (field(139, field(7, 1)) if name == 'bn' else b'')
     return today(layers(('bn', 'BatchNorm', blobs or norm())), blob, more)
 
@@ -163,8 +163,8 @@ NVIDIA_NET = NET % ('layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "c
 INTEL_NET = NET % '''layer { name: "bn" type: "BatchNorm" bottom: "conv" top: "conv"
   batch_norm_param { engine: MKLDNN use_weight_bias: true filler { value: 1 } bias_filler { value: 0 } } }'''
 
-def expected(x):
-    """y of the net by its formula."""
+def output_of(x):
+    """The net's output for x."""
     out = []
     for n in range(2):
         image, flat = x[16 * n:16 * n + 16], []
@@ -178,7 +178,7 @@ def expected(x):
     return out
 
 
-FILES = {  # their bytes, what the program calls them, their blobs
+FILES = {  # bytes, the program's description, blobs
     'bvlc': (today(PAIR, blob_bvlc), 'BVLC dialect', PAIR),
     'unpacked': (today(PAIR, blob_unpacked), 'BVLC dialect', PAIR),
     'double': (today(PAIR, blob_double), 'BVLC dialect, 64-bit values', PAIR),
@@ -208,11 +208,11 @@ def convert(run, folder):
 
 @pytest.mark.parametrize('name', FILES)
 def test_every_dialect_is_recognized_and_read(convert, name):
-    data, describes, wanted = FILES[name]
+    data, describes, expected = FILES[name]
     write(name, data)
     report = json.loads(convert(name, 'out.safetensors', '--json').stdout)
     assert (report['describes'], report['net']) == (describes, 'net')
-    assert read_safetensors('out.safetensors') == blobs_of(wanted)
+    assert read_safetensors('out.safetensors') == blobs_of(expected)
     assert '%s: weights of %s' % (name, describes) in convert(name, '--list').stderr
 
 
@@ -220,35 +220,35 @@ def test_every_dialect_is_recognized_and_read(convert, name):
 def test_every_dialect_is_written(convert, name):
     data, _, layers = FILES[name]
     write(name, data)
-    wanted = blobs_of(layers)
-    bn = wanted['bn'][1]
+    expected = blobs_of(layers)
+    bn = expected['bn'][1]
     averages = [([2], [v / bn[2][1][0] for v in b[1]]) for b in bn[:2]] + [([1], [1.0])] + bn[3:]
     if len(bn) == 4: averages.append(([2], [0.0, 0.0]))
     for words in (['--format=nvidia'], ['--format=nvidia', '--half']):
         convert(name, 'out.caffemodel', *words)
-        assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', averages)), words
+        assert read_caffemodel('out.caffemodel') == dict(expected, bn=('BatchNorm', averages)), words
     convert(name, 'out.caffemodel', '--format=intel')
-    assert read_caffemodel('out.caffemodel') == wanted
+    assert read_caffemodel('out.caffemodel') == expected
     convert(name, 'half.safetensors', '--half')
-    assert read_safetensors('half.safetensors') == wanted
+    assert read_safetensors('half.safetensors') == expected
     convert(name, 'out.caffemodel', '--format=bvlc')
-    pair = dict(wanted)
+    pair = dict(expected)
     if len(bn) > 3: pair.update(bn=('BatchNorm', bn[:3]), bn_scale=('Scale', bn[3:]))
     assert read_caffemodel('out.caffemodel') == pair
     if len(bn) == 4: return
     convert(name, 'out.caffemodel', '--model=pair.prototxt')
-    assert read_caffemodel('out.caffemodel') == dict(wanted, bn=('BatchNorm', bn[:3]),
+    assert read_caffemodel('out.caffemodel') == dict(expected, bn=('BatchNorm', bn[:3]),
                                                      scale=('Scale', [([2], GAMMA), ([2], BETA)]))
     for kind in ('intel', 'nvidia'):
         convert(name, 'out.caffemodel', '--model=%s.prototxt' % kind, '--format=' + kind)
-        one = dict(wanted)
+        one = dict(expected)
         if one.pop('scale', None): one['bn'] = ('BatchNorm', bn + [([2], GAMMA), ([2], BETA)])
         if kind == 'nvidia': one['bn'] = ('BatchNorm', averages[:3] + [([2], GAMMA), ([2], BETA)])
         assert read_caffemodel('out.caffemodel') == one, kind
 
 
 def test_digits_batch_norm_has_another_order_of_blobs(convert):
-    write('digits', digits())  # each of four extents
+    write('digits', digits())  # blobs of four extents
     convert('digits', 'out.safetensors')
     assert read_safetensors('out.safetensors')['bn'] == blobs_of(fused())['bn']
 
@@ -273,12 +273,12 @@ def test_each_file_in_each_net_computes_the_same(run, convert, net, name):
     run('infer', '--model=%s.prototxt' % net, '--weights=weights', '--input', 'data=x.npy', '--output', 'ip=y.npy',
         '--force')
     with open('y.npy', 'rb') as file: got = struct.unpack('<6f', file.read()[-24:])
-    wanted = expected(x)
-    assert all(abs(a - b) <= 2e-5 * max(1, abs(b)) for a, b in zip(got, wanted)), (got, wanted)
+    expected = output_of(x)
+    assert all(abs(a - b) <= 2e-5 * max(1, abs(b)) for a, b in zip(got, expected)), (got, expected)
 
 
-def test_any_32_bits_come_back(convert, folder):
-    """From safetensors, NaN and all."""
+def test_all_bits_are_kept(convert, folder):
+    """safetensors keep all values, including signaling NaNs."""
     bits = [0x7fc00000, 0x7f800001, 0xff800000, 0x80000000, 1, 0x7f7fffff, 0xffc12345, 0x3f800001]
     raw = struct.pack('<8I', *bits)
     blob = dims([8]) + field(5, raw)
@@ -288,8 +288,8 @@ def test_any_32_bits_come_back(convert, folder):
     for path in ('bits.safetensors', 'bits.caffemodel'): assert raw in (folder / path).read_bytes(), path
 
 
-def test_unwanted_parts_of_a_large_file_stay_untouched(cortado, run, folder):
-    """A file past 2 and 4 GiB, nearly all of it a hole."""
+def test_gradients_of_a_large_file_are_not_read(cortado, run, folder):
+    """The file is larger than 4 GiB, nearly all of it a hole."""
     layer = field(1, 'first') + field(2, 'Bias') + field(7, blob_bvlc([2], [1.0, 2.0]))
     last = field(100, field(1, 'last') + field(2, 'Bias') + field(7, blob_bvlc([2], [3.0, 4.0])))
     hole = 5 << 30
@@ -299,7 +299,7 @@ def test_unwanted_parts_of_a_large_file_stay_untouched(cortado, run, folder):
         f.write(field(1, 'net') + field(100, layer) + varint(100 << 3 | 2) + varint(len(begin) + hole) + begin)
         f.seek(hole, 1)
         f.write(last)
-    with open(cortado, 'rb') as f: sanitized = b'__asan_init' in f.read()  # its shadow takes terabytes of addresses
+    with open(cortado, 'rb') as f: sanitized = b'__asan_init' in f.read()  # it reserves terabytes
     limit = None if sanitized else lambda: resource.setrlimit(resource.RLIMIT_DATA, (1 << 30, 1 << 30))
     run('convert', 'weights', 'large', 'small', '--json', preexec_fn=limit)
     got = read_caffemodel('small')

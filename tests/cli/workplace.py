@@ -1,4 +1,4 @@
-"""A folder to train in, for the programs that watch longer runs."""
+"""A training folder, for tests of longer runs."""
 import os, shutil, sys, tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -56,7 +56,7 @@ class Workplace(tempfile.TemporaryDirectory):
         os.mkdir(bin_folder)
         os.symlink(self.exe, bin_folder + '/cortado')
         os.environ['PATH'] = bin_folder + ':' + os.environ['PATH']
-        os.environ['OMP_WAIT_POLICY'] = 'passive'  # two runs at once must not wait for each other's spinning
+        os.environ['OMP_WAIT_POLICY'] = 'passive'  # spinning threads would slow down concurrent runs
         here = os.getcwd()
         os.chdir(self.name)
         fixtures.lmdb('train_lmdb', n=300, h=24, w=24)

@@ -1,4 +1,4 @@
-// The commands' tables: no command ignores another's flag, and one name means one thing.
+// The tables of flags: commands refuse the flags of others, and a name has the same meaning in all commands.
 #include "tools/options/flags.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ std::string value_for(const Flag& flag) {
 
 std::string word_for(const Flag& flag) { return "--" + flag.name + (flag.takes_value() ? "=" + value_for(flag) : ""); }
 
-/// Everything that the command requires.
+/// The flags and operands that the command requires.
 std::vector<std::string> required_words(const Command& command) {
   std::vector<std::string> words;
   for (const Flag& flag : command.flags)
@@ -35,7 +35,7 @@ std::vector<std::string> required_words(const Command& command) {
   return words;
 }
 
-/// The flag's own, deprecated and short names.
+/// The current and deprecated names of its flags.
 std::set<std::string> names_of(const Command& command) {
   std::set<std::string> names;
   for (const Flag& flag : flags_of(command)) {
@@ -45,7 +45,7 @@ std::set<std::string> names_of(const Command& command) {
   return names;
 }
 
-/// Every flag of any command, once.
+/// The flags of all commands, by name.
 std::map<std::string, Flag> all_flags() {
   std::map<std::string, Flag> flags;
   for (const Command* command : runnable_commands())
@@ -80,7 +80,7 @@ TEST(Flags, EveryCommandRefusesTheFlagsOfOthers) {
   std::cout << refused << " pairs of a command and another's flag are refused\n";
 }
 
-TEST(Flags, OneNameMeansOneThing) {
+TEST(Flags, NamesHaveOneMeaning) {
   std::map<std::string, std::pair<Flag, std::set<std::string>>> seen;
   for (const Command* command : runnable_commands())
     for (const Flag& flag : flags_of(*command)) {
@@ -115,7 +115,7 @@ TEST(Flags, LettersAreUniqueInACommand) {
   }
 }
 
-TEST(Flags, WhatWritesTakesForce) {
+TEST(Flags, CommandsWithOutputHaveForce) {
   for (const Command* command : runnable_commands()) {
     const std::set<std::string> names = names_of(*command);
     if (command->name != "data export")  // writes to a new folder only
@@ -228,7 +228,7 @@ TEST(Tables, AreCutByColumns) {
       if (!line.starts_with("(cut")) EXPECT_LE(columns_of(line), columns) << line;
   EXPECT_EQ(table.str({1}).find("--wide"), std::string::npos);
   EXPECT_NE(table.str({1}, 20, {2}).find("--wide"), std::string::npos);
-  EXPECT_EQ(table.str({1}, 20, {2}).find("more"), std::string::npos) << "dropped first";
+  EXPECT_EQ(table.str({1}, 20, {2}).find("more"), std::string::npos) << "this column is dropped first";
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ TEST(Sparkline, RisesFromTheLeastToTheLargest) {
   EXPECT_EQ(sparkline({NAN, INFINITY, 1}), "");
 }
 
-TEST(Stretches, AreMeansOfAllThatCame) {
+TEST(Stretches, AreMeansOfAllValues) {
   Stretches series;
   for (int i = 0; i < 10000; ++i) series.add(i);
   const std::vector<double> means = series.means(10);

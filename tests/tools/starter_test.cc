@@ -1,4 +1,4 @@
-// What `cortado new` decides, without a net or a dataset.
+// The choices of `cortado new`, without files of nets and datasets.
 #include <gtest/gtest.h>
 
 #include "core/error.h"
@@ -52,7 +52,7 @@ TEST(StarterTransform, SmallImagesOfOneSizeStay) {
   EXPECT_FLOAT_EQ(choice.test.scale(), 0.02F);
 }
 
-TEST(StarterTransform, PhotographsAreCutInTrainingAndResizedInTesting) {
+TEST(StarterTransform, PhotographsAreCroppedInTrainingAndResizedInTesting) {
   const TransformChoice choice = choose_transform(images(1000, 600, 800, 300), net_for(224), {.any_side = true});
   EXPECT_EQ(choice.train.crop_size(), 224U);
   EXPECT_TRUE(choice.train.augment().has_resized_crop());
@@ -61,7 +61,7 @@ TEST(StarterTransform, PhotographsAreCutInTrainingAndResizedInTesting) {
   EXPECT_EQ(choice.test.crop_size(), 224U);
 }
 
-TEST(StarterTransform, SmallPhotographsAreNotEnlargedUnlessTheNetWantsIt) {
+TEST(StarterTransform, SmallPhotographsAreNotEnlargedUnlessTheNetNeedsIt) {
   EXPECT_EQ(choose_transform(images(9, 120, 130, 110), net_for(224), {.any_side = true}).train.crop_size(), 96U);
   EXPECT_EQ(choose_transform(images(9, 120, 130, 110), net_for(224), {}).train.crop_size(), 224U);
   EXPECT_EQ(choose_transform(images(9, 120, 130, 110), net_for(224), {.side = 80}).train.crop_size(), 80U);
@@ -74,23 +74,23 @@ TEST(StarterTransform, TinyImagesAreEnlarged) {
   EXPECT_EQ(choice.test.augment().short_side(), 28U);
 }
 
-TEST(StarterTransform, WeightsKeepTheValuesTheyWereLearnedWith) {
+TEST(StarterTransform, FinetuningKeepsMeanAndScaleOfTheWeights) {
   const TransformChoice choice = choose_transform(images(9, 300, 300), net_for(224), {.keep_values = true});
   ASSERT_EQ(choice.train.mean_value_size(), 1);
   EXPECT_FLOAT_EQ(choice.train.mean_value(0), 104);
   EXPECT_FLOAT_EQ(choice.train.scale(), 0.017F);
   EXPECT_FLOAT_EQ(choose_transform(images(9, 300, 300), net_for(224, "gaussian"), {}).train.scale(), 0.017F)
-      << "fillers of fixed deviation are made for the recipe's scale";
+      << "fillers with a fixed std expect the recipe's scale";
 }
 
-TEST(StarterTransform, OneSmallImageDecidesNothing) {
+TEST(StarterTransform, OneSmallImageDoesNotChangeTheSize) {
   DatasetFolder data = images(1000, 600, 800, 500);
   ++data.stats.short_side.counts[32];
   ++data.stats.per_size["thumbnail"];
   EXPECT_EQ(choose_transform(data, net_for(224), {.any_side = true}).train.crop_size(), 224U);
 }
 
-TEST(StarterTransform, NamesOfClassesForbidMirroring) {
+TEST(StarterTransform, ClassNamesDisableMirroring) {
   const auto mirrors = [](const std::vector<std::string>& names) {
     DatasetFolder data = images(1000, 28, 28);
     data.names = names;
@@ -128,7 +128,7 @@ TEST(StarterSchedule, FollowsTheNumberOfImages) {
   EXPECT_EQ(few.batch, 16);
   EXPECT_EQ(few.epochs, 80);
   EXPECT_EQ(few.iterations, 80 * 7);
-  EXPECT_FLOAT_EQ(few.base_lr, 0.0063F);  // 0.1 * 16 / 256, in two digits
+  EXPECT_FLOAT_EQ(few.base_lr, 0.0063F);  // 0.1 * 16 / 256, rounded to two digits
   EXPECT_EQ(many.batch, 64);
   EXPECT_EQ(many.epochs, 10);
   EXPECT_FLOAT_EQ(many.base_lr, 0.025F);
@@ -142,7 +142,7 @@ TEST(StarterSchedule, FollowsTheNumberOfImages) {
   }
 }
 
-TEST(StarterSchedule, OfTrainedWeightsIsSlowerAndShorter) {
+TEST(StarterSchedule, FinetuningIsSlowerAndShorter) {
   const Recipe recipe{.source = "x", .base_lr = 0.1F, .batch = 64, .batch_at_once = 64};
   const Schedule fresh = choose_schedule(5000, recipe, {}),
                  tuned = choose_schedule(5000, recipe, {.from_weights = true});
@@ -164,7 +164,7 @@ layer { name: "relu" type: "ReLU" bottom: "fc" top: "fc" }
 layer { name: "top5" type: "Accuracy" bottom: "fc" bottom: "label" top: "top5" accuracy_param { top_k: 5 } }
 layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" })";
 
-TEST(StarterHead, IsFoundBehindWhatHasNoWeights) {
+TEST(StarterHead, IsFoundAmongLayersWithoutWeights) {
   caffe::NetParameter net = read_net_from_text(kNet, "net").net;
   const std::vector<int> heads = head_layers(net, "net");
   ASSERT_EQ(heads, std::vector<int>{4});
@@ -175,12 +175,13 @@ TEST(StarterHead, IsFoundBehindWhatHasNoWeights) {
   EXPECT_EQ(net.layer(4).inner_product_param().num_output(), 3U);
   EXPECT_FLOAT_EQ(net.layer(4).param(0).lr_mult(), 10);
   EXPECT_FLOAT_EQ(net.layer(4).param(1).lr_mult(), 20);
-  for (const caffe::LayerParameter& layer : net.layer()) EXPECT_NE(layer.name(), "top5") << "5 best of 3 classes";
+  for (const caffe::LayerParameter& layer : net.layer())
+    EXPECT_NE(layer.name(), "top5") << "top_k: 5 exceeds 3 classes";
   EXPECT_EQ(accuracy_blob(net), "accuracy");
   EXPECT_EQ(net.layer(net.layer_size() - 1).bottom(0), "fc");
 }
 
-TEST(StarterHead, OfWhatIsNoClassifierIsAnError) {
+TEST(StarterHead, NetsWithoutClassifierAreErrors) {
   const caffe::NetParameter net = read_net_from_text("layer { name: 'x' type: 'EuclideanLoss' }", "net").net;
   EXPECT_THROW(head_layers(net, "net"), Error);
 }

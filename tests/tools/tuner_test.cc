@@ -10,7 +10,7 @@ namespace cortado::tools::testing {
 
 namespace {
 
-/// A loss that falls from 2 to 0.5 about `middle`, and diverges after `edge`.
+/// A loss that falls from 2 to 0.5 around `middle` and diverges above `edge`.
 RateSweep made_sweep(double middle, double edge) {
   RateSweep sweep;
   for (int i = 0; i < 200; ++i) {
@@ -25,14 +25,14 @@ RateSweep made_sweep(double middle, double edge) {
 TEST(FindRate, FindsTheSteepestFall) {
   const RateFinding found = find_rate(made_sweep(0.003, 0.8));
   EXPECT_GT(found.steepest, 0.0015);
-  EXPECT_LT(found.steepest, 0.015);  // smoothing comes late by some iterations
+  EXPECT_LT(found.steepest, 0.015);  // smoothing delays it by some iterations
   EXPECT_GT(found.least, found.steepest);
   EXPECT_GE(found.diverged, 0.8);
   EXPECT_LE(found.suggested, found.least / 4 + 1e-12);
   EXPECT_NEAR(found.first_loss, 2, 0.05);
 }
 
-TEST(FindRate, HasNoAnswerWhereNothingIsLearned) {
+TEST(FindRate, SuggestsNoRateIfNothingIsLearned) {
   RateSweep sweep = made_sweep(0.003, 0.8);
   for (double& loss : sweep.losses) loss = 2.3;
   EXPECT_EQ(find_rate(sweep).suggested, 0);
@@ -40,7 +40,7 @@ TEST(FindRate, HasNoAnswerWhereNothingIsLearned) {
   EXPECT_EQ(find_rate({{1e-3}, {INFINITY}, true}).suggested, 0);
 }
 
-TEST(FindRate, StopsAtALossThatIsNoNumber) {
+TEST(FindRate, StopsAtANanLoss) {
   RateSweep sweep = made_sweep(0.003, 1e9);
   sweep.losses[160] = NAN;
   const RateFinding found = find_rate(sweep);
@@ -52,14 +52,14 @@ std::string tuned(const std::string& text) {
   return with_base_lr(text, read_solver_from_text(text, "s").positions, 0.0125, "# measured\n");
 }
 
-TEST(TunedSolver, KeepsWhatItsAuthorWrote) {
+TEST(TunedSolver, KeepsTheTextOfTheFile) {
   EXPECT_EQ(tuned("# mine\nnet: 'n' base_lr: 0.1  # fast\nmomentum: 0.9"),
             "# measured\n# mine\nnet: 'n' base_lr: 0.0125  # fast\nmomentum: 0.9");
   EXPECT_EQ(tuned("base_lr:1e-2"), "# measured\nbase_lr:0.0125");
   EXPECT_EQ(tuned("net: 'n'"), "# measured\nnet: 'n'\nbase_lr: 0.0125\n");
 }
 
-TEST(Trials, LeaveOutWhatBelongsToAWholeTraining) {
+TEST(Trials, RemoveOptionsOfWholeTrainings) {
   const SolverFile file = read_solver_from_text(
       "net: 'n' base_lr: 1 test_iter: 3 test_interval: 9 snapshot: 5 warmup_iter: 7 lr_policy: 'multistep' stepvalue: "
       "3 "
@@ -68,7 +68,7 @@ TEST(Trials, LeaveOutWhatBelongsToAWholeTraining) {
   const caffe::SolverParameter trial = for_trials(file).solver;
   EXPECT_EQ(trial.test_iter_size() + trial.test_interval() + trial.snapshot() + trial.warmup_iter(), 0);
   EXPECT_FALSE(trial.has_keep_best() || trial.has_max_epoch() || trial.snapshot_after_train());
-  EXPECT_EQ(trial.iter_size(), 8) << "an update sees as many images";
+  EXPECT_EQ(trial.iter_size(), 8) << "the number of images per update stays";
   EXPECT_FLOAT_EQ(trial.momentum(), 0.8F);
 }
 
