@@ -1,4 +1,4 @@
-"""Cortado without cortado-hdf5, or with one that crashes, lies, says nothing or does not end: an error each time."""
+"""Cortado without cortado-hdf5, or with one that crashes, sends wrong data or none, or hangs: each is an error."""
 import shutil
 
 import pytest
@@ -22,8 +22,8 @@ def liar(shape, offsets, length=None):
 
 @pytest.fixture(scope='module')
 def program(cortado, shared_folder):
-    """A copy of the program without its helper, in a folder of files to read; no link, since the program looks for the
-    helper where it really is."""
+    """A copy of the program without its helper, in a folder with data. Not a link, because the program searches the
+    helper in its real folder."""
     (shared_folder / 'bin').mkdir()
     write_rows('rows.h5', 1, 20)
     (shared_folder / 'list.txt').write_text('rows.h5\n')
@@ -34,7 +34,8 @@ def program(cortado, shared_folder):
 
 @pytest.fixture
 def fails(program, run, shared_folder):
-    """fails(4, 'a word', script='exit 1') runs a net with this script as the helper."""
+    """fails(4, 'a word', script='exit 1') runs a net with this script as the helper, and expects the exit code and the
+    words."""
     helper = shared_folder / 'bin/cortado-hdf5'
     def fails(code, *words, script=None, model='net.prototxt', mode=0o700):
         if script:
@@ -51,7 +52,7 @@ def test_without_the_helper_errors_say_what_to_install(fails):
     fails(5, 'out.h5', 'built without HDF5', model='output.prototxt')
 
 
-def test_check_finds_that_snapshots_cannot_be_hdf5(program, run, shared_folder):
+def test_check_reports_snapshots_in_hdf5(program, run, shared_folder):
     (shared_folder / 'solver.prototxt').write_text(
         'net: "net.prototxt" base_lr: 1 lr_policy: "fixed" max_iter: 1 snapshot_format: HDF5')
     done = run('check', '--no-data', 'solver.prototxt', program=program, code=3)
@@ -67,7 +68,7 @@ def test_check_finds_that_snapshots_cannot_be_hdf5(program, run, shared_folder):
     ('yes | head -c 1000000', ['too long']),
     ('yes complaint | head -c 1000000 >&2; exit 1', ['complaint']),
     ('printf "\\005\\0\\0\\0\\0\\0\\0\\0hello"', ['invalid tensor header']),
-    (liar('20,2,3', 480), ['rows.h5']),  # and it lacks the label, too
+    (liar('20,2,3', 480), ['rows.h5']),  # without the label
     (liar('4611686018427387904,4', 480), ['rows.h5']),
     (liar('9999999999999', 39999999999996), ['the limit for its size']),
 ])
@@ -81,5 +82,5 @@ def test_bad_helper_of_a_writer(fails, script, words):
     fails(5, *words, script='#!/bin/sh\n' + script + '\n', model='output.prototxt')
 
 
-def test_helper_that_is_no_program(fails):
+def test_helper_that_is_not_executable(fails):
     fails(4, 'cannot be started', script='no program', mode=0o600)

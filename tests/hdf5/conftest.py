@@ -1,4 +1,4 @@
-"""h5py is the independent reader and writer of what the program reads and writes."""
+"""h5py is an independent reader and writer of the program's files."""
 import pytest
 
 from tests.cli.training_folder import shared_folder

@@ -1,5 +1,5 @@
-"""Damaged HDF5 files: the program never crashes or hangs, and says what it cannot read, with the exit code of the kind
-of file. A flipped bit in values is a value like any other, so reading may also succeed."""
+"""Damaged HDF5 files: the program never crashes or hangs, and reports an error with the exit code of the kind of file.
+A flipped bit in values is still a valid file, so reading may also succeed."""
 import pathlib, random, subprocess
 
 import pytest
@@ -9,7 +9,7 @@ from tests.hdf5.rows import h5py, numpy, write_rows
 DATA = '''layer { name: "in" type: "HDF5Data" top: "data" top: "label"
   hdf5_data_param { source: "list.txt" batch_size: 4 } }
 '''
-# Takes rows of any size: a flipped bit in a size may give others, which weights would not fit.
+# Accepts rows of any size, because a flipped bit may change the size, which weights would not fit.
 ROWS_NET = DATA + 'layer { name: "none" type: "Silence" bottom: "data" bottom: "label" }'
 NET = DATA + '''layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
   inner_product_param { num_output: 2 weight_filler { type: "xavier" } } }
@@ -77,7 +77,7 @@ def test_damaged_file_is_read_or_refused(cortado, request, run, seed, name, code
     assert refused >= 8
 
 
-CLAIMS = []  # (what the program says, how to make the file): whole files of false sizes, circles, other people's files
+CLAIMS = []  # (error message, function that makes the file): well-formed files with wrong sizes, cycles, external files
 
 
 def claim(word):
@@ -151,7 +151,7 @@ def pairs(file):
 
 
 @pytest.mark.parametrize('word, make', CLAIMS)
-def test_whole_file_that_is_no_good_is_refused(run, word, make):
+def test_well_formed_but_invalid_file_is_refused(run, word, make):
     with h5py.File('rows.h5', 'w') as file:
         make(file)
     done = run('test', '--model=net.prototxt', '--weights=w.h5', '--iterations=6', code=4, timeout=60)

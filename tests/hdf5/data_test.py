@@ -1,5 +1,4 @@
-"""Files that h5py wrote go through HDF5Data and HDF5Output, and h5py reads them again: values, order, types,
-packing."""
+"""Files written by h5py pass through HDF5Data and HDF5Output, and h5py reads them: values, order, types, packing."""
 import pytest
 
 from tests.hdf5.rows import h5py, numpy, write_rows
@@ -59,7 +58,7 @@ def test_numbers_become_the_nearest_floats(copied, folder, kind):
 
 
 def test_forms_of_files(copied, run, folder):
-    """A group's dataset as a top, user's blocks before the file, the newest form of file, links, an unwritten
+    """A dataset in a group as a top, user blocks before the file, the newest file format, links, an unwritten
     dataset."""
     values = numpy.arange(8, dtype='f4').reshape(4, 2)
     with h5py.File('forms.h5', 'w', userblock_size=1024, libver='latest') as file:

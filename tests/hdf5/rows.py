@@ -6,7 +6,7 @@ import numpy
 
 
 def write_rows(name, seed, rows, **options):
-    """Returns what is in the file."""
+    """Writes a file; returns its data and labels."""
     draw = numpy.random.RandomState(seed)
     data, label = draw.randn(rows, 2, 3).astype('f4'), numpy.arange(rows) + 100 * seed
     with h5py.File(name, 'w') as file:

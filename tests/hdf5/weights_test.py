@@ -1,4 +1,4 @@
-"""Weights and states in HDF5: h5py reads ours as BVLC Caffe lays them out, and we read what h5py lays out so."""
+"""Weights and states in HDF5: h5py reads ours in BVLC Caffe's layout, and we read h5py's files in this layout."""
 import os
 
 import pytest
@@ -28,7 +28,7 @@ def expected(x, weights):
 
 @pytest.fixture(scope='module')
 def log(run, shared_folder):
-    """A training's; its snapshots lie in the current folder."""
+    """The log of a training; its snapshots are in the current folder."""
     (shared_folder / 'net.prototxt').write_text(NET)
     (shared_folder / 'solver.prototxt').write_text(SOLVER)
     return run('train', '--solver=solver.prototxt').stderr
@@ -36,7 +36,7 @@ def log(run, shared_folder):
 
 @pytest.fixture
 def inferred(run, shared_folder):
-    """inferred(x, 'w.h5') is what the program makes of x."""
+    """inferred(x, 'w.h5') is the program's output for x."""
     (shared_folder / 'deploy.prototxt').write_text(DEPLOY)
     def inferred(x, weights):
         numpy.save('x.npy', x)
@@ -67,13 +67,13 @@ def test_snapshots_are_laid_out_as_caffe_does(log, inferred):
 @pytest.mark.parametrize('kind, options', [('f4', {}), ('f8', {}), ('f2', {}),
                                            ('f4', dict(compression='gzip', shuffle=True))])
 def test_weights_of_other_programs_are_read(inferred, kind, options):
-    """As H5LT writes: float datasets in groups; doubles of a build of Caffe for doubles; packed ones of other
+    """As H5LT writes them: float datasets in groups; doubles of a Caffe build with doubles; compressed ones of other
     programs."""
     draw = numpy.random.RandomState(2)
     x = draw.randn(4, 3).astype('f4')
     shapes = {'block/one/0': (5, 3), 'block/one/1': (5,), 'two/0': (2, 5), 'two/1': (2,)}
     weights = {name: draw.randn(*shape).astype(kind) for name, shape in shapes.items()}
-    with h5py.File('theirs', 'w') as file:  # known by its content, whatever its name
+    with h5py.File('theirs', 'w') as file:  # detected by content, not by name
         for name, values in weights.items():
             file.create_dataset('data/' + name, data=values, **options)
         file.create_group('data/relu')
@@ -91,7 +91,7 @@ def test_weights_of_four_axes_as_before_2015(log, inferred):
 
 
 def test_training_goes_on_from_a_state_of_caffe(log, run, shared_folder):
-    """It says that this is not exact."""
+    """It warns that the resume is not exact."""
     with h5py.File('s_iter_5.solverstate.h5') as ours, h5py.File('caffe.solverstate.h5', 'w') as caffe:
         for name in ('iter', 'current_step', 'history'):
             ours.copy(name, caffe)

@@ -1,4 +1,4 @@
-// Answers that go on: what is sent waits until it is taken, and not without bound.
+// Streamed replies: pieces wait until they are taken, up to a limit.
 
 #include "http/body_stream.h"
 
@@ -21,10 +21,10 @@ TEST(BodyStream, pieces_wait_until_they_are_taken) {
   EXPECT_EQ(woken, 3);
   EXPECT_TRUE(stream.is_over());
   stream.send("d");
-  EXPECT_EQ(stream.take(), "c");  // what was sent before the end still goes out
+  EXPECT_EQ(stream.take(), "c");  // pieces before the end are still sent
 }
 
-TEST(BodyStream, a_client_that_is_gone_gets_nothing) {
+TEST(BodyStream, a_disconnected_client_gets_nothing) {
   BodyStream stream;
   stream.send("a");
   stream.give_up();
@@ -33,7 +33,7 @@ TEST(BodyStream, a_client_that_is_gone_gets_nothing) {
   EXPECT_EQ(stream.take(), "");
 }
 
-TEST(BodyStream, a_client_that_takes_nothing_is_given_up) {
+TEST(BodyStream, a_client_that_takes_nothing_is_disconnected) {
   BodyStream stream;
   const std::string piece(1 << 20, 'x');
   for (int i = 0; i < 4; ++i) stream.send(piece);

@@ -1,4 +1,4 @@
-// Heads of requests, paths with names in them, secrets.
+// Heads of requests, path patterns, secrets.
 
 #include "http/message.h"
 
@@ -12,12 +12,12 @@ namespace {
 
 TEST(Head, fields_are_found_whatever_their_case) {
   const Head head{.fields = {{"HOST", "here"}, {"X-Timeout-Ms", "5"}, {"host", "there"}}};
-  EXPECT_EQ(head.field("Host"), "here");  // the first counts
+  EXPECT_EQ(head.field("Host"), "here");  // the first one is used
   EXPECT_EQ(head.field("x-timeout-ms"), "5");
   EXPECT_EQ(head.field("Origin"), "");
 }
 
-TEST(PathPattern, a_star_is_one_part) {
+TEST(PathPattern, a_star_is_one_segment) {
   std::vector<std::string> parts;
   EXPECT_TRUE(matches("/v2/models/*/versions/*", "/v2/models/a/versions/1", parts));
   EXPECT_EQ(parts, (std::vector<std::string>{"a", "1"}));
@@ -45,7 +45,7 @@ TEST(Routes, the_first_that_takes_method_and_path_answers) {
   EXPECT_EQ(refusal("GET", "/none"), Refusal::kNotFound);
 }
 
-TEST(Secret, only_the_same_is_the_same) {
+TEST(Secret, only_equal_secrets_match) {
   const std::string secret = random_secret();
   EXPECT_EQ(secret.size(), 64);
   EXPECT_NE(secret, random_secret());

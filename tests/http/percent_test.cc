@@ -14,7 +14,7 @@ TEST(Percent, IsDecoded) {
     EXPECT_THROW(percent_decoded(wrong), RequestError) << wrong;
 }
 
-/// A slash that was escaped parts nothing.
+/// An escaped slash does not separate segments.
 TEST(Percent, IsDecodedInParts) {
   std::vector<std::string> parts;
   EXPECT_TRUE(matches("/v2/models/*/ready", "/v2/%6dodels/a%20b%2Fc/ready", parts));

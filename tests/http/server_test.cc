@@ -1,4 +1,4 @@
-// The server over real sockets: answers that go on, clients that hang up, an end with open connections.
+// The server over real sockets: streamed replies, disconnects, draining with open connections.
 
 #include "http/server.h"
 
@@ -14,7 +14,7 @@
 namespace cortado::http {
 namespace {
 
-/// Answers /stream with a stream that the test fills, and everything else with what was asked.
+/// Answers /stream with a stream that the test fills, and everything else with the request itself.
 class TestHandler : public Handler {
  public:
   std::shared_ptr<void> admit(const Head& head) override {
@@ -58,7 +58,7 @@ class ServerTest : public testing::Test {
     const std::string text = "GET " + path + " HTTP/1.1\r\nHost: x\r\nX-Name: y\r\n\r\n";
     EXPECT_EQ(::send(fd, text.data(), text.size(), MSG_NOSIGNAL), ssize_t(text.size()));
   }
-  /// What comes until it ends so, or the server closes.
+  /// Reads until the text ends with `ending`, or the server closes the connection.
   static std::string read_to(int fd, const std::string& ending) {
     std::string got;
     char piece[4096];
@@ -79,12 +79,12 @@ class ServerTest : public testing::Test {
   }
 
   TestHandler handler_;
-  MemoryBudget budget_{1 << 20};  // less than the largest body
+  MemoryBudget budget_{1 << 20};  // smaller than the largest body
   Server server_{"127.0.0.1", 0, {}, {}, handler_, budget_};
   std::thread thread_{[this] { server_.run(); }};
 };
 
-TEST_F(ServerTest, requests_are_answered_one_behind_the_other) {
+TEST_F(ServerTest, requests_are_answered_in_order) {
   const int fd = connect();
   ask(fd, "/a?b=c");
   EXPECT_TRUE(read_to(fd, "GET /a y").starts_with("HTTP/1.1 200 OK\r\n"));
@@ -95,7 +95,7 @@ TEST_F(ServerTest, requests_are_answered_one_behind_the_other) {
   ::close(fd);
 }
 
-TEST_F(ServerTest, a_stream_goes_on_until_it_ends) {
+TEST_F(ServerTest, a_stream_is_sent_until_it_ends) {
   const int fd = connect();
   ask(fd, "/stream");
   const std::string head = read_to(fd, "first;");
@@ -113,7 +113,7 @@ TEST_F(ServerTest, a_stream_goes_on_until_it_ends) {
   ::close(fd);
 }
 
-TEST_F(ServerTest, a_client_that_hangs_up_ends_its_stream) {
+TEST_F(ServerTest, a_disconnect_ends_the_stream) {
   const int fd = connect();
   ask(fd, "/stream");
   read_to(fd, "first;");
@@ -124,7 +124,7 @@ TEST_F(ServerTest, a_client_that_hangs_up_ends_its_stream) {
   handler_.stream->send("nobody");
 }
 
-TEST_F(ServerTest, open_streams_do_not_hold_up_its_end) {
+TEST_F(ServerTest, open_streams_do_not_delay_draining) {
   const int fd = connect();
   ask(fd, "/stream");
   read_to(fd, "first;");
@@ -136,7 +136,7 @@ TEST_F(ServerTest, open_streams_do_not_hold_up_its_end) {
 
 TEST_F(ServerTest, a_request_without_a_body_takes_no_memory) {
   std::vector<int> open;
-  for (int i = 0; i < 5; ++i) {  // of streams, whose requests live as long as they do
+  for (int i = 0; i < 5; ++i) {  // streams, whose requests live as long as the stream
     open.push_back(connect());
     ask(open.back(), "/stream");
     EXPECT_TRUE(read_to(open.back(), "first;").starts_with("HTTP/1.1 200 OK\r\n"));

@@ -12,7 +12,7 @@
 namespace cortado::http {
 namespace {
 
-TEST(TaskThreads, what_waits_is_done_at_the_end) {
+TEST(TaskThreads, waiting_tasks_run_at_the_end) {
   std::atomic<int> done{0};
   {
     TaskThreads threads(1000, 4);
@@ -36,14 +36,14 @@ TEST(TaskThreads, too_many_tasks_are_refused) {
   go.notify_all();
 }
 
-TEST(TaskThreads, those_that_cannot_start_are_an_error_and_the_others_end) {
-  if (kSanitized) GTEST_SKIP() << "it maps more than any limit";
+TEST(TaskThreads, a_thread_that_cannot_start_is_an_error_and_the_others_end) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers map more memory than any limit";
   rlimit before;
   ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
   const rlimit small{size_t(1) << 30, before.rlim_max};
   std::string told;
   ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
-  try {  // each has a stack of several megabytes
+  try {  // each thread has a stack of several megabytes
     TaskThreads threads(1, 5000);
   } catch (const Error& error) {
     told = error.what();

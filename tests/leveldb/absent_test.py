@@ -1,4 +1,4 @@
-"""Cortado without cortado-leveldb, or with one that crashes, lies, says nothing or does not end: an error each time."""
+"""Cortado without cortado-leveldb, or with one that crashes, sends wrong data or none, or hangs: each is an error."""
 import os, shutil
 
 import pytest
@@ -7,13 +7,14 @@ DATUM = r"\010\001\020\001\030\001\042\001x\050\003"  # 1x1x1, "x", label 3
 
 
 def record(key, value=DATUM, value_bytes=11):
-    """A printf of one record as the stream has it."""
+    """A printf command that writes one record of the stream."""
     return r"printf '\%03o\0\0\0\0\0\0\0\%03o\0\0\0\0\0\0\0%s%s'" % (len(key), value_bytes, key, value)
 
 
 @pytest.fixture
 def program(cortado, folder):
-    """A copy of the program without its helper; no link, since the program looks for the helper where it really is."""
+    """A copy of the program without its helper; not a link, because the program searches the helper in its real
+    folder."""
     (folder / 'bin').mkdir()
     (folder / 'level').mkdir()
     (folder / 'level/CURRENT').write_text('MANIFEST-000004\n')
@@ -62,7 +63,7 @@ def test_helper_without_records(convert):
     refuses(convert, 'no samples to convert', about='lmdb', script='#!/bin/sh\nexit 0\n')
 
 
-def test_helper_that_is_no_program(convert):
+def test_helper_that_is_not_executable(convert):
     refuses(convert, 'cannot be started', script='no program', mode=0o600)
 
 

@@ -1,2 +1,2 @@
-"""Plays the transcript."""
+"""Runs the transcript."""
 from tests.cli.transcripts import pytest_collect_file

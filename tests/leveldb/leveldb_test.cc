@@ -1,4 +1,4 @@
-// Databases written by libleveldb itself, of many shapes, sound and damaged, read through the program
+// Databases of many shapes, written by libleveldb itself, intact and damaged, read through the program
 // `cortado-leveldb`.
 #include "data/convert/leveldb.h"
 
@@ -15,13 +15,13 @@ namespace cortado::data::testing {
 
 namespace {
 
-constexpr size_t kSmallestBuffer = 64 << 10;  // of writes, before they become a table
+constexpr size_t kSmallestBuffer = 64 << 10;  // size of the write buffer
 
 void check(const ::leveldb::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
-/// A database, open in this process.
+/// A database that is open in this process.
 class Database {
  public:
   Database(const std::string& folder, ::leveldb::Options options) {
@@ -44,8 +44,8 @@ class Database {
 
   void compact() { database_->CompactRange(nullptr, nullptr); }
 
-  Records records;                                     ///< what is in it
-  std::set<std::pair<std::string, std::string>> ever;  ///< what was, too
+  Records records;                                     ///< current records
+  std::set<std::pair<std::string, std::string>> ever;  ///< all records ever written
 
  private:
   std::unique_ptr<::leveldb::DB> database_;
@@ -58,13 +58,13 @@ class Database {
   return options;
 }
 
-/// Records in no order, some written again and some removed.
+/// Writes records in random order, rewrites some and removes some.
 void fill(Database& database, int n, size_t most_bytes, uint64_t seed) {
   RandomStream random(seed);
   for (int i = 0; i < n; ++i) {
     const std::string key = std::to_string(random.below(uint64_t(n))) + std::string(random.below(60), 'k');
     std::string value = random_bytes(random, random.below(most_bytes + 1));
-    if (i % 2) value.assign(value.size(), 'v');  // Snappy finds something to pack
+    if (i % 2) value.assign(value.size(), 'v');  // compressible by Snappy
     database.put(key, value);
     if (random.below(5) == 0) database.remove(database.records.begin()->first);
   }
@@ -100,16 +100,15 @@ TEST_P(LeveldbOfShape, IsReadAsItWasWritten) {
   EXPECT_EQ(read_all(folder / "db"), records);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LeveldbOfShape,
-                         ::testing::Values(Shape{0, 0, kSmallestBuffer, true, false},  // a log of one record
-                                           Shape{3000, 50, 16 << 20, true, false},     // a log alone
-                                           Shape{300, 60000, 16 << 20, true, false},   // one longer than our tables
-                                           Shape{6000, 900, kSmallestBuffer, true, false},
-                                           Shape{6000, 900, kSmallestBuffer, false, false},
-                                           Shape{6000, 900, kSmallestBuffer, true, true},
-                                           Shape{20, 900000, kSmallestBuffer, true, false}));
+INSTANTIATE_TEST_SUITE_P(
+    All, LeveldbOfShape,
+    ::testing::Values(Shape{0, 0, kSmallestBuffer, true, false},  // a log of one record
+                      Shape{3000, 50, 16 << 20, true, false},     // a log only
+                      Shape{300, 60000, 16 << 20, true, false},   // a log that is longer than our tables
+                      Shape{6000, 900, kSmallestBuffer, true, false}, Shape{6000, 900, kSmallestBuffer, false, false},
+                      Shape{6000, 900, kSmallestBuffer, true, true}, Shape{20, 900000, kSmallestBuffer, true, false}));
 
-/// Names, contents and times of all that is in a folder.
+/// Names, contents and times of all files in a folder.
 std::map<std::string, std::pair<std::string, int64_t>> state_of(const std::string& folder) {
   std::map<std::string, std::pair<std::string, int64_t>> state;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
@@ -118,7 +117,7 @@ std::map<std::string, std::pair<std::string, int64_t>> state_of(const std::strin
   return state;
 }
 
-TEST(LeveldbFolder, StaysAsItIs) {
+TEST(LeveldbFolder, IsNotChanged) {
   const Folder folder;
   const std::string path = folder / "db";
   Records records;
@@ -152,7 +151,7 @@ class Backwards : public ::leveldb::Comparator {
   void FindShortSuccessor(std::string*) const override {}
 };
 
-TEST(LeveldbFolder, OfAnotherOrderIsRefused) {
+TEST(LeveldbFolder, WithAnotherComparatorIsRefused) {
   const Folder folder;
   const Backwards order;
   {
@@ -164,7 +163,7 @@ TEST(LeveldbFolder, OfAnotherOrderIsRefused) {
   expect_error(ExitCode::kData, "Backwards", [&] { read_all(folder / "db"); });
 }
 
-/// Flips, zeros or cuts some bytes of a file's content.
+/// Flips, zeros or removes some bytes of a file's content.
 std::string damaged(std::string content, RandomStream& random) {
   const uint64_t what = random.below(6);
   if (content.empty()) return content;
@@ -182,7 +181,7 @@ std::string damaged(std::string content, RandomStream& random) {
   return content;
 }
 
-TEST(DamagedLeveldb, GivesRecordsThatWereWrittenOrAnError) {
+TEST(DamagedLeveldb, YieldsWrittenRecordsOrAnError) {
   const Folder folder;
   const std::string path = folder / "db";
   std::set<std::pair<std::string, std::string>> ever;

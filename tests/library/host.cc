@@ -1,5 +1,5 @@
-// A program with glog, a handler of SIGBUS and a level of its own, which a library must leave alone: host SOLVER
-// first|later trains an iteration. glog is set up first, or when the library has been at work.
+// A program that uses glog, a SIGBUS handler and its own log level, which the library must not change: host SOLVER
+// first|later trains an iteration. glog is initialized first, or after the library was used.
 #include <cortado.h>
 #include <glog/logging.h>
 #include <signal.h>

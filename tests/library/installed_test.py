@@ -1,5 +1,5 @@
-"""The library as it is installed: its symbols, the examples built out of the tree by CMake and by pkg-config, what they
-compute beside what the program computes, mistakes, requests from several threads, a host that has glog."""
+"""The installed library: its symbols, the examples built out of the tree with CMake and pkg-config, their results
+compared with the program's, diagnostics, requests from several threads, a host that uses glog."""
 import ctypes, os, pathlib, re, threading
 
 import numpy
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture(scope='module')
 def place(run, training_folder):
-    """A trained net, in what is the current folder."""
+    """A trained net in the current folder."""
     place = training_folder(iters=20, snapshot=10, test_interval=100)
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(place.name)
@@ -28,7 +28,7 @@ def installed(build, place, run):
 
 @pytest.fixture(scope='module')
 def library(installed):
-    """libcortado.so's path."""
+    """The path of libcortado.so."""
     return next(installed.glob('lib/**/libcortado.so'))
 
 
@@ -44,7 +44,7 @@ def examples(installed, library, run, source):
 
 @pytest.fixture(scope='module')
 def by_pkg_config(installed, run, source):
-    """classify.c, built with the flags that pkg-config gives."""
+    """classify.c, built with the flags of pkg-config."""
     file = next(installed.glob('lib/**/cortado.pc'))
     flags = run('--cflags', '--libs', 'cortado', program='pkg-config',
                 env=dict(os.environ, PKG_CONFIG_PATH=str(file.parent))).stdout
@@ -82,7 +82,7 @@ def test_examples_classify_as_the_program_does(by_pkg_config, examples, inferred
 
 
 @pytest.mark.parametrize('program', ['examples/classify_c', 'examples/classify'])
-def test_examples_say_where_a_mistake_is(examples, inferred, place, program):
+def test_examples_print_the_place_of_an_error(examples, inferred, place, program):
     wrong = pathlib.Path('deploy.prototxt').read_text().replace('num_output: 12', 'num_outputs: 12')
     place.write('wrong.prototxt', wrong)
     said = examples(program, 'wrong.prototxt', 'snap_iter_20.caffemodel', 'image.raw', code=3).stderr
@@ -95,7 +95,7 @@ class Array(ctypes.Structure):
 
 
 def test_threads_share_a_predictor_from_memory(inferred, library):
-    """Eight threads, with requests of their own."""
+    """Eight threads, each with its own request."""
     values, scores = inferred
     lib = ctypes.CDLL(str(library))
     lib.cortado_last_error.restype = ctypes.c_char_p
@@ -117,10 +117,10 @@ def test_threads_share_a_predictor_from_memory(inferred, library):
                 return wrong.append(lib.cortado_last_error())
             made = numpy.ctypeslib.as_array(got.values, (batch, 4))
             if not numpy.allclose(made, numpy.repeat(scores, batch, 0), atol=1e-6): wrong.append(made.copy())
-        if lib.cortado_request_set(request, b'data', None, shape, ctypes.c_size_t(4)) != 2: wrong.append('NULL taken')
+        if lib.cortado_request_set(request, b'data', None, shape, ctypes.c_size_t(4)) != 2: wrong.append('NULL')
         if lib.cortado_request_set(request, b'dota', images.ctypes.data_as(ctypes.c_void_p), shape, ctypes.c_size_t(4)):
-            wrong.append('a name is looked at when the request runs')
-        if lib.cortado_request_run(request) != 2 or b"'dota'" not in lib.cortado_last_error(): wrong.append('a name')
+            wrong.append('an input name was checked before the request runs')
+        if lib.cortado_request_run(request) != 2 or b"'dota'" not in lib.cortado_last_error(): wrong.append('name')
         lib.cortado_request_close(request)
 
     threads = [threading.Thread(target=ask, args=(1 + i % 3,)) for i in range(8)]
@@ -131,7 +131,7 @@ def test_threads_share_a_predictor_from_memory(inferred, library):
 
 
 def test_training_by_steps_from_cpp_gives_the_same_bytes(examples, place):
-    """By the kernels that the snapshot names."""
+    """With the kernels that the snapshot records."""
     weights = pathlib.Path('snap_iter_20.caffemodel')
     wanted = weights.read_bytes()
     for path in pathlib.Path('.').glob('snap_iter_20.*'): path.unlink()

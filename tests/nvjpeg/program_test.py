@@ -1,5 +1,5 @@
-"""--decode as a user has it: a training on the simulated device whose JPEGs the device decodes learns the same weights,
-commands say what decodes, and what cannot be is an error that says why."""
+"""--decode for users: a training on the simulated device that decodes JPEGs on the device learns the same weights,
+commands report the decoder, and an unavailable decoder is an error with the reason."""
 import json, pathlib
 
 import pytest
@@ -30,7 +30,7 @@ def dataset(run, shared_folder):
 
 @pytest.fixture
 def nvjpeg(build, monkeypatch):
-    """Lets the program find what the simulated device has in nvJPEG's place."""
+    """Makes the simulated device's replacement of nvJPEG available."""
     monkeypatch.setenv('LD_LIBRARY_PATH', build + '/tests/nvjpeg')
 
 
@@ -40,7 +40,7 @@ def without_nvjpeg(monkeypatch):
 
 
 def train(run, decode):
-    """The weights, and the log."""
+    """Returns the weights and the log."""
     pathlib.Path('%s.prototxt' % decode).write_text(SOLVER % decode)
     log = run('train', '--solver=%s.prototxt' % decode, '--gpu=simulated', '--decode=' + decode).stderr
     return pathlib.Path('%s_iter_6.caffemodel' % decode).read_bytes(), log

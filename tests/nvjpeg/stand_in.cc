@@ -1,6 +1,6 @@
-// nvJPEG's functions on the simulated device, whose memory is the host's while work is done: libjpeg-turbo decodes.
-// It takes no JPEG with chroma of half the rows alone (4:4:0), so that there is something to refuse by its headers, and
-// fails a batch in which one image is damaged, as nvJPEG does.
+// nvJPEG's functions for the simulated device, whose memory is host memory: libjpeg-turbo decodes. Like nvJPEG it fails
+// a batch with a damaged image. It refuses JPEGs whose chroma has half the rows only (4:4:0), so that tests have an
+// unsupported header.
 
 #include <algorithm>
 #include <string>
@@ -42,7 +42,7 @@ bool decode(std::string_view file, const Image& to) {
   return true;
 }
 
-/// The sampling of the first component of a baseline frame: the byte behind FF C0, length, precision, size, count, id.
+/// The sampling of the first component of a baseline frame: the byte after FF C0, length, precision, size, count, id.
 int luma_sampling(std::string_view file) {
   const size_t at = file.find(std::string_view("\xFF\xC0\x00\x11\x08", 5));
   return at == std::string_view::npos ? 0 : uint8_t(file[at + 11]);
@@ -103,7 +103,7 @@ Status nvjpegDecodeBatchedInitialize(Handle, State state, int images, int, Outpu
   return kSuccess;
 }
 
-/// As many images as the state was made ready for.
+/// Decodes as many images as the state was initialized for.
 Status nvjpegDecodeBatched(Handle, State state, const unsigned char* const* files, const size_t* bytes,
                            Image* destinations, void*) {
   if (state->images == 0 || state->format != kInterleavedBgr) return kInvalidParameter;

@@ -1,5 +1,5 @@
-"""Models that were made with a batch of 1, or leave it open, run with batches of 1 and 3: the batch is not taken for
-another axis of 1, nor such an axis for the batch. Where a net can take no batch but the model's, it refuses others."""
+"""Models exported with a batch of 1, or with an open batch, run with batches of 1 and 3: the batch and other axes of 1
+are not confused. A net that supports only the model's own batch size refuses others."""
 import pytest
 
 from tests.onnx.random_weights import far, numpy, onnx
@@ -24,7 +24,7 @@ def sigmoid(x):
 
 
 def lstm(x, w, r, b):
-    """Steps x directions x sequences x units, the second direction backwards; gates are i, o, f, g."""
+    """Steps x directions x sequences x units, the second direction reversed; gates are i, o, f, g."""
     out = numpy.zeros((x.shape[0], w.shape[0], x.shape[1], r.shape[2]))
     for d in range(w.shape[0]):
         h = c = numpy.zeros((x.shape[1], r.shape[2]))
@@ -61,7 +61,7 @@ LSTM = {'w': W, 'r': R, 'b': B}
 BOTH = dict(hidden_size=3, direction='bidirectional')
 M, HEADS = array(4, 5), [array(8, 8) for _ in 'qkv']
 
-# name: opset, the shape of x with N where the batch is, nodes, constants, what is expected of x
+# name: opset, the shape of x with N for the batch, nodes, constants, the expected result for x
 CASES = {
     'lstm, both ways': (13, (5, 'N', 4), [node('LSTM', ['x', 'w', 'r', 'b'], ['y'], **BOTH)], LSTM,
                         lambda x: lstm(x, W, R, B)),
@@ -98,7 +98,7 @@ CASES = {
                               {'f': ints(0), 't': ints(1), 'a': ints(1)}, lambda x: x[:, :1]),
     'slice of the whole batch': (13, ('N', 2, 4), [node('Slice', ['x', 'f', 't'], ['y'])],
                                  {'f': ints(0, 1), 't': ints(2 ** 62, 2)}, lambda x: x[:, 1:2]),
-    'the batch backwards': (13, ('N', 2), [node('Slice', ['x', 'f', 't', 'a', 's'], ['y'])],
+    'the batch reversed': (13, ('N', 2), [node('Slice', ['x', 'f', 't', 'a', 's'], ['y'])],
                             {'f': ints(-1), 't': ints(-2 ** 62), 'a': ints(0), 's': ints(-1)}, lambda x: x[::-1]),
     'gather of steps': (13, (5, 'N', 4), [node('Gather', ['x', 'p'], ['y'], axis=0)], {'p': numpy.array(2)},
                         lambda x: x[2]),
@@ -110,16 +110,16 @@ CASES = {
     'flatten from 1': (13, ('N', 1, 4), [node('Flatten', ['x'], ['y'], axis=1)], {}, lambda x: x.reshape(len(x), -1)),
     'flatten from 2': (13, ('N', 2, 4), [node('Flatten', ['x'], ['y'], axis=2)], {}, lambda x: x.reshape(-1, 4)),
     'flatten from the end': (13, ('N', 4), [node('Flatten', ['x'], ['y'], axis=2)], {}, lambda x: x.reshape(-1, 1)),
-    'flatten behind steps': (13, (5, 'N', 4), [node('Flatten', ['x'], ['y'], axis=1)], {}, lambda x: x.reshape(5, -1)),
+    'flatten after steps': (13, (5, 'N', 4), [node('Flatten', ['x'], ['y'], axis=1)], {}, lambda x: x.reshape(5, -1)),
     'unsqueeze before the batch': (13, ('N', 4), [node('Unsqueeze', ['x', 'a'], ['y'])], {'a': ints(0)},
                                    lambda x: x[None]),
-    'unsqueeze behind the batch': (13, ('N', 4), [node('Unsqueeze', ['x', 'a'], ['y'])], {'a': ints(1)},
+    'unsqueeze after the batch': (13, ('N', 4), [node('Unsqueeze', ['x', 'a'], ['y'])], {'a': ints(1)},
                                    lambda x: x[:, None]),
     'unsqueeze around the batch': (13, ('N', 4), [node('Unsqueeze', ['x', 'a'], ['y'])], {'a': ints(0, 2, -1)},
                                    lambda x: x[None, :, None, :, None]),
     'unsqueeze and squeeze': (13, ('N', 4), [node('Unsqueeze', ['x', 'a'], ['u']), node('Squeeze', ['u', 'a'], ['y'])],
                               {'a': ints(0)}, lambda x: x),
-    'squeeze behind the batch': (13, ('N', 1, 4), [node('Squeeze', ['x', 'a'], ['y'])], {'a': ints(1)},
+    'squeeze after the batch': (13, ('N', 1, 4), [node('Squeeze', ['x', 'a'], ['y'])], {'a': ints(1)},
                                  lambda x: x[:, 0]),
     'squeeze of two axes': (11, ('N', 1, 4, 1), [node('Squeeze', ['x'], ['y'], axes=[1, -1])], {},
                             lambda x: x[:, 0, :, 0]),
@@ -171,16 +171,16 @@ CASES = {
                         {'f': ints(0), 't': ints(1), 'two': ints(2), 'c': ints(4)}, lambda x: x.reshape(-1, 4)),
     'softmax of rows': (9, ('N', 1, 4), [node('Softmax', ['x'], ['y'])], {},
                         lambda x: numpy.exp(x) / numpy.exp(x).sum((1, 2), keepdims=True)),
-    'matmul behind an axis of 1': (13, ('N', 1, 4), [node('MatMul', ['x', 'm'], ['a']),
+    'matmul after an axis of 1': (13, ('N', 1, 4), [node('MatMul', ['x', 'm'], ['a']),
                                                      node('Squeeze', ['a', 'p'], ['y'])],
                                    {'m': M, 'p': ints(1)}, lambda x: x[:, 0] @ M),
 }
 
-OF_OPEN = {  # where a 1 is the batch in a model made with 1 alone
+OF_OPEN = {  # expected results where a 1 is the batch in a model exported with batch 1
     'reshape to rows': lambda x: x.reshape(1, -1),
     'lstm, last step': lambda x: lstm(x, W, R, B)[-1].swapaxes(0, 1).reshape(1, -1)}
 
-OWN_BATCH_ALONE = {  # the same, of what is right for a batch of 1 and has no right answer, or no layers, for others
+OWN_BATCH_ALONE = {  # the same, for models that are not defined, or not supported, for other batch sizes
     'squeeze of the batch': (13, ('N', 4), [node('Squeeze', ['x', 'a'], ['y'])], {'a': ints(0)}, lambda x: x[0]),
     'squeeze of whatever is 1': (13, ('N', 1, 4), [node('Squeeze', ['x'], ['y'])], {}, lambda x: x[0, 0]),
     'reshape without a batch': (13, ('N', 2, 4), [node('Reshape', ['x', 's'], ['y'])], {'s': ints(2, 4)},

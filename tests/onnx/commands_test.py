@@ -1,5 +1,5 @@
-"""A model in the place of a net and its weights, in every command that infers; what a model is called, takes and gives;
-pixels prepared within the model; mistakes of users."""
+"""A model instead of a net and its weights, in every command that infers; the names of a model and of its inputs and
+outputs; preprocessing within the model; usage errors."""
 import json, os, re
 
 import pytest
@@ -49,7 +49,7 @@ def x():
 
 @pytest.fixture(scope='module')
 def ours(infer, nets, x):
-    """What the net gives as prob and as fc."""
+    """The net's outputs prob and fc."""
     return infer('deploy.prototxt', 'net.npz', {'data': x}, ['prob', 'fc'])
 
 
@@ -112,7 +112,7 @@ def test_classify(run):
 
 @pytest.mark.parametrize('rgb', [False, True])
 def test_mean_scale_and_colour_order_are_nodes(infer, rgb, run):
-    """Read back, the model does what the data layer did."""
+    """The imported model does the data layer's preprocessing."""
     pixels = numpy.random.RandomState(7).randint(0, 256, (2, 3, 12, 12)).astype('f4')
     mean = numpy.array([90, 100, 110], 'f4').reshape(3, 1, 1)
     wanted = infer('deploy.prototxt', 'net.npz', {'data': (pixels - mean) * 0.02}, ['fc'])[0]
@@ -126,7 +126,7 @@ def test_mean_scale_and_colour_order_are_nodes(infer, rgb, run):
     assert far(net.forward('fc'), wanted) < 1e-5
 
 
-def test_values_in_a_file_beside_the_model(infer):
+def test_values_in_an_external_file(infer):
     onnx.save_model(onnx.load('net.onnx'), 'apart.onnx', save_as_external_data=True, location='apart.values',
                     size_threshold=0)
     assert os.path.getsize('apart.values') > 1000
@@ -149,12 +149,12 @@ def test_values_in_a_file_beside_the_model(infer):
     (3, 'not an ONNX model', 'deploy.prototxt -o new.prototxt'),
     (2, 'transform_param', 'deploy.prototxt net.npz -o new.onnx --like=deploy.prototxt'),
 ])
-def test_mistake_leaves_no_file(run, shared_folder, code, word, arguments):
+def test_error_leaves_no_file(run, shared_folder, code, word, arguments):
     assert word in run('convert', 'onnx', *arguments.split(), code=code).stderr
     assert not list(shared_folder.glob('new.*'))
 
 
-def test_net_without_weights_is_a_mistake(ours, run):
+def test_net_without_weights_is_an_error(ours, run):
     run('infer', '--model=deploy.prototxt', '--input', 'data=in0.npy', '--output', 'prob=y.npy', code=2)
 
 

@@ -17,7 +17,7 @@ def built_with_onnx(helper):
 
 @pytest.fixture(scope='session')
 def runtime(request):
-    """runtime('net.onnx', inputs, outputs) is what ONNX Runtime gives; None without --runtime."""
+    """runtime('net.onnx', inputs, outputs) runs ONNX Runtime; None without --runtime."""
     if not request.config.getoption('runtime', False): return None
     import onnxruntime
     def answer(model, inputs, outputs):
@@ -29,13 +29,13 @@ def runtime(request):
 
 @pytest.fixture(scope='session')
 def summary(run):
-    """summary('net.prototxt') is what `cortado summary` says."""
+    """summary('net.prototxt') is the output of `cortado summary`."""
     return lambda net: json.loads(run('summary', net, '--phase=TEST', '--json').stdout)
 
 
 @pytest.fixture(scope='session')
 def infer(run):
-    """infer(model, weights, inputs, outputs) is what the program makes of the inputs; weights None: the model's own."""
+    """infer(model, weights, inputs, outputs) returns the program's outputs; weights None: the model's own."""
     numpy = pytest.importorskip('numpy')
     def infer(model, weights, inputs, outputs):
         flags = ['infer', '--force', '--model=%s' % model] + (['--weights=' + weights] if weights else [])

@@ -1,5 +1,5 @@
-"""Models that are cut off, changed at random, or whole and no good: each gives an error with an exit code, or a net;
-nothing crashes, hangs, or takes memory for what a file only claims."""
+"""Truncated, randomly changed, and well-formed but invalid models: each is an error with an exit code, or a net.
+Nothing crashes, hangs, or allocates memory for sizes that a file only declares."""
 import pathlib, random, resource, subprocess
 
 import pytest
@@ -41,7 +41,7 @@ def ints(name, *values):
 
 
 def no_good():
-    """(model, exit code, what the message says)."""
+    """Yields (model, exit code, part of the message)."""
     node = helper.make_node
     w = numpy_helper.from_array(numpy.zeros((4, 3, 3, 3), 'f4'), 'w')
     yield conv(tensor([10 ** 6, 10 ** 6, 1, 1], b'1234')), 3, "tensor 'w': it holds 1 values"
@@ -88,7 +88,7 @@ def no_good():
 
 
 def deep():
-    """Graphs within graphs, as no reader expects them."""
+    """Deeply nested graphs."""
     inner = helper.make_graph([helper.make_node('Relu', ['x'], ['y'])], 'g', [], [])
     for _ in range(60):
         inner = helper.make_graph([helper.make_node('If', ['x'], ['y'], then_branch=inner)], 'g', [], [])
@@ -96,7 +96,7 @@ def deep():
 
 
 def many_of_nothing():
-    """Ten million empty nodes in twenty megabytes, of which a reader would make gigabytes."""
+    """Ten million empty nodes in twenty megabytes, which would be gigabytes when parsed."""
     whole = model([helper.make_node('Relu', ['x'], ['y'])])
     graph = whole.graph.SerializeToString() + b'\x0a\x00' * (10 << 20)
     del whole.graph.node[:]
@@ -133,16 +133,16 @@ def read(cortado, folder, monkeypatch):
     return read
 
 
-def test_values_beside_the_model_are_read(read):
+def test_external_values_are_read(read):
     read(conv(external('values', length=432)), 0)
 
 
 @pytest.mark.parametrize('bad, code, word', no_good())
-def test_whole_model_that_is_no_good_is_refused(read, bad, code, word):
+def test_invalid_model_is_refused(read, bad, code, word):
     read(bad, code, word)
 
 
-def test_graphs_within_graphs_are_refused(read):
+def test_nested_graphs_are_refused(read):
     read(deep(), 3)
 
 

@@ -1,6 +1,5 @@
-"""Every type of layer that ONNX has operators for: onnx finds nothing to say against the model, the net that is read
-back from it gives the same outputs and, with --runtime, so does ONNX Runtime. Types that cannot be written are refused
-by name, with the line where they stand."""
+"""Every layer type that can be exported: onnx accepts the model, and the net that is imported from it returns the same
+outputs, as does ONNX Runtime with --runtime. Other types are refused with their name and line."""
 import os
 
 import pytest
@@ -12,7 +11,7 @@ ROWS = 'shape { dim: 3 dim: 12 }'
 STEPS = 'shape { dim: 5 dim: 2 dim: 6 }'
 VOLUMES = 'shape { dim: 2 dim: 3 dim: 6 dim: 7 dim: 8 }'
 
-LAYERS = {  # what is behind `type: `, by the shapes of the bottoms
+LAYERS = {  # the text after `type: `, by the shapes of the bottoms
     (IMAGES,): '''
 AbsVal
 ArgMax argmax_param { axis: 1 }
@@ -153,7 +152,7 @@ MEMORY = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
 layer { name: "tested0" type: "LSTM" bottom: "x0" bottom: "cont" top: "y0" recurrent_param { num_output: 3 } }'''
 IMAGE = numpy.random.RandomState(4).normal(0, 1, (2, 12, 9, 11)).astype('f4')
 REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4, 2, 13, 11], [1, 0, 8, 21, 17]], 'f4')
-WRITTEN = {  # not read back: what goes in is not any number
+WRITTEN = {  # not imported again: the input is not arbitrary
     'Embed embed_param { input_dim: 5 num_output: 3 }': [numpy.array([[0, 4, 2], [1, 1, 3]], 'f4')],
     'ROIPooling roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }': [IMAGE, REGIONS],
     'ROIAlign roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 }': [IMAGE, REGIONS],
@@ -180,7 +179,7 @@ def layer_text(number, bottoms, layer):
 
 
 def net_text(shapes, layers):
-    """All layers side by side: what only one of them could do wrong shows in its tops."""
+    """A net with all layers in parallel; an error in one of them shows in its tops."""
     return inputs_text(shapes) + ''.join(layer_text(i, len(shapes), layer) for i, layer in enumerate(layers))
 
 
@@ -189,7 +188,7 @@ def extents(shape):
 
 
 def wrong_tops(who, layers, outputs, got, ours):
-    """Those that differ, by their layers: a top's number is its layer's."""
+    """The tops that differ, by layer: the number of a top is that of its layer."""
     apart = [(name, far(numpy.asarray(a), b)) for name, a, b in zip(outputs, got, ours)]
     return ['%s: %s %.1e' % (layers[int(name[1:])], who, share) for name, share in apart if not share < 1e-5]
 
@@ -209,7 +208,7 @@ def written(folder, run, summary):
 
 @pytest.fixture
 def check(infer, run, runtime, written):
-    """check(layers, net, shapes) compares what the net, the net that is read back and ONNX Runtime compute."""
+    """check(layers, net, shapes) compares the net, the imported net and ONNX Runtime."""
     def check(layers, text, shapes):
         outputs, weights = written(text)
         run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '-q')
@@ -224,17 +223,17 @@ def check(infer, run, runtime, written):
 
 
 @pytest.mark.parametrize('shapes', LAYERS)
-def test_layers_are_written_and_read_back(check, shapes):
+def test_layers_are_exported_and_imported(check, shapes):
     layers = LAYERS[shapes].strip().split('\n')
     check(layers, net_text(shapes, layers), shapes)
 
 
-def test_lstm_is_written_and_read_back(check):
+def test_lstm_is_exported_and_imported(check):
     check(['LSTM'], inputs_text((STEPS,)) + MEMORY, (STEPS,))
 
 
 @pytest.mark.parametrize('layer', WRITTEN)
-def test_layer_is_written(infer, layer, runtime, written):
+def test_layer_is_exported(infer, layer, runtime, written):
     shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in WRITTEN[layer]]
     _, weights = written(net_text(shapes, [layer]))
     x = {'x%d' % i: array for i, array in enumerate(WRITTEN[layer])}

@@ -1,6 +1,5 @@
-"""The nets of models/ as ONNX: Python's onnx finds nothing to say against them, and OpenCV, or with --runtime ONNX
-Runtime, gives this program's outputs; so does the net that is read back from the model. --all takes large nets and
-other forms, too."""
+"""The nets of models/ as ONNX: Python's onnx accepts them, and OpenCV (with --runtime ONNX Runtime) returns this
+program's outputs, as does the net imported from the model. --all also tests large nets and other forms."""
 import pathlib
 
 import pytest
@@ -9,13 +8,13 @@ from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 
 MODELS = pathlib.Path(__file__).parent.parent.parent / 'models'
 LARGE = 'alexnet', 'caffenet', 'vgg16', 'resnet50', 'resnet50_v1_5'
-STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}  # what is behind has no operators
+STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}  # later layers have no operators
 BATCHES = (1, 3)
 NEAR = 1e-5
 
 
 def logits(layers, outputs):
-    """What the net ends with, and in place of probabilities, which hide differences, what these are made of."""
+    """The net's outputs, with probabilities, which hide differences, replaced by their logits."""
     return [layer['bottoms'][0] if layer['type'] == 'Softmax' else output for output in outputs
             for layer in [next(layer for layer in layers if output in layer['tops'])]]
 
@@ -46,7 +45,7 @@ def test_model_computes_the_same(folder, infer, name, form, run, runtime, summar
     run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', timeout=300)
     for batch in BATCHES:
         if name == 'crnn_digits' and batch > 1 and not runtime:
-            continue  # its LSTM takes the batch that it was first shown
+            continue  # its LSTM keeps the batch size of its first run
         x = numpy.random.RandomState(batch).uniform(-1, 1, [batch] + of_net['blobs']['data'][1:]).astype('f4')
         ours = infer(net, 'net.npz', {'data': x}, outputs)
         back = infer('back.prototxt', 'back.caffemodel', {'data': x}, outputs)

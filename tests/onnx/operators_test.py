@@ -1,5 +1,5 @@
-"""Operators of ONNX, alone in a model that Python's onnx makes, against what NumPy makes of the operator's definition:
-the forms that they had in older opsets, uneven padding, repeated operands, what exporters work out of shapes."""
+"""Single ONNX operators, in models made by Python's onnx, against NumPy's implementation of their definition: forms of
+older opsets, uneven padding, broadcasting, sizes that exporters compute from shapes."""
 import math, os
 
 import pytest
@@ -22,7 +22,7 @@ def ints(*values):
 
 
 def windows(x, kernel, stride, before, behind, fill, dilation=1):
-    """N x C x places x what each window sees, of both sides alike but for the padding."""
+    """N x C x positions x window; kernel and stride are the same for both axes, the padding may differ."""
     x = numpy.pad(x, ((0, 0), (0, 0)) + tuple(zip(before, behind)), constant_values=fill)
     extent = dilation * (kernel - 1) + 1
     h, w = [(side - extent) // stride + 1 for side in x.shape[2:]]
@@ -67,7 +67,7 @@ def log_softmax(x, axis):
 
 
 def unit(x, axis):
-    """Of length 1, and zeros of zeros."""
+    """Normalizes to length 1; zeros stay zeros."""
     length = numpy.sqrt((x.astype('f8') ** 2).sum(axis, keepdims=True))
     return x / numpy.where(length > 0, length, 1)
 
@@ -82,7 +82,7 @@ S7 = numpy.float32(0.7)
 SHORT = X * numpy.array([1, 1e-7, 1e-12, 0, 1, 1, 1, 1, 1], 'f4')  # vectors shorter than any eps, and zeros
 node = helper.make_node
 
-# name: opset, x, nodes from 'x' to 'y', constants, what is expected of x
+# name: opset, x, nodes from 'x' to 'y', constants, the expected result for x
 CASES = {
     'conv, uneven pads': (13, X, [node('Conv', ['x', 'w'], ['y'], pads=[0, 1, 2, 1], strides=[2, 2])], {'w': W3},
                           lambda x: conv(x, W3, 2, (0, 1), (2, 1))),
@@ -193,7 +193,7 @@ CASES = {
 
 
 def expected(name, x, constants):
-    """Of the cases whose definition wants the constants."""
+    """The expected result of cases whose definition needs the constants."""
     if name == 'gemm':
         return 0.5 * x @ constants['m'] + 2 * constants['c']
     if name == 'matmul and add':
@@ -212,13 +212,13 @@ def expected(name, x, constants):
     return y[:, :, 1:1 + 2 * x.shape[2], 1:1 + 2 * x.shape[3]]
 
 
-# What Gemm adds, of any shape that is repeated to 6 x 6; name: its shape
+# Biases of Gemm, of any shape that broadcasts to 6 x 6; name: shape
 TERMS = {'one': (), 'one in a list': (1,), 'of columns': (6,), 'a row': (1, 6), 'a column': (6, 1), 'of all': (6, 6)}
 
-REFUSED = {  # opset, nodes, constants, what is said
+REFUSED = {  # opset, nodes, constants, part of the message
     'dropout in training': (13, [node('Dropout', ['x', 'r', 't'], ['y'])],
                             {'r': S7, 't': numpy.array(True)}, 'training_mode is true'),
-    'gemm with terms of a third shape': (13, [node('Gemm', ['x', 'm', 'c'], ['y'])],
+    'gemm with a bias that does not broadcast': (13, [node('Gemm', ['x', 'm', 'c'], ['y'])],
                                          {'m': array(6, 3), 'c': array(2, 3)}, 'are not supported'),
 }
 
@@ -240,14 +240,14 @@ def test_operator_computes_its_definition(infer, folder, name):
 
 
 @pytest.mark.parametrize('terms', TERMS)
-def test_gemm_repeats_its_terms(infer, folder, terms):
+def test_gemm_broadcasts_its_bias(infer, folder, terms):
     x, m, c = array(6, 4), array(4, 6), numpy.asarray(array(*TERMS[terms]), 'f4')
     save('net.onnx', 13, x, [node('Gemm', ['x', 'm', 'c'], ['y'], beta=0.5)], {'m': m, 'c': c}, batch=6)
     assert far(infer('net.onnx', None, {'x': x}, ['y'])[0], x @ m + 0.5 * c) < 1e-5
 
 
 @pytest.mark.parametrize('name', REFUSED)
-def test_what_no_layer_does_is_refused(folder, name, run):
+def test_unsupported_forms_are_refused(folder, name, run):
     opset, nodes, constants, words = REFUSED[name]
     save('net.onnx', opset, ROWS, nodes, constants)
     assert words in run('convert', 'onnx', 'net.onnx', '-o', 'no.prototxt', code=3).stderr

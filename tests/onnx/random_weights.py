@@ -1,14 +1,14 @@
-"""Weights drawn at random."""
+"""Random weights."""
 import pytest
 
-pytest.importorskip('onnx.checker')  # the repository has a folder onnx, too
+pytest.importorskip('onnx.checker')  # the repository also has a folder onnx
 import numpy
 import onnx
 
 
 def draw_weights(summary, path, seed=1):
-    """Weights of every layer of a summary, of a size that neither grows nor dies on the way, as an .npz; [its path], or
-    [] where no layer has any."""
+    """Writes random weights for every layer of a summary to an .npz, scaled so that values neither explode nor vanish.
+    Returns [path], or [] if no layer has weights."""
     draw, arrays = numpy.random.RandomState(seed), {}
     for layer, shapes in summary['params'].items():
         for i, values in enumerate(blobs(draw, shapes)):
@@ -18,15 +18,15 @@ def draw_weights(summary, path, seed=1):
 
 
 def blobs(draw, shapes):
-    """BatchNorm's are sums of means and variances, and the factor to divide them by; of others the first is a matrix
-    or filters, or factors, the others are terms."""
+    """Random blobs of one layer. BatchNorm's are sums of means and variances, and the factor to divide them by. For
+    other layers the first is a matrix, filters or scales, the others are biases."""
     if len(shapes) >= 3 and shapes[2] == [1] and shapes[0] == shapes[1]:
         yield 2 * draw.normal(0, 0.1, shapes[0])
         yield 2 * draw.uniform(0.5, 1.5, shapes[1])
         yield numpy.array([2.0])
         shapes = shapes[3:]
     if len(shapes) == 4 and all(len(shape) == 4 and shape == [1, shape[1], 1, 1] for shape in shapes):
-        for low, high in ((0.8, 1.2), (-0.1, 0.1), (-0.2, 0.2), (0.5, 1.5)):  # BN's: factors, terms, means, variances
+        for low, high in ((0.8, 1.2), (-0.1, 0.1), (-0.2, 0.2), (0.5, 1.5)):  # BN's: scales, biases, means, variances
             yield draw.uniform(low, high, shapes[0])
         return
     for i, shape in enumerate(shapes):
@@ -37,7 +37,7 @@ def blobs(draw, shapes):
 
 
 def far(a, b):
-    """The largest difference, in shares of the largest value of b."""
+    """The largest difference, relative to the largest value of b."""
     assert a.shape == b.shape, (a.shape, b.shape)
     assert numpy.isfinite(a).all() and numpy.isfinite(b).all()
     return float(abs(a - b).max() / max(1e-30, abs(b).max()))

@@ -1,11 +1,11 @@
-"""What the tests of this folder share."""
+"""Shared fixtures."""
 import pytest
 
 
 @pytest.fixture
 def infer(run, folder):
-    """infer(net, weights, inputs, outputs) is what `cortado infer` gives; it leaves deploy.prototxt and
-    random.caffemodel, which has not the weights `further`: OpenCV would not read them."""
+    """infer(net, weights, inputs, outputs) returns the outputs of `cortado infer`. It leaves deploy.prototxt and
+    random.caffemodel, without the weights `further`, which OpenCV cannot read."""
     numpy = pytest.importorskip('numpy')
     def infer(text, weights, inputs, outputs, further={}):
         (folder / 'deploy.prototxt').write_text(text)

@@ -1,13 +1,13 @@
-"""OpenCV's Caffe importer finds what `cortado infer` finds: the rows of a net that detects, with random weights."""
+"""OpenCV's Caffe importer and `cortado infer` return the same rows for detection nets with random weights."""
 import pathlib
 
 import pytest
 
 from tests.opencv.random_nets import conv, cv2, difference, numpy, random_weights
 
-TOLERANCE = 1e-4  # of corners in parts of the image, and of scores
+TOLERANCE = 1e-4  # of corners relative to the image size, and of scores
 
-# OpenCV keeps regions however small they are, hence the min_size.
+# OpenCV keeps regions of any size, hence the min_size.
 RFCN = '''name: "rfcn"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 96 dim: 128 } } }
 layer { name: "im_info" type: "Input" top: "im_info" input_param { shape { dim: 1 dim: 3 } } }
@@ -28,7 +28,7 @@ layer { name: "votes" type: "Pooling" bottom: "pooled" top: "votes"
   pooling_param { pool: AVE kernel_size: 3 stride: 3 } }
 '''
 
-# Normalize before regions are pooled, in the ways that OpenCV has: none for whole images with a scale per channel.
+# Normalize before ROI pooling, in the forms that OpenCV supports: not across_spatial with a scale per channel.
 FAST_RCNN = '''name: "fast_rcnn"
 layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 3 dim: 96 dim: 128 } } }
 layer { name: "rois" type: "Input" top: "rois" input_param { shape { dim: 30 dim: 5 } } }
@@ -43,13 +43,13 @@ layer { name: "pooled" type: "ROIPooling" bottom: "places" bottom: "rois" top: "
 
 
 def regions(random):
-    """30 x 5: image 0, then left, top, right and bottom of regions of up to half the image."""
+    """30 x 5: image 0, then left, top, right and bottom of regions up to half the image size."""
     first = random.uniform(0, (64, 48), (30, 2))
     return numpy.hstack([numpy.zeros((30, 1)), first, first + random.uniform(0, (64, 48), (30, 2))])
 
 
 def nets(source):
-    """Per name: the net, its inputs, its outputs."""
+    """The net, its inputs and its outputs, by name."""
     random = numpy.random.default_rng(1)
     photo = random.normal(0, 1, (1, 3, 96, 128))
     return {'ssd': (pathlib.Path(source, 'models/ssd_fashion/deploy.prototxt').read_text(),
@@ -60,13 +60,13 @@ def nets(source):
 
 
 def by_label(rows):
-    """OpenCV's rows go by score, Caffe's by label."""
+    """Sorts rows by label: OpenCV's are sorted by score, Caffe's by label."""
     rows = rows.reshape(-1, 7)
     return rows[numpy.lexsort((-rows[:, 2], rows[:, 1]))]
 
 
 @pytest.mark.parametrize('name', ['ssd', 'rfcn', 'fast_rcnn'])
-def test_opencv_gives_the_same_rows(infer, source, name):
+def test_opencv_returns_the_same_rows(infer, source, name):
     text, inputs, outputs = nets(source)[name]
     inputs = {blob: values.astype(numpy.float32) for blob, values in inputs.items()}
     weights = random_weights(text, {'data': inputs['data'].shape[1]})

@@ -1,10 +1,10 @@
-"""OpenCV's Darknet importer finds what `cortado infer` finds with a small YOLO v2 of random weights: convolutions, a
-Reorg beside a deeper branch, and a grid of boxes. One side reads prototxt and .caffemodel, the other .cfg and .weights
-of the same numbers.
+"""OpenCV's Darknet importer and `cortado infer` return the same boxes for a small YOLO v2 with random weights:
+convolutions, a Reorg branch and a deeper branch, and a grid of boxes. One reads prototxt and .caffemodel, the other
+.cfg and .weights with the same numbers.
 
-OpenCV suppresses boxes class by class, at an overlap of 0.4; Cortado, as YOLO's ports to Caffe, whatever their classes.
-With one class that is the same. With three nothing is suppressed here, and compared are the boxes that OpenCV has kept
-for every class.
+OpenCV suppresses boxes per class, at an overlap of 0.4; Cortado suppresses them across classes, like YOLO's ports to
+Caffe. With one class that is the same. With three classes nothing is suppressed here, and the boxes that OpenCV has
+kept for every class are compared.
 """
 import pytest
 
@@ -41,15 +41,15 @@ def darknet_net(classes):
 
 
 def darknet_weights(arrays):
-    """A .weights file: the version 0.2.0 and 64 bits for the images seen; each convolution's terms, then weights."""
+    """A .weights file: the version 0.2.0 and 64 bits for the images seen; each convolution's biases, then weights."""
     head = numpy.array([0, 2, 0, 0, 0], '<i4').tobytes()
     names = [name + end for name in ('conv1', 'conv2', 'grid') for end in ('/1', '/0')]
     return head + b''.join(arrays[name].astype('<f4').tobytes() for name in names)
 
 
 def rows_of(region):
-    """Boxes as centre, sides, objectness and scores become rows of image, class from 1, score, corners, best first. A
-    score of 0 is one that was suppressed: of such boxes there is no row."""
+    """Converts boxes (center, sides, objectness, scores) to rows of image, class from 1, score, corners, best first.
+    Suppressed boxes have a score of 0 and no row."""
     region = region[region[:, 5:].min(1) > 0]
     x, y, w, h = region[:, :4].T
     scores = region[:, 5:]
@@ -57,9 +57,9 @@ def rows_of(region):
     return rows[numpy.argsort(-rows[:, 2], kind='stable')]
 
 
-def nearest(rows, wanted):
-    """For each of `wanted` the row with the most similar corners."""
-    apart = abs(rows[None, :, 3:] - wanted[:, None, 3:]).max(2)
+def nearest(rows, targets):
+    """For each of `targets` the row with the most similar corners."""
+    apart = abs(rows[None, :, 3:] - targets[:, None, 3:]).max(2)
     return rows[apart.argmin(1)]
 
 
@@ -75,11 +75,11 @@ def test_opencv_finds_the_same_boxes(infer, folder, classes, nms_threshold):
     net.setInput(image)
     their_reorg, region = net.forward('reorg_3'), net.forward('detection_out')
     found, theirs = found.reshape(-1, 7), rows_of(region)
-    if classes > 1:  # nothing is suppressed: all boxes have a place in `found`
+    if classes > 1:  # nothing is suppressed: all boxes are in `found`
         assert len(found) == len(region) and len(theirs) > len(region) / 4
     else:
         assert len(found) == len(theirs)
         assert (numpy.diff(found[:, 2]) <= TOLERANCE).all(), 'the best are not first'
     assert difference(reorg, their_reorg) <= TOLERANCE
-    # Scores that differ by rounding alone may change the order.
+    # Scores that differ only by rounding may change the order.
     assert difference(nearest(found, theirs), theirs) <= TOLERANCE

@@ -1,5 +1,4 @@
-"""Photographs are read as cv2.imread() reads them, whatever EXIF says of how they are turned, by every command that
-reads images."""
+"""Photographs are read as by cv2.imread(), with any EXIF orientation, by every command that reads images."""
 import struct, zlib
 
 import pytest
@@ -9,7 +8,7 @@ import numpy
 
 from tests.cli.fixtures import read_lmdb
 
-# The four corners' thirds differ, so each orientation gives other scores.
+# The four corners' thirds differ, so each orientation yields other scores.
 NET = '''layer { name: "data" type: "Input" top: "data" input_param { shape { dim: 1 dim: 1 dim: 2 dim: 3 } } }
 layer { name: "prob" type: "Reshape" bottom: "data" top: "prob" reshape_param { shape { dim: 1 dim: 6 } } }
 '''
@@ -20,7 +19,7 @@ def exif(orientation):
 
 
 def with_orientation(path, orientation):
-    """Notes it in the file, as cameras do."""
+    """Writes the EXIF orientation to the file, like a camera."""
     data = path.read_bytes()
     if path.suffix == '.jpg':
         content = b'Exif\0\0' + exif(orientation)
@@ -33,7 +32,7 @@ def with_orientation(path, orientation):
 
 @pytest.fixture
 def photo(folder):
-    """photo(suffix, orientation) writes a file, and a PNG of what OpenCV reads in it."""
+    """photo(suffix, orientation) writes a file, and a PNG of the image that OpenCV reads from it."""
     x = numpy.zeros((24, 36, 3), numpy.uint8)
     for row in range(2):
         for column in range(3): x[12 * row:12 * row + 12, 12 * column:12 * column + 12] = 30 + 40 * (row * 3 + column)

@@ -1,4 +1,4 @@
-"""Nets of random weights, to compare with OpenCV's."""
+"""Nets with random weights, to compare with OpenCV."""
 import re
 
 import pytest
@@ -12,7 +12,7 @@ CONV = '''layer { name: "%s" type: "Convolution" bottom: "%s" top: "%s"
 
 
 def conv(name, bottom, outputs, kernel, stride=1):
-    """A convolution as prototxt; with odd kernels it keeps the sides where the stride is 1."""
+    """A convolution as prototxt; an odd kernel with stride 1 keeps the image size."""
     return CONV % (name, bottom, name, outputs, kernel, kernel // 2, stride)
 
 
@@ -24,7 +24,8 @@ def layers(text, kind):
 
 
 def random_weights(text, channels):
-    """Arrays of NAME/INDEX for the layers with weights. `channels` has those of blobs that no convolution makes."""
+    """Arrays of NAME/INDEX for the layers with weights. `channels` has the channels of blobs that no convolution
+    produces."""
     random, arrays, made = numpy.random.default_rng(3), {}, dict(channels)
     for layer, name in layers(text, 'Convolution'):
         outputs, kernel = (int(re.search(field + r': (\d+)', layer)[1]) for field in ('num_output', 'kernel_size'))
@@ -41,13 +42,13 @@ def random_weights(text, channels):
             arrays[name + '/scale/0'] = random.uniform(0.5, 1.5, outputs)
             arrays[name + '/scale/1'] = random.normal(0, 0.3, outputs)
     for layer, name in layers(text, 'Normalize'):
-        if 'channel_shared: false' in layer:  # OpenCV reads no blob without axes: a shared scale stays 1
+        if 'channel_shared: false' in layer:  # OpenCV cannot read a blob without axes, so a shared scale stays 1
             arrays[name + '/0'] = random.uniform(0.5, 20, made[re.search(r'bottom: "([^"]*)"', layer)[1]])
     return {name: values.astype(numpy.float32) for name, values in arrays.items()}
 
 
 def difference(ours, theirs):
-    """The largest of rows, relative to the largest value where that is above 1."""
+    """The largest difference of rows, relative to the largest value if that is above 1."""
     ours, theirs = ours.reshape(-1, ours.shape[-1]), theirs.reshape(-1, theirs.shape[-1])
     assert ours.shape == theirs.shape
     return abs(ours - theirs).max() / max(1, abs(theirs).max())

@@ -1,7 +1,7 @@
-"""OpenCV's Caffe importer reads our nets and our weights, and computes what `cortado infer` computes.
+"""OpenCV's Caffe importer reads our nets and weights, and computes the same as `cortado infer`.
 
-LeNet learns for a while from real images; the others take one step from their fillers on random ones, which gives every
-layer weights and BatchNorm statistics. Compared are the scores before the Softmax, relative to the largest, since the
+LeNet is trained on real images; the others take one step from their fillers on random images, which sets all weights
+and BatchNorm statistics. The scores before the Softmax are compared, relative to the largest one, because the
 probabilities of an untrained net hardly differ; and the probabilities.
 """
 import pathlib, re
@@ -24,7 +24,7 @@ RANDOM_IMAGES = '''layer {
 
 
 def training_net(source, name):
-    """The training net with data that a clone has."""
+    """The training net with data of the repository."""
     text = pathlib.Path(source, 'models', name, 'train_val.prototxt').read_text()
     if name == 'lenet':
         return re.sub(r'source: "[^"]*"', 'source: "%s/tests/parity/cases/data/gray_lmdb"' % source, text)

@@ -1,2 +1,2 @@
-"""What the tests of this folder share."""
+"""Shared fixtures."""
 from tests.cli.training_folder import training_folder

@@ -1,4 +1,4 @@
-"""What an installation puts in place works from there: the program, its manual, its helpers, the modules for Python."""
+"""Installed files work: the program, its manual, its helpers, the Python modules."""
 import glob, gzip, os, pathlib
 
 import pytest
@@ -6,13 +6,13 @@ import pytest
 
 @pytest.fixture(scope='module')
 def has_modules(build):
-    """Whether the modules for Python were built."""
+    """Whether the Python modules were built."""
     return bool(glob.glob(build + '/python/cortado/*.so'))
 
 
 @pytest.fixture(scope='module')
 def there(build, has_modules, run, training_folder):
-    """The folder of the installation. The current one has a net and its data."""
+    """The folder of the installation. The current folder has a net and its data."""
     place = training_folder(iters=4, snapshot=4, test_interval=100)
     there = pathlib.Path(place.path('there'))
     with pytest.MonkeyPatch.context() as patch:
@@ -35,7 +35,7 @@ def weights(installed):
     return 'snap_iter_4.caffemodel'
 
 
-def test_program_says_its_version(installed):
+def test_program_prints_its_version(installed):
     assert installed('--version').startswith('cortado ')
 
 
@@ -79,6 +79,6 @@ net.save('again.h5')
 
 
 def test_modules_for_python_find_the_program(has_modules, run, there, weights):
-    if not has_modules: pytest.skip('built without the modules for Python')
+    if not has_modules: pytest.skip('built without the Python modules')
     run('-c', LOOKS % (str(there), str(there / 'lib/cortado/cortado'), weights), program='/usr/bin/python3',
         env=dict(os.environ, PYTHONPATH=str(there / 'lib/python3/dist-packages')))

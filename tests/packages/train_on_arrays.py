@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Trains LeNet on arrays and classifies with what it learned, by the module cortado alone: for clean machines."""
+"""Trains LeNet on arrays and classifies with it, using only the module cortado; for clean machines."""
 import numpy as np
 import cortado
 
@@ -23,7 +23,7 @@ draws = np.random.default_rng(1)
 
 
 def bars(count):
-    """Bars that lie, stand, rise or fall, in noise: the images and which they are."""
+    """Images of bars in four directions, in noise, and their labels."""
     y, x = np.mgrid[0:28, 0:28]
     distances = np.stack([y, x, (y + x) / 2, (y - x) / 2 + 14])
     labels = draws.integers(0, 4, count)
@@ -51,5 +51,5 @@ with cortado.Solver('solver.prototxt', observe=True) as solver:
 images, labels = bars(200)
 scores = cortado.Predictor('deploy.prototxt', 'bars_iter_60.caffemodel').predict(data=images)['prob']
 right = (scores.argmax(1) == labels).mean()
-print('%.1f %% of 200 bars are told right' % (100 * right))
+print('%.1f %% of 200 bars are classified correctly' % (100 * right))
 assert right > 0.95

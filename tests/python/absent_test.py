@@ -1,5 +1,5 @@
-"""Cortado without libcortado_python.so, or with a file in its place that is none: an error, or a warning where data is
-not wanted."""
+"""Cortado without libcortado_python.so, or with an invalid file in its place: an error, or a warning if data is not
+read."""
 import shutil
 
 import pytest
@@ -14,8 +14,8 @@ ABSENT = 'this build does not run Python: libcortado_python.so is not next to th
 
 @pytest.fixture
 def check(cortado, folder, run):
-    """check(3, 'words') runs a copy of the program, without the library: no link, since the program looks for it where
-    it really is."""
+    """check(3, 'words') runs a copy of the program without the library. Not a link, because the program searches the
+    library in its real folder."""
     (folder / 'bin').mkdir()
     program = str(shutil.copy(cortado, folder / 'bin'))
     (folder / 'net').write_text(NET)
@@ -33,7 +33,7 @@ def test_without_the_library_and_data_a_layer_is_a_warning(check):
     check(0, "layer 'py' (Python) is not run, and its shapes are unknown: " + ABSENT, '--no-data')
 
 
-def test_file_that_is_no_library(check, folder):
+def test_file_that_is_not_a_library(check, folder):
     (folder / 'bin/libcortado_python.so').write_text('no library')
     check(3, 'file too short')
     check(0, 'shapes are unknown', '--no-data')

@@ -1,4 +1,4 @@
-"""Backward of a net that has not run forward: whatever the layer, the process goes on."""
+"""Backward of a net that has not run forward does not end the process, for any layer type."""
 import os, signal, subprocess, sys
 
 from tests.python.built_module import use_built_module
@@ -30,7 +30,7 @@ SHAPES = [[[2, 3, 6, 6]], [[2, 3, 6, 6]] * 2, [[2, 3, 6, 6], [2]], [[2, 3], [2]]
 
 
 def nets_of(kind):
-    """Nets of a layer of this type, with as many bottoms and of such shapes as it takes."""
+    """Nets with a layer of this type, with the numbers and shapes of bottoms that it accepts."""
     for shapes in SHAPES:
         bottoms = L.Input(shape=[dict(dim=shape) for shape in shapes], ntop=len(shapes))
         top = getattr(L, kind)(*(bottoms if len(shapes) > 1 else [bottoms]), **OPTIONS.get(kind, {}))
@@ -61,7 +61,7 @@ def in_a_child(kind):
 
 
 def test_backward_first(folder):
-    """Children are forked by a process that has not run a net, and so has no threads."""
+    """The parent of the forked children has not run a net, so it has no threads."""
     done = subprocess.run([sys.executable, '-m', 'tests.python.backward_first_test'], cwd=folder, text=True,
                           capture_output=True, timeout=250, env=dict(os.environ, PYTHONPATH=ROOT))
     assert done.returncode == 0 and done.stdout == '', done.stdout + done.stderr[-2000:]

@@ -1,4 +1,4 @@
-"""What the tests of this folder share."""
+"""Shared fixtures."""
 import shutil
 
 import pytest
@@ -9,7 +9,7 @@ from tests.cli.transcripts import pytest_collect_file
 
 @pytest.fixture
 def place(trained, tmp_path, monkeypatch):
-    """A copy of the module's folder `trained`, which is the current one."""
+    """A copy of the module's folder `trained`, as the current folder."""
     shutil.copytree(trained, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path

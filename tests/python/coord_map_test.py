@@ -1,4 +1,4 @@
-"""caffe.coord_map: where the pixels of one blob lie in another, against arithmetic and against nets that run."""
+"""caffe.coord_map: maps of pixels between blobs, against arithmetic and against nets."""
 import itertools
 
 import numpy as np
@@ -13,7 +13,7 @@ from caffe.coord_map import coord_map_from_to
 
 
 def net(kernel=3, stride=1, pad=0, pool=2, up=2, up_pad=0, dilation=1, axes=2):
-    """data, conv, pool, and up, which undoes the pooling's stride."""
+    """data, conv, pool, and up, which reverses the pooling's stride."""
     n = caffe.NetSpec()
     n.data = L.Input(shape=dict(dim=[1, 1] + [40] * axes))
     n.other = L.Input(shape=dict(dim=[1, 1] + [40] * axes))
@@ -29,7 +29,7 @@ def test_same_for_all_axes_is_a_number():
     assert (axis, a, b) == (1, 1, 0) and np.ndim(a) == np.ndim(b) == 0
     assert coord_map_from_to(n.data, n.data) == (None, 1, 0)
     assert coord_map_from_to(n.pool, n.data) == (1, 2, 1.5) and coord_map_from_to(n.data, n.pool) == (1, 0.5, -0.75)
-    assert bool((a == 1).all() and (b <= 0).all())  # as of arrays
+    assert bool((a == 1).all() and (b <= 0).all())  # numpy booleans, as for arrays
 
 
 @pytest.mark.parametrize('pad', range(0, 11, 5))
@@ -89,7 +89,7 @@ def test_crop_of_crop():
         n.crop = L.Crop(n.up, n.data, axis=2, offset=offset)
         axis_of_crop, scale, found = coord_map_from_to(n.crop, n.data)
         assert axis_of_crop == axis and np.all(scale == a) and np.array_equal(found, wanted)
-    n.crop = L.Crop(n.up, n.conv, crop_param=dict(offset=2))  # n.conv's place is not its own
+    n.crop = L.Crop(n.up, n.conv, crop_param=dict(offset=2))  # not at n.conv's own position
     assert coord_map_from_to(n.crop, n.data)[2] == b + 2
 
 
@@ -115,7 +115,7 @@ def test_compose_and_inverse():
     with pytest.raises(maps.AxisMismatchException): maps.compose(two, three)
 
 
-def test_axes_that_do_not_meet():
+def test_axes_that_do_not_match():
     n = net()
     n.later = L.Convolution(n.conv, kernel_size=3, axis=2)
     with pytest.raises(maps.AxisMismatchException): coord_map_from_to(n.later, n.data)
@@ -133,15 +133,15 @@ def test_no_path():
 
 @pytest.mark.parametrize('options, words', [(dict(pool=3), 'scale'), (dict(up_pad=10), 'not positive'),
                                             (dict(kernel=2), 'integers')])
-def test_blobs_that_cannot_be_cut_to_each_other(options, words):
+def test_blobs_that_cannot_be_cropped_to_each_other(options, words):
     n = net(**options)
     with pytest.raises(AssertionError, match=words): maps.crop(n.up, n.data)
     with pytest.raises(maps.AxisMismatchException): maps.crop(n.up, n.data)
 
 
 @pytest.mark.parametrize('kernel, stride, pad', itertools.product((1, 3, 4), (1, 2, 3), (0, 1)))
-def test_against_the_place_that_a_net_looks_at(folder, kernel, stride, pad):
-    """The middle of what one value of the top is made of."""
+def test_against_the_receptive_field_of_a_net(folder, kernel, stride, pad):
+    """The center of the receptive field of one value."""
     n = caffe.NetSpec()
     n.data = L.Input(shape=dict(dim=[1, 1, 24, 24]))
     n.conv = L.Convolution(n.data, num_output=1, kernel_size=kernel, stride=stride, pad=pad,

@@ -1,4 +1,4 @@
-"""What belongs to the process stays Python's: glog, where something else in it has that, and signals."""
+"""The module does not change the process: neither glog, if another library uses it, nor signals."""
 import subprocess, sys, os
 
 from tests.python.built_module import use_built_module

@@ -1,4 +1,4 @@
-"""Layers written in Python as objects that a script holds: the very ones that compute, with what they keep."""
+"""Python layers as objects in a script: the same objects that compute, with their state."""
 import gc, sys, time
 
 import numpy as np
@@ -67,7 +67,7 @@ def test_layers_are_the_users_objects(net):
     assert (net.forward()['z'] == 5).all()
 
 
-def test_object_stays_where_the_net_is_made_anew(net):
+def test_object_stays_when_the_net_is_rebuilt(net):
     layer = net.layers[1]
     layer.factor = 3
     net.blobs['x'].reshape(4, 3)
@@ -112,7 +112,7 @@ layer { name: "loss" type: "EuclideanLoss" bottom: "z" bottom: "x" top: "loss" }
     assert layer.phase == caffe.TRAIN and solver.test_nets[0].layers[1].phase == caffe.TEST
 
 
-def test_graph_by_numbers(net, folder):
+def test_graph_by_indices(net, folder):
     assert net._layer_names == ['in', 'scale', 'relu', 'plain'] and net._blob_names == ['x', 'y', 'z']
     assert [net._bottom_ids(i) for i in range(4)] == [[], [0], [1], [1]]
     assert [net._top_ids(i) for i in range(4)] == [[0], [1], [1], [2]]

@@ -1,4 +1,4 @@
-"""The module `cortado`: it computes what the program computes, and mistakes become exceptions."""
+"""The module `cortado` computes the same as the program, and raises errors as exceptions."""
 import concurrent.futures, contextlib, os, pathlib, re, signal, threading, time
 
 import numpy
@@ -13,7 +13,7 @@ import cortado
 
 @pytest.fixture(scope='module')
 def trained(run, training_folder):
-    """A folder with a trained net, its deploy net, and nets and a solver with mistakes."""
+    """A folder with a trained net, its deploy net, and nets and a solver with errors."""
     place = training_folder(iters=20, snapshot=10, test_interval=100)
     run('train', '--solver=solver.prototxt', '--threads=1', cwd=place.name)
     run('deploy', 'net.prototxt', '-o', 'deploy.prototxt', cwd=place.name)
@@ -53,7 +53,7 @@ def test_predictor_computes_what_the_program_does(image, wanted):
     pair = numpy.asfortranarray(numpy.concatenate([image, image]).astype(numpy.float64))
     got = net.predict(data=pair)['prob']
     assert got.shape == (2, 4) and numpy.allclose(got, wanted, atol=1e-6)
-    got[:] = 0  # it is the caller's
+    got[:] = 0  # the array belongs to the caller
 
 
 def test_threads_share_a_predictor(image, wanted):
@@ -64,7 +64,7 @@ def test_threads_share_a_predictor(image, wanted):
             assert numpy.allclose(got, wanted, atol=1e-6)
 
 
-def test_mistakes_with_a_predictor(image, place):
+def test_errors_of_a_predictor(image, place):
     net = cortado.Predictor('deploy.prototxt', 'snap_iter_20.caffemodel')
     with mistake(2, "'dota' is not an input"): net.predict(dota=image)
     with mistake(4, "'data' expects 1x1x20x20"): net.predict(data=image[0])
@@ -74,7 +74,7 @@ def test_mistakes_with_a_predictor(image, place):
     with mistake(3, 'wrong.prototxt:'): cortado.Predictor('wrong.prototxt', 'snap_iter_20.caffemodel')
 
 
-def test_solver_goes_on_from_a_snapshot_to_the_same_weights(place, run):
+def test_solver_resumes_from_a_snapshot_to_the_same_weights(place, run):
     weights = place / 'snap_iter_20.caffemodel'
     wanted = weights.read_bytes()
     weights.unlink()
@@ -102,7 +102,7 @@ def test_solver_goes_on_from_a_snapshot_to_the_same_weights(place, run):
     with cortado.Solver('solver.prototxt') as again: assert again.iteration == 0
 
 
-def test_mistake_in_the_net_of_a_solver(place):
+def test_error_in_the_net_of_a_solver(place):
     with mistake(3, 'wrong.prototxt'): cortado.Solver('wrong_solver.prototxt')
 
 
@@ -172,7 +172,7 @@ def test_check_summary_and_layer_types(place):
 
 
 def test_ctrl_c_interrupts_after_an_iteration(place):
-    """The training can go on."""
+    """The training can continue."""
     (place / 'solver.prototxt').write_text(SOLVER % dict(iters=10**6, snapshot=0, display=0, test_interval=10**6))
     solver = cortado.Solver('solver.prototxt', threads=1)
     threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()

@@ -1,4 +1,4 @@
-"""The module `caffe` that layers import, in trainings of the program and in scripts: the package, and no other."""
+"""The module `caffe` that layers import, in the program and in scripts, is always our package."""
 import os, shutil, subprocess, sys
 
 import pytest
@@ -83,7 +83,7 @@ def test_layer_in_the_program_makes_no_nets(files, helper, run, use):
 
 
 def test_layer_without_the_package(files, helper, folder, cortado, run):
-    """Only the program is there: what layers need is in its library."""
+    """Only the program is installed; its library has everything that layers need."""
     (folder / 'bin').mkdir()
     for path in (cortado, helper('libcortado_python.so')): shutil.copy(path, folder / 'bin')
     files()

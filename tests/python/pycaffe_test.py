@@ -1,4 +1,4 @@
-"""Scripts in pycaffe's manner run on the module `caffe`, and what they see is what the program computes."""
+"""pycaffe scripts run on the module `caffe`, and see the program's results."""
 import sys
 
 import numpy as np
@@ -90,7 +90,7 @@ def test_transformer_swaps_channels_and_back(draws):
 
 
 def test_arrays_are_views_of_the_net(draws, place):
-    """Arrays are the net's while somebody holds them, and stay readable when its shapes have changed."""
+    """Arrays are views while a script holds them, and stay readable when the net's shapes change."""
     net = caffe.Net('deploy.prototxt', caffe.TEST, weights='snap_iter_20.caffemodel')
     data, scores = net.blobs['data'].data, net.blobs['prob'].data
     row = net.blobs['fc'].data[0]
@@ -107,7 +107,7 @@ def test_arrays_are_views_of_the_net(draws, place):
     assert net.blobs['fc'].data.shape == (3, 40) and abs(scores.sum() - 1) < 1e-5
     with pytest.raises(ValueError, match='is not an input'): net.blobs['fc'].reshape(4, 40)
     with pytest.raises(ValueError, match='broadcast'): net.blobs['data'].data.__setitem__(Ellipsis, np.ones(7))
-    # The middle of a net may be set, and the rest run on it.
+    # An intermediate blob may be set, and the rest of the net run on it.
     net.forward()
     half = net.blobs['fc'].data.copy()
     net.blobs['fc'].data[...] = 0
@@ -119,7 +119,7 @@ def test_arrays_are_views_of_the_net(draws, place):
 
 
 def test_gradients(draws, place):
-    """The gradient of a score with respect to the image, against differences."""
+    """The gradient of a score with respect to the image, against finite differences."""
     (place / 'saliency.prototxt').write_text('force_backward: true\n' + (place / 'deploy.prototxt').read_text())
     net = caffe.Net('saliency.prototxt', 'snap_iter_20.caffemodel', caffe.TEST)
     image = draws.random((1, 1, 20, 20)).astype(np.float32)
@@ -134,12 +134,12 @@ def test_gradients(draws, place):
             moved[at] += side
             sides.append(float(net.forward(data=moved)['prob'][0, 2]))
         assert abs((sides[0] - sides[1]) / 0.04 - gradient[at]) < 2e-4 + 0.05 * abs(gradient[at]), at
-    # From the middle, as images that please a layer are made.
+    # From an intermediate layer, as in feature visualization.
     net.forward(data=image)
     net.blobs['conv'].diff[...] = net.blobs['conv'].data
     net.backward(start='conv')
     assert net.blobs['data'].diff.any() and not np.allclose(net.blobs['data'].diff, gradient)
-    # Gradients of weights add up, until they are cleared.
+    # Gradients of weights accumulate until they are cleared.
     net.clear_param_diffs()
     net.forward(data=image)
     net.backward(prob=wanted)
@@ -153,7 +153,8 @@ def test_gradients(draws, place):
 
 
 def test_solver(place):
-    """The notebook on training LeNet: steps, a look at blobs and gradients, tests by hand, the program's bits."""
+    """The notebook on training LeNet: steps, inspection of blobs and gradients, manual tests, bits equal to the
+    program's."""
     weights = place / 'snap_iter_20.caffemodel'
     wanted = weights.read_bytes()
     for path in place.glob('snap*'): path.unlink()
@@ -170,7 +171,7 @@ def test_solver(place):
     assert solver.iter == 20 and abs(solver.lr - 0.01) < 1e-8
     assert solver.net.params['conv'][0].diff.any() and solver.net.blobs['fc'].diff.shape == (16, 40)
     assert test_scores[0].shape == (8, 4)
-    assert weights.read_bytes() == wanted, 'looking changed the weights'
+    assert weights.read_bytes() == wanted, 'inspection changed the weights'
     solver.restore('snap_iter_10.solverstate')
     assert solver.iter == 10
     weights.unlink()
@@ -195,13 +196,13 @@ def test_callbacks(place):
     solver.step(2)
     assert [each if each == 'start' else each[0] for each in told] == ['start', 'gradients'] * 2
     assert told[1][1].any()
-    # What was left is the decay of weights, of two rates.
+    # Only weight decay remains, with two rates.
     assert np.allclose(solver.net.params['ip'][1].data, place_before, atol=1e-3)
     solver._solver.close()
 
 
 def test_net_surgery(draws, place):
-    """The notebook on net surgery: a fully connected layer becomes a convolution, which classifies every place."""
+    """The notebook on net surgery: a fully connected layer becomes a convolution, which classifies every position."""
     (place / 'small.prototxt').write_text(SMALL)
     (place / 'everywhere.prototxt').write_text(conv_net(18, 20, lambda pool: L.Convolution(
         pool, num_output=5, kernel_size=5), 'fc-conv'))
@@ -262,7 +263,7 @@ def test_net_spec(place):
     solver._solver.close()
 
 
-def test_names_and_mistakes_of_net_spec():
+def test_names_and_errors_of_net_spec():
     automatic = caffe.to_proto(L.ReLU(L.Convolution(n_input(), num_output=2, kernel_size=3)))
     assert [layer.name for layer in automatic.layer] == ['Input1', 'Convolution1', 'ReLU1']
     with pytest.raises(AttributeError, match="no field 'nonsense'"): L.ReLU(n_input(), nonsense=1).to_proto()
@@ -295,7 +296,7 @@ def test_memory_data(draws, place):
 
 
 def test_python_layers(draws, monkeypatch, place):
-    """A layer written in Python, in a net that Python looks into: one interpreter, one module caffe."""
+    """A Python layer in a net that a script inspects: one interpreter, one module caffe."""
     (place / 'two.py').write_text(
         'import caffe\n\nclass Twice(caffe.Layer):\n    def setup(self, bottom, top): pass\n'
         '    def reshape(self, bottom, top): top[0].reshape(*bottom[0].data.shape)\n'
@@ -326,7 +327,7 @@ def test_images(draws, place):
     assert caffe.io.resize_image(image, (18, 5)).shape == (18, 5, 3)
     ramp = np.tile(np.arange(8, dtype=np.float32)[:, None, None], (1, 8, 1))
     half = caffe.io.resize_image(ramp, (4, 8))
-    assert np.allclose(half[:, 0, 0], [0.5, 2.5, 4.5, 6.5])  # centres of pixels
+    assert np.allclose(half[:, 0, 0], [0.5, 2.5, 4.5, 6.5])  # pixel centers
     crops = caffe.io.oversample([image], (4, 4))
     assert crops.shape == (10, 4, 4, 3) and np.array_equal(crops[5], crops[0][:, ::-1])
 
@@ -383,7 +384,7 @@ def test_phases_devices_and_wrong_weights(place):
 
 
 def test_random_seed(folder):
-    """It remains set, so this test is the last."""
+    """The seed remains set, so this test is the last."""
     (folder / 'small.prototxt').write_text(SMALL)
     def drawn(seed):
         caffe.set_random_seed(seed)

@@ -1,4 +1,4 @@
-"""Weights that several layers or nets have: one array, whichever of them is asked, and looking changes nothing."""
+"""Weights shared by several layers or nets: they have one array, and reading it changes nothing."""
 import numpy as np
 import pytest
 
@@ -30,7 +30,7 @@ def product(name, bottom, top, num_output=3, more=''):
 
 @pytest.fixture
 def net(folder):
-    """net('text') is a net of it that tests."""
+    """net('text') makes a net, by default of phase TEST."""
     def net(text, phase=caffe.TEST):
         (folder / 'own').write_text(text)
         return caffe.Net('own', phase)
@@ -57,7 +57,7 @@ def test_one_array_for_all_nets_of_a_solver(solver):
     assert solver.test_nets[0].forward()['accuracy'] == 0
 
 
-def test_looking_at_a_test_net_keeps_weights_that_were_loaded(solver, net):
+def test_reading_a_test_net_keeps_loaded_weights(solver, net):
     other = net(DATA + HEAD + ENDS)
     bias(other)[...] = [0, 9, 0]
     other.save('w.caffemodel')
@@ -69,7 +69,7 @@ def test_looking_at_a_test_net_keeps_weights_that_were_loaded(solver, net):
     assert bias(solver.net).tolist() == held[1].tolist() == [0, 9, 0]
 
 
-def test_test_nets_may_ask_to_share_what_they_share(solver):
+def test_test_nets_may_share_again_what_they_share(solver):
     before = bias(solver.net)
     solver.test_nets[0].share_with(solver.net)
     solver.net.share_with(solver.net)
@@ -77,7 +77,7 @@ def test_test_nets_may_ask_to_share_what_they_share(solver):
     assert solver.test_nets[0].forward()['accuracy'] == 1
 
 
-def test_net_shares_a_solvers_weights_longer_than_it_lasts(solver, net):
+def test_shared_weights_outlive_their_solver(solver, net):
     own = net(DATA + HEAD + ENDS)
     own.share_with(solver.net)
     bias(solver.net)[...] = [0, 9, 0]
@@ -102,7 +102,7 @@ def test_two_layers_of_one_net(net):
     assert twins.params['a'][0].diff is twins.params['b'][0].diff
 
 
-def test_edits_of_either_net_are_both_nets(net):
+def test_changes_of_shared_weights_are_visible_in_both_nets(net):
     text = input_net(product('ip', 'x', 'y'))
     a, b = net(text), net(text)
     blob, kept = b.params['ip'][1], bias(b)
@@ -112,12 +112,12 @@ def test_edits_of_either_net_are_both_nets(net):
     assert a.forward(x=np.zeros((2, 3)))['y'][0].tolist() == [1, 2, 3]
     bias(a)[...] = [4, 5, 6]
     assert b.forward(x=np.zeros((2, 3)))['y'][0].tolist() == [4, 5, 6]
-    kept[...] = 0  # it is the script's alone
+    kept[...] = 0  # detached from the net
     assert b.forward()['y'][0].tolist() == [4, 5, 6]
 
 
-def test_who_shares_keeps_what_it_shared(net):
-    """As Caffe's: what is shared is memory, not the name of a net."""
+def test_shared_memory_stays_when_the_other_net_shares_others(net):
+    """As in Caffe, memory is shared, not the name of a net."""
     text = input_net(product('ip', 'x', 'y'))
     a, b, c = net(text), net(text), net(text)
     bias(a)[...], bias(c)[...] = 1, 3
@@ -132,7 +132,7 @@ def test_who_shares_keeps_what_it_shared(net):
     assert b.forward(x=np.zeros((5, 3)))['y'].tolist() == [[2, 2, 2]] * 5
 
 
-def test_layers_of_one_net_alone_keep_their_weights(net):
+def test_layers_of_only_one_net_keep_their_weights(net):
     a = net(input_net(product('ip', 'x', 'y')))
     b = net(input_net(product('ip', 'x', 'y'), product('more', 'y', 'z')))
     c = net(input_net(product('ip', 'x', 'y'), product('more', 'y', 'z')))
@@ -140,7 +140,7 @@ def test_layers_of_one_net_alone_keep_their_weights(net):
     bias(b, 'more')[...] = 7
     b.share_with(a)
     assert np.array_equal(b.params['more'][0].data, own) and (bias(b, 'more') == 7).all()
-    c.share_with(b)  # which has those of two nets
+    c.share_with(b)  # which has the weights of two nets
     bias(b, 'more')[...], bias(a)[...] = 8, 9
     c.forward(x=np.zeros((2, 3)))
     assert (bias(c, 'more') == 8).all() and c.blobs['y'].data[0].tolist() == [9, 9, 9]
@@ -158,7 +158,7 @@ def test_sharing_keeps_inputs_and_gradients(net):
     assert np.array_equal(b.forward()['y'], a.forward(x=np.full((2, 3), 2))['y'])
 
 
-def test_other_shape_of_one_input_keeps_the_others(net):
+def test_reshaping_one_input_keeps_the_others(net):
     two = net('layer { name: "in" type: "Input" top: "a" top: "b" input_param { shape { dim: 2 } shape { dim: 3 } } }\n'
               'layer { name: "p" type: "Power" bottom: "b" top: "q" }\n'
               'layer { name: "r" type: "Power" bottom: "a" top: "s" }\n')
@@ -175,8 +175,8 @@ IN_PLACE = [('TanH', ''), ('Sigmoid', ''), ('ReLU', 'relu_param { negative_slope
 
 
 @pytest.mark.parametrize('kind, options', IN_PLACE, ids=[kind for kind, _ in IN_PLACE])
-def test_looking_at_blobs_changes_no_gradient(net, kind, options):
-    """What is computed in place is one blob and several values."""
+def test_reading_blobs_changes_no_gradient(net, kind, options):
+    """A blob that is computed in place has several values."""
     text = 'force_backward: true\n' + input_net(
         product('ip', 'x', 'y', 4), 'layer { name: "act" type: "%s" bottom: "y" top: "y" %s }\n' % (kind, options),
         product('last', 'y', 'z', 2))
@@ -194,7 +194,7 @@ def test_looking_at_blobs_changes_no_gradient(net, kind, options):
     assert all(np.array_equal(a, b) for a, b in zip(weights, weights_too))
 
 
-def test_input_that_is_set_to_what_a_layer_in_place_made_of_it(net):
+def test_input_that_is_set_to_the_result_of_an_in_place_layer(net):
     twice = net(input_net('layer { name: "p" type: "Power" bottom: "x" top: "x" power_param { scale: 2 } }\n'))
     twice.blobs['x'].data[...] = 1
     assert (twice.forward()['x'] == 2).all()

@@ -1,4 +1,4 @@
-"""Ctrl-C while Python runs: a snapshot, exit code 130, and what modules want done at the end."""
+"""Ctrl-C while Python runs: a snapshot, exit code 130, and atexit functions of modules."""
 import os, signal, subprocess
 
 import pytest
@@ -32,7 +32,7 @@ class Data(caffe.Layer):
         top[1].reshape(4, 2)
 
     def forward(self, bottom, top):
-        if self.child:  # once more, when the training runs
+        if self.child:  # again while the training runs
             self.fork()
             self.child = None
         time.sleep(0.02)
@@ -54,7 +54,7 @@ def test_signal_stops_training_with_a_snapshot(cortado, folder, helper, number, 
         log += line
         if 'Iteration 5,' in line: break
     if number == signal.SIGINT:
-        os.killpg(run.pid, number)  # as a terminal does
+        os.killpg(run.pid, number)  # like a terminal
     else:
         run.send_signal(number)
     log += run.communicate(timeout=20)[1]

@@ -1,4 +1,4 @@
-"""Trainings as scripts run them step by step: gradients that add up, updates of their own, prefixes of snapshots."""
+"""Trainings that scripts run step by step: accumulated gradients, manual updates, snapshot prefixes."""
 import numpy as np
 import pytest
 
@@ -22,7 +22,7 @@ PREFIX = 'snapshot_prefix: "snap" '
 
 @pytest.fixture
 def make(folder):
-    """make('snapshot: 5') is a solver with these fields more."""
+    """make('snapshot: 5') is a solver with these additional fields."""
     def make(more='', net=NET, prefix=PREFIX):
         (folder / 'net').write_text(net)
         (folder / 'solver').write_text(SOLVER + prefix + more)
@@ -40,7 +40,7 @@ def alike(some, others, factor=1):
     return all(np.allclose(a, factor * b, atol=1e-6) for a, b in zip(some, others))
 
 
-def test_gradients_add_up_until_they_are_cleared(make):
+def test_gradients_accumulate_until_they_are_cleared(make):
     net = make().net
     net.forward()
     net.backward()
@@ -68,8 +68,8 @@ def test_iteration_begins_without_the_gradients_before_it(make):
 @pytest.mark.parametrize('more', [
     '', 'type: "Adam" delta: 1e-8', 'iter_size: 2', 'momentum: 0.9 weight_decay: 0.01 clip_gradients: 0.5',
     'ema_decay: 0.5', 'type: "AdaGrad"'])
-def test_updates_of_ones_own_are_those_of_steps(make, more):
-    net = NET.replace('type: "Dropout"', 'type: "TanH"')  # draws are of an iteration
+def test_manual_updates_equal_those_of_steps(make, more):
+    net = NET.replace('type: "Dropout"', 'type: "TanH"')  # random draws depend on the iteration
     stepped, own = make(more, net), make(more, net)
     losses = []
     for i in range(5):
@@ -92,7 +92,7 @@ def test_update_takes_gradients_that_the_script_set(make):
     assert all(np.allclose(b - a, 0.2, atol=1e-6) for a, b in zip(weights(solver.net), before))
 
 
-def test_passes_of_ones_own_draw_anew(make):
+def test_manual_passes_use_new_random_draws(make):
     net = make().net
     dropped = []
     for _ in range(4):
@@ -101,7 +101,7 @@ def test_passes_of_ones_own_draw_anew(make):
     assert len(set(dropped)) > 1
 
 
-def test_solver_that_was_dropped_is_made_anew(make):
+def test_solver_is_made_again_after_it_was_deleted(make):
     solver = make('snapshot: 2')
     solver.step(2)
     solver = None
@@ -133,6 +133,6 @@ def test_prefix_is_one_process_s_from_the_first_snapshot_on(make, run, folder):
     run('train', '--solver=solver')
 
 
-def test_folder_that_takes_no_snapshots_is_told_at_once(make, folder):
+def test_unwritable_snapshot_folder_is_an_error_at_once(make, folder):
     (folder / 'file').write_text('')
     with pytest.raises(RuntimeError, match='file'): make(prefix='snapshot_prefix: "file/snap"')

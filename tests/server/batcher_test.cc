@@ -1,4 +1,4 @@
-// Which requests are computed together, when, and what becomes of those that cannot be.
+// Which requests are batched, when, and the errors of others.
 
 #include "server/batching/batcher.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A net that adds one, remembers the rows of each call, and can be made to wait.
+/// A net that adds one, records the rows of each call, and can be blocked.
 class Net {
  public:
   Arrays operator()(const Arrays& inputs) {
@@ -27,7 +27,7 @@ class Net {
     }
     Array y = x;
     for (float& value : y.values) {
-      if (value < 0) throw Error(ExitCode::kData, "a value is below 0");
+      if (value < 0) throw Error(ExitCode::kData, "a value is negative");
       value += 1;
     }
     return {{"y", y}, {"z", x}};
@@ -96,7 +96,7 @@ TEST_F(BatcherTest, one_client_does_not_wait) {
   EXPECT_EQ(net.rows(), std::vector<int64_t>(20, 1));
 }
 
-TEST_F(BatcherTest, what_waits_runs_together_and_is_filled_up) {
+TEST_F(BatcherTest, waiting_requests_are_batched_and_padded) {
   const auto all = batcher(joining(8));
   net.hold();
   Asked first = ask({1, 1});
@@ -112,7 +112,7 @@ TEST_F(BatcherTest, what_waits_runs_together_and_is_filled_up) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 4}));
 }
 
-TEST_F(BatcherTest, requests_stay_whole_and_in_order) {
+TEST_F(BatcherTest, requests_are_not_split_or_reordered) {
   const auto all = batcher(joining(4));
   net.hold();
   std::vector<Asked> asked;
@@ -142,14 +142,14 @@ TEST_F(BatcherTest, one_request_may_have_more_rows_than_are_joined) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 2, 4, 1}));
 }
 
-TEST_F(BatcherTest, outputs_that_nobody_asked_for_stay) {
+TEST_F(BatcherTest, unrequested_outputs_are_not_returned) {
   const auto all = batcher(joining(4));
   Asked asked = ask({1, 2});
   all->submit(asked.request);
   EXPECT_EQ(std::get<Arrays>(asked.outcome.get().result).count("z"), 0u);
 }
 
-TEST_F(BatcherTest, without_joining_each_runs_as_it_is) {
+TEST_F(BatcherTest, without_joining_each_runs_alone) {
   const auto all = batcher({.max_rows = 1, .joins = false});
   net.hold();
   Asked first = ask({1, 1, 1, 1, 1, 1}), second = ask({2, 2, 2, 2, 2, 2});
@@ -161,7 +161,7 @@ TEST_F(BatcherTest, without_joining_each_runs_as_it_is) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{3, 3}));
 }
 
-TEST_F(BatcherTest, one_that_fails_does_not_take_others_along) {
+TEST_F(BatcherTest, a_failing_request_does_not_fail_others) {
   const auto all = batcher(joining(4));
   net.hold();
   Asked first = ask({1, 1}), bad = ask({-1, 1}), good = ask({5, 5});
@@ -206,7 +206,7 @@ TEST_F(BatcherTest, a_full_queue_refuses) {
   }
   try {
     all->submit(ask({1, 1}).request);
-    ADD_FAILURE() << "taken";
+    ADD_FAILURE() << "accepted";
   } catch (const RequestError& error) {
     EXPECT_EQ(error.why(), Refusal::kBusy);
   }
@@ -226,7 +226,7 @@ TEST_F(BatcherTest, close_computes_what_is_queued) {
   EXPECT_FALSE(all->submit(ask({1, 1}).request));
 }
 
-TEST_F(BatcherTest, a_batch_waits_for_what_is_being_read) {
+TEST_F(BatcherTest, a_batch_waits_for_a_request_that_is_being_read) {
   const auto all = batcher(joining(4, milliseconds(20'000)));
   Asked first = ask({1, 1}), second = ask({2, 2});
   {
@@ -250,7 +250,7 @@ TEST_F(BatcherTest, nobody_waits_longer_than_the_delay) {
   EXPECT_GE(Clock::now() - start, milliseconds(29));
 }
 
-TEST_F(BatcherTest, clients_that_came_together_are_waited_for_again) {
+TEST_F(BatcherTest, a_batch_waits_for_the_clients_of_the_last_one) {
   const auto all = batcher(joining(4, milliseconds(20'000)));
   net.hold();
   Asked first = ask({1, 1}), second = ask({2, 2});
@@ -258,7 +258,7 @@ TEST_F(BatcherTest, clients_that_came_together_are_waited_for_again) {
   net.wait_for_calls(1);
   all->submit(second.request);
   net.release();
-  first.values();  // its client asks again while the second one waits for it
+  first.values();  // its client sends another request, for which the second one waits
   Asked third = ask({3, 3});
   all->submit(third.request);
   EXPECT_EQ(second.values()[0], 3);
@@ -266,7 +266,7 @@ TEST_F(BatcherTest, clients_that_came_together_are_waited_for_again) {
   EXPECT_EQ(net.rows(), (std::vector<int64_t>{1, 2}));
 }
 
-TEST(Batch, rows_are_filled_up_to_powers_of_two) {
+TEST(Batch, rows_are_padded_to_powers_of_two) {
   EXPECT_EQ(prepared_rows(1), (std::vector<int64_t>{1}));
   EXPECT_EQ(prepared_rows(8), (std::vector<int64_t>{1, 2, 4, 8}));
   EXPECT_EQ(prepared_rows(12), (std::vector<int64_t>{1, 2, 4, 8, 12}));

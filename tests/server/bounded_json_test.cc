@@ -1,4 +1,4 @@
-// JSON of strangers: what is read, what is refused.
+// Untrusted JSON: accepted and refused inputs.
 
 #include <gtest/gtest.h>
 
@@ -31,14 +31,14 @@ TEST(BoundedJson, data_becomes_floats_in_order) {
             nlohmann::json::parse(R"({"inputs": [{"name": "a", "data": 0}, {"data": 1, "shape": [0]}], "id": "x"})"));
 }
 
-TEST(BoundedJson, other_things_are_a_tree) {
+TEST(BoundedJson, other_values_are_a_tree) {
   const std::string text = R"({"a": [1, -1, 2.5, true, null, "data", {"b": {"c": []}}], "d": {}, "data": {"e": [1]}})";
   EXPECT_EQ(parse_bounded(text).tree, nlohmann::json::parse(text));
   EXPECT_EQ(parse_bounded("[[1], [2, [3]]]").tree, nlohmann::json::parse("[[1], [2, [3]]]"));
   EXPECT_EQ(parse_bounded("7").tree, 7);
 }
 
-TEST(BoundedJson, what_is_too_much_is_refused) {
+TEST(BoundedJson, values_above_limits_are_refused) {
   EXPECT_NE(refusal(repeated("[", 1'000'000)), "");
   EXPECT_NE(refusal(repeated("{\"a\":", 1'000'000)), "");
   EXPECT_NE(refusal("{\"data\":" + repeated("[", 40) + repeated("]", 40) + "}"), "");
@@ -49,7 +49,7 @@ TEST(BoundedJson, what_is_too_much_is_refused) {
   EXPECT_NE(refusal("{\"" + repeated("x", 5000) + "\": 1}"), "");
 }
 
-TEST(BoundedJson, what_is_wrong_is_refused) {
+TEST(BoundedJson, invalid_json_is_refused) {
   for (const char* text : {"", "{", "[1,]", "{\"a\" 1}", "nul", "{\"data\": [1", "{\"data\": [1, null]}", "01", "[1] 2",
                            "{\"data\": [true]}", "{\"data\": [\"1\"]}", "{\"data\": [{}]}", "{\"data\": [1e39]}",
                            "{\"data\": [-1e300]}", "{\"data\": [1e999]}", "{\"data\": [NaN]}", "\"\xff\""})

@@ -1,5 +1,5 @@
-"""What a server refuses over gRPC: tokens, TLS, sizes, deadlines, full queues, rubbish; calls that are cancelled; its
-end while calls are under way. Skipped without Triton's client (scripts/dev/test_venv.sh)."""
+"""Requests that the server refuses over gRPC: tokens, TLS, sizes, deadlines, full queues, random bytes; cancelled
+calls; its exit during calls. Skipped without Triton's client (scripts/dev/test_venv.sh)."""
 import os, pathlib, signal, socket
 from concurrent.futures import ThreadPoolExecutor
 
@@ -64,7 +64,7 @@ def test_requests(server, code, message):
 
 def test_deadlines(server):
     stub = stub_of(server)
-    os.kill(server.process.pid, signal.SIGSTOP)  # a server that is late
+    os.kill(server.process.pid, signal.SIGSTOP)  # a stopped server misses deadlines
     try:
         os.waitpid(server.process.pid, os.WUNTRACED)
         late = [stub.ModelInfer.future(request(), timeout=0.2) for _ in range(5)]
@@ -85,7 +85,7 @@ def test_rubbish(start_server):
 
 
 def test_cancelled_and_busy(start_server):
-    """More calls at once than the queue takes: each is answered or told to come again; cancelled ones leave nothing."""
+    """More calls than the queue holds: each is answered or refused as busy; cancelled ones leave no state."""
     stub = stub_of(start_server('--queue=4', '--max-batch=1'))
     for _ in range(20):
         futures = [stub.ModelInfer.future(request()) for _ in range(50)]
@@ -112,7 +112,7 @@ def test_secrets(start_server, tls, tmp_path):
 
 
 def test_end(start_server):
-    """Calls that gRPC has taken but no method has begun end as cancelled then; those begun are answered."""
+    """Calls that gRPC has accepted but no method has started are cancelled; started ones are answered."""
     server, codes = start_server(), []
     def ask(_):
         stub = stub_of(server)

@@ -1,5 +1,5 @@
-"""What a server refuses, survives and gives back: sizes, times, connections, hang-ups, rubbish, tokens, TLS, full
-queues, deadlines, wrong flags."""
+"""Limits and robustness of the server: sizes, times, connections, disconnects, random bytes, tokens, TLS, full queues,
+deadlines, wrong flags."""
 import collections, json, random, socket, ssl, time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -33,13 +33,13 @@ def limited(start_server):
 
 @pytest.fixture
 def server(limited):
-    """A server with limits, which must have no more descriptors open after a test than before."""
+    """A server with limits, which must not have more open descriptors after a test than before."""
     before = limited.descriptors()
     yield limited
     wait_until(lambda: limited.descriptors() <= before, 'no more than %d descriptors' % before, 5)
 
 
-@pytest.mark.parametrize('wanted, content', [
+@pytest.mark.parametrize('expected, content', [
     (413, HEAD + b'Content-Length: 1100000\r\n\r\n'),
     (400, HEAD + b'Content-Length: 1e3\r\n\r\n'),
     (413, HEAD + b'Transfer-Encoding: chunked\r\n\r\n100001\r\n' + b'x' * 0x100001 + b'\r\n0\r\n\r\n'),
@@ -48,8 +48,8 @@ def server(limited):
     (400, b'\x16\x03\x01\x02\x00 rubbish\r\n\r\n'),
     (415, request(headers='Content-Encoding: gzip\r\n'))],
     ids=['large', 'no length', 'large chunk', 'long header', 'long path', 'rubbish', 'gzip'])
-def test_sizes(server, wanted, content):
-    assert status_of(server.raw(content)) == wanted
+def test_sizes(server, expected, content):
+    assert status_of(server.raw(content)) == expected
 
 
 def test_framing(server):
@@ -59,9 +59,9 @@ def test_framing(server):
     got = server.raw(request(headers='Expect: 100-continue\r\nConnection: close\r\n'))
     assert got.startswith(b'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200')
     got = server.raw(live('Connection: close\r\n') * 2)
-    assert got.count(b'HTTP/1.1 200') == 1, 'closed behind the first'
+    assert got.count(b'HTTP/1.1 200') == 1, 'closed after the first'
     got = server.raw(live() + request(headers='Connection: close\r\n'))
-    assert got.count(b'HTTP/1.1 200') == 2, 'one behind the other'
+    assert got.count(b'HTTP/1.1 200') == 2, 'pipelined'
 
 
 @pytest.mark.parametrize('least, first, drip', [
@@ -83,16 +83,16 @@ def test_times(server, least, first, drip):
 
 
 def test_connections(server):
-    """--max-connections=20: the others are told so, and there is room again when some went."""
+    """--max-connections=20: further connections get 503, until some are closed."""
     held = [socket.create_connection(('127.0.0.1', server.port)) for _ in range(20)]
     assert status_of(server.raw(b'')) == 503, 'the 21st is refused'
     for connection in held: connection.close()
-    wait_until(lambda: status_of(server.raw(live('Connection: close\r\n'))) == 200, 'room again', 2)
+    wait_until(lambda: status_of(server.raw(live('Connection: close\r\n'))) == 200, 'a free connection', 2)
     assert server.infer(images(1))[0] == 200
 
 
 def test_rubbish(server, models):
-    """Requests cut, doubled and changed anywhere; a good client is answered right all along."""
+    """Truncated, duplicated and changed requests; valid requests in between get correct answers."""
     draw, kinds, batch = random.Random(7), collections.Counter(), images(1)
     wanted = scores(models.arrays[1], batch)
     for i in range(300):
@@ -122,7 +122,7 @@ def test_hang_ups(server):
     for _ in range(200):
         with socket.create_connection(('127.0.0.1', server.port)) as connection: connection.sendall(request())
     wait_until(lambda: server.descriptors() <= before, 'the server closes them', 5)
-    wait_until(lambda: server.infer(images(1))[0] == 200, 'what hung up has left the queue', 20)
+    wait_until(lambda: server.infer(images(1))[0] == 200, 'requests of disconnected clients have left the queue', 20)
 
 
 def test_deadlines(server):
@@ -158,11 +158,11 @@ def test_tls(start_server, tls):
     assert server.raw(request()) == b'', 'no answer without TLS'
     with socket.create_connection(('127.0.0.1', server.port), timeout=5) as silent:
         start = time.time()
-        assert silent.recv(10) == b'' and time.time() - start < 3, 'a handshake that does not come'
+        assert silent.recv(10) == b'' and time.time() - start < 3, 'a missing handshake times out'
 
 
 def test_queue(start_server):
-    """--queue=1 with more clients than that: refused ones are told to come again, the others answered."""
+    """--queue=1 with more clients than that: some requests get 503 with Retry-After, the others are answered."""
     server = start_server('--queue=1', '--max-batch=1')
     def ask(_):
         answers = [server.infer(images(1)) for _ in range(50)]
@@ -193,7 +193,7 @@ ONE = NET + '--weights={small}/weights.safetensors '
     (2, 'did you mean', ONE + '--max-bach=4'),
     (4, 'has 1 names', ONE + '--labels={here}/short')])
 def test_flags(run, models, tmp_path, code, words, flags):
-    """Mistakes of who starts it: the code, and words that help."""
+    """Usage errors: the exit code, and part of the message."""
     (tmp_path / 'short').write_text('abc')
     with socket.create_server(('127.0.0.1', 0)) as busy:
         flags = flags.format(small=models.path / 'small/1', here=tmp_path, busy=busy.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The server's page in a browser: an image is given to it, and its picture shows the classes."""
+"""The server's page in a browser: it classifies an image and shows the classes."""
 import re
 
 import cv2, numpy

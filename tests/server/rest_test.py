@@ -1,5 +1,5 @@
-"""The server over HTTP: what it tells of itself, answers beside NumPy's, mistakes, images, versions that are replaced
-under load, and its end."""
+"""The server over HTTP: metadata, answers compared with NumPy, errors, images, versions replaced under load, and its
+exit."""
 import json, threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -26,7 +26,7 @@ def test_words(server):
     assert server.ask('GET', '/v2/models/small/config')[1]['max_batch_size'] == 8
     assert server.ask('GET', '/v2')[1]['name'] == 'cortado'
     page = server.ask('GET', '/')[1].decode()
-    assert '<title>Cortado</title>' in page and 'http' not in page.replace('http-', ''), 'the page is not whole'
+    assert '<title>Cortado</title>' in page and 'http' not in page.replace('http-', ''), 'the page loads external files'
 
 
 @pytest.mark.parametrize('count', [1, 3, 8])
@@ -85,7 +85,7 @@ def tensor(**changes):
     (404, "unknown model 'none'", 'POST', '/v2/repository/models/none/load', ''),
     (415, 'not a JPEG, PNG', 'POST', '/v1/classify', b'GIF89a'),
     (400, '', 'POST', '/v1/classify', b'\xff\xd8\xff\xe0 cut off')], ids=lambda value: str(value)[:30])
-def test_mistakes(server, status, words, method, at, body):
+def test_errors(server, status, words, method, at, body):
     got, answer, _ = server.ask(method, at, body)
     assert got == status and words in answer['error']
 
@@ -99,7 +99,7 @@ def test_images(server, models):
 
 
 def test_replacement(start_server, tmp_path):
-    """A new version is loaded ten times while eight clients ask: each answer is one of a version's."""
+    """A new version is loaded ten times while eight clients send requests; each answer is from one version."""
     models = Models(tmp_path)
     server = start_server('--max-batch=8', models=models)
     batch, ends = images(1, 5), threading.Event()
@@ -131,7 +131,7 @@ def test_repository(start_server, tmp_path):
     load = '/v2/repository/models/%s/load'
     assert server.ask('POST', '/v2/repository/models/small/unload')[0] == 200
     assert server.infer(images(1))[0] == 503 and server.ask('GET', '/v2/models/small/ready')[0] == 503
-    assert server.ask('GET', '/v2/health/ready')[0] == 200, 'what was unloaded is not missed'
+    assert server.ask('GET', '/v2/health/ready')[0] == 200, 'an unloaded model does not make the server unready'
     assert server.ask('POST', '/v2/repository/index')[1] == [
         {'name': 'small', 'version': '', 'state': 'UNAVAILABLE', 'reason': 'it was unloaded'}]
     assert server.ask('POST', '/v2/repository/index', '{"ready": true}')[1] == []
@@ -163,7 +163,7 @@ def test_counts(start_server):
 
 
 def test_end(start_server):
-    """SIGTERM while requests are under way: each is answered, or was not taken."""
+    """SIGTERM during requests: each is answered or was not accepted."""
     server, results = start_server('--max-batch=8'), []
     def ask(_):
         for _ in range(1000):

@@ -1,4 +1,4 @@
-// Which nets may compute rows of several clients together.
+// Which nets may batch rows of several clients.
 
 #include "server/models/row_probe.h"
 
@@ -7,7 +7,7 @@
 namespace cortado::server {
 namespace {
 
-/// Whether the net of an input of 1 x 3 and these layers may.
+/// Whether a net with an input of 1 x 3 and these layers may.
 bool may_join(const std::string& layers) {
   const std::string input = "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 3 } } }\n";
   Predictor predictor(TrainedModel{std::make_shared<NetFile>(read_net_from_text(input + layers, "net.prototxt")), {}},
@@ -15,16 +15,16 @@ bool may_join(const std::string& layers) {
   return computes_rows_alone(predictor);
 }
 
-TEST(RowProbe, rows_that_are_alone_are_joined) {
+TEST(RowProbe, independent_rows_are_joined) {
   EXPECT_TRUE(may_join("layer { name: 'y' type: 'Softmax' bottom: 'x' top: 'y' }"));
   EXPECT_TRUE(may_join("layer { name: 'y' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 2 } }"));
 }
 
-TEST(RowProbe, rows_that_see_others_are_not) {
+TEST(RowProbe, dependent_rows_are_not_joined) {
   EXPECT_FALSE(may_join("layer { name: 'y' type: 'Softmax' bottom: 'x' top: 'y' softmax_param { axis: 0 } }"));
 }
 
-TEST(RowProbe, an_output_has_a_row_for_each) {
+TEST(RowProbe, an_output_needs_a_row_for_each) {
   EXPECT_FALSE(may_join("layer { name: 'y' type: 'Reduction' bottom: 'x' top: 'y' }"));
   EXPECT_FALSE(
       may_join("layer { name: 'y' type: 'Reshape' bottom: 'x' top: 'y' reshape_param { shape { dim: 3 "

@@ -1,4 +1,4 @@
-"""A net with drawn weights, and servers of it."""
+"""A net with random weights, and servers for it."""
 import json
 
 import numpy
@@ -16,7 +16,7 @@ NAMES = ['ape', 'nut', 'Mary', 'Jesus']
 SHAPES = {'conv': [(8, 3, 3, 3), (8,)], 'ip': [(4, 288), (4,)]}
 
 def weights(path, seed):
-    """A file of safetensors with drawn weights for NET; returns them."""
+    """Writes random weights for NET as safetensors; returns them."""
     draw, arrays = numpy.random.default_rng(seed), {}
     for layer, shapes in SHAPES.items():
         for name, shape in zip('01', shapes):
@@ -30,7 +30,7 @@ def weights(path, seed):
     return arrays
 
 def scores(arrays, images):
-    """NET in plain NumPy, in doubles."""
+    """NET in NumPy with doubles."""
     images = images.astype(float)
     windows = numpy.lib.stride_tricks.sliding_window_view(images, (3, 3), (2, 3))  # N C 6 6 3 3
     conv = numpy.einsum('nchwij,ocij->nohw', windows, arrays['conv.0']) + arrays['conv.1'][:, None, None]
@@ -40,7 +40,7 @@ def scores(arrays, images):
 
 
 class Models:
-    """A folder of models: version 1 of `small`, and what add_version() adds. `arrays`: a version's weights."""
+    """A folder of models with version 1 of `small`; add_version() adds others. `arrays` has the weights by version."""
     def __init__(self, path):
         self.path, self.arrays = path, {}
         self.add_version(1)

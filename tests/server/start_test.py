@@ -1,5 +1,5 @@
-"""How a server starts: with a folder of models of which one is damaged or still being copied, and in view of other
-machines."""
+"""The start of a server: with a folder of models of which one is damaged or still being copied, and on addresses that
+other machines can reach."""
 import http.client, json, re, signal, subprocess, time
 
 import pytest
@@ -84,14 +84,14 @@ def test_a_damaged_model_does_not_stop_the_others(serve, tmp_path, damage):
         assert server.told().count('model bad cannot be loaded') <= 2
 
 
-def test_where_none_can_be_served_it_says_so(cortado, helper, run, tmp_path):
+def test_start_fails_if_no_model_can_be_loaded(cortado, helper, run, tmp_path):
     helper('cortado-serve')
     (add_model(tmp_path / 'models', 'bad') / 'deploy.prototxt').write_text('layer {')
     run('serve', '--models=%s' % (tmp_path / 'models'), '--port=0', '--grpc-port=-1', code=3)
 
 
 @pytest.mark.parametrize('host, warns', [('127.0.0.1', False), ('0.0.0.0', True)])
-def test_being_open_to_other_machines_is_told(serve, tmp_path, host, warns):
+def test_access_by_other_machines_is_a_warning(serve, tmp_path, host, warns):
     add_model(tmp_path / 'models', 'good')
     with serve('--models=%s' % (tmp_path / 'models'), '--host=' + host) as server:
         server.wait('HTTP on')

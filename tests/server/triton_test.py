@@ -1,5 +1,5 @@
-"""Triton's own clients, unmodified, over HTTP and gRPC: what they are told must be triton.txt, line by line, and scores
-NumPy's. Skipped without the clients (scripts/dev/test_venv.sh)."""
+"""Triton's own clients, unmodified, over HTTP and gRPC: their results must equal triton.txt, line by line, and scores
+those of NumPy. Skipped without the clients (scripts/dev/test_venv.sh)."""
 import importlib, pathlib, queue
 
 import pytest
@@ -15,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 
 
 class Talk:
-    """What a client of `library` is told, as lines in `said`."""
+    """The results of a client of `library`, as lines in `said`."""
     def __init__(self, name, server, models):
         self.library, self.models = importlib.import_module('tritonclient.' + name), models
         port = server.port if name == 'http' else server.grpc_port
@@ -33,7 +33,7 @@ class Talk:
         return made
 
     def infer(self, **forms):
-        """`forms`: binary_data of the input and of the output, where the library has them."""
+        """`forms`: binary_data of the input and of the output, if the library supports it."""
         batch, (sent, wanted) = images(3, 4), [{'binary_data': form} for form in forms.values()] or [{}, {}]
         result = self.client.infer('small', [self.tensor(batch, **sent)], request_id='4', model_version='1',
                                    outputs=[self.library.InferRequestedOutput('prob', **wanted)])
@@ -81,7 +81,7 @@ def test_talk(server, models, name):
 
 
 def test_many_calls_at_once(server, models):
-    """Sixty-four requests at once over one gRPC connection."""
+    """Sixty-four concurrent requests over one gRPC connection."""
     talk, done = Talk('grpc', server, models), queue.Queue()
     for i in range(64):
         talk.client.async_infer('small', [talk.tensor(images(1, i))], request_id=str(i),
@@ -100,7 +100,7 @@ def fields(message, prefix, found):
 
 
 def shape_of(file):
-    """Every field's number and type, every call and every enum's value of a file's descriptor."""
+    """The number and type of every field, every call, and every enum value of a file descriptor."""
     found = {}
     for message in file.message_type: fields(message, message.name, found)
     for service in file.service:
@@ -111,7 +111,7 @@ def shape_of(file):
 
 
 def test_schema(source, run, tmp_path):
-    """Ours is a part of the published one, but for a stream's call."""
+    """Our schema is a subset of the published one; the missing calls are known."""
     path = tmp_path / 'ours.bin'
     run('-I%s/serving/server/models' % source, '--descriptor_set_out=%s' % path, 'inference.proto', program='protoc')
     mine = shape_of(descriptor_pb2.FileDescriptorSet.FromString(path.read_bytes()).file[0])

@@ -1,11 +1,11 @@
-// What a page owes to everybody who reads it; gives a list of what is missing. Run in the page by page_test.py.
+// Accessibility checks; returns a list of failures. page_test.py runs this in the page.
 (() => {
   const faults = [];
   const shown = (element) => element.getClientRects().length > 0 && getComputedStyle(element).visibility !== 'hidden';
   const where = (element) => `<${element.tagName.toLowerCase()} class="${element.getAttribute('class') || ''}"> ` +
       (element.textContent || '').trim().slice(0, 40);
 
-  // A colour as [red, green, blue, opacity], whichever way it is written.
+  // Parses a CSS colour to [red, green, blue, opacity].
   const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
   const rgba = (text) => {
     canvas.clearRect(0, 0, 1, 1);
@@ -27,19 +27,19 @@
   };
   const contrast = (a, b) => (Math.max(light(a), light(b)) + 0.05) / (Math.min(light(a), light(b)) + 0.05);
 
-  // Text has 4.5 to 1
+  // Text has a contrast of 4.5 to 1
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     if (!node.textContent.trim() || !shown(element) || element.closest('.editor pre, .unseen, script, option'))
       continue;
     const style = getComputedStyle(element), isDrawn = element.namespaceURI.includes('svg');
-    if (isDrawn && element.classList.contains('on-heat')) continue;  // stands on a cell, not on the page
+    if (isDrawn && element.classList.contains('on-heat')) continue;  // its background is a cell, not the page
     const below = ground(element), colour = over(rgba(isDrawn ? style.fill : style.color), below);
     if (contrast(colour, below) < 4.5) faults.push(`contrast ${contrast(colour, below).toFixed(2)}: ${where(element)}`);
   }
 
-  // Controls and pictures have names
+  // Controls and pictures have accessible names
   for (const element of document.querySelectorAll(
            'a, button, input, select, textarea, [tabindex="0"], img, svg[role=img]')) {
     if (!shown(element) || element.type === 'hidden') continue;
@@ -48,7 +48,7 @@
     if (!own.trim()) faults.push('no name: ' + element.outerHTML.slice(0, 90));
   }
 
-  // One first heading, none left out; names of places once
+  // One h1, no skipped heading levels; unique names of landmarks
   const levels = [...document.querySelectorAll('h1, h2, h3')].filter(shown).map((one) => Number(one.tagName[1]));
   if (levels.filter((one) => one === 1).length !== 1) faults.push('headings of the first level: ' + levels);
   levels.reduce((before, now) => {

@@ -1,4 +1,4 @@
-// Programs that are started: what they write, how they end, and that they are ended.
+// Child processes: their output, their exit codes, and their termination.
 
 #include "studio/child.h"
 
@@ -27,17 +27,17 @@ Refusal refusal(const std::string& script, const ChildOptions& options) {
   return Refusal::kInternal;
 }
 
-TEST(Child, what_it_writes_and_its_code_are_told) {
-  const ChildResult result = shell("pwd; echo told >&2; exit 3");
+TEST(Child, output_and_exit_code_are_returned) {
+  const ChildResult result = shell("pwd; echo error >&2; exit 3");
   EXPECT_EQ(result.out, "/\n");
-  EXPECT_EQ(result.err, "told\n");
+  EXPECT_EQ(result.err, "error\n");
   EXPECT_EQ(result.code, 3);
   EXPECT_EQ(shell("kill -9 $$").code, 128 + SIGKILL);
 }
 
 TEST(Child, it_has_three_descriptors_and_all_signals) {
   const int open = ::dup(STDERR_FILENO);
-  EXPECT_EQ(shell("ls /proc/self/fd | wc -l").out, "4\n");  // with that of the folder that ls reads
+  EXPECT_EQ(shell("ls /proc/self/fd | wc -l").out, "4\n");  // including the one with which ls reads the folder
   ::close(open);
   sigset_t term, before;
   sigemptyset(&term);
@@ -47,14 +47,14 @@ TEST(Child, it_has_three_descriptors_and_all_signals) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST(Child, it_is_ended_with_what_it_started) {
+TEST(Child, it_is_killed_with_its_children) {
   EXPECT_EQ(refusal("sleep 30 & wait", {.time = std::chrono::seconds(0)}), Refusal::kLate);
   const std::atomic<bool> cancelled = true;
   EXPECT_EQ(refusal("sleep 30", {.cancelled = &cancelled}), Refusal::kCancelled);
   EXPECT_EQ(refusal("yes", {.most_out = 1000}), Refusal::kTooLarge);
 }
 
-TEST(Child, what_cannot_be_started_is_told) {
+TEST(Child, a_failed_start_is_an_error) {
   EXPECT_THROW(run_child({"/none/such"}, {.folder = "/"}), http::RequestError);
 }
 

@@ -1,4 +1,4 @@
-"""Studios, and the folder of photos in which they run."""
+"""Studios, and their folder with photos."""
 import contextlib
 
 import pytest
@@ -15,12 +15,13 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def start_studio(cortado, place):
-    """start_studio('--max-body=1') is a Studio in `place`. Those that no test stops must stop well in the end."""
+    """start_studio('--max-body=1') starts a Studio in `place`. Studios that no test stops must exit with 0 at the
+    end."""
     with contextlib.ExitStack() as studios:
         yield lambda *flags, **more: studios.enter_context(Studio(cortado, place, *flags, **more))
 
 
 @pytest.fixture(scope='module')
 def studio(start_studio):
-    """The studio that a module's tests share."""
+    """The studio shared by a module's tests."""
     return start_studio()

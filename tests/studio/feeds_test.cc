@@ -1,4 +1,4 @@
-// What pages are told: looked for while somebody listens, and no longer.
+// Feeds poll for events only while a client is connected.
 
 #include "studio/feeds.h"
 
@@ -19,7 +19,7 @@ bool comes_true(const What& what) {
   return false;
 }
 
-TEST(Feeds, news_are_looked_for_until_the_client_is_gone) {
+TEST(Feeds, polling_stops_when_the_client_disconnects) {
   std::atomic<int> looks = 0;
   Feeds feeds;
   const http::Reply reply = feeds.add([&](http::BodyStream& stream) {
@@ -31,18 +31,18 @@ TEST(Feeds, news_are_looked_for_until_the_client_is_gone) {
   EXPECT_TRUE(reply.more->take().starts_with("event: count\nid: 7\ndata: 1\n\nevent: count\n"));
   reply.more->give_up();
   const int before = looks;
-  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // two periods and more
-  EXPECT_LE(looks, before + 1);                                  // one may have been under way
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));  // more than two periods
+  EXPECT_LE(looks, before + 1);                                  // one may have been running
 }
 
-TEST(Feeds, a_feed_that_fails_says_so_and_ends) {
+TEST(Feeds, a_failing_feed_sends_the_error_and_ends) {
   Feeds feeds;
   const http::Reply reply = feeds.add([](http::BodyStream&) -> bool { throw std::runtime_error("no\nmore"); });
   ASSERT_TRUE(comes_true([&] { return reply.more->is_over(); }));
   EXPECT_EQ(reply.more->take(), "event: failure\ndata: no\ndata: more\n\n");
 }
 
-TEST(Feeds, there_is_an_end_to_them) {
+TEST(Feeds, their_number_is_limited) {
   Feeds feeds;
   std::vector<http::Reply> replies;
   const auto look = [](http::BodyStream&) { return true; };

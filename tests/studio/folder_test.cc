@@ -1,4 +1,4 @@
-// Paths of requests: what leads out of the studio's folder is refused, however it is written.
+// Paths of requests: those that lead out of the studio's folder are refused in any spelling.
 
 #include "studio/folder.h"
 
@@ -44,7 +44,7 @@ class FolderTest : public testing::Test {
   std::optional<Folder> folder_;
 };
 
-TEST_F(FolderTest, what_is_inside_is_read) {
+TEST_F(FolderTest, files_inside_are_read) {
   EXPECT_EQ(folder_->read("in/file", 100), "inside");
   EXPECT_EQ(folder_->read("./in//file", 100), "inside");
   EXPECT_EQ(folder_->read_part("in/file", 2, 3), "sid");
@@ -54,7 +54,7 @@ TEST_F(FolderTest, what_is_inside_is_read) {
   EXPECT_TRUE(folder_->has(""));
 }
 
-TEST_F(FolderTest, what_leads_out_is_refused) {
+TEST_F(FolderTest, paths_that_lead_out_are_refused) {
   for (const std::string path :
        {"../outside/file", "in/../../outside/file", "/etc/passwd", "link", "in/away/file", "in/away", "..", "/"}) {
     EXPECT_EQ(refusal([&] { folder_->read(path, 100); }), Refusal::kForbidden) << path;
@@ -74,21 +74,21 @@ TEST_F(FolderTest, links_are_not_listed) {
   EXPECT_TRUE(folder_->list("")[0].is_folder);
 }
 
-TEST_F(FolderTest, too_much_is_refused) {
+TEST_F(FolderTest, large_files_are_refused) {
   EXPECT_EQ(refusal([&] { folder_->read("in/file", 5); }), Refusal::kTooLarge);
   EXPECT_EQ(refusal([&] { folder_->read("in", 5); }), Refusal::kInvalid);
   EXPECT_EQ(refusal([&] { folder_->at(std::string(2000, 'x')); }), Refusal::kInvalid);
   EXPECT_EQ(refusal([&] { folder_->at(std::string("a\0b", 3)); }), Refusal::kInvalid);
 }
 
-TEST_F(FolderTest, names_hold_no_surprise) {
+TEST_F(FolderTest, invalid_names_are_refused) {
   EXPECT_EQ(checked_name("a_B-3.x"), "a_B-3.x");
   for (const std::string name : {"", ".x", "-x", "a/b", "a b", "a,b", "a\nb", "ä"})
     EXPECT_EQ(refusal([&] { checked_name(name); }), Refusal::kInvalid) << name;
   EXPECT_EQ(refusal([&] { checked_name(std::string(65, 'x')); }), Refusal::kInvalid);
 }
 
-TEST_F(FolderTest, a_folder_that_is_not_there_is_an_error) {
+TEST_F(FolderTest, a_missing_folder_is_an_error) {
   EXPECT_THROW(Folder((home_ / "none").string()), Error);
   EXPECT_THROW(Folder((home_ / "in/file").string()), Error);
 }

@@ -1,5 +1,5 @@
-"""From a folder of JPEGs to a classifier by the page alone, in a browser, with the mouse: dataset, net, training, the
-curve that grows, stop, resume, another rate, an image. Each page is read at two widths, light and dark."""
+"""From a folder of JPEGs to a classifier with the page only, in a browser, with the mouse: dataset, net, training, live
+curve, stop, resume, another rate, an image. Each page is checked at two widths, light and dark."""
 import json, pathlib, shutil
 
 import pytest
@@ -36,7 +36,7 @@ def by_text(kind, text):
 
 
 def control(label):
-    """The control whose label begins so."""
+    """The control whose label starts with this text."""
     return ('[...document.querySelectorAll("label")].find(one => one.textContent.startsWith(%s))'
             '.querySelector("input, select, textarea")' % json.dumps(label))
 
@@ -47,7 +47,7 @@ def choose(browser, label, value):
 
 
 def read_page(browser, name):
-    """Complains of what the page owes to everybody and lacks, at both widths and in both colours."""
+    """Runs the accessibility checks at both widths and in both colour schemes."""
     for width in 1280, 390:
         for scheme in 'light', 'dark':
             browser.look_like(width, scheme)
@@ -79,7 +79,7 @@ def make_dataset(browser, place):
 
 
 def iteration(browser):
-    """Of the run that is shown."""
+    """The iteration of the shown run."""
     text = browser.value('document.querySelector("dl.facts dd")?.textContent || "0"')
     return int(text.split()[0])
 
@@ -97,7 +97,7 @@ def train(browser, place):
 
 
 def watch(browser, place):
-    """The curve grows while it is looked at."""
+    """The curve grows while the page is open."""
     label = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
     browser.wait_for('(%s).includes("training loss ends with")' % label, 60)
     first = browser.value(label)
@@ -154,7 +154,7 @@ def edit_net(browser, place):
     text = browser.value('document.querySelector(".editor textarea").value')
     browser.type('document.querySelector(".editor textarea")', text.replace('num_output: 20', 'num_outptu: 20'))
     browser.wait_for('document.querySelector("mark")?.textContent === "num_outptu"')
-    browser.click('document.querySelector(".mistakes button")')
+    browser.click('document.querySelector(".diagnostics button")')
     chosen = browser.value('(() => { const it = document.querySelector(".editor textarea"); '
                            'return it.value.slice(it.selectionStart, it.selectionEnd); })()')
     assert chosen == 'num_outptu'

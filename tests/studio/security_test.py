@@ -1,5 +1,5 @@
-"""What the studio refuses: requests without the token, from other hosts' names and other pages, paths that lead out of
-its folder, more than its limits."""
+"""Requests that the studio refuses: without the token, with other host names or origins, with paths that lead out of
+its folder, above its limits."""
 import os, socket
 
 import pytest
@@ -20,7 +20,7 @@ WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw',
 
 @pytest.fixture(scope='module', autouse=True)
 def outside(place, tmp_path_factory):
-    """A folder beside the studio's, to which links lead. Nothing is written to it."""
+    """A folder outside of the studio's, the target of links. Nothing may be written to it."""
     outside = add_photos(tmp_path_factory.mktemp('outside'), 12)
     (outside / 'secret.prototxt').write_text('name: "secret"')
     (place / 'inside.prototxt').write_text('name: "inside"')
@@ -56,7 +56,7 @@ def test_token(studio):
 
 
 def test_origin(studio):
-    """Names that somebody else may have pointed here, and other pages in the same browser."""
+    """Host names of DNS rebinding, and other pages in the same browser."""
     for name in 'evil.example', 'evil.example:%d' % studio.port, '127.0.0.1', '127.0.0.1:1', 'localhost.evil.example':
         assert studio.ask('GET', '/', headers={**OWN, 'Host': name})[0] == 403, name
         assert studio.ask('GET', '/?token=' + TOKEN, headers={'Host': name})[0] == 403, name
@@ -78,7 +78,7 @@ def test_origin(studio):
 
 
 def test_paths(studio, place, outside):
-    """Nothing outside is read, listed or written, whichever way it is named."""
+    """Nothing outside is read, listed or written, with any spelling of the path."""
     leads_out = ['../%s/secret.prototxt' % outside.name, '%s/secret.prototxt' % outside,
                  'photos/../../%s/secret.prototxt' % outside.name, '/etc/passwd', 'near.prototxt', 'away', '..', '/',
                  'a/../..']
@@ -151,7 +151,7 @@ def test_limits(studio):
 @pytest.mark.parametrize('code, words, folder, flag', [
     (2, '16 to 256', '', '--token=short'), (2, '16 to 256', '', '--token=' + 'x;' * 10),
     (2, 'the most', '', '--port=70000'), (5, '', 'none', '--port=0')])
-def test_mistakes_of_who_starts_it(run, place, code, words, folder, flag):
+def test_usage_errors(run, place, code, words, folder, flag):
     assert words in run('studio', place / folder, flag, code=code, timeout=20).stderr
 
 

@@ -1,4 +1,4 @@
-"""Folders of real images, and studios in them."""
+"""Folders of real images, and studios for them."""
 import contextlib, gzip, json, os, signal
 
 import pytest
@@ -13,7 +13,7 @@ NAMES = ['tshirt', 'trouser', 'pullover', 'dress', 'coat', 'sandal', 'shirt', 's
 
 def add_photos(folder, count=800, classes=10):
     """photos/CLASS/NUMBER.jpg of the first classes of Fashion-MNIST's test set, from Debian's package. Returns the
-    folder; the test is skipped where there is no such package."""
+    folder; the test is skipped without the package."""
     import cv2, numpy
     try:
         images = gzip.open(FASHION + 'images-idx3-ubyte.gz').read(16 + count * 784)[16:]
@@ -30,7 +30,7 @@ def first_photo(folder, name): return min((folder / 'photos' / name).iterdir())
 
 
 def kill_runs(folder):
-    """Kills its trainings, which go on without a studio."""
+    """Kills the folder's trainings, which outlive the studio."""
     for path in folder.glob('runs/*/run.json'):
         process = json.loads(path.read_text())['starts'][-1]['pid']
         with contextlib.suppress(ProcessLookupError): os.kill(process, signal.SIGKILL)
@@ -38,7 +38,7 @@ def kill_runs(folder):
 
 
 def state_of(process):
-    """The fields of /proc/PID/stat behind the name. A process that is gone is a zombie, too."""
+    """The fields of /proc/PID/stat after the name. A process that does not exist counts as a zombie."""
     try: return open('/proc/%d/stat' % process).read().rsplit(')', 1)[1].split()
     except FileNotFoundError: return ['Z']
 
@@ -53,7 +53,7 @@ class Studio(Started):
         self.address, self.port, self.token = address[1], int(address[2]), address[3]
 
     def ask(self, method, target, body=None, headers=None, **parameters):
-        """With the token, unless headers are given."""
+        """Sends a request, with the token unless headers are given."""
         if headers is None: headers = {'Authorization': 'Bearer ' + self.token}
         return super().ask(method, target, body, headers, **parameters)
 
@@ -67,6 +67,6 @@ class Studio(Started):
         return answer[1]
 
     def finished(self, job):
-        """What it says of the job, once that has ended."""
+        """Waits for the end of the job; returns its state."""
         wait_until(lambda: self.get('/api/job', id=job)['state'] != 'running', 'the job ends', 60)
         return self.get('/api/job', id=job)

@@ -1,5 +1,4 @@
-"""Trainings as the studio's clients meet them: begun, followed, stopped, gone on with, and going on without
-the studio."""
+"""Trainings through the studio's API: started, followed, stopped, resumed, and outliving the studio."""
 import json, os, shutil, signal, socket, time
 
 import pytest
@@ -31,13 +30,13 @@ class Feed:
 
 @pytest.fixture
 def studio(start_studio):
-    """One for each test, which may stop it."""
+    """A studio for each test, which may stop it."""
     with start_studio() as studio: yield studio
 
 
 @pytest.fixture(scope='module')
 def solver(start_studio):
-    """The solver of a classifier, whose dataset is data/cloths."""
+    """The solver of a classifier on the dataset data/cloths."""
     with start_studio() as studio:
         job = studio.finished(studio.post('/api/datasets', name='cloths', source='photos', side=28, gray=True)['job'])
         assert job['state'] == 'done', job
@@ -48,7 +47,7 @@ def solver(start_studio):
 
 @pytest.fixture
 def training(studio, place, solver):
-    """The process of the training runs/first, which is under way."""
+    """The process of the running training runs/first."""
     begun = studio.post('/api/runs', name='first', solver=solver)
     assert begun['path'] == 'runs/first' and begun['process'] > 0
     wait_for(studio, lambda run: run['iter'] > 0)
@@ -58,27 +57,27 @@ def training(studio, place, solver):
 
 
 def wait_for(studio, condition):
-    """Until that is true of the run."""
+    """Waits until the condition is true of the run."""
     wait_until(lambda: condition(studio.get('/api/run', path='runs/first')), 'the run comes to that')
 
 
 def test_begin(studio, solver, training):
-    assert os.getsid(training) == training, 'in a session of its own'
+    assert os.getsid(training) == training, 'in its own session'
     status, told, _ = studio.ask('POST', '/api/runs', {'name': 'first', 'solver': solver})
     assert status == 400 and 'already' in told['error']
 
 
 def test_stopped_job(studio, place, solver):
-    """A dataset that is given up leaves nothing."""
+    """A stopped conversion leaves no files."""
     job = studio.post('/api/datasets', name='large', source='photos', side=1000)['job']
-    wait_until(lambda: list(place.glob('data/large.tmp.*')), 'it is built aside')
+    wait_until(lambda: list(place.glob('data/large.tmp.*')), 'the temporary dataset exists')
     studio.post('/api/job/stop', id=job)
     assert studio.finished(job)['state'] == 'stopped'
     assert os.listdir(place / 'data') == ['cloths']
 
 
-def test_mistakes(studio, place, training):
-    """A training that cannot begin says why, and leaves no run."""
+def test_errors(studio, place, training):
+    """A training that cannot start reports the reason, and leaves no run."""
     (place / 'bad_solver.prototxt').write_text(
         'net: "none.prototxt"\nbase_lr: 0.1\nlr_policy: "fixed"\nmax_iter: 10\n')
     status, told, _ = studio.ask('POST', '/api/runs', {'name': 'bad', 'solver': 'bad_solver.prototxt'})
@@ -118,7 +117,7 @@ def test_snapshot(studio, place, training):
         status, told, _ = studio.ask('POST', '/api/look', image, **wanted, **parameters)
         assert status == 400 and 'none' in told['error']
     assert studio.ask('POST', '/api/look', b'GIF89a', **wanted)[0] == 415
-    assert studio.ask('POST', '/api/look', image[:200], **wanted)[0] == 400, 'a JPEG that is cut off'
+    assert studio.ask('POST', '/api/look', image[:200], **wanted)[0] == 400, 'a truncated JPEG'
 
 
 def test_training_outlives_its_studio(studio, start_studio, training):
@@ -140,7 +139,7 @@ def test_resume(studio, training):
     assert [start['set'] for start in one['starts']] == [[], [], ['solver.base_lr=0.00125']]
     status, told, _ = studio.ask('POST', '/api/run/resume', {'path': 'runs/first', 'set': ['solver.base_rl=1']})
     assert status == 400 and 'base_lr' in told['error']
-    assert studio.get('/api/run', path='runs/first')['state'] == 'running', 'a wrong setting stops nothing'
+    assert studio.get('/api/run', path='runs/first')['state'] == 'running', 'an invalid setting stopped it'
     wait_for(studio, lambda run: run['iter'] > one['iter'])
 
 
@@ -157,7 +156,7 @@ def test_killed(studio, training):
 
 
 def test_idle(studio, place, training):
-    """With five runs and nobody who looks: at most 1 % of a core."""
+    """With five runs and no open page: at most 1 % of a core."""
     os.kill(training, signal.SIGKILL)
     wait_for(studio, lambda run: run['state'] == 'killed')
     for i in range(4): shutil.copytree(place / 'runs/first', place / ('runs/copy%d' % i))

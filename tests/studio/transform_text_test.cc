@@ -1,4 +1,4 @@
-// What the page offers of augmentation, as prototxt.
+// Augmentation options of the page as prototxt.
 
 #include "studio/transform_text.h"
 
@@ -15,7 +15,7 @@ TEST(TransformText, numbers_become_fields) {
             "transform_param {\n  crop_size: 24\n  augment {\n    erase { prob: 0.5 }\n    rotate: 20\n  }\n}\n");
 }
 
-TEST(TransformText, nothing_else_gets_into_the_text) {
+TEST(TransformText, other_values_are_refused) {
   EXPECT_THROW(transform_text({{"mean_file", 1}}), http::RequestError);
   EXPECT_THROW(transform_text({{"rotate", "1 } python_param {"}}), http::RequestError);
   EXPECT_THROW(transform_text(Json::array()), http::RequestError);

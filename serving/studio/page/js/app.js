@@ -45,7 +45,7 @@ async function show() {
     else if (left)
       left();
   } catch (error) {
-    place.append(h('p', {className: 'mistake', role: 'alert'}, error.message));
+    place.append(h('p', {className: 'error', role: 'alert'}, error.message));
   }
 }
 

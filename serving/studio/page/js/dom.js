@@ -24,7 +24,7 @@ export function check(name, input) { return h('label', {className: 'check'}, inp
 /** A form that calls `send()`; its button is disabled meanwhile, and errors are shown below. */
 export function form(fields, label, send) {
   const button = h('button', {className: 'first', type: 'submit'}, label);
-  const mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
+  const mistake = h('p', {className: 'error', role: 'alert', hidden: true});
   const element = h('form', {}, fields, h('div', {className: 'row'}, button), mistake);
   element.onsubmit = async (event) => {
     event.preventDefault();

@@ -34,7 +34,7 @@ export function editor(label, onChecked) {
   const area =
       h('textarea', {spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label});
   const marks = h('pre', {'aria-hidden': 'true'});
-  const summary = h('p', {role: 'status'}), list = h('ul', {className: 'mistakes'});
+  const summary = h('p', {role: 'status'}), list = h('ul', {className: 'diagnostics'});
   let timer = null, turn = 0;
 
   const go = (one) => {

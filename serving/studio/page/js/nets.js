@@ -7,7 +7,7 @@ import {editor} from '/js/editor.js';
 /** The graph of a net: {element, draw(text)}. */
 function graph() {
   const image = h('img', {alt: 'the net as a graph of layers', hidden: true}),
-        mistake = h('p', {className: 'mistake', hidden: true, role: 'alert'});
+        mistake = h('p', {className: 'error', hidden: true, role: 'alert'});
   const phase = select(['TRAIN', 'TEST'], 'TRAIN'), full = h('input', {type: 'checkbox'});
   let address = '', last = '', turn = 0;
   async function draw(text) {

@@ -46,7 +46,7 @@ export async function tryOut(place, parameters) {
   const blob = h('select', {disabled: true}), layer = h('select', {disabled: true});
   const file = h('input', {type: 'file', accept: 'image/jpeg,image/png'});
   const seen = h('img', {alt: 'the input image', hidden: true}),
-        mistake = h('p', {className: 'mistake', role: 'alert', hidden: true});
+        mistake = h('p', {className: 'error', role: 'alert', hidden: true});
   const classes = h('div'), activations = h('div'), weights = h('div');
   let image = null, turn = 0, address = '';
 
