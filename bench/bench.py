@@ -19,7 +19,7 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh --mode=inference --json=results.jsonl   keeps every block's time
   scripts/bench.sh resnet50 --precision=bf16               bfloat16 values, against PyTorch's autocast
   scripts/bench.sh --mode=inference --precision=int8       on 8-bit integers
-  scripts/bench.sh lenet --beside=1 --no-compile           the speed with one busy process alongside
+  scripts/bench.sh lenet --contended=1 --no-compile           the speed with one busy process alongside
   scripts/bench.sh --cpu-level=v3                          with AVX2 where the CPU has more
   scripts/bench.sh --table=results.jsonl                   Markdown tables of stored results
 """
@@ -77,7 +77,7 @@ def parse_options():
     parser.add_argument('--no-compile', action='store_true', help='skip torch.compile, which takes minutes')
     parser.add_argument('--compile-limit', type=float, default=180,
                         help='time limit of torch.compile in seconds (default: %(default)s)')
-    parser.add_argument('--beside', type=int, metavar='N', default=0,
+    parser.add_argument('--contended', type=int, metavar='N', default=0,
                         help='modes train, inference: also measure both sides with N busy processes')
     parser.add_argument('--alone', action='store_true', help='also time both sides of a training step alone')
     parser.add_argument('--python', default=sys.executable, help='a Python with the peers installed')

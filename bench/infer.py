@@ -3,7 +3,7 @@ import subprocess
 
 import numpy
 
-import beside
+import contended
 import nets
 import pairing
 import stats
@@ -121,13 +121,13 @@ def measure_batch(options, folder, name, batch, weights, tell):
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, requests = pairing.rounds(ours, peer, options.rounds, options.block)
-            others = beside.measure(ours, peer, options) if options.beside else None
+            others = contended.measure(ours, peer, options) if options.contended else None
         result = dict(stats.summary(rounds), mode='inference', net=name, batch=batch, peer=peer.name,
                       setting=peer.setting, tried_ms=tried, best_ms=best_of_each(peers, tried),
                       differences={p.setting: apart[p.setting] for p in peers},
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9)
     if others:
-        result['beside'] = others
+        result['contended'] = others
     return complete(result, requests)
 
 

@@ -5,7 +5,7 @@ import subprocess
 
 import numpy
 
-import beside
+import contended
 import infer
 import levels
 import nets
@@ -132,14 +132,14 @@ def measure_batch(options, folder, name, batch, weights, tell):
             open_workers.enter_context(worker)
         *measured, to_floats = against(ours, best + [exact], options)
         peer, figures, requests = min(measured, key=lambda one: one[1]['ratio'][1])
-        others = beside.measure(ours, peer, options) if options.beside else None
+        others = contended.measure(ours, peer, options) if options.contended else None
     result = dict(figures, mode='int8 inference', net=name, batch=batch, peer=peer.name, setting=peer.setting,
                   tried_ms=tried, likeness=likeness, layers=layers, versions=sorted(worker.name for worker in best),
                   gflop=ours.flops / 1e9)
     result['rivals'] = {OWN if worker is exact else worker.name: dict(of, setting=worker.setting, ms=of['peer_ms'])
                         for worker, of, _ in measured + [to_floats]}
     if others:
-        result['beside'] = others
+        result['contended'] = others
     return infer.complete(result, requests)
 
 

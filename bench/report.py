@@ -26,8 +26,8 @@ def timing_line(r):
     if 'images' in r:
         lines.append('%s: %.0f img/s; device memory: ours %.0f MB, peer %.0f MB' % (
             r['precision'], r['images'], *r['device_mb']))
-    if 'beside' in r:
-        b = r['beside']
+    if 'contended' in r:
+        b = r['contended']
         lines.append('with %d busy processes: we keep %.2f %s of the quiet rate, the peer %.2f %s; '
                      'ratio %.2f busy, %.2f quiet' % (
             b['processes'], b['kept'][1], interval(b['kept'][::2]), b['peer_kept'][1], interval(b['peer_kept'][::2]),

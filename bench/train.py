@@ -1,5 +1,5 @@
 """Training modes: `train` (time of a step) and `trajectory` (losses of twenty steps)."""
-import beside
+import contended
 import nets
 import pairing
 import stats
@@ -42,13 +42,13 @@ def measure(options, folder, name, tell):
         best, tried = pairing.fastest(peers)
         with best as peer:
             rounds, _ = pairing.rounds(ours, peer, options.rounds, options.block)
-            others = beside.measure(ours, peer, options) if options.beside else None
+            others = contended.measure(ours, peer, options) if options.contended else None
             device_mb = [worker.ask('device-memory')[0] for worker in (ours, peer)] if options.gpu else []
         result = dict(stats.summary(rounds), mode='train', net=name, batch=batch, peer=peer.name, setting=peer.setting,
                       tried_ms=tried,
                       versions=sorted({p.name for p in peers}), gflop=ours.flops / 1e9, memory_mb=ours.ask('memory')[0])
         if others:
-            result['beside'] = others
+            result['contended'] = others
         result['precision'] = options.precision
         if options.gpu:
             result.update(images=batch / result['ours_ms'] * 1e3, device_mb=device_mb)

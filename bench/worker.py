@@ -85,7 +85,7 @@ class Worker:
 
 def waiting_of(options):
     """How threads wait: with busy processes alongside, each program's own default."""
-    return AS_USERS_DO if options.beside else PASSIVE
+    return AS_USERS_DO if options.contended else PASSIVE
 
 
 def start_all(commands, threads, first_step, tell, waiting=PASSIVE):

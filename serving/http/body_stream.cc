@@ -13,7 +13,7 @@ void BodyStream::send(std::string_view piece) {
     else
       waiting_ += piece;
   }
-  tell();
+  notify();
 }
 
 void BodyStream::end() {
@@ -21,7 +21,7 @@ void BodyStream::end() {
     const std::lock_guard lock(mutex_);
     over_ = true;
   }
-  tell();
+  notify();
 }
 
 bool BodyStream::is_over() const {
@@ -46,7 +46,7 @@ void BodyStream::give_up() {
   wake_ = nullptr;
 }
 
-void BodyStream::tell() {
+void BodyStream::notify() {
   const std::lock_guard lock(mutex_);
   if (wake_) wake_();
 }

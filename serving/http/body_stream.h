@@ -26,7 +26,7 @@ class BodyStream {
  private:
   static constexpr size_t kMaxWaiting = 4 << 20;
 
-  void tell();
+  void notify();
 
   mutable std::mutex mutex_;
   std::string waiting_;

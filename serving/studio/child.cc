@@ -79,9 +79,9 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
     if (wanted[0].revents) result.out += take(out.read);
     if (result.out.size() > options.most_out) throw RequestError(Refusal::kTooLarge, "its output is too large");
     if (!wanted[1].revents) continue;
-    const std::string told = take(err.read);
-    if (options.on_err && !told.empty()) options.on_err(told);
-    result.err += told;
+    const std::string text = take(err.read);
+    if (options.on_err && !text.empty()) options.on_err(text);
+    result.err += text;
     if (result.err.size() > kMaxError) result.err.erase(0, result.err.size() - kMaxError);
   }
   result.code = child.wait().value_or(ProcessEnd{}).shell_code();

@@ -144,8 +144,8 @@ Routes dataset_routes(Workplace& place) {
       {"GET", "/api/datasets", [&](const Request&) { return json_reply(datasets(place.folder)); }},
       {"POST", "/api/datasets", [&](const Request& request) { return json_reply(make_dataset(place, request)); }},
       {"POST", "/api/sheet", [&](const Request& request) { return json_reply(sheet(place, request)); }},
-      {"GET", "/api/jobs", [&](const Request&) { return json_reply(place.jobs.tell_all()); }},
-      {"GET", "/api/job", [&](const Request& request) { return json_reply(place.jobs.tell(request.number("id", 0))); }},
+      {"GET", "/api/jobs", [&](const Request&) { return json_reply(place.jobs.json_of_all()); }},
+      {"GET", "/api/job", [&](const Request& request) { return json_reply(place.jobs.json(request.number("id", 0))); }},
       {"POST", "/api/job/stop",
        [&](const Request& request) {
          place.jobs.stop(int64_t(number_in(request.body(), "id", 0)));

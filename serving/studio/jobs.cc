@@ -21,12 +21,12 @@ struct Jobs::Job {
   std::thread thread;
 
   mutable std::mutex mutex;  // guards the following
-  std::string state = "running", told;
+  std::string state = "running", output;
 
-  void tell(std::string_view piece) {
+  void append(std::string_view piece) {
     const std::lock_guard lock(mutex);
-    told += piece;
-    if (told.size() > kMaxReported) told.erase(0, told.size() - kMaxReported);
+    output += piece;
+    if (output.size() > kMaxReported) output.erase(0, output.size() - kMaxReported);
   }
   void end(const std::string& how) {
     const std::lock_guard lock(mutex);
@@ -38,13 +38,13 @@ struct Jobs::Job {
   }
   Json json() const {
     const std::lock_guard lock(mutex);
-    return {{"id", id}, {"title", work.title}, {"state", state}, {"told", told}};
+    return {{"id", id}, {"title", work.title}, {"state", state}, {"output", output}};
   }
   void run() {
     pid_t process = 0;
     ChildOptions options{.folder = work.folder, .time = kLongest, .cancelled = &cancelled};
     options.on_start = [&](pid_t started) { process = started; };
-    options.on_err = [this](std::string_view piece) { tell(piece); };
+    options.on_err = [this](std::string_view piece) { append(piece); };
     try {
       const ChildResult result = run_child(work.words, options);
       if (result.code == 0) work.done(result);
@@ -52,7 +52,7 @@ struct Jobs::Job {
       end(result.code == 0 ? "done" : "failed");
     } catch (const std::exception& error) {
       work.clean_up(process);
-      tell(error.what());
+      append(error.what());
       end(cancelled ? "stopped" : "failed");
     }
   }
@@ -89,9 +89,9 @@ std::shared_ptr<Jobs::Job> Jobs::find(int64_t id) const {
   return found->second;
 }
 
-Json Jobs::tell(int64_t id) const { return find(id)->json(); }
+Json Jobs::json(int64_t id) const { return find(id)->json(); }
 
-Json Jobs::tell_all() const {
+Json Jobs::json_of_all() const {
   const std::lock_guard lock(mutex_);
   Json all = Json::array();
   for (const auto& [id, job] : jobs_) all.push_back(job->json());

@@ -33,8 +33,8 @@ class Jobs {
   int64_t start(Work work);
   /// {"id", "title", "state": running, done, failed or stopped, and the end of its stderr}. Throws
   /// RequestError(kNotFound).
-  Json tell(int64_t id) const;
-  Json tell_all() const;
+  Json json(int64_t id) const;
+  Json json_of_all() const;
   void stop(int64_t id);
 
  private:

@@ -99,7 +99,7 @@ Json RunIndex::list() {
   return all;
 }
 
-Json RunIndex::tell(const std::string& path) {
+Json RunIndex::summary_of(const std::string& path) {
   if (path.empty() || !folder_.has(path + "/run.json"))
     throw http::RequestError(http::Refusal::kNotFound, "'" + path + "' is not a run");
   const std::lock_guard lock(mutex_);

@@ -23,7 +23,7 @@ class RunIndex {
   Json list();
   /// {"path", "state", "process", "iter", "max_iter", "loss", "score": {"name", "value", "iter"}, ...}. Throws
   /// RequestError(kNotFound) if it is not a run.
-  Json tell(const std::string& path);
+  Json summary_of(const std::string& path);
 
  private:
   using Clock = std::chrono::steady_clock;

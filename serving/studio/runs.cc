@@ -37,7 +37,7 @@ Json snapshots_of(const Folder& folder, const std::string& path) {
 }
 
 Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
-  Json json = index.tell(path);
+  Json json = index.summary_of(path);
   const runs::RunRecord record = runs::read_record(folder.at(path + "/run.json"));
   json["command"] = record.command;
   json["weights"] = record.weights;
@@ -67,7 +67,7 @@ http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
 /// Sends new lines of the metrics and of the log, and the state when it changes.
 http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
   const std::string path = request.parameter("path");
-  index->tell(path);
+  index->summary_of(path);
   const int64_t log_bytes = place.folder.has(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
   int64_t at = request.header_number("Last-Event-ID", request.number("metrics", 0)),
           log_at = request.number("log", std::max<int64_t>(0, log_bytes - kLogPiece / 4));
@@ -79,9 +79,9 @@ http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const 
     const auto [log, log_next] = lines_from(folder, path + "/log.txt", log_at, kLogPiece);
     if (!log.empty()) Feeds::send(stream, "log", dump({{"text", log}}));
     log_at = log_next;
-    Json told = index->tell(path);
-    told.erase("curve");
-    std::string now = dump(told);
+    Json summary = index->summary_of(path);
+    summary.erase("curve");
+    std::string now = dump(summary);
     if (now != last) Feeds::send(stream, "state", now);
     last = std::move(now);
     return true;
@@ -93,7 +93,7 @@ std::string operand(const std::string& path) { return path.starts_with('-') ? ".
 
 /// The output of `cortado runs compare` for two runs.
 Json compare(const Workplace& place, RunIndex& index, const Request& request) {
-  for (const char* name : {"a", "b"}) index.tell(request.parameter(name));
+  for (const char* name : {"a", "b"}) index.summary_of(request.parameter(name));
   return {
       {"text", place.run({"runs", "compare", operand(request.parameter("a")), operand(request.parameter("b"))}).out}};
 }
@@ -102,7 +102,7 @@ Json compare(const Workplace& place, RunIndex& index, const Request& request) {
 /// a sandbox.
 http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
   const std::string path = request.parameter("path");
-  const bool is_running = index.tell(path)["process"] != 0;
+  const bool is_running = index.summary_of(path)["process"] != 0;
   if (is_running || !place.folder.has(path + "/report.html")) place.run({"report", "--light", operand(path)});
   return {.body = place.folder.read(path + "/report.html", kMaxReport),
           .type = "text/html; charset=utf-8",

@@ -55,14 +55,8 @@ bool has(const std::string& text, const char* words) { return text.find(words) !
 [[noreturn]] void throw_failure(int status, const std::string& text) {
   if (status == kCortadoPythonNoModule) {
     std::string hint;
-<<<<<<< ours
     if (has(text, "is not in the working folder")) hint = "run in the module's folder, or add the folder to PYTHONPATH";
     if (has(text, "SyntaxError") || has(text, "TabError")) hint = "port the module to Python 3";
-=======
-    if (has(text, "is not in the working folder")) hint = "start in the module's folder, or add that to PYTHONPATH";
-    if (has(text, "SyntaxError") || has(text, "TabError"))
-      hint = "Python 3 runs it: a module of Python 2 must be rewritten";
->>>>>>> theirs
     throw PythonMissing("python_param.module", text, hint);
   }
   const bool writes = has(text, " is read-only");

@@ -81,7 +81,7 @@ void Batcher::work() {
     peak_ = queue_.size() + running_;
     lock.unlock();
     for (const RequestPtr& request : refused)
-      tell(request, {request->is_abandoned()
+      finish(request, {request->is_abandoned()
                          ? RequestError(Refusal::kCancelled, "the client disconnected")
                          : RequestError(Refusal::kLate, "the deadline passed before the request was computed"),
                      {.queue = Clock::now() - request->arrived}});
@@ -133,7 +133,7 @@ void Batcher::compute(const std::vector<RequestPtr>& batch, Arrays& arrays) {
     const RequestError error = current_request_error();
     if (batch.size() == 1) {
       leave(1);
-      return tell(batch[0], {error, {.queue = started - batch[0]->arrived}});
+      return finish(batch[0], {error, {.queue = started - batch[0]->arrived}});
     }
     for (const RequestPtr& request : batch) compute({request}, arrays);
   }
@@ -155,7 +155,7 @@ void Batcher::answer(const std::vector<RequestPtr>& batch, const Arrays& outputs
   leave(batch.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     times.queue = started - batch[i]->arrived;
-    tell(batch[i], {std::move(parts[i]), times});
+    finish(batch[i], {std::move(parts[i]), times});
   }
 }
 
@@ -165,7 +165,7 @@ void Batcher::leave(size_t requests) {
   running_ -= requests;
 }
 
-void Batcher::tell(const RequestPtr& request, Outcome outcome) {
+void Batcher::finish(const RequestPtr& request, Outcome outcome) {
   if (watcher_) watcher_->on_outcome(*request, outcome);
   request->done(std::move(outcome));
   request->done = nullptr;  // it may own the client's connection

@@ -76,7 +76,7 @@ class Batcher {
   void compute(const std::vector<RequestPtr>& batch, Arrays& arrays);
   void answer(const std::vector<RequestPtr>& batch, const Arrays& outputs, Times times, Clock::time_point started);
   void leave(size_t requests);
-  void tell(const RequestPtr& request, Outcome outcome);
+  void finish(const RequestPtr& request, Outcome outcome);
   int64_t join_rows() const { return options_.join_rows > 0 ? options_.join_rows : options_.max_rows; }
   bool is_full() const;
 

@@ -11,12 +11,12 @@
    */
   Charts.bars = (element, options) => {
     const text = options.text || number;
-    const tell = ({labels, values}) => ({
+    const describe = ({labels, values}) => ({
       label: `${options.title || 'Bars'}: ${labels.map((label, i) => `${label} ${text(values[i])}`).join(', ')}`,
       headings: ['Name', 'Value'],
       rows: labels.map((label, i) => [label, values[i]]),
     });
-    return chart(element, options, tell, ({labels, values, most}, width) => {
+    return chart(element, options, describe, ({labels, values, most}, width) => {
       const longest = Math.max(4, ...labels.map((label) => label.length)) * characterWidth;
       const names = Math.min(width * 0.4, longest + 12),
             full = most || Math.max(1e-12, ...values.filter(Number.isFinite));
@@ -36,7 +36,7 @@
 
   /** {title, edges, counts, xLabel?}: one edge more than counts; returns {update({edges, counts})}. */
   Charts.histogram = (element, options) => {
-    const tell = ({edges, counts}) => {
+    const describe = ({edges, counts}) => {
       const sum = counts.reduce((a, b) => a + b, 0), top = counts.indexOf(Math.max(...counts));
       return {
         label: `${options.title || 'Histogram'}: ${sum} values from ${number(edges[0])} to ${
@@ -46,7 +46,7 @@
         rows: counts.map((count, i) => [edges[i], edges[i + 1], count]),
       };
     };
-    return chart(element, options, tell, ({edges, counts, xLabel}, width) => {
+    return chart(element, options, describe, ({edges, counts, xLabel}, width) => {
       const most = Math.max(1, ...counts), bottom = kTall - kBottom;
       const x = scale(edges[0], edges[edges.length - 1], kLeft, width - kRight), y = scale(0, most, bottom, kTop);
       const parts =

@@ -13,7 +13,7 @@
       this.smoothing = options.smoothing || 0;
       this.hidden = new Set();
       this.width = 640;
-      this.figure = figure(parent, options.title, () => this.tell());
+      this.figure = figure(parent, options.title, () => this.describe());
       this.reader = new Charts.Reader(this, options.title || 'Chart', options.xLabel);
       this.makeControls();
       this.setSeries(options.series || []);
@@ -46,13 +46,13 @@
             svg('svg', {viewBox: '0 0 20 8', 'aria-hidden': 'true'},
                 svg('line', {class: 'curve series-' + (i % kColours), x1: 0, x2: 20, y1: 4, y2: 4}));
         const button = html('button', {type: 'button'}, mark, one.name);
-        const tell = () => button.setAttribute('aria-pressed', String(!this.hidden.has(one.name)));
+        const describe = () => button.setAttribute('aria-pressed', String(!this.hidden.has(one.name)));
         button.onclick = () => {
           if (!this.hidden.delete(one.name)) this.hidden.add(one.name);
-          tell();
+          describe();
           this.draw();
         };
-        tell();
+        describe();
         return button;
       }));
     }
@@ -154,7 +154,7 @@
 
     // Text alternative
 
-    tell() {
+    describe() {
       const last = this.series.filter((one) => one.points.length > 0).map((one) => {
         const [x, y] = one.points[one.points.length - 1];
         return `${one.name} ends with ${number(y)} at ${number(x)}`;

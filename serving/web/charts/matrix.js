@@ -11,7 +11,7 @@
    */
   Charts.matrix = (element, options) => {
     const rowLabel = options.rowLabel || 'true class', columnLabel = options.columnLabel || 'predicted class';
-    const tell = ({rows, columns, values}) => {
+    const describe = ({rows, columns, values}) => {
       const sum = values.flat().reduce((a, b) => a + b, 0), right = values.reduce((a, row, i) => a + (row[i] || 0), 0);
       return {
         label: `${options.title || 'Matrix'}: ${number(right)} of ${number(sum)} on the diagonal`,
@@ -19,7 +19,7 @@
         rows: rows.map((name, i) => [name, ...values[i]])
       };
     };
-    return chart(element, options, tell, ({rows, columns, values}, width) => {
+    return chart(element, options, describe, ({rows, columns, values}, width) => {
       const longest = (names) => Math.max(1, ...names.map((name) => name.length)) * characterWidth;
       const left = Math.min(width * 0.3, longest(rows) + 26), top = Math.min(110, longest(columns) + 30);
       const cell = Math.min(56, (width - left - kRight) / columns.length), parts = [];

@@ -30,9 +30,9 @@ Charts.parts = (() => {
     return String(Number(value.toPrecision(size >= 1000 ? 7 : 4)));
   }
 
-  /** About `wanted` round numbers from `low` to `high`. */
-  function ticks(low, high, wanted) {
-    const rough = (high - low) / Math.max(1, wanted);
+  /** About `count` round numbers from `low` to `high`. */
+  function ticks(low, high, count) {
+    const rough = (high - low) / Math.max(1, count);
     if (!(rough > 0)) return [low];
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((factor) => factor * power).find((one) => one >= rough);
@@ -43,10 +43,10 @@ Charts.parts = (() => {
   }
 
   /** Powers of ten from `low` to `high`, or round numbers if they are too few. */
-  function logTicks(low, high, wanted) {
+  function logTicks(low, high, count) {
     const first = Math.ceil(Math.log10(low) - 1e-9), last = Math.floor(Math.log10(high) + 1e-9);
-    if (last - first < 1) return ticks(low, high, wanted).filter((value) => value > 0);
-    const every = Math.ceil((last - first + 1) / wanted), all = [];
+    if (last - first < 1) return ticks(low, high, count).filter((value) => value > 0);
+    const every = Math.ceil((last - first + 1) / count), all = [];
     for (let power = first; power <= last; power += every) all.push(10 ** power);
     return all;
   }
@@ -74,15 +74,15 @@ Charts.parts = (() => {
         html('tbody', {}, ...rows.map((row) => html('tr', {}, ...row.map((one) => cell('td', one))))));
   }
 
-  /** The figure of a chart. `tell()` returns its text alternative, {label, headings, rows}. */
-  function figure(parent, title, tell) {
+  /** The figure of a chart. `describe()` returns its text alternative, {label, headings, rows}. */
+  function figure(parent, title, describe) {
     const plot = html('div', {className: 'chart-plot'});
     const button = html('button', {type: 'button'}, 'Table');
     const words = html('div', {className: 'wide', hidden: true});
     const controls = html('div', {className: 'chart-controls'});
     const all = html('figure', {className: 'chart'}, html('figcaption', {}, title || ''), controls, plot, words);
     const fill = () => {
-      const {headings, rows} = tell();
+      const {headings, rows} = describe();
       words.replaceChildren(table(headings, rows));
     };
     controls.append(button);
@@ -101,7 +101,7 @@ Charts.parts = (() => {
       /** Replaces the drawing by one of this size. */
       show(width, height, parts) {
         const picture =
-            svg('svg', {role: 'img', viewBox: `0 0 ${width} ${height}`, height, 'aria-label': tell().label});
+            svg('svg', {role: 'img', viewBox: `0 0 ${width} ${height}`, height, 'aria-label': describe().label});
         picture.append(...parts);
         plot.replaceChildren(picture);
         if (!words.hidden) fill();
@@ -127,9 +127,9 @@ Charts.parts = (() => {
   const short = (text, most) => text.length > most ? text.slice(0, Math.max(1, most - 1)) + '…' : text;
 
   /** A chart. `draw(state, width)` returns [height, parts]; it is called again when width or values change. */
-  function chart(element, options, tell, draw) {
+  function chart(element, options, describe, draw) {
     const state = {...options};
-    const all = figure(element, options.title, () => tell(state));
+    const all = figure(element, options.title, () => describe(state));
     let width = 640;
     const show = () => {
       const [height, parts] = draw(state, width);

@@ -32,7 +32,7 @@ const message = document.getElementById('message');
 let forget = null;
 
 /** Shows a message for a few seconds. */
-export function tell(text) {
+export function showMessage(text) {
   message.textContent = text;
   clearTimeout(forget);
   forget = setTimeout(() => {

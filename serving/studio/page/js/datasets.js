@@ -1,5 +1,5 @@
 // Datasets: created from a folder of images, and shown with augmentation.
-import {get, post, tell} from '/js/api.js';
+import {get, post, showMessage} from '/js/api.js';
 import {folderChooser, select} from '/js/chooser.js';
 import {check, field, form, h} from '/js/dom.js';
 
@@ -29,10 +29,10 @@ const kNoChange = 'transform_param { } – images unchanged';
 async function finished(job, show) {
   for (const begin = Date.now();;) {
     const now = await get('/api/job', {id: job}), seconds = Math.round((Date.now() - begin) / 1000);
-    show(now.told.trim().split('\n').slice(-6).join('\n'), `${seconds} s`);
+    show(now.output.trim().split('\n').slice(-6).join('\n'), `${seconds} s`);
     if (now.state === 'done') return;
     if (now.state === 'stopped') throw new Error('the job was stopped; no dataset was created');
-    if (now.state !== 'running') throw new Error(now.told.trim() || now.state);
+    if (now.state !== 'running') throw new Error(now.output.trim() || now.state);
     await new Promise((resolve) => setTimeout(resolve, 300));
   }
 }
@@ -69,7 +69,7 @@ function maker(refresh) {
       encoded: encoded.checked,
       'skip-bad': skip.checked
     });
-    stop.onclick = () => post('/api/job/stop', {id: job}).catch((error) => tell(error.message));
+    stop.onclick = () => post('/api/job/stop', {id: job}).catch((error) => showMessage(error.message));
     working.hidden = false;
     try {
       await finished(job, (text, time) => {
@@ -80,7 +80,7 @@ function maker(refresh) {
     } finally {
       working.hidden = true;
     }
-    tell(`${path} was created`);
+    showMessage(`${path} was created`);
     await refresh(path);
   });
   source.open('');

@@ -25,7 +25,7 @@ function marked(text, found) {
     parts.push(text.slice(at, begin), h('mark', {className: warning ? 'warning' : ''}, text.slice(begin, end)));
     at = end;
   }
-  parts.push(text.slice(at) + '\n ');  // gives the last line its height
+  parts.push(text.slice(at) + '\n ');  // keeps the height of the last line
   return parts;
 }
 

@@ -1,5 +1,5 @@
 // Nets and solvers: choose, edit, check, draw and save.
-import {get, post, tell} from '/js/api.js';
+import {get, post, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {check, field, form, h} from '/js/dom.js';
 import {editor} from '/js/editor.js';
@@ -59,7 +59,7 @@ export async function nets(place, parameters) {
     edited.set((await get('/api/text', {path: name})).text);
     path.value = name;
   };
-  const wrong = (error) => tell(error.message);
+  const wrong = (error) => showMessage(error.message);
   files.onchange = () => {
     if (files.value) open(files.value).catch(wrong);
   };
@@ -74,7 +74,7 @@ export async function nets(place, parameters) {
   };
   const save = form(field('Save as', path, 'in the studio’s folder'), 'Save', async () => {
     await post('/api/text', {path: path.value, text: edited.text()});
-    tell(path.value + ' was saved');
+    showMessage(path.value + ' was saved');
     train.replaceChildren(h('a', {href: '#/new?' + new URLSearchParams({solver: path.value})}, 'Train with it'));
   });
   place.append(

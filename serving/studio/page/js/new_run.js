@@ -1,5 +1,5 @@
 // A new training: on a dataset, with a generated net and solver, or with an existing solver.
-import {get, post, tell} from '/js/api.js';
+import {get, post, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, form, h, heads} from '/js/dom.js';
 
@@ -39,13 +39,13 @@ function ofDataset(datasets, models, chosen) {
     const body = {name: name.value, data: data.value, from: from.value, weights: weights.value.trim()};
     for (const [key, input] of Object.entries({epochs, batch, size}))
       if (input.value) body[key] = Number(input.value);
-    tell('reading the dataset and writing net and solver…');
+    showMessage('reading the dataset and writing net and solver…');
     const project = await post('/api/classifier', body);
     made.replaceChildren(
         choices(project.choices),
         h('p', {}, h('a', {href: '#/nets?' + new URLSearchParams({path: project.net})}, project.net), ', ',
           h('a', {href: '#/nets?' + new URLSearchParams({path: project.solver})}, project.solver)));
-    tell('net and solver were written');
+    showMessage('net and solver were written');
     if (wait.checked) return;
     show((await post('/api/runs', {name: name.value, solver: project.solver})).path);
   });

@@ -1,9 +1,9 @@
 // One run: its live curves and log, and its controls.
-import {follow, get, post, tell} from '/js/api.js';
+import {follow, get, post, showMessage} from '/js/api.js';
 import {ago, duration, field, form, h, heads, number, size, state} from '/js/dom.js';
 import {Metrics} from '/js/metrics.js';
 
-const kMostLog = 200000;
+const kMaxLog = 200000;
 
 function facts(one) {
   const rows = [
@@ -38,7 +38,7 @@ function controls(path, act) {
         if (other.value.trim()) set.push(other.value.trim());
         if (set.length === 0) throw new Error('no changes: fill in one of the fields');
         await post('/api/run/resume', {path, set});
-        tell('resumed with ' + set.join(', '));
+        showMessage('resumed with ' + set.join(', '));
       });
   const all = h('div', {className: 'row'}, stop, snapshot, resume);
   return {
@@ -91,11 +91,11 @@ export async function run(place, parameters) {
       h('pre', {className: 'log', tabIndex: 0, role: 'log', 'aria-label': 'Log of the training', 'aria-live': 'off'});
   const act = async (what, body, done) => {
     try {
-      tell('…');
+      showMessage('…');
       await post('/api/run/' + what, {path, ...body});
-      tell(done);
+      showMessage(done);
     } catch (error) {
-      tell(error.message);
+      showMessage(error.message);
     }
   };
   const buttons = controls(path, act), metrics = new Metrics(), draw = charts(metrics, places);
@@ -129,7 +129,7 @@ export async function run(place, parameters) {
     },
     log: ({text}) => {
       const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-      log.textContent = (log.textContent + text).slice(-kMostLog);
+      log.textContent = (log.textContent + text).slice(-kMaxLog);
       if (isAtEnd) log.scrollTop = log.scrollHeight;
     },
     state: showState,

@@ -3,7 +3,7 @@ import {get, send} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, h, number} from '/js/dom.js';
 
-const kMostBars = 40;
+const kMaxBars = 40;
 
 /** Pictures or values of a blob or of a layer's weights, with a histogram. */
 function numbers(title, one) {
@@ -23,7 +23,7 @@ function numbers(title, one) {
     if (one.picture.shown < one.picture.planes)
       parts.push(h('p', {className: 'quiet'}, `the first ${one.picture.shown} of ${one.picture.planes} planes`));
   }
-  if (one.values && one.values.length <= kMostBars) {
+  if (one.values && one.values.length <= kMaxBars) {
     const bars = parts[parts.push(h('div')) - 1];
     Charts.bars(bars, {title: 'All values', labels: one.values.map((_, i) => String(i)), values: one.values});
   }

@@ -33,7 +33,7 @@ class Spinners:
 def measure(ours, peer, options):
     """The rates with busy processes relative to the quiet rates, and our speedup over the peer in both states. Medians
     of rounds in which each side runs a block in each state."""
-    spinners = Spinners(options.beside)
+    spinners = Spinners(options.contended)
     counts = {worker: pairing.count_for(worker, options.block) for worker in (ours, peer)}
     rounds = []
     try:
@@ -46,5 +46,5 @@ def measure(ours, peer, options):
         spinners.close()
     kept = [stats.quartiles([r['quiet'][side] / r['busy'][side] for r in rounds]) for side in (0, 1)]
     ratios = {state: stats.quartiles([r[state][1] / r[state][0] for r in rounds]) for state in ('quiet', 'busy')}
-    return {'processes': options.beside, 'kept': kept[0], 'peer_kept': kept[1], 'ratio_quiet': ratios['quiet'],
+    return {'processes': options.contended, 'kept': kept[0], 'peer_kept': kept[1], 'ratio_quiet': ratios['quiet'],
             'ratio_busy': ratios['busy'], 'rounds': rounds}
