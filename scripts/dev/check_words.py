@@ -1,12 +1,9 @@
 #!/usr/bin/python3
 """Checks the words of comments, strings, documents and identifiers against docs/style.md.
 
-    check_words.py              fails where a file has more house words than scripts/dev/words_allowed.txt allows
-    check_words.py FILE...      lists what it finds in these files: line, word, and what to say instead
-    check_words.py --update     writes the allow list anew; it may shrink only
+    check_words.py [FILE...]    prints each finding in these files, or in all: line, word, and what to say instead
 
-The allow list has the number of findings of each file that was written before the rules. A file that is not in it has
-none. Where a file has fewer than it is allowed the check fails, too, so that the list shrinks with every rewrite.
+Exit code 1 where there are any.
 """
 import io
 import pathlib
@@ -16,7 +13,6 @@ import sys
 import tokenize
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ALLOWED = ROOT / 'scripts/dev/words_allowed.txt'
 WORDS = {  # a word or phrase, as a regular expression: what to say instead
     r'tells?|telling|told': 'report, log, print, pass, say which',
     r'wish(?:es)?|wanted': 'requested, needed, expected',
@@ -107,49 +103,16 @@ def files():
             (pathlib.Path(path).suffix in SUFFIXES or pathlib.Path(path).name == 'CMakeLists.txt')]
 
 
-def counts():
-    result = {}
-    for path in files():
-        number = len(findings(pathlib.Path(path), (ROOT / path).read_text(errors='replace')))
-        if number:
-            result[path] = number
-    return result
-
-
-def allowed():
-    if not ALLOWED.exists():
-        return {}
-    lines = [line.split() for line in ALLOWED.read_text().splitlines() if line and not line.startswith('#')]
-    return {path: int(number) for number, path in lines}
-
-
-def update(now, before):
-    if before and sum(now.values()) > sum(before.values()):
-        grown = [path for path in now if now[path] > before.get(path, 0)]
-        sys.exit('check_words: there are more than before, in ' + ', '.join(grown))
-    ALLOWED.write_text('# House words left in each file (scripts/dev/check_words.py): the list shrinks to nothing.\n' +
-                       ''.join('%d %s\n' % (now[path], path) for path in sorted(now)))
-
-
 def main():
-    chosen = [argument for argument in sys.argv[1:] if not argument.startswith('--')]
+    chosen = [pathlib.Path(argument) for argument in sys.argv[1:]] or [ROOT / path for path in files()]
+    number = 0
     for path in chosen:
-        for line, word, instead in findings(pathlib.Path(path), pathlib.Path(path).read_text(errors='replace')):
-            print('%s:%d: "%s": %s' % (path, line, word, instead))
-    if chosen:
-        return 0
-    now, before = counts(), allowed()
-    if '--update' in sys.argv:
-        return update(now, before)
-    faults = 0
-    for path in sorted(set(now) | set(before)):
-        has, may = now.get(path, 0), before.get(path, 0)
-        if has != may:
-            faults += 1
-            print('%s: %d house words, %d allowed%s' % (
-                path, has, may, '; check_words.py --update' if has < may else '; check_words.py ' + path))
-    print('%d files, %d words left, %d faults' % (len(files()), sum(now.values()), faults))
-    return bool(faults)
+        shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+        for line, word, instead in findings(path, path.read_text(errors='replace')):
+            number += 1
+            print('%s:%d: "%s": %s' % (shown, line, word, instead))
+    print('%d files, %d findings' % (len(chosen), number), file=sys.stderr)
+    return bool(number)
 
 
 if __name__ == '__main__':
