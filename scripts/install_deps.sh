@@ -28,6 +28,7 @@ if [ $level != quickstart ]; then
 fi
 if [ $level = test ]; then
   packages+=(libgtest-dev python3-pytest python3-onnx python3-opencv python3-h5py libopenblas0-pthread)
+  packages+=(curl openssl)  # for the commands of pages
   packages+=(mkdocs mkdocs-material)  # for scripts/docs.sh
 fi
 

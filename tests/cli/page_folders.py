@@ -2,7 +2,7 @@
 
 Functions that create a folder take (folder, program, blocks); `blocks` are the page's fenced blocks as (language,
 lines). Checks take (folder, what that function returned)."""
-import os, shutil, subprocess, sys, unittest.mock
+import os, re, shutil, subprocess, sys, unittest.mock
 
 from tests.cli import fixtures
 
@@ -74,6 +74,57 @@ def photographs(folder, exe, blocks):
 
 def empty_folder(folder, exe, blocks):
     pass
+
+SMALL_NET = '''name: "small"
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TRAIN }
+  transform_param { mirror: true mean_value: 104 mean_value: 117 mean_value: 123 scale: 0.02 }
+  data_param { source: "photos_lmdb/train_lmdb" batch_size: 8 backend: LMDB } }
+layer { name: "data" type: "Data" top: "data" top: "label" include { phase: TEST }
+  transform_param { mean_value: 104 mean_value: 117 mean_value: 123 scale: 0.02 }
+  data_param { source: "photos_lmdb/test_lmdb" batch_size: 4 backend: LMDB } }
+layer { name: "conv1" type: "Convolution" bottom: "data" top: "conv1"
+  convolution_param { num_output: 16 kernel_size: 3 stride: 2 bias_term: false weight_filler { type: "msra" } } }
+layer { name: "bn1" type: "BatchNorm" bottom: "conv1" top: "conv1" }
+layer { name: "scale1" type: "Scale" bottom: "conv1" top: "conv1" scale_param { bias_term: true } }
+layer { name: "relu1" type: "ReLU" bottom: "conv1" top: "conv1" }
+layer { name: "conv2" type: "Convolution" bottom: "conv1" top: "conv2"
+  convolution_param { num_output: 16 kernel_size: 3 weight_filler { type: "msra" } } }
+layer { name: "relu2" type: "ReLU" bottom: "conv2" top: "conv2" }
+layer { name: "pool5" type: "Pooling" bottom: "conv2" top: "pool5" pooling_param { pool: AVE global_pooling: true } }
+layer { name: "fc" type: "InnerProduct" bottom: "pool5" top: "fc"
+  inner_product_param { num_output: 3 weight_filler { type: "xavier" } } }
+layer { name: "accuracy" type: "Accuracy" bottom: "fc" bottom: "label" top: "accuracy" include { phase: TEST } }
+layer { name: "loss" type: "SoftmaxWithLoss" bottom: "fc" bottom: "label" top: "loss" }
+'''
+SMALL_SOLVER = '''net: "train_val.prototxt"
+base_lr: 0.02
+momentum: 0.9
+lr_policy: "fixed"
+max_iter: 40
+display: 20
+snapshot: 20
+snapshot_prefix: "snapshots/small"
+random_seed: 1
+'''
+
+def trained_project(folder, exe, blocks):
+    """A net with its solver, dataset, images, weights (net.caffemodel) and run (runs/first)."""
+    import cv2, numpy
+    def call(*words): subprocess.run(['cortado', *words], cwd=folder, check=True)
+    photographs(folder, exe, blocks)
+    for i, name in enumerate(('cat', 'dog')):
+        shutil.copy('%s/photos/rose/%04d.jpg' % (folder, i + 1), '%s/%s.jpg' % (folder, name))
+    os.mkdir(folder + '/more')
+    cv2.imwrite(folder + '/more/cat.png', cv2.imread(folder + '/cat.jpg'))
+    call('convert', 'folder', 'photos', '-o', 'photos_lmdb', '--split=0.2', '--resize-height=32',
+         '--resize-width=32', '--quiet')
+    shutil.copy(folder + '/photos_lmdb/labels.txt', folder)
+    fixtures.write(folder + '/train_val.prototxt', SMALL_NET.encode())
+    fixtures.write(folder + '/solver.prototxt', SMALL_SOLVER.encode())
+    os.makedirs(folder + '/snapshots')
+    call('train', 'solver.prototxt', '--run=runs/first', '--quiet')
+    shutil.copy(folder + '/runs/first/snapshots/small_iter_40.caffemodel', folder + '/net.caffemodel')
+    numpy.save(folder + '/x.npy', numpy.random.default_rng(1).normal(0, 1, (2, 3, 32, 32)).astype('f4'))
 
 def fits_line(folder, made):
     """The page's loss is robust against outliers."""
@@ -156,8 +207,76 @@ def decodes_digits(folder, made):
         assert row.max() < 10 and (row[count:] == -1).all(), row
     assert cv2.imread(folder + '/data_sets/digits/sheet.png').shape[1] == 2 * 3 * 162
 
+def deployed_project(folder, exe, blocks):
+    """A project with its deploy net."""
+    trained_project(folder, exe, blocks)
+    subprocess.run(['cortado', 'deploy', 'train_val.prototxt', '-o', 'deploy.prototxt'], cwd=folder, check=True)
+
+def project_with_models(folder, exe, blocks):
+    """A deployed project and two ONNX models: model.onnx, and open.onnx of any image size."""
+    import numpy, pytest
+    onnx = pytest.importorskip('onnx')
+    tensors = pytest.importorskip('onnx.numpy_helper')
+    deployed_project(folder, exe, blocks)
+    helper, filters = onnx.helper, numpy.random.default_rng(1).normal(0, 1, (4, 3, 3, 3)).astype('f4')
+    for name, h, w in (('model', 32, 32), ('open', 'h', 'w')):
+        x = helper.make_tensor_value_info('x', 1, ['n', 3, h, w])
+        y = helper.make_tensor_value_info('y', 1, ['n', 4, None, None])
+        graph = helper.make_graph([helper.make_node('Conv', ['x', 'filters'], ['y'], name='conv')], name, [x], [y],
+                                  [tensors.from_array(filters, 'filters')])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)]), '%s/%s.onnx' % (folder, name))
+
+def short_lenet(folder, exe, blocks):
+    """What the quick start makes, with small datasets and a solver of few iterations: models/lenet, data_sets/."""
+    shutil.copytree(ROOT + '/models/lenet', folder + '/models/lenet')
+    solver = open(folder + '/models/lenet/solver.prototxt').read()
+    for name, value in (('max_iter', 40), ('snapshot', 20), ('test_iter', 2), ('test_interval', 20), ('display', 20)):
+        solver = re.sub(r'^%s: \d+' % name, '%s: %d' % (name, value), solver, flags=re.M)
+    fixtures.write(folder + '/models/lenet/solver.prototxt', solver.encode())
+    for name in ('data_sets', 'snapshots'): os.mkdir('%s/%s' % (folder, name))
+    for part, count in (('train', 640), ('test', 200)):
+        fixtures.idx(folder + '/images', folder + '/labels', n=count, h=28, w=28, classes=10)
+        made = 'data_sets/fashion_mnist_%s_lmdb' % part
+        subprocess.run(['cortado', 'convert', 'idx', 'images', 'labels', '-o', made], cwd=folder, check=True)
+    fixtures.pgm(folder + '/data_sets/boot.pgm', 28, 28)
+
+def trained_lenet(folder, exe, blocks):
+    """short_lenet() after its training, and a certificate for the host of the page."""
+    short_lenet(folder, exe, blocks)
+    subprocess.run(['cortado', 'train', 'models/lenet/solver.prototxt', '--quiet'], cwd=folder, check=True)
+    os.rename(folder + '/snapshots/lenet_iter_40.caffemodel', folder + '/snapshots/lenet_iter_6000.caffemodel')
+    subprocess.run('openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout key.pem '
+                   '-out chain.pem -days 2 -subj /CN=server.example -addext subjectAltName=DNS:server.example'.split(),
+                   cwd=folder, check=True)
+
+def studio_folder(folder, exe, blocks):
+    """A project in work/, with its net and solver in the folder of a training."""
+    os.mkdir(folder + '/work')
+    trained_project(folder + '/work', exe, blocks)
+    training = folder + '/work/trainings/first'
+    os.makedirs(training)
+    shutil.move(folder + '/work/train_val.prototxt', training)
+    solver = SMALL_SOLVER.replace('train_val', 'trainings/first/train_val')
+    fixtures.write(training + '/solver.prototxt', solver.encode())
+    shutil.rmtree(folder + '/work/runs')
+
+def project_without_dataset(folder, exe, blocks):
+    trained_project(folder, exe, blocks)
+    shutil.rmtree(folder + '/photos_lmdb')
+
+def project_with_old_files(folder, exe, blocks):
+    """A project with weights in NVIDIA's dialect and a net of 2013."""
+    trained_project(folder, exe, blocks)
+    subprocess.run(['cortado', 'convert', 'weights', 'net.caffemodel', 'nv.caffemodel', '--format=nvidia'], cwd=folder,
+                   check=True)
+    fixtures.write(folder + '/old_train_val.prototxt', OLD_NET.encode())
+
 MADE_FIRST = {'tour': like_clone, 'from-caffe': old_project, 'from-pytorch': torch_weights,
               'own-images': photographs, 'detection': like_clone, 'reading': like_clone,
-              'python-layers': empty_folder}
+              'python-layers': empty_folder, 'inference': trained_project, 'weights': project_with_old_files,
+              'quantization': deployed_project, 'scores': trained_project, 'cpu': trained_project,
+              'gpu': trained_project, 'scaling': trained_project, 'onnx': project_with_models, 'runs': short_lenet,
+              'serving': trained_lenet, 'studio': studio_folder, 'data': project_without_dataset,
+              'solvers': trained_project}
 CHECKED_AFTER = {'detection': draws_detections, 'from-pytorch': like_torch, 'own-images': good_classifier,
                  'python-layers': fits_line, 'reading': decodes_digits}
