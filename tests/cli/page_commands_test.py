@@ -70,6 +70,8 @@ def test_examples_of_help_exist(table):
 
 
 def test_wrong_lines_are_found(table):
-    for line, problem in [('cortado trane x', 'not a command'), ('cortado convert idx a b --gray', '--gray is not a flag'),
-                          ('cortado deploy net --blob=x', '--blob is not a flag'), ('cortado data --json', 'subcommand')]:
+    for line, problem in [('cortado trane x', 'not a command'),
+                          ('cortado convert idx a b --gray', '--gray is not a flag'),
+                          ('cortado deploy net --blob=x', '--blob is not a flag'),
+                          ('cortado data --json', 'subcommand')]:
         assert problem in problem_of(words_of(line), table)

@@ -75,7 +75,7 @@ int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& o
   return 0;
 }
 
-Flag count_flag(const std::string& name, const std::string& help, int64_t most) {
+Flag number_flag(const std::string& name, const std::string& help, int64_t most) {
   return {
       .name = name, .kind = FlagKind::kInteger, .value = "N", .help = help, .fallback = "0", .least = 0, .most = most};
 }
@@ -96,7 +96,7 @@ std::vector<Flag> new_flags(std::vector<Flag> own) {
                            "decides"},
                   weights,
                   batch_flag(),
-                  count_flag("epochs", "epochs of the training; 0 chooses", 100000)},
+                  number_flag("epochs", "epochs of the training; 0 chooses", 100000)},
                  std::move(own),
                  {force_flag(), json_flag()},
                  device_flags()});
@@ -119,7 +119,7 @@ Command new_command() {
       .subcommands = {
           {.name = "new classifier",
            .summary = "Write a net that classifies images",
-           .flags = new_flags({count_flag("size", "side of the net's input; 0 chooses", 4096)}),
+           .flags = new_flags({number_flag("size", "side of the net's input; 0 chooses", 4096)}),
            .examples = {{"cortado new classifier --data=flowers -o my",
                          "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
                         {"cortado new classifier --data=flowers --from=resnet18 -o my", "with a net in models/"},

@@ -7,8 +7,8 @@
     solver.step(100)
     print(solver.iteration, solver.loss)
 
-Errors in files or arguments raise cortado.Error. Its text has file, line, column and a hint; its `code` is the program's
-exit code.
+Errors in files or arguments raise cortado.Error. Its text has file, line, column and a hint; its `code` is the
+program's exit code.
 """
 from . import _levels
 

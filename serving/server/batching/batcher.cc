@@ -82,9 +82,9 @@ void Batcher::work() {
     lock.unlock();
     for (const RequestPtr& request : refused)
       finish(request, {request->is_abandoned()
-                         ? RequestError(Refusal::kCancelled, "the client disconnected")
-                         : RequestError(Refusal::kLate, "the deadline passed before the request was computed"),
-                     {.queue = Clock::now() - request->arrived}});
+                           ? RequestError(Refusal::kCancelled, "the client disconnected")
+                           : RequestError(Refusal::kLate, "the deadline passed before the request was computed"),
+                       {.queue = Clock::now() - request->arrived}});
     if (!batch.empty()) compute(batch, arrays);
     lock.lock();
   }
