@@ -74,17 +74,22 @@ int run_devices(const Arguments& arguments) {
   return 0;
 }
 
+/// Accepted because caffe device_query has it.
+Flag caffes_gpu_flag() {
+  for (Flag flag : device_flags())
+    if (flag.name == "gpu") {
+      flag.rank = FlagRank::kHidden;
+      return flag;
+    }
+  throw_internal("flag --gpu");
+}
+
 }  // namespace
 
 Command devices_command() {
   return {.name = "devices",
           .summary = "List the CPU and the GPUs that nets can run on",
-          .flags = {json_flag(),
-                    {.name = "gpu",
-                     .kind = FlagKind::kText,
-                     .value = "N",
-                     .help = "as caffe device_query accepts it",
-                     .rank = FlagRank::kHidden}},
+          .flags = {json_flag(), caffes_gpu_flag()},
           .examples = {{"cortado devices", "the CPU, its instructions and libraries, and GPUs"}},
           .run = run_devices};
 }

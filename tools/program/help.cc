@@ -142,7 +142,7 @@ std::string synopsis(const Command& command) {
   return out + " [flags]";
 }
 
-std::string usage_line(const Command& command) { return "usage: cortado " + wrapped(synopsis(command), 6) + "\n"; }
+std::string usage_line(const Command& command) { return wrapped("usage: cortado " + synopsis(command), 6) + "\n"; }
 
 std::string program_help() {
   std::string out = version_line() + ": train and deploy Caffe networks\n\nusage: cortado COMMAND [flags]\n";
