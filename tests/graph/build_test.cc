@@ -53,7 +53,7 @@ TEST(Build, unavailable_types_are_explained) {
   for (const std::string type : {"BoxData", "DetectNetTransformation"}) {
     const std::string text = message(type);
     EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
-    EXPECT_NE(text.find("type '" + type + "' reads images with objects"), std::string::npos) << text;
+    EXPECT_NE(text.find("type '" + type + "' reads annotated images"), std::string::npos) << text;
     EXPECT_EQ(text.find("did you mean"), std::string::npos) << text;
   }
   EXPECT_NE(message("TRT").find("type 'TRT' runs another program's inference engine"), std::string::npos);

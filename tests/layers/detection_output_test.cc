@@ -121,7 +121,7 @@ TEST(DetectionOutput, ReportsErrors) {
   wrong("num_classes: 3 share_location: false", {{1, 16}, {1, 12}, priors}, "bottom[0]", "48 numbers");
   wrong("num_classes: 3 nms_param { eta: 0 }", {{1, 16}, {1, 12}, priors}, param + "nms_param.eta", "it is 0");
   wrong("num_classes: 3 nms_param { soft_nms: true }", {{1, 16}, {1, 12}, priors}, param + "nms_param.soft_nms",
-        "scores");
+        "soft suppression");
   wrong("num_classes: 3", {{1, 16}, {1, 12}, priors, {1, 8}}, "bottom[3]", "four bottoms");
 }
 

@@ -62,7 +62,7 @@ def test_errors_say_why_the_device_cannot_decode(run, without_nvjpeg):
     told = run(*BENCH, '--gpu=simulated', '--decode=gpu', code=6).stderr
     assert 'libcortado_simulated_nvjpeg.so cannot be used' in told and 'hint:' in told
     told = run(*BENCH, '--decode=gpu', code=2).stderr
-    assert '--decode=gpu: this runs on the CPU' in told
+    assert '--decode=gpu: the net runs on the CPU' in told
 
 
 def test_without_the_library_the_cpu_decodes(run, without_nvjpeg):

@@ -69,7 +69,7 @@ def test_errors_of_a_predictor(image, place):
     with mistake(2, "'dota' is not an input"): net.predict(dota=image)
     with mistake(4, "'data' expects 1x1x20x20"): net.predict(data=image[0])
     with mistake(5, 'missing.prototxt'): cortado.Predictor('missing.prototxt', 'snap_iter_20.caffemodel')
-    with mistake(2, 'no device'): cortado.Predictor('deploy.prototxt', 'snap_iter_20.caffemodel', device='tpu')
+    with mistake(2, 'unknown device'): cortado.Predictor('deploy.prototxt', 'snap_iter_20.caffemodel', device='tpu')
     with mistake(2, 'no weights'): cortado.Predictor('deploy.prototxt')
     with mistake(3, 'wrong.prototxt:'): cortado.Predictor('wrong.prototxt', 'snap_iter_20.caffemodel')
 
