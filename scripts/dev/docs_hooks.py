@@ -1,4 +1,5 @@
-"""Hooks of mkdocs: warnings, so failures of `mkdocs build --strict`, that mkdocs 1.4 does not have itself."""
+"""Hooks of mkdocs: warnings, so failures of `mkdocs build --strict`, that mkdocs 1.4 does not have itself; and code in
+sentences and tables that breaks at spaces only."""
 import logging
 import pathlib
 import re
@@ -12,6 +13,14 @@ def on_nav(nav, config, files):
     for file in files.documentation_pages():
         if file.page not in nav.pages:
             LOG.warning('%s is not in the nav of mkdocs.yml', file.src_path)
+
+
+def on_page_content(html, page, config, files):
+    """Marks the words of code that a browser would break at hyphens; docs/site.css keeps them whole."""
+    def mark(code):
+        return '<code>%s</code>' % re.sub(r'[^\s]*-[^\s]*', lambda word: word.group() if len(word.group()) > 36 else
+                                          '<span class="word">%s</span>' % word.group(), code.group(1))
+    return re.sub(r'<code>([^<\n]*-[^<\n]*)</code>', mark, html)
 
 
 def on_post_build(config):

@@ -80,9 +80,11 @@ class Browser:
                 raise RuntimeError('timeout waiting for: %s\n%s' % (expression, self.value('document.body.innerText')))
             time.sleep(0.1)
 
-    def look_like(self, width, scheme, height=900):
-        """Sets the page's size in pixels and its colour scheme, 'light' or 'dark'; waits until charts are redrawn."""
-        self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=1, mobile=False)
+    def look_like(self, width, scheme, height=900, scale=1):
+        """Sets the page's size in CSS pixels, pixels for each, and its colour scheme, 'light' or 'dark'; waits until
+        charts are redrawn."""
+        self.ask('Emulation.setDeviceMetricsOverride', width=width, height=height, deviceScaleFactor=scale,
+                 mobile=False)
         self.ask('Emulation.setEmulatedMedia', features=[{'name': 'prefers-color-scheme', 'value': scheme}])
         self.ask('Runtime.evaluate', awaitPromise=True,
                  expression='new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
