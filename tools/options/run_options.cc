@@ -22,7 +22,7 @@ Device preferred_gpu(const std::string& source, int index) {
   std::string why;
   const std::vector<kernels::CudaDevice> devices = kernels::cuda_devices(why);
   if (index >= 0 && size_t(index) < devices.size()) return {DeviceKind::kCuda, index};
-  why = devices.empty() ? "no GPU was found (" + why + ")" : "it has no device " + std::to_string(index);
+  why = devices.empty() ? "no GPU was found (" + why + ")" : "this machine has no device " + std::to_string(index);
   LogStream(source.empty() ? Severity::kInfo : Severity::kWarning)
       << (source.empty() ? "solver_mode is GPU by default" : source) << ", but " << why << ": running on the CPU";
   return {};

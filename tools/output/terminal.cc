@@ -206,7 +206,7 @@ std::string count_text(int64_t count) {
 }
 
 /// A longer cell does not widen its column. Otherwise a layer with thousands of bottoms would widen all lines.
-constexpr size_t kMaxColumnWidth = 200, kLeastColumnWidth = 10, kGap = 2;
+constexpr size_t kMaxColumnWidth = 200, kLeastColumnWidth = 6, kGap = 2;
 
 namespace {
 
