@@ -74,7 +74,8 @@ def test_rows_of_runs(a_run, run):
 
 @pytest.mark.parametrize('flags, expected', [('{"threads": []}', 'threads has no value'),
                                            ('{"threads": ["many"]}', 'whole number'),
-                                           ('{"threads": ["-3"]}', 'least'), ('{"verbose": ["perhaps"]}', 'must be true or false'),
+                                           ('{"threads": ["-3"]}', 'at least'),
+                                           ('{"verbose": ["perhaps"]}', 'must be true or false'),
                                            ('{"sigint-effect": ["x"]}', 'one of'),
                                            ('{"data-threads": [], "seed": []}', 'no value')])
 def test_flags_of_a_record_are_checked_like_a_command_line(a_run, run, flags, expected):
