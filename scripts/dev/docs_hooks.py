@@ -16,7 +16,9 @@ def on_nav(nav, config, files):
 
 
 def on_page_content(html, page, config, files):
-    """Marks the words of code that a browser would break at hyphens; docs/site.css keeps them whole."""
+    """Marks the words of code that a browser would break at hyphens; docs/site.css keeps them whole. Removes the
+    backslash of \\| from code in tables, as GitHub does."""
+    html = re.sub(r'<td.*?</td>', lambda cell: cell.group().replace('\\|', '|'), html, flags=re.DOTALL)
     def mark(code):
         return '<code>%s</code>' % re.sub(r'[^\s]*-[^\s]*', lambda word: word.group() if len(word.group()) > 36 else
                                           '<span class="word">%s</span>' % word.group(), code.group(1))

@@ -3,8 +3,8 @@
 
     pictures.py [--cortado=build/bin/cortado] [--only=NAME]
 
-Trains LeNet on Fashion-MNIST in a temporary folder: two minutes on two cores. NAME is studio, terminal, net, speed or
-schedules. Needs the Debian packages of `scripts/install_deps.sh test`, chromium among them.
+Trains LeNet on Fashion-MNIST in a temporary folder: a minute on two cores. NAME is studio, terminal, net, speed or
+schedules. Needs chromium and the Debian packages of `scripts/install_deps.sh test`.
 """
 import argparse, gzip, os, pathlib, re, select, shutil, subprocess, sys, tempfile, time, zlib
 
@@ -55,14 +55,16 @@ class Place:
 
     def make_net(self):
         """lenet/ for the dataset, and net.prototxt with two errors."""
-        self.run('new', 'classifier', '--data=data/fashion', '--from=%s/train_val.prototxt' % LENET, '--epochs=3', '-o', 'lenet')
+        self.run('new', 'classifier', '--data=data/fashion', '--from=%s/train_val.prototxt' % LENET, '--epochs=3',
+                 '-o', 'lenet')
         for path in self.work.glob('lenet/*.prototxt'):  # the temporary folder's name is of no interest
             path.write_text(path.read_text().replace('%s/' % self.work, ''))
         solver = self.work / 'lenet/solver.prototxt'
         text = re.sub(r'(?m)^(test_interval|display|snapshot): .*\n', '', solver.read_text())
         solver.write_text(text + 'test_interval: 200 display: 20 snapshot: 1000\n')  # curves with more points
         net = (self.work / 'lenet/train_val.prototxt').read_text()
-        self.broken = net.replace('num_output: 20', 'num_outptu: 20', 1).replace('bottom: "pool1"', 'bottom: "pool9"', 1)
+        net = net.replace('num_output: 20', 'num_outptu: 20', 1)
+        self.broken = net.replace('bottom: "pool1"', 'bottom: "pool9"', 1)
         assert self.broken.count('num_outptu') == self.broken.count('"pool9"') == 1
         (self.work / 'net.prototxt').write_text(self.broken)
 
@@ -158,7 +160,7 @@ class Screens:
     def run(self):
         self.open('#/run?path=' + RUN)
         self.browser.wait_for('document.querySelectorAll(".chart svg[role=img]").length > 1')
-        self.look('light', 690)
+        self.look('light', 710)
         self.take('studio_run.png')
 
     def nets(self, broken):
@@ -193,11 +195,12 @@ def take_studio_and_terminal(cortado, only):
         place.make_net()
         (place.folder / 'browser').mkdir()
         with Studio(cortado, place.work) as studio, Browser(chromium, str(place.folder / 'browser')) as browser:
-            screens = Screens(browser, studio)
-            training = Training(place)
-            training.read_until(0.7)
-            if only != 'terminal': screens.run()
-            training.finish()
+            screens, training = Screens(browser, studio), Training(place)
+            try:
+                training.read_until(0.7)
+                if only != 'terminal': screens.run()
+                training.finish()
+            finally: training.process.kill()
             if only != 'studio': draw_terminal(place, training)
             if only != 'terminal':
                 screens.nets(place.broken)
@@ -205,8 +208,8 @@ def take_studio_and_terminal(cortado, only):
 
 
 def draw_net(cortado):
-    subprocess.run([cortado, 'draw', LENET / 'deploy.prototxt', PICTURES / 'net.svg', '--phase=TEST', '--force', '--quiet'],
-                   check=True)
+    subprocess.run([cortado, 'draw', LENET / 'deploy.prototxt', PICTURES / 'net.svg', '--phase=TEST', '--force',
+                    '--quiet'], check=True)
 
 
 def main():

@@ -150,7 +150,7 @@ def test_limits(studio):
 
 @pytest.mark.parametrize('code, words, folder, flag', [
     (2, '16 to 256', '', '--token=short'), (2, '16 to 256', '', '--token=' + 'x;' * 10),
-    (2, 'the most', '', '--port=70000'), (5, '', 'none', '--port=0')])
+    (2, 'must be at most', '', '--port=70000'), (5, '', 'none', '--port=0')])
 def test_usage_errors(run, place, code, words, folder, flag):
     assert words in run('studio', place / folder, flag, code=code, timeout=20).stderr
 
