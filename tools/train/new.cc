@@ -104,8 +104,8 @@ std::vector<Flag> new_flags(std::vector<Flag> own) {
 
 constexpr const char* kAboutNew =
     "Sizes, mean, augmentation, batch, rate and length follow from the dataset and the net's own recipe. They are "
-    "printed and explained in the files as comments. Paths in the files are relative to the current folder; run "
-    "`cortado train` from there, too.";
+    "printed and explained in the files as comments. Paths in the files are absolute, so `cortado train` works in any "
+    "folder.";
 
 }  // namespace
 
