@@ -17,7 +17,7 @@ struct RankTest::Word {
   int64_t kind = kGoOn;
   int64_t net = 0, whole = 0;  ///< of kRound, kNetIsOver
   TestRound round = {};
-  int64_t stop = 0, stops_early = 0;  ///< of kIsOver, like all that follow
+  int64_t stop = 0, stops_early = 0;  ///< this and the members below: of kIsOver
   int64_t current_step = 0, last_event = 0;
   double least = 0;  ///< for lr_policy plateau
 };

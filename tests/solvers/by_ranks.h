@@ -53,8 +53,7 @@ inline std::vector<std::exception_ptr> train_by_ranks(int ranks, const std::func
   });
 }
 
-/// The same; the last rank alone is asked to stop, in the middle of an iteration as it were: all end after the next
-/// one.
+/// The same; only the last rank is asked to stop, during an iteration. All ranks stop after the next one.
 inline std::vector<std::exception_ptr> train_by(int ranks, const std::function<SolverFile()>& file,
                                                 const std::string& snapshot = {}, int64_t stop_at = -1) {
   std::vector<std::unique_ptr<AfterIteration>> stoppers(static_cast<size_t>(ranks));

@@ -22,7 +22,7 @@ struct Command {
   int (*run)(const Arguments& arguments) = nullptr;  ///< returns the exit code; throws Error
   std::string about{};                               ///< a paragraph for the command's own help; may be empty
   std::vector<Command> subcommands{};                ///< where there are some, `flags` and `run` are empty
-  std::string otherwise{};  ///< the subcommand that words without a subcommand's name mean; "": none
+  std::string otherwise{};                           ///< the subcommand to run if none is named; "": it is required
 
   std::string last_word() const { return name.substr(name.rfind(' ') + 1); }  ///< "idx" of "convert idx"
 };

@@ -1,8 +1,8 @@
 // Convolution of plain images with few channels to blocks of 16: a net's first layer. For CPUs without AVX-512, on
 // which libraries use channels last for such images and reorder the result, which is large.
 //
-// The rows of x under a few rows of y are copied, with zero padding, into a patch that stays cached. There position p
-// of y and tap t (a window element) meet at `offset of p + offset of t`, and nothing is outside:
+// The rows of x under a few rows of y are copied, with zero padding, into a patch that stays cached. In the
+// patch, position p of y and tap t (a window element) are at the sum of their offsets, which is always inside:
 //     y[p] = sum over t of patch[p + t] w[t],        dw[t] = sum over p of patch[p + t] dy[p],
 // where y[p], w[t], dy[p] and dw[t] are 16 output channels. One tile kernel therefore computes both.
 
