@@ -226,6 +226,15 @@ def project_with_models(folder, exe, blocks):
                                   [tensors.from_array(filters, 'filters')])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)]), '%s/%s.onnx' % (folder, name))
 
+def project_for_opencv(folder, exe, blocks):
+    """A deployed project and an input."""
+    import numpy, pytest
+    pytest.importorskip('cv2')
+    deployed_project(folder, exe, blocks)
+    shape = re.findall(r'dim: (\d+)', open(folder + '/deploy.prototxt').read().split('input_param')[1].split('}')[0])
+    image = numpy.random.default_rng(1).normal(0, 1, [1] + [int(n) for n in shape[-3:]])
+    numpy.save(folder + '/x.npy', image.astype('f4'))
+
 def short_lenet(folder, exe, blocks):
     """What the quick start makes, with small datasets and a solver of few iterations: models/lenet, data_sets/."""
     shutil.copytree(ROOT + '/models/lenet', folder + '/models/lenet')
@@ -276,6 +285,7 @@ MADE_FIRST = {'tour': like_clone, 'from-caffe': old_project, 'from-pytorch': tor
               'python-layers': empty_folder, 'inference': trained_project, 'weights': project_with_old_files,
               'quantization': deployed_project, 'scores': trained_project, 'cpu': trained_project,
               'gpu': trained_project, 'scaling': trained_project, 'onnx': project_with_models, 'runs': short_lenet,
+              'from-opencv-dnn': project_for_opencv,
               'serving': trained_lenet, 'studio': studio_folder, 'data': project_without_dataset,
               'solvers': trained_project}
 CHECKED_AFTER = {'detection': draws_detections, 'from-pytorch': like_torch, 'own-images': good_classifier,
