@@ -1,4 +1,5 @@
 // The program: finds the command and its subcommand, parses its flags and runs it.
+#include "core/text/text.h"
 #include "tools/program/caffe_names.h"
 #include "tools/program/help.h"
 #include "tools/program/program.h"
@@ -34,9 +35,8 @@ int run_subcommand(const Command& command, std::vector<std::string> words) {
   if (arguments.on("help") || arguments.on("h"))
     return show_help(command_help(command, arguments.on("help") ? HelpLength::kFull : HelpLength::kShort));
   if (!command.otherwise.empty()) return run_command(*find_subcommand(command, command.otherwise), words);
-  std::string names;
-  for (const Command& subcommand : command.subcommands) names += (names.empty() ? "" : ", ") + subcommand.last_word();
-  throw usage_error("cortado " + command.name + " needs a subcommand", "use one of " + names);
+  throw usage_error("cortado " + command.name + " needs a subcommand",
+                    "use one of " + list_text(command.subcommand_names()));
 }
 
 int run_words(std::vector<std::string> words) {

@@ -260,14 +260,15 @@ def trained_lenet(folder, exe, blocks):
 
 def studio_folder(folder, exe, blocks):
     """A project in work/, with its net and solver in the folder of a training."""
-    os.mkdir(folder + '/work')
-    trained_project(folder + '/work', exe, blocks)
-    training = folder + '/work/trainings/first'
+    project = os.path.join(folder, 'work')
+    os.mkdir(project)
+    trained_project(project, exe, blocks)
+    training = project + '/trainings/first'
     os.makedirs(training)
-    shutil.move(folder + '/work/train_val.prototxt', training)
+    shutil.move(project + '/train_val.prototxt', training)
     solver = SMALL_SOLVER.replace('train_val', 'trainings/first/train_val')
     fixtures.write(training + '/solver.prototxt', solver.encode())
-    shutil.rmtree(folder + '/work/runs')
+    shutil.rmtree(project + '/runs')
 
 def project_without_dataset(folder, exe, blocks):
     trained_project(folder, exe, blocks)

@@ -29,11 +29,11 @@ class Classifier {
  public:
   Classifier(const Arguments& arguments, size_t images)
       : top_(size_t(arguments.integer("top"))), batch_(std::min<size_t>(kMaxAtOnce, images)) {
-    const auto file = open_inference_net(arguments);
-    predictor_ = make_predictor(arguments, file, int64_t(batch_));
+    const InferenceNet net = open_inference_net(arguments);
+    predictor_ = make_predictor(arguments, net.file, int64_t(batch_));
     find_input();
     check_output();
-    std::optional<LikeNet> like = find_like_net(arguments, *file);
+    std::optional<LikeNet> like = find_like_net(arguments, net);
     preparer_.emplace(image_preparation(arguments, like, predictor_->inputs().begin()->second));
     names_ = class_names(arguments.text("labels"), like, arguments.text("model"), int64_t(classes_));
   }

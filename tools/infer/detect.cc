@@ -32,8 +32,8 @@ namespace {
 class Detector {
  public:
   explicit Detector(const Arguments& arguments) : threshold_(float(arguments.number("threshold"))) {
-    const auto file = open_inference_net(arguments);
-    predictor_ = make_predictor(arguments, file);
+    const InferenceNet net = open_inference_net(arguments);
+    predictor_ = make_predictor(arguments, net.file);
     std::tie(input_, shape_) = *predictor_->inputs().begin();
     if (shape_.axes() != 4 || (shape_[1] != 1 && shape_[1] != 3))
       throw Error(ExitCode::kNet,
@@ -45,7 +45,7 @@ class Detector {
                   "output '" + predictor_->outputs()[0] + "' has shape " + rows.str() +
                       ": not rows of image, label, score and four corners",
                   "use a net that ends in DetectionOutput, or name its blob with --blobs");
-    std::optional<LikeNet> like = find_like_net(arguments, *file);
+    std::optional<LikeNet> like = find_like_net(arguments, net);
     preparer_.emplace(image_preparation(arguments, like, shape_));
     names_ = detection_names(arguments.text("labels"), like);
   }

@@ -105,13 +105,15 @@ class FlagParser {
         out_.operands_.push_back(words[i]);
     }
     fill_flags_from_operands();
-    if (!asks_for_help()) check_operands();
+    if (!asks_for_text()) check_operands();
     return std::move(out_);
   }
 
  private:
-  /// Help is shown whatever else is missing.
-  bool asks_for_help() const { return out_.given_.contains("help") || out_.given_.contains("h"); }
+  /// Help and version are shown whatever else is missing.
+  bool asks_for_text() const {
+    return out_.given_.contains("help") || out_.given_.contains("h") || out_.given_.contains("version");
+  }
 
   /// Returns how many of the following words it used up: 0 or 1.
   size_t take_flag(const std::string& as_typed, const Word& word, const std::string* next) {

@@ -34,14 +34,14 @@ std::vector<Flag> trained_net_flags(bool operands) {
            .note = "its net, and its best or newest weights"}};
 }
 
-std::shared_ptr<const NetFile> open_inference_net(const Arguments& arguments) {
+InferenceNet open_inference_net(const Arguments& arguments) {
   std::shared_ptr<const NetFile> file = open_net(arguments.text("model"), overrides_of(arguments));
   graph::DeployOptions options;
   options.state = state_of(arguments, caffe::TEST);
-  if (!declared_inputs(*file, options.state).empty()) return file;
+  if (!declared_inputs(*file, options.state).empty()) return {file};
   const graph::Deployed deployed = graph::make_deploy_net(*file, options);
   for (const std::string& note : deployed.notes) log_info() << note;
-  return std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), file->positions.file()));
+  return {std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), file->positions.file())), file};
 }
 
 }  // namespace cortado::tools

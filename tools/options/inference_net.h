@@ -13,8 +13,15 @@ namespace cortado::tools {
 /// folder, or a name that ends like a net's, is taken for --model.
 std::vector<Flag> trained_net_flags(bool operands);
 
+/// A net for inference.
+struct InferenceNet {
+  std::shared_ptr<const NetFile> file;
+  std::shared_ptr<const NetFile> trained{};  ///< the net for training that `file` was derived from; null if --model is
+                                             ///< a deploy net
+};
+
 /// --model for inference, with --set. A net without inputs, such as one for training, is converted to its deploy net.
 /// Throws Error.
-std::shared_ptr<const NetFile> open_inference_net(const Arguments& arguments);
+InferenceNet open_inference_net(const Arguments& arguments);
 
 }  // namespace cortado::tools

@@ -71,7 +71,7 @@ std::vector<std::string> LikeNet::sources() const {
   return sources;
 }
 
-std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& deploy) {
+std::optional<LikeNet> find_like_net(const Arguments& arguments, const InferenceNet& net) {
   const std::string named = arguments.text("like");
   const caffe::NetState state = state_of(arguments, caffe::TEST);
   if (named == "none") return {};
@@ -82,17 +82,15 @@ std::optional<LikeNet> find_like_net(const Arguments& arguments, const NetFile& 
                       "name the net that was trained");
   }
   const std::string model = arguments.text("model");
-  if (LikeNet own = read_like_net(model, state);
-      own.layer >= 0) {  // `model` is a training net, converted to its deploy net
-    own.found = true;
-    return own;
-  }
+  if (net.trained)
+    if (const int layer = data_layer_of(*net.trained, state); layer >= 0)
+      return LikeNet{model, net.trained, layer, true};
   for (const std::string& name : names_beside(model)) {
     const std::string path = join_path(folder_of(model), name);
     if (name == file_name_of(model) || !file_exists(path)) continue;
     LikeNet like = read_like_net(path, state);
     like.found = true;
-    if (like.layer >= 0 && are_related(deploy.net, like.file->net)) return like;
+    if (like.layer >= 0 && are_related(net.file->net, like.file->net)) return like;
   }
   return {};
 }

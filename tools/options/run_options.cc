@@ -367,6 +367,15 @@ Flag wide_flag() { return {.name = "wide", .help = "do not cut tables to the ter
 
 size_t columns_for(const Arguments& arguments) { return arguments.on("wide") ? 0 : table_columns(); }
 
+Flag keep_last_flag(const std::string& fallback, int64_t least) {
+  return {.name = "keep-last",
+          .kind = FlagKind::kInteger,
+          .value = "N",
+          .help = "keep this many of the newest snapshots, besides the best",
+          .fallback = fallback,
+          .least = least};
+}
+
 Flag set_flag() {
   return {.name = "set",
           .kind = FlagKind::kText,

@@ -41,6 +41,7 @@ Flag port_flag(const std::string& fallback);
 Flag max_body_flag(const std::string& fallback);
 Flag threshold_flag();
 Flag top_flag(int64_t most);
+Flag keep_last_flag(const std::string& fallback, int64_t least);
 Flag format_flag(std::vector<std::string> formats);
 Flag wide_flag();
 size_t columns_for(const Arguments& arguments);  ///< table_columns(), or 0 with --wide

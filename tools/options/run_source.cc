@@ -1,12 +1,9 @@
 #include "tools/options/run_source.h"
 
-#include <filesystem>
-
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
 #include "solvers/snapshot_files.h"
-#include "tools/options/run_options.h"
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_folder.h"
 
@@ -28,6 +25,10 @@ std::string stages_of(const caffe::SolverParameter& solver) {
   return stages;
 }
 
+bool names_run(const Arguments& arguments) {
+  return arguments.has("run") || (arguments.has("model") && runs::is_run(arguments.text("model")));
+}
+
 }  // namespace
 
 std::string trained_weights(const SnapshotPlan& snapshots) {
@@ -37,10 +38,6 @@ std::string trained_weights(const SnapshotPlan& snapshots) {
   for (const SnapshotFile& file : list_snapshot_files(snapshots.prefix))
     if (!file.is_state && file.iter > newest.iter) newest = file;
   return newest.path;
-}
-
-bool names_run(const Arguments& arguments) {
-  return arguments.has("run") || (arguments.has("model") && runs::is_run(arguments.text("model")));
 }
 
 Arguments with_run(const Arguments& given) {

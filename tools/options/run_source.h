@@ -9,9 +9,6 @@
 
 namespace cortado::tools {
 
-/// Whether --run, or --model in its place, names a run's folder.
-bool names_run(const Arguments& arguments);
-
 /// The arguments with --model and, unless given, --weights of the run that --run or --model names. --model is its test
 /// net; --weights are its best or else newest weights, which are logged. Other arguments are kept. Throws Error(kUsage)
 /// if the folder is not a run, Error(kSnapshot) if the run has no weights yet.

@@ -63,6 +63,12 @@ const Command& command_named(const std::string& name) {
   throw unknown_name("command", name, names);
 }
 
+std::vector<std::string> Command::subcommand_names() const {
+  std::vector<std::string> names;
+  for (const Command& subcommand : subcommands) names.push_back(subcommand.last_word());
+  return names;
+}
+
 const Command* find_subcommand(const Command& command, const std::string& name) {
   for (const Command& subcommand : command.subcommands)
     if (subcommand.last_word() == name) return &subcommand;
@@ -71,9 +77,7 @@ const Command* find_subcommand(const Command& command, const std::string& name) 
 
 const Command& subcommand_named(const Command& command, const std::string& name) {
   if (const Command* found = find_subcommand(command, name)) return *found;
-  std::vector<std::string> names;
-  for (const Command& subcommand : command.subcommands) names.push_back(subcommand.last_word());
-  throw unknown_name("subcommand of " + command.name, name, names);
+  throw unknown_name("subcommand of " + command.name, name, command.subcommand_names());
 }
 
 const std::vector<Flag>& common_flags() {

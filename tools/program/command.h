@@ -24,6 +24,7 @@ struct Command {
   std::vector<Command> subcommands{};                ///< where there are some, `flags` and `run` are empty
   std::string otherwise{};                           ///< the subcommand to run if none is named; "": it is required
 
+  std::vector<std::string> subcommand_names() const;                          ///< "idx", ...
   std::string last_word() const { return name.substr(name.rfind(' ') + 1); }  ///< "idx" of "convert idx"
 };
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/text/json.h"
+#include "tools/options/run_options.h"
 #include "tools/program/help.h"
 
 namespace cortado::tools {
@@ -84,14 +85,6 @@ Json command_json(const Command& command, const std::string& group) {
   return json;
 }
 
-/// From a command that has them: they are the same in all.
-std::vector<Flag> device_flags_of_commands() {
-  std::vector<Flag> flags;
-  for (const Flag& flag : command_named("train").flags)
-    if (flag.group == "Device") flags.push_back(flag);
-  return flags;
-}
-
 }  // namespace
 
 std::string commands_page() {
@@ -104,7 +97,7 @@ std::string commands_page() {
     out += "\n## " + group.title + "\n";
     for (const Command& command : group.commands) out += section(command, "###");
   }
-  return out + "\n## Device flags\n\nOf every command that runs a net.\n" + flag_table(device_flags_of_commands()) +
+  return out + "\n## Device flags\n\nOf every command that runs a net.\n" + flag_table(device_flags()) +
          "\n## Flags of every command\n" + flag_table(common_flags());
 }
 

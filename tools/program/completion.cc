@@ -26,9 +26,7 @@ std::string subcommand_cases() {
   std::string out;
   for (const Command* command : all_commands()) {
     if (command->subcommands.empty()) continue;
-    std::vector<std::string> names;
-    for (const Command& subcommand : command->subcommands) names.push_back(subcommand.last_word());
-    out += "      " + command->name + ") " + reply(list_text(names, " ")) + " ;;\n";
+    out += "      " + command->name + ") " + reply(list_text(command->subcommand_names(), " ")) + " ;;\n";
   }
   return out;
 }

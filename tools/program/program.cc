@@ -107,10 +107,10 @@ int show_help(const std::string& text) {
 
 int run_command(const Command& command, const std::vector<std::string>& words) {
   try {
-    if (words.size() == 1 && (words[0] == "--version" || words[0] == "-V")) return show_help(version_line() + "\n");
     const Arguments arguments = parse_flags(flags_of(command), command.operands, words);
     if (arguments.on("help")) return show_help(command_help(command, HelpLength::kFull));
     if (arguments.on("h")) return show_help(command_help(command, HelpLength::kShort));
+    if (arguments.on("version")) return show_help(version_line() + "\n");
     apply_common_flags(arguments);
     return command.run(arguments);
   } catch (const Error& error) {

@@ -19,7 +19,6 @@
 #include "tools/options/run_options.h"
 #include "tools/output/terminal.h"
 #include "tools/program/command.h"
-#include "tools/train/training_run.h"
 
 namespace cortado::tools {
 
@@ -227,6 +226,13 @@ int run_prune(const Arguments& arguments) {
   return 0;
 }
 
+/// Runs a subcommand without the log lines of the files that it reads.
+template <int (*run)(const Arguments&)>
+int without_log(const Arguments& arguments) {
+  set_log_level(Severity::kWarning);
+  return run(arguments);
+}
+
 }  // namespace
 
 Command snapshot_command() {
@@ -241,19 +247,19 @@ Command snapshot_command() {
            .flags = {json_flag()},
            .operands = where,
            .examples = {{"cortado snapshot ls runs/first", "a run's snapshots"}},
-           .run = run_ls},
+           .run = without_log<run_ls>},
           {.name = "snapshot verify",
            .summary = "Check that snapshots can be resumed from",
            .flags = {json_flag()},
            .operands = where,
            .examples = {{"cortado snapshot verify snapshots/lenet", "exit code 8 if one is damaged"}},
-           .run = run_verify},
+           .run = without_log<run_verify>},
           {.name = "snapshot diff",
            .summary = "Show how far each blob differs between two files of weights",
            .flags = {json_flag()},
            .operands = {"WEIGHTS WEIGHTS", "two files", 2, 2},
            .examples = {{"cortado snapshot diff a.caffemodel b.caffemodel", "a table of blobs that differ"}},
-           .run = run_diff},
+           .run = without_log<run_diff>},
           {.name = "snapshot prune",
            .summary = "Remove old snapshots, and list what was removed",
            .flags = {{.name = "dry-run", .help = "list what would be removed, and remove nothing"},
@@ -262,7 +268,7 @@ Command snapshot_command() {
            .operands = where,
            .examples = {{"cortado snapshot prune runs/first --dry-run", "what would be removed"},
                         {"cortado snapshot prune snapshots --keep-last=2", "keep the newest two, and the best"}},
-           .run = run_prune,
+           .run = without_log<run_prune>,
            .about = "Keeps the newest snapshots and the best one. Removes nothing unless the newest snapshot of the "
                     "run is whole."}}};
 }

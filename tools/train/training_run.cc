@@ -72,15 +72,6 @@ int64_t histogram_interval(const Arguments& arguments, int64_t max_iter) {
 
 }  // namespace
 
-Flag keep_last_flag(const std::string& fallback, int64_t least) {
-  return {.name = "keep-last",
-          .kind = FlagKind::kInteger,
-          .value = "N",
-          .help = "keep this many of the newest snapshots, besides the best",
-          .fallback = fallback,
-          .least = least};
-}
-
 std::vector<Flag> run_flags() {
   return joined(
       {{{.name = "run",

@@ -21,7 +21,6 @@
 namespace cortado::tools {
 
 std::vector<Flag> run_flags();
-Flag keep_last_flag(const std::string& fallback, int64_t least);
 
 /// The run of --resume.
 struct ResumedRun {

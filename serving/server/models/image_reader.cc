@@ -46,7 +46,7 @@ std::map<int, std::string> numbered(const std::vector<std::string>& names) {
 
 }  // namespace
 
-std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments, const NetFile& file,
+std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments, const tools::InferenceNet& net,
                                                const Predictor& predictor) {
   const std::string output = output_for_images(predictor);
   if (predictor.inputs().size() != 1 || output.empty()) return nullptr;
@@ -55,7 +55,7 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
   const bool finds_objects = is_list_of_objects(result);
   if (!is_image(shape) || (!finds_objects && (result.axes() < 2 || result.count(1) != result[1]))) return nullptr;
   load_png_decoder();
-  std::optional<tools::LikeNet> like = tools::find_like_net(arguments, file);
+  std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net);
   std::unique_ptr<ImageReader> reader(new ImageReader(tools::image_preparation(arguments, like, shape)));
   reader->input_ = input;
   reader->output_ = output;

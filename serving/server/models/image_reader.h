@@ -11,7 +11,7 @@
 #include "core/box.h"
 #include "data/sources/prepare_image.h"
 #include "net/predictor.h"
-#include "tools/options/flags.h"
+#include "tools/options/inference_net.h"
 
 namespace cortado::server {
 
@@ -27,7 +27,7 @@ class ImageReader {
  public:
   /// For the net that `arguments` name. Null if its input is not an image or its output is neither scores nor objects.
   /// Throws Error for flags and files that do not match.
-  static std::unique_ptr<ImageReader> make(const tools::Arguments& arguments, const NetFile& file,
+  static std::unique_ptr<ImageReader> make(const tools::Arguments& arguments, const tools::InferenceNet& net,
                                            const Predictor& predictor);
 
   const std::string& input() const { return input_; }

@@ -57,9 +57,9 @@ Version::Version(std::string model, std::string number, const tools::Arguments& 
       max_delay_(delay_of(arguments)),
       statistics_(metrics) {
   const int contexts = int(arguments.integer("contexts"));
-  const auto file = tools::open_inference_net(arguments);
-  make_predictor(file, arguments);
-  image_reader_ = ImageReader::make(arguments, *file, *predictor_);
+  const tools::InferenceNet net = tools::open_inference_net(arguments);
+  make_predictor(net.file, arguments);
+  image_reader_ = ImageReader::make(arguments, net, *predictor_);
   describe();
   const int64_t best_rows = warm_up(contexts);
   const BatchingOptions options{.max_rows = std::max<int64_t>(1, max_rows_),

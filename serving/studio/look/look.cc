@@ -8,16 +8,14 @@
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "data/sources/prepare_image.h"
-#include "graph/deploy.h"
 #include "net/inputs.h"
 #include "net/observed_net.h"
-#include "proto/text/write_text.h"
 #include "proto/weights/weights_file.h"
 #include "studio/look/tiles.h"
 #include "tools/infer/class_names.h"
 #include "tools/infer/image_input.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/like_net.h"
-#include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 
 namespace cortado::studio {
@@ -26,34 +24,24 @@ namespace {
 
 using tools::Arguments;
 
-/// The deploy net; derived from the training net if needed.
-std::shared_ptr<const NetFile> deployed(const std::shared_ptr<const NetFile>& file, const caffe::NetState& state) {
-  if (!declared_inputs(*file, state).empty()) return file;
-  graph::DeployOptions options;
-  options.state = state;
-  const graph::Deployed made = graph::make_deploy_net(*file, options);
-  return std::make_shared<const NetFile>(read_net_from_text(to_text(made.net), file->positions.file()));
-}
-
 class LookedAt {
  public:
-  LookedAt(const Arguments& arguments, Context& context) : state_(tools::state_of(arguments, caffe::TEST)) {
-    const auto given = tools::open_net(arguments.text("model"), tools::overrides_of(arguments));
-    file_ = deployed(given, state_);
+  LookedAt(const Arguments& arguments, Context& context)
+      : state_(tools::state_of(arguments, caffe::TEST)), made_(tools::open_inference_net(arguments)) {
     graph::BuildOptions options;
     options.state = state_;
     options.backward = false;
     options.observed = true;
-    net_ = make_net(file_, options, context);
+    net_ = make_net(made_.file, options, context);
     for (const std::string& path : arguments.texts("weights")) net_->load_weights(read_weights(path), path);
     observed_.emplace(*net_);
   }
 
   Net& net() { return *net_; }
-  const NetFile& file() const { return *file_; }
+  const tools::InferenceNet& inference_net() const { return made_; }
 
   const Shape input_shape() const {
-    const auto inputs = declared_inputs(*file_, state_);
+    const auto inputs = declared_inputs(*made_.file, state_);
     if (inputs.size() != 1)
       throw Error(ExitCode::kUsage,
                   "the net has " + std::to_string(inputs.size()) + " inputs, but only one image is given");
@@ -64,7 +52,7 @@ class LookedAt {
   }
 
   void run(const std::vector<float>& image) {
-    observed_->write(declared_inputs(*file_, state_).begin()->first, BlobPart::kValues, image.data());
+    observed_->write(declared_inputs(*made_.file, state_).begin()->first, BlobPart::kValues, image.data());
     observed_->forward(0, observed_->layers() - 1);
   }
 
@@ -124,7 +112,7 @@ class LookedAt {
 
  private:
   caffe::NetState state_;
-  std::shared_ptr<const NetFile> file_;
+  tools::InferenceNet made_;
   std::unique_ptr<Net> net_;
   std::optional<ObservedNet> observed_;
 };
@@ -150,7 +138,7 @@ int run_look(const Arguments& arguments) {
   Json answer = {{"blobs", net.blobs()}, {"filters", net.filters()}};
   if (!arguments.text("image").empty()) {
     const Shape shape = net.input_shape();
-    std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net.file());
+    std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net.inference_net());
     data::ImagePreparer preparer(tools::image_preparation(arguments, like, shape));
     std::vector<float> image(size_t(shape.count()));
     preparer.prepare(arguments.text("image"), int(shape[1]), int(shape[2]), int(shape[3]), image.data());
