@@ -23,7 +23,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr int kGap = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight = 14;
+constexpr int kCellMargin = 4, kLeastSide = 64, kDataSheetMaxSide = 16000, kLineHeight = 14;
 constexpr uint8_t kBackground = 32;
 constexpr Font kLetters{11, false};
 
@@ -87,12 +87,12 @@ struct Grid {
       : factor(
             int(std::max<int64_t>(1, (kLeastSide + std::min(shape[2], shape[3]) - 1) / std::min(shape[2], shape[3])))),
         image_height(int(shape[2]) * factor),
-        cell_width(int(shape[3]) * factor + kGap) {
+        cell_width(int(shape[3]) * factor + kCellMargin) {
     for (const std::string& text : texts) {
-      labels.push_back(Canvas::broken(text, kLetters, cell_width - kGap));
+      labels.push_back(Canvas::broken(text, kLetters, cell_width - kCellMargin));
       cell_height = std::max(cell_height, int(labels.back().size()) * kLineHeight);
     }
-    cell_height += image_height + 2 * kGap;
+    cell_height += image_height + 2 * kCellMargin;
     const double ideal = std::sqrt(double(count) * cell_height / cell_width * 1.5);
     columns = int(std::clamp<int64_t>(wanted_columns > 0 ? wanted_columns : std::llround(ideal), 1, count));
     rows = int((count + columns - 1) / columns);
@@ -131,10 +131,10 @@ void draw_boxes(const std::vector<data::Object>& objects, int left, int top, int
 
 data::Image drawn(const Images& images, const Grid& grid, const data::TransformPlan& plan) {
   data::Image sheet;
-  sheet.resize(3, grid.rows * grid.cell_height + kGap, grid.columns * grid.cell_width + kGap);
+  sheet.resize(3, grid.rows * grid.cell_height + kCellMargin, grid.columns * grid.cell_width + kCellMargin);
   std::fill(sheet.pixels.begin(), sheet.pixels.end(), kBackground);
-  const auto left_of = [&](size_t i) { return int(i) % grid.columns * grid.cell_width + kGap; };
-  const auto top_of = [&](size_t i) { return int(i) / grid.columns * grid.cell_height + kGap; };
+  const auto left_of = [&](size_t i) { return int(i) % grid.columns * grid.cell_width + kCellMargin; };
+  const auto top_of = [&](size_t i) { return int(i) / grid.columns * grid.cell_height + kCellMargin; };
   for (size_t i = 0; i < grid.labels.size(); ++i)
     draw_image(images, int64_t(i), plan, grid.factor, left_of(i), top_of(i), sheet);
   Canvas canvas(sheet);
@@ -143,7 +143,8 @@ data::Image drawn(const Images& images, const Grid& grid, const data::TransformP
     draw_boxes(images.objects[i], left, top, int(images.shape[3]) * grid.factor, grid.image_height, canvas);
     double baseline = top + grid.image_height;
     for (const std::string& line : grid.labels[i])
-      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, grid.cell_width - kGap, {255, 255, 255});
+      canvas.text({double(left), baseline += kLineHeight}, line, kLetters, grid.cell_width - kCellMargin,
+                  {255, 255, 255});
   }
   return canvas.image();
 }
