@@ -5,15 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <iterator>
+#include <optional>
 #include <set>
 
 #include "core/error.h"
+#include "core/files/temporary_folder.h"
 #include "core/log.h"
 #include "core/process/signal_waiter.h"
 #include "core/round_up.h"
@@ -47,33 +46,11 @@ std::vector<int> signals_to_read() {
   return signals;
 }
 
-/// A folder readable only by this user, removed by the destructor; none for "".
-class RendezvousFolder {
- public:
-  explicit RendezvousFolder(bool wanted) {
-    if (!wanted) return;
-    std::error_code unknown;
-    path_ = (std::filesystem::temp_directory_path(unknown) / "cortado-ranks-XXXXXX").string();
-    if (!::mkdtemp(path_.data()))
-      throw Error(ExitCode::kIo, path_ + ": " + std::strerror(errno), "set TMPDIR to another folder");
-  }
-  ~RendezvousFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  RendezvousFolder(const RendezvousFolder&) = delete;
-  RendezvousFolder& operator=(const RendezvousFolder&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 class Launch {
  public:
-  Launch(int ranks, const std::string& engine)
-      : ranks_(ranks), engine_(engine), memory_(make_shared_memory(ranks)), rendezvous_(engine == "gloo") {}
+  Launch(int ranks, const std::string& engine) : ranks_(ranks), engine_(engine), memory_(make_shared_memory(ranks)) {
+    if (engine == "gloo") rendezvous_.emplace("cortado-ranks");
+  }
   ~Launch();
 
   int run(const std::vector<std::string>& command);
@@ -93,7 +70,7 @@ class Launch {
   std::string engine_;
   const SignalWaiter signals_{signals_to_read()};
   Descriptor memory_;
-  RendezvousFolder rendezvous_;
+  std::optional<TemporaryFolder> rendezvous_;  ///< for gloo
   std::vector<ChildProcess> children_;
   std::set<int> signal_codes_;           ///< exit codes of ranks that forwarded signals end
   int first_failure_ = 0, stopped_ = 0;  ///< exit codes
@@ -117,7 +94,7 @@ std::vector<std::string> Launch::environment_of(int rank) const {
                                   std::string(kEngineVariable) + "=" + engine_,
                                   std::string(kSharedMemoryVariable) + "=" + std::to_string(memory_.fd())};
   if (engine_ == "gloo") {
-    own.push_back(std::string(kRendezvousVariable) + "=" + rendezvous_.path());
+    own.push_back(std::string(kRendezvousVariable) + "=" + (rendezvous_ ? rendezvous_->path() : ""));
     own.push_back(std::string(kAddressVariable) + "=127.0.0.1");
   }
   std::vector<std::string> all = own;

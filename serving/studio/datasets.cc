@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "core/files/file.h"
+#include "core/files/temporary_folder.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "studio/folder.h"
@@ -120,7 +121,7 @@ Json sheet(const Workplace& place, const Request& request) {
   const std::string path = text_in(body, "path"), transform = transform_text(body.value("transform", Json::object()));
   const std::string source = place.folder.at(path + "/train_lmdb");
   const int64_t count = std::clamp<int64_t>(int64_t(number_in(body, "count", 32)), 1, 200);
-  const TemporaryFolder temporary;
+  const TemporaryFolder temporary("cortado-studio");
   const std::string net = "layer {\n  name: \"data\" type: \"Data\" top: \"data\" top: \"label\"\n" + transform +
                           "  data_param { source: \"" + source + "\" batch_size: " + std::to_string(count) +
                           " backend: LMDB }\n}\n";

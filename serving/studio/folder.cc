@@ -194,19 +194,4 @@ const std::string& checked_name(const std::string& name) {
   return name;
 }
 
-TemporaryFolder::TemporaryFolder() : path_(std::filesystem::temp_directory_path() / "cortado-studio-XXXXXX") {
-  if (!::mkdtemp(path_.data()))
-    throw http::RequestError(http::Refusal::kUnavailable, path_ + ": " + std::strerror(errno));
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::add(const std::string& name, std::string_view content) const {
-  write_file_atomically(path(name), content);
-  return path(name);
-}
-
 }  // namespace cortado::studio

@@ -52,20 +52,4 @@ class Folder {
 /// RequestError(kInvalid).
 const std::string& checked_name(const std::string& name);
 
-/// A temporary folder outside of the studio's folder.
-class TemporaryFolder {
- public:
-  TemporaryFolder();  ///< throws RequestError(kUnavailable) if it cannot be created
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  /// Writes a file of this name and returns its path. Throws Error(kIo).
-  std::string add(const std::string& name, std::string_view content) const;
-
- private:
-  std::string path_;
-};
-
 }  // namespace cortado::studio

@@ -1,5 +1,6 @@
 // Prototxts of nets and solvers: list, read, write, check and draw.
 #include "core/files/file.h"
+#include "core/files/temporary_folder.h"
 #include "core/text/json.h"
 #include "studio/folder.h"
 #include "studio/workplace.h"
@@ -60,7 +61,7 @@ Json write_text(const Workplace& place, const Request& request) {
 /// Runs `cortado check` on unsaved text. Diagnostics have places in the text.
 Json check(const Workplace& place, const Request& request) {
   const Json body = request.body();
-  const TemporaryFolder temporary;
+  const TemporaryFolder temporary("cortado-studio");
   const std::string path = temporary.add("text.prototxt", text_in(body, "text"));
   std::vector<std::string> words = {"check", path, "--json", "--cpu"};
   if (!flag_in(body, "data", false)) words.push_back("--no-data");
@@ -79,7 +80,7 @@ Json draw(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string phase = text_in(body, "phase", "TRAIN");
   if (phase != "TRAIN" && phase != "TEST") throw RequestError(Refusal::kInvalid, "phase must be TRAIN or TEST");
-  const TemporaryFolder temporary;
+  const TemporaryFolder temporary("cortado-studio");
   std::vector<std::string> words = {"draw", "--model=" + temporary.add("net.prototxt", text_in(body, "text")),
                                     "--phase=" + phase, "--format=svg", "-"};
   if (flag_in(body, "full", false)) words.push_back("--full");

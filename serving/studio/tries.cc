@@ -1,5 +1,6 @@
 // Runs a snapshot on an image and shows its activations and weights, in a child of this program (look/).
 #include "core/files/file.h"
+#include "core/files/temporary_folder.h"
 #include "core/process/program_path.h"
 #include "core/text/json.h"
 #include "studio/folder.h"
@@ -25,7 +26,7 @@ Json look(const Workplace& place, const Request& request) {
   const std::string run = request.parameter("run"), net = net_of(place.folder, run);
   const std::string snapshot = "/snapshots/" + checked_name(request.parameter("snapshot"));
   if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "no such snapshot");
-  const TemporaryFolder temporary;
+  const TemporaryFolder temporary("cortado-studio");
   std::vector<std::string> words = {program_path(),   "look",
                                     "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
                                     "--cpu",          "--top=10"};

@@ -9,9 +9,13 @@
 #include "core/process/program_path.h"
 #include "core/shape.h"
 #include "formats/helper_process.h"
+#include "graph/deploy.h"
+#include "proto/text/write_text.h"
 #include "proto/weights/onnx_file.h"
 #include "tools/convert/convert.h"
+#include "tools/convert/verify_onnx.h"
 #include "tools/infer/image_input.h"
+#include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
 
@@ -73,6 +77,46 @@ std::vector<std::string> words_to_export(const Arguments& arguments, const std::
   return words;
 }
 
+/// Both sides of a conversion, for verify_conversion().
+ConvertedPair converted_pair(const Arguments& arguments, const std::string& output, bool imports) {
+  ConvertedPair pair;
+  pair.state = state_of(arguments, caffe::TEST);
+  const std::string& file = arguments.operands()[0];
+  if (imports) {
+    pair.net = open_net(output);
+    pair.model = file;
+    const std::string weights = weights_beside(arguments, output);
+    if (file_exists(weights)) pair.weights = {weights};
+    return pair;
+  }
+  graph::DeployOptions options;
+  options.state = pair.state;
+  options.outputs = arguments.texts("blobs");
+  const graph::Deployed deployed = graph::make_deploy_net(*open_net(file), options);
+  pair.net = std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), file));
+  pair.model = output;
+  pair.weights.assign(arguments.operands().begin() + 1, arguments.operands().end());
+  for (const std::string& weights : arguments.texts("weights")) pair.weights.push_back(weights);
+  return pair;
+}
+
+int verify(const Arguments& arguments, const std::string& output, bool imports) {
+  VerifyOptions options{.tolerance = arguments.number("tolerance"),
+                        .inputs = arguments.each("input"),
+                        .python = arguments.text("python")};
+  return verify_conversion(converted_pair(arguments, output, imports), options);
+}
+
+void check_verify_flags(const Arguments& arguments) {
+  if (!arguments.on("verify")) {
+    for (const char* flag : {"tolerance", "input", "python"})
+      if (arguments.has(flag)) throw usage_error(std::string("--") + flag + " requires --verify");
+  } else if (arguments.has("like")) {
+    throw usage_error("--verify cannot be combined with --like: the model reads pixels, the net does not",
+                      "verify a model without --like");
+  }
+}
+
 /// Whether to import a model as a net, by the output's name or else by the input's content.
 bool makes_net(const std::string& input, const std::string& output) {
   for (const std::string& ending : prototxt_endings())
@@ -89,15 +133,19 @@ int run_convert_onnx(const Arguments& arguments) {
   if (companion_path(kProgram).empty())
     throw Error(ExitCode::kUsage, "this build has no ONNX support: cortado-onnx is missing",
                 "apt install libonnx-dev, then cmake --preset release && cmake --build build");
-  std::vector<std::string> words = makes_net(files[0], output) ? words_to_import(arguments, files, output)
-                                                               : words_to_export(arguments, files, output);
+  check_verify_flags(arguments);
+  const bool imports = makes_net(files[0], output);
+  std::vector<std::string> words =
+      imports ? words_to_import(arguments, files, output) : words_to_export(arguments, files, output);
   check_may_replace(arguments, output);
   if (arguments.on("quiet")) words.push_back("--quiet");
   try {
-    return run_helper(kProgram, words);
+    const int code = run_helper(kProgram, words);
+    if (code != 0 || !arguments.on("verify")) return code;
   } catch (const std::runtime_error& error) {
     throw file_error(ExitCode::kNet, files[0], error.what());
   }
+  return verify(arguments, output, imports);
 }
 
 }  // namespace
@@ -118,7 +166,18 @@ Command convert_onnx_command() {
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
                         {.name = "opencv", .help = "use only operators that OpenCV 4.6's dnn supports"},
                         with_note(like_flag(), "the model then reads pixels from 0 to 255"),
-                        {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"}},
+                        {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"},
+                        {.name = "verify", .help = "run net and model on the same inputs; exit with 1 if they differ"},
+                        {.name = "tolerance",
+                         .kind = FlagKind::kNumber,
+                         .value = "SHARE",
+                         .help = "largest difference, as a share of an output's largest value",
+                         .fallback = "1e-4"},
+                        with_note(input_flag(), "with --verify; random by default"),
+                        {.name = "python",
+                         .kind = FlagKind::kText,
+                         .value = "FILE",
+                         .help = "the Python that has onnxruntime, for --verify; by default python3"}},
                        state_flags()}),
       .operands = {"NET|MODEL [WEIGHTS...]", "the net to export and its weights, or the model to import", 1, 100},
       .examples = {{"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx", "a model for other programs"},
@@ -127,6 +186,8 @@ Command convert_onnx_command() {
                     "the deploy net, smaller, with mean and scale inside"},
                    {"cortado convert onnx ssd.prototxt ssd.caffemodel -o ssd.onnx --blobs=mbox_loc,mbox_conf_flatten",
                     "up to layers that ONNX has no operators for"},
+                   {"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx --verify",
+                    "compare the results with ONNX Runtime's"},
                    {"cortado convert onnx model.onnx -o net.prototxt", "net.prototxt and net.caffemodel of a model"}},
       .run = run_convert_onnx,
       .about = "docs/onnx.md lists the layers and operators that nets and models have in common."};

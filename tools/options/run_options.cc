@@ -231,6 +231,14 @@ Flag shape_flag() {
           .help = "shape of an input that the files do not say; BLOB=1,C,H,W, once for each, where there are several"};
 }
 
+Flag input_flag() {
+  return {.name = "input",
+          .kind = FlagKind::kText,
+          .value = "BLOB=FILE.npy",
+          .help = "data of an input blob; once for each",
+          .letter = 'i'};
+}
+
 Flag seed_flag() {
   return {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "seed of random numbers", .least = 0};
 }

@@ -23,6 +23,7 @@ Flag output_flag(const std::string& value, const std::string& note);
 Flag blobs_flag(const std::string& note);
 Flag labels_flag();
 Flag shape_flag();
+Flag input_flag();  ///< --input, arrays for input blobs
 Flag seed_flag();
 Flag split_flag();
 Flag json_flag();

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace cortado {
+
+/// A folder that only this user can read, removed with its content by the destructor.
+class TemporaryFolder {
+ public:
+  /// Creates `NAME-XXXXXX` where TMPDIR says. Throws Error(kIo).
+  explicit TemporaryFolder(const std::string& name);
+  ~TemporaryFolder();
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string path(const std::string& name) const { return path_ + "/" + name; }
+  /// Writes a file of this name and returns its path. Throws Error(kIo).
+  std::string add(const std::string& name, std::string_view content) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace cortado

@@ -1,0 +1,289 @@
+#include "tools/convert/verify_onnx.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+
+#include "core/error.h"
+#include "core/files/file.h"
+#include "core/files/temporary_folder.h"
+#include "core/log.h"
+#include "core/process/process.h"
+#include "core/rng.h"
+#include "formats/helper_process.h"
+#include "formats/npy.h"
+#include "net/inputs.h"
+#include "net/predictor.h"
+#include "tools/options/flags.h"
+#include "tools/output/terminal.h"
+
+extern const char cortado_run_onnx[];  // run_onnx.py
+extern const unsigned long cortado_run_onnx_size;
+
+namespace cortado::tools {
+
+namespace {
+
+constexpr int64_t kOtherBatch = 3;
+constexpr int kNoRuntime = 3;  ///< exit code of run_onnx.py
+
+/// The same inputs, and what one side computes from them; no outputs if it does not accept the shapes.
+struct VerifySet {
+  Arrays inputs, outputs;
+};
+
+/// A layer that reads the blob, and the index of the blob among its bottoms; null if there is none.
+std::pair<const caffe::LayerParameter*, int> reader_of(const NetFile& file, const std::string& blob) {
+  for (const caffe::LayerParameter& layer : file.net.layer())
+    for (int i = 0; i < layer.bottom_size(); ++i)
+      if (layer.bottom(i) == blob) return {&layer, i};
+  return {nullptr, 0};
+}
+
+/// Rows of sample, left, top, right, bottom: each with corners in this order, within a few hundred pixels.
+void fill_regions(Array& array, RandomStream& rng) {
+  for (size_t i = 0; i + 5 <= array.values.size(); i += 5) {
+    const auto pixel = [&] { return 200 * rng.uniform(); };
+    const float x = pixel(), y = pixel();
+    const float row[] = {0, x, y, x + pixel(), y + pixel()};
+    std::copy_n(row, 5, array.values.begin() + int64_t(i));
+  }
+}
+
+/// Normally distributed values; indices for an Embed, regions where a layer pools them.
+Array random_array(const NetFile& file, const std::string& blob, const Shape& shape, RandomStream& rng) {
+  Array array{shape, std::vector<float>(size_t(shape.count()))};
+  const auto [layer, bottom] = reader_of(file, blob);
+  const std::string type = layer ? layer->type() : "";
+  if (bottom == 1 && (type == "ROIPooling" || type == "ROIAlign" || type == "PSROIPooling")) {
+    fill_regions(array, rng);
+  } else if (type == "Embed") {
+    for (float& value : array.values) value = float(rng.below(std::max(1u, layer->embed_param().input_dim())));
+  } else {
+    for (float& value : array.values) value = float(rng.normal());
+  }
+  return array;
+}
+
+/// "blob=file" as a pair.
+std::pair<std::string, std::string> named_array(const std::string& text, const std::map<std::string, Shape>& declared) {
+  const size_t equals = text.find('=');
+  const std::string blob =
+      equals == std::string::npos && declared.size() == 1 ? declared.begin()->first : text.substr(0, equals);
+  if (!declared.contains(blob)) throw usage_error("--input=" + text + ": '" + blob + "' is not an input of the net");
+  return {blob, equals == std::string::npos ? text : text.substr(equals + 1)};
+}
+
+class Verification {
+ public:
+  Verification(const ConvertedPair& pair, const VerifyOptions& options)
+      : pair_(pair), options_(options), declared_(declared_inputs(*pair.net, pair.state)), folder_("cortado-verify") {}
+
+  int run() {
+    make_inputs();
+    if (!run_with_runtime()) run_with_own_reader();
+    run_net();
+    return report();
+  }
+
+ private:
+  void make_inputs() {
+    std::map<std::string, Array> given;
+    for (const std::string& text : options_.inputs) {
+      const auto [blob, path] = named_array(text, declared_);
+      NpyArray array = read_npy(path);
+      check_input_shape(path, blob, array.shape, declared_.at(blob));
+      given[blob] = {array.shape, std::move(array.values)};
+    }
+    const auto batch_of = [](const Shape& shape) { return shape.axes() > 0 ? shape[0] : 1; };
+    const int64_t own = declared_.empty() ? 1 : batch_of(declared_.begin()->second);
+    std::vector<int64_t> batches = {own, kOtherBatch};
+    if (!given.empty()) batches = {batch_of(given.begin()->second.shape)};
+    RandomStream rng(1);
+    for (const int64_t batch : batches) {
+      VerifySet& set = sets_.emplace_back();
+      for (auto [blob, shape] : declared_) {
+        if (shape.axes() > 0 && shape[0] == own) shape[0] = batch;
+        set.inputs[blob] = given.contains(blob) ? given.at(blob) : random_array(*pair_.net, blob, shape, rng);
+      }
+    }
+  }
+
+  void write_inputs() const {
+    std::string names;
+    for (const auto& [blob, shape] : declared_) names += blob + "\n";
+    folder_.add("inputs", names);
+    for (size_t k = 0; k < sets_.size(); ++k) {
+      int i = 0;
+      for (const auto& [blob, array] : sets_[k].inputs)
+        write_npy(array_path(k, "in", i++), array.shape, array.values.data());
+    }
+  }
+
+  std::string array_path(size_t set, const std::string& what, int i) const {
+    return folder_.path(std::to_string(set) + "." + what + std::to_string(i) + ".npy");
+  }
+
+  /// Whether ONNX Runtime ran the model. False if no Python has it; throws if --python's has not, or if it fails.
+  bool run_with_runtime() {
+    write_inputs();
+    const std::vector<std::string> found = {"/usr/bin/env", "/usr/bin/python3"};
+    const std::vector<std::string> pythons = options_.python.empty() ? found : std::vector{options_.python};
+    for (const std::string& python : pythons) {
+      std::vector<std::string> words = {python};
+      if (python == "/usr/bin/env") words.push_back("python3");
+      const int code = run_script(words);
+      if (code == 0) return read_outputs(words.back());
+      if (code == kNoRuntime || code == 127) continue;
+      throw file_error(ExitCode::kNet, pair_.model, "ONNX Runtime cannot run it: " + last_line());
+    }
+    if (!options_.python.empty())
+      throw usage_error("--python=" + options_.python + ": this Python has no onnxruntime",
+                        options_.python + " -m pip install onnxruntime");
+    return false;
+  }
+
+  /// The exit code of run_onnx.py.
+  int run_script(std::vector<std::string> words) const {
+    for (const std::string& word : {std::string("-c"), std::string(cortado_run_onnx, cortado_run_onnx_size),
+                                    pair_.model, folder_.path(), std::to_string(sets_.size())})
+      words.push_back(word);
+    const Descriptor error(::open(folder_.path("stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    try {
+      Process python({.words = words, .out = error.fd(), .error = error.fd()});
+      const auto end = python.wait();
+      return end ? end->shell_code() : 127;
+    } catch (const std::runtime_error&) {
+      return 127;  // there is no such program
+    }
+  }
+
+  std::string last_line() const {
+    std::istringstream lines(read_file(folder_.path("stderr")));
+    std::string last = "it crashed";
+    for (std::string line; std::getline(lines, line);)
+      if (!line.empty()) last = line;
+    return tidy(last);
+  }
+
+  bool read_outputs(const std::string& python) {
+    checker_ = "ONNX Runtime " + read_file(folder_.path("version")) + " (" + python + ")";
+    std::istringstream lines(read_file(folder_.path("outputs")));
+    for (std::string name; std::getline(lines, name);) outputs_.push_back(name);
+    for (size_t k = 0; k < sets_.size(); ++k)
+      for (size_t i = 0; i < outputs_.size() && file_exists(array_path(k, "out", int(i))); ++i) {
+        NpyArray array = read_npy(array_path(k, "out", int(i)));
+        sets_[k].outputs[outputs_[i]] = {array.shape, std::move(array.values)};
+      }
+    return true;
+  }
+
+  /// Only shows that files and pipes lose nothing: reader and writer may share an error.
+  void run_with_own_reader() {
+    checker_ = "this program's own reader";
+    log_warning() << "no Python with onnxruntime was found, so the model is run by this program itself; name one with "
+                     "--python=FILE";
+    Predictor predictor(pair_.model, {});
+    outputs_ = predictor.outputs();
+    for (VerifySet& set : sets_) set.outputs = results(predictor, set, pair_.model);
+  }
+
+  /// The outputs; none if the shapes are not accepted, which is an error for the first set only.
+  Arrays results(Predictor& predictor, const VerifySet& set, const std::string& whose) const {
+    Arrays inputs;
+    for (const auto& [blob, shape] : predictor.inputs()) inputs[blob] = set.inputs.at(blob);
+    try {
+      return predictor.predict(inputs);
+    } catch (const Error& error) {
+      if (&set == &sets_[0] || error.code() != ExitCode::kData) throw;
+      log_info() << whose << " takes only its own batch size";
+      return {};
+    }
+  }
+
+  void run_net() {
+    PredictorOptions options{.outputs = outputs_};
+    options.state = pair_.state;
+    Predictor predictor(pair_.net, pair_.weights, options);
+    for (const VerifySet& set : sets_)
+      computed_.push_back(set.outputs.empty() ? Arrays{} : results(predictor, set, pair_.net->positions.file()));
+  }
+
+  /// The largest difference as a share of the largest value; infinite if shapes differ, or only one value is NaN.
+  static double difference(const Array& a, const Array& b) {
+    if (a.shape != b.shape) return INFINITY;
+    double largest = 0, apart = 0;
+    for (size_t i = 0; i < a.values.size(); ++i) {
+      const double x = double(a.values[i]), y = double(b.values[i]);
+      if (x == y || (std::isnan(x) && std::isnan(y))) {
+        if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
+        continue;
+      }
+      if (!std::isfinite(x) || !std::isfinite(y)) return INFINITY;
+      largest = std::max(largest, std::abs(y));
+      apart = std::max(apart, std::abs(x - y));
+    }
+    return apart == 0 ? 0 : apart / std::max(largest, 1e-30);
+  }
+
+  int report() const {
+    std::vector<std::string> header = {"output"};
+    for (const VerifySet& set : sets_) header.push_back(shapes_text(set.inputs));
+    Table table(header);
+    double worst = 0;
+    for (const std::string& output : outputs_) {
+      std::vector<std::string> row = {output};
+      for (size_t k = 0; k < sets_.size(); ++k) {
+        if (!computed_[k].contains(output)) {
+          row.push_back("not taken");
+          continue;
+        }
+        const double apart = difference(computed_[k].at(output), sets_[k].outputs.at(output));
+        worst = std::max(worst, apart);
+        row.push_back(number_text("%.1e", apart));
+      }
+      table.add(row);
+    }
+    std::cout << "Largest differences, as a share of the largest value, from " << checker_ << ":\n"
+              << table.str(columns_right(), table_columns());
+    if (worst <= options_.tolerance) return 0;
+    std::cout.flush();
+    log_error() << pair_.model << ": a difference of " << number_text("%.1e", worst) << " is above the tolerance of "
+                << number_text("%.1e", options_.tolerance);
+    return 1;
+  }
+
+  std::vector<size_t> columns_right() const {
+    std::vector<size_t> columns;
+    for (size_t k = 1; k <= sets_.size(); ++k) columns.push_back(k);
+    return columns;
+  }
+
+  /// The shape of the first input, as a column's heading.
+  static std::string shapes_text(const Arrays& inputs) {
+    return inputs.empty() ? "no inputs" : inputs.begin()->second.shape.str();
+  }
+
+  const ConvertedPair& pair_;
+  const VerifyOptions& options_;
+  std::map<std::string, Shape> declared_;
+  TemporaryFolder folder_;
+  std::string checker_;               ///< what runs the model
+  std::vector<std::string> outputs_;  ///< the model's
+  std::vector<VerifySet> sets_;       ///< with the model's outputs
+  std::vector<Arrays> computed_;      ///< the net's outputs, by set
+};
+
+}  // namespace
+
+int verify_conversion(const ConvertedPair& pair, const VerifyOptions& options) {
+  return Verification(pair, options).run();
+}
+
+}  // namespace cortado::tools
