@@ -176,6 +176,28 @@ CASES = {
                                    {'m': M, 'p': ints(1)}, lambda x: x[:, 0] @ M),
 }
 
+# Constants that grow with the batch.
+CASES.update({
+    'a token': (13, ('N', 2, 4), [node('Concat', ['k', 'x'], ['y'], axis=1)], {'k': M[:1, None, :4]},
+                lambda x: numpy.concatenate([M[:1, None, :4].repeat(len(x), 0), x], 1)),
+    'a constant of its shape': (13, ('N', 2), [node('Shape', ['x'], ['s']), node('ConstantOfShape', ['s'], ['z']),
+                                               node('Add', ['x', 'z'], ['y'])], {}, lambda x: x),
+    'a token of its shape': (13, ('N', 2, 4), [node('Shape', ['x'], ['s']), node('Gather', ['s', 'p'], ['n'], axis=0),
+                                               node('Concat', ['n', 'r'], ['t'], axis=0),
+                                               node('Expand', ['k', 't'], ['e']),
+                                               node('Concat', ['e', 'x'], ['y'], axis=1)],
+                              {'k': M[None, :3, :4], 'p': ints(0), 'r': ints(3, 4)},
+                              lambda x: numpy.concatenate([M[None, :3, :4].repeat(len(x), 0), x], 1)),
+    'a token after steps': (13, (5, 'N', 4), [node('Concat', ['x', 'k'], ['y'], axis=0)], {'k': M[None, :1, :4]},
+                            lambda x: numpy.concatenate([x, M[None, :1, :4].repeat(x.shape[1], 1)], 0)),
+    'a token without values': (13, ('N', 2), [node('Concat', ['k', 'x'], ['y'], axis=1)], {'k': M[:1, :3]},
+                               lambda x: numpy.concatenate([M[:1, :3].repeat(len(x), 0), x], 1)),
+    'a constant times its shape': (13, ('N', 2), [node('Shape', ['x'], ['s']),
+                                                  node('ConstantOfShape', ['s'], ['z'], value=numpy_helper.from_array(
+                                                      numpy.array([2], 'f4'))),
+                                                  node('Mul', ['z', 'x'], ['y'])], {}, lambda x: 2 * x),
+})
+
 OF_OPEN = {  # expected results where a 1 is the batch in a model exported with batch 1
     'reshape to rows': lambda x: x.reshape(1, -1),
     'lstm, last step': lambda x: lstm(x, W, R, B)[-1].swapaxes(0, 1).reshape(1, -1)}
@@ -189,10 +211,6 @@ OWN_BATCH_ALONE = {  # the same, for models that are not defined, or not support
                            lambda x: x[0]),
     'first in a slice': (13, ('N', 4), [node('Slice', ['x', 'f', 't'], ['y'])], {'f': ints(0), 't': ints(1)},
                          lambda x: x[:1]),
-    'a token': (13, ('N', 2, 4), [node('Concat', ['k', 'x'], ['y'], axis=1)], {'k': M[:1, None, :4]},
-                lambda x: numpy.concatenate([M[:1, None, :4], x], 1)),
-    'a constant of its shape': (13, ('N', 2), [node('Shape', ['x'], ['s']), node('ConstantOfShape', ['s'], ['z']),
-                                               node('Add', ['x', 'z'], ['y'])], {}, lambda x: x),
     'divided by the batch': (13, ('N', 4), [node('Shape', ['x'], ['s']), node('Gather', ['s', 'p'], ['n']),
                                             node('Cast', ['n'], ['f'], to=TensorProto.FLOAT),
                                             node('Div', ['x', 'f'], ['y'])],

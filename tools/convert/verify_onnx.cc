@@ -71,6 +71,37 @@ Array random_array(const NetFile& file, const std::string& blob, const Shape& sh
   return array;
 }
 
+/// Whether a blob has the values of a Sigmoid or a Softmax, perhaps in another shape.
+bool has_probabilities(const NetFile& file, std::string blob) {
+  for (int i = file.net.layer_size() - 1; i >= 0; --i) {
+    const caffe::LayerParameter& layer = file.net.layer(i);
+    if (std::ranges::find(layer.top(), blob) == layer.top().end()) continue;
+    const std::string& type = layer.type();
+    if (type == "Sigmoid" || type == "Softmax") return true;
+    const bool moves = type == "Reshape" || type == "Flatten" || type == "Permute" || type == "Slice";
+    if (!moves || layer.bottom_size() == 0) return false;
+    blob = layer.bottom(0);
+  }
+  return false;
+}
+
+/// The largest difference of two arrays as a share of the largest value; infinite if shapes differ, or only one value
+/// is NaN. With `logarithms` the logarithms of values are compared.
+double difference(const Array& a, const Array& b, bool logarithms) {
+  constexpr double kLeast = 1e-30;
+  if (a.shape != b.shape) return INFINITY;
+  const auto value = [&](float one) { return logarithms ? std::log(std::max(double(one), kLeast)) : double(one); };
+  double largest = 0, apart = 0;
+  for (size_t i = 0; i < a.values.size(); ++i) {
+    if (a.values[i] == b.values[i] || (std::isnan(a.values[i]) && std::isnan(b.values[i]))) continue;
+    if (!std::isfinite(a.values[i]) || !std::isfinite(b.values[i])) return INFINITY;
+    apart = std::max(apart, std::abs(value(a.values[i]) - value(b.values[i])));
+  }
+  for (const float one : b.values)
+    if (std::isfinite(one)) largest = std::max(largest, std::abs(value(one)));
+  return apart == 0 ? 0 : apart / std::max(largest, kLeast);
+}
+
 /// "blob=file" as a pair.
 std::pair<std::string, std::string> named_array(const std::string& text, const std::map<std::string, Shape>& declared) {
   const size_t equals = text.find('=');
@@ -215,23 +246,6 @@ class Verification {
       computed_.push_back(set.outputs.empty() ? Arrays{} : results(predictor, set, pair_.net->positions.file()));
   }
 
-  /// The largest difference as a share of the largest value; infinite if shapes differ, or only one value is NaN.
-  static double difference(const Array& a, const Array& b) {
-    if (a.shape != b.shape) return INFINITY;
-    double largest = 0, apart = 0;
-    for (size_t i = 0; i < a.values.size(); ++i) {
-      const double x = double(a.values[i]), y = double(b.values[i]);
-      if (x == y || (std::isnan(x) && std::isnan(y))) {
-        if (std::isfinite(x)) largest = std::max(largest, std::abs(x));
-        continue;
-      }
-      if (!std::isfinite(x) || !std::isfinite(y)) return INFINITY;
-      largest = std::max(largest, std::abs(y));
-      apart = std::max(apart, std::abs(x - y));
-    }
-    return apart == 0 ? 0 : apart / std::max(largest, 1e-30);
-  }
-
   int report() const {
     std::vector<std::string> header = {"output"};
     for (const VerifySet& set : sets_) header.push_back(shapes_text(set.inputs));
@@ -244,7 +258,8 @@ class Verification {
           row.push_back("not taken");
           continue;
         }
-        const double apart = difference(computed_[k].at(output), sets_[k].outputs.at(output));
+        const double apart =
+            difference(computed_[k].at(output), sets_[k].outputs.at(output), has_probabilities(*pair_.net, output));
         worst = std::max(worst, apart);
         row.push_back(number_text("%.1e", apart));
       }

@@ -19,6 +19,12 @@ struct Blob {
   Shape shape;
 };
 
+/// An input, and its axis that is the batch.
+struct BatchSource {
+  Blob blob = {};
+  int axis = 0;
+};
+
 /// A net and its weights.
 struct ImportedNet {
   caffe::NetParameter net;
@@ -43,7 +49,8 @@ class NetBuilder {
 
   ImportedNet net;
   std::set<std::string> outputs;
-  Batch batch;  ///< must be set before nodes are read
+  Batch batch;               ///< must be set before nodes are read
+  BatchSource batch_source;  ///< an input with the batch; without a name if there is none
 
  private:
   static std::string unused(std::set<std::string>& names, const std::string& base);

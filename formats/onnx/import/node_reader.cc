@@ -72,6 +72,10 @@ Blob NodeReader::x(size_t i, std::optional<Padding>& padding) {
   const Value& found = value(i);
   if (found.is_constant() && found.blob.name.empty()) {
     const ConstantPtr known = constant(i, "input " + std::to_string(i));
+    if (const auto blob = repeated_constant(i)) {
+      values_[node_.input(int(i))] = Value{known, nullptr, *blob};
+      return *blob;
+    }
     caffe::LayerParameter parameter = layer("Parameter");
     for (const int64_t dim : known->shape.dims()) parameter.mutable_parameter_param()->mutable_shape()->add_dim(dim);
     const Blob blob = add(parameter, {}, {weight_of(known->shape, known->as_floats())});

@@ -59,6 +59,8 @@ class NodeReader {
   Blob x(size_t i);
   /// The same, but the caller handles the padding.
   Blob x(size_t i, std::optional<Padding>& padding);
+  /// The same; if it is a constant with the model's own batch size along `axis`, it is repeated for any batch.
+  Blob x_with_batch(size_t i, int axis);
   const Value& value(size_t i) const;
   /// A list that is an attribute in older opsets and an input in newer ones; nothing if both are missing.
   std::optional<std::vector<int64_t>> list(const std::string& name, size_t input) const;
@@ -100,6 +102,10 @@ class NodeReader {
 
  private:
   const onnx::AttributeProto* attribute(const std::string& name) const;
+  /// A blob with this sample, of extent 1 along `axis`, once for each of the batch.
+  Blob repeated(const Constant& sample, int axis);
+  /// The same for a constant input that was expanded to the batch; nothing if it was not, or its samples differ.
+  std::optional<Blob> repeated_constant(size_t i);
 
   const onnx::NodeProto& node_;
   const ModelFile& file_;

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/half.h"
+#include "onnx/import/batch_constants.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -183,7 +184,8 @@ caffe::LayerParameter power(float scale, float shift, float exponent = 1) {
 
 }  // namespace
 
-void finish_with_constant(NodeReader& node, const Blob& x, const Constant& constant, bool product) {
+void finish_with_constant(NodeReader& node, const Blob& x, const Constant& given, bool product) {
+  const Constant constant = without_batch(given, x.shape, node.batch());
   const auto spread = spread_of(x.shape, constant);
   if (!spread) fail_shapes(node, x.shape, constant.shape);
   if (spread->span.end == 0) {

@@ -1,6 +1,7 @@
 // Operators that reshape, transpose, concatenate, pad or tile.
 #include <algorithm>
 
+#include "onnx/import/batch_constants.h"
 #include "onnx/import/reshaping.h"
 #include "onnx/import/table.h"
 
@@ -116,9 +117,20 @@ void read_transpose(NodeReader& node) {
   node.finish_permuted(x, order);
 }
 
+/// The batch axis of the operands that are blobs; a large number if none has one.
+int batch_axis_of(NodeReader& node) {
+  for (size_t i = 0; i < node.inputs(); ++i)
+    if (!node.is_constant(i))
+      if (const int axis = only_axis_of(node.x(i).shape, node.batch().mark); axis >= 0) return axis;
+  return Shape::kMaxAxes;
+}
+
+/// The extents of all operands are equal on all other axes, so a constant with the model's own batch size grows with
+/// it.
 void read_concat(NodeReader& node) {
   std::vector<Blob> bottoms;
-  for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
+  const int batch_axis = batch_axis_of(node);
+  for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x_with_batch(i, batch_axis));
   if (bottoms.empty()) node.fail("it has no inputs");
   const int axis = node.axis_of(bottoms[0].shape, node.integer("axis", 1));
   if (bottoms.size() == 1) return node.set(0, bottoms[0]);
