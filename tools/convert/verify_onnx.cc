@@ -71,27 +71,29 @@ Array random_array(const NetFile& file, const std::string& blob, const Shape& sh
   return array;
 }
 
-/// Whether a blob has the values of a Sigmoid or a Softmax, perhaps in another shape.
-bool has_probabilities(const NetFile& file, std::string blob) {
+/// The type of the layer that computes a blob, before layers that only move its values.
+std::string origin_type(const NetFile& file, std::string blob) {
   for (int i = file.net.layer_size() - 1; i >= 0; --i) {
     const caffe::LayerParameter& layer = file.net.layer(i);
     if (std::ranges::find(layer.top(), blob) == layer.top().end()) continue;
     const std::string& type = layer.type();
-    if (type == "Sigmoid" || type == "Softmax") return true;
     const bool moves = type == "Reshape" || type == "Flatten" || type == "Permute" || type == "Slice";
-    if (!moves || layer.bottom_size() == 0) return false;
+    if (!moves || layer.bottom_size() == 0) return type;
     blob = layer.bottom(0);
   }
-  return false;
+  return "";
 }
 
 /// The largest difference of two arrays as a share of the largest value; infinite if shapes differ, or only one value
-/// is NaN. With `logarithms` the logarithms of values are compared.
-double difference(const Array& a, const Array& b, bool logarithms) {
-  constexpr double kLeast = 1e-30;
+/// is NaN. For a Softmax (`origin`) the logarithms are compared, because its values hide differences; for a Sigmoid the
+/// largest value is 1, because programs compute it with an absolute error.
+double difference(const Array& a, const Array& b, const std::string& origin) {
+  constexpr double kLeast = 1e-20;
   if (a.shape != b.shape) return INFINITY;
-  const auto value = [&](float one) { return logarithms ? std::log(std::max(double(one), kLeast)) : double(one); };
-  double largest = 0, apart = 0;
+  const auto value = [&](float one) {
+    return origin == "Softmax" ? std::log(std::max(double(one), kLeast)) : double(one);
+  };
+  double largest = origin == "Sigmoid" ? 1 : 0, apart = 0;
   for (size_t i = 0; i < a.values.size(); ++i) {
     if (a.values[i] == b.values[i] || (std::isnan(a.values[i]) && std::isnan(b.values[i]))) continue;
     if (!std::isfinite(a.values[i]) || !std::isfinite(b.values[i])) return INFINITY;
@@ -259,7 +261,7 @@ class Verification {
           continue;
         }
         const double apart =
-            difference(computed_[k].at(output), sets_[k].outputs.at(output), has_probabilities(*pair_.net, output));
+            difference(computed_[k].at(output), sets_[k].outputs.at(output), origin_type(*pair_.net, output));
         worst = std::max(worst, apart);
         row.push_back(number_text("%.1e", apart));
       }

@@ -24,14 +24,19 @@ namespace cortado::importing {
 
 namespace {
 
-/// A hash of the net and its weights.
-size_t fingerprint(const ImportedNet& net) {
+/// A hash of each layer and of each layer's weights, with the layer's name.
+std::vector<std::pair<size_t, std::string>> fingerprints(const ImportedNet& net) {
   const std::hash<std::string_view> hash;
-  size_t sum = hash(net.net.SerializeAsString());
-  for (const LayerWeights& weights : net.weights)
+  std::vector<std::pair<size_t, std::string>> sums;
+  for (const caffe::LayerParameter& layer : net.net.layer())
+    sums.emplace_back(hash(layer.SerializeAsString()), layer.name());
+  for (const LayerWeights& weights : net.weights) {
+    size_t sum = 0;
     for (const BlobFile& blob : weights.blobs)
       sum = sum * 31 + hash({reinterpret_cast<const char*>(blob.data.data()), blob.data.size() * sizeof(float)});
-  return sum;
+    sums.emplace_back(sum, weights.name);
+  }
+  return sums;
 }
 
 /// Primes for the batch size, larger than most extents. Two, in case one of them is an extent of the model.
@@ -56,11 +61,15 @@ std::optional<ImportedNet> read_for_any_batch(const ModelFile& file, const std::
                                               BatchAxis axis, std::string& why) {
   auto net = read_with(file, shapes, axis, kMarks[0], why);
   if (!net) return std::nullopt;
-  const size_t first = fingerprint(*net);
+  const auto first = fingerprints(*net);
   net.reset();  // do not keep two large nets in memory
   net = read_with(file, shapes, axis, kMarks[1], why);
-  if (!net || fingerprint(*net) == first) return net;
-  why = "the net has a constant that depends on the batch";
+  if (!net) return net;
+  const auto second = fingerprints(*net);
+  const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
+  if (differ.first == first.end() && differ.second == second.end()) return net;
+  why = "a constant depends on the batch" +
+        (differ.second == second.end() ? "" : ", at layer '" + differ.second->second + "'");
   return std::nullopt;
 }
 
