@@ -26,7 +26,8 @@ constexpr const char* kUsage =
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
     "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
-    "  cortado-onnx send MODEL [--weights]   write the net's text to standard output, then its weights as a "
+    "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
+    "its weights as a "
     ".caffemodel\n";
 
 int show_usage(std::ostream& out, int code) {
@@ -72,7 +73,8 @@ int import_net(const Words& words) {
 int send_net(const Words& words) {
   const std::string& model = words.operands().at(1);
   try {
-    importing::send(importing::import_model(model), model, words.has("weights"));
+    importing::send(importing::import_model(model, shapes_from_text(words.texts("shape"))), model,
+                    words.has("weights"));
   } catch (const Error& error) {
     const Diagnostic& mistake = error.mistakes().front();
     importing::send_mistake(error.code(), mistake.message, mistake.hint);

@@ -170,3 +170,24 @@ def test_shapes_fill_in_extents_that_are_open(run):
     for shape, words in (('x=1,4,32,32', 'is ?x3x?x? in the model'), ('z=1,3,8,8', "'z' is not an input"),
                          ('x=1,3,8', 'is ?x3x?x?'), ('x=1,3,0,8', 'at least 1'), ('x=', 'at least 1')):
         assert words in run(*into, '--shape', shape, code=2).stderr
+
+
+def test_commands_take_the_shapes_of_a_model_and_its_weights(run, infer):
+    """The width decides the weights: a resizing matrix."""
+    helper = onnx.helper
+    x, y = (helper.make_tensor_value_info(name, 1, ['n', 3, 'h', 'w']) for name in 'xy')
+    sizes = helper.make_tensor('s', 1, [4], [1, 1, 1, 1.5])
+    node = helper.make_node('Resize', ['x', '', 's'], ['y'], mode='linear')
+    graph = helper.make_graph([node], 'wide', [x], [y], [sizes])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 13)]), 'wide.onnx')
+    run('convert', 'onnx', 'wide.onnx', '-o', 'wide.prototxt', '--shape', '1,3,4,6')
+    values = numpy.random.RandomState(2).normal(0, 1, (1, 3, 4, 6)).astype('f4')
+    (wanted,) = infer('wide.prototxt', 'wide.caffemodel', {'x': values}, ['y'])
+    run('infer', 'wide.onnx', '-i', 'x=in0.npy', '-o', 'y=y.npy', '--shape', 'x=1,3,4,6')
+    assert numpy.array_equal(numpy.load('y.npy'), wanted)
+    for command in 'summary', 'draw', 'plan', 'time':
+        more = {'time': ['--phase=TEST'], 'draw': ['--output=wide.svg']}.get(command, [])
+        said = run(command, 'wide.onnx', *more, code=3).stderr
+        assert '--shape=x=1,3,224,224' in said
+        run(command, 'wide.onnx', '--shape=1,3,4,6', *more)
+    assert 'is for ONNX models' in run('summary', 'deploy.prototxt', '--shape=1,3,4,6', code=2).stderr

@@ -79,7 +79,7 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
 
 int run_infer(const Arguments& arguments) {
   PredictorOptions options = predictor_options(arguments);
-  const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+  const auto file = open_model(arguments);
   const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
   const std::vector<NamedFile> outputs = named_outputs(arguments, file, options.state);
   for (const NamedFile& output : outputs) options.outputs.push_back(output.blob);
@@ -100,7 +100,7 @@ int run_infer(const Arguments& arguments) {
 Command infer_command() {
   return {.name = "infer",
           .summary = "Run NumPy arrays through a net",
-          .flags = joined({{model_flag(), weights_flag(), input_flag(),
+          .flags = joined({{model_flag(), shape_flag(), weights_flag(), input_flag(),
                             output_flag("BLOB=FILE.npy", "any blob; may be repeated"), force_flag(), set_flag()},
                            state_flags(),
                            device_flags()}),

@@ -65,7 +65,7 @@ int run_draw(const Arguments& arguments) {
   const std::string output = arguments.text("output");
   const DrawFormat format = draw_format(arguments, output);
   check_may_replace(arguments, output);
-  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  const auto file = with_batch(open_model(arguments), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = false;
@@ -93,6 +93,7 @@ Command draw_command() {
       .name = "draw",
       .summary = "Draw a net as SVG, PNG or for Graphviz",
       .flags = joined({{model_flag(),
+                        shape_flag(),
                         output,
                         phase_flag("TRAIN"),
                         {.name = "rankdir",

@@ -91,7 +91,7 @@ int run_plan(const Arguments& arguments) {
   if (!by_ranks) wants_launches(arguments);
   if (arguments.text("model").empty()) throw usage_error("--model=NET is required", "name the net's prototxt");
   if (by_ranks) return plan_ranks(arguments);
-  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  const auto file = with_batch(open_model(arguments), arguments.integer("batch"));
   CommandContext context(arguments);
   const graph::BuildOptions options = graph::options_for(build_options(arguments), context);
   const std::string after = arguments.text("after");
@@ -120,6 +120,7 @@ Command plan_command() {
           {{model,
             phase_flag("TRAIN"),
             batch_flag(),
+            shape_flag(),
             {.name = "after",
              .kind = FlagKind::kText,
              .value = "PASS",

@@ -260,7 +260,7 @@ int run_quantize(const Arguments& arguments) {
   if (!context.device.is_cpu()) throw usage_error("quantize runs on the CPU", "leave out --gpu");
   if (context.precision != Precision::kFp32)
     throw usage_error("quantize measures fp32 values", "leave out --precision");
-  const auto model = open_net(arguments.text("model"), overrides_of(arguments));
+  const auto model = open_model(arguments);
   const auto file = calibration_net(arguments, model);
   QuantizeReport report{chosen_layers(arguments, *file, test_options(arguments)), {}, {}, {}};
   const auto exact = make_exact(arguments, file, context);
@@ -291,6 +291,7 @@ Command quantize_command() {
       .summary = "Quantize a trained net to 8-bit integers",
       .flags = joined(
           {{model_flag(),
+            shape_flag(),
             weights_flag(),
             required(output_flag("PREFIX", "PREFIX.prototxt and PREFIX.caffemodel")),
             force_flag(),

@@ -154,7 +154,7 @@ void find_batch(const Arguments& arguments, const std::shared_ptr<const NetFile>
 }
 
 int run_summary(const Arguments& arguments) {
-  const auto file = with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch"));
+  const auto file = with_batch(open_model(arguments), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = phase_of(arguments) == caffe::TRAIN;
@@ -184,7 +184,7 @@ Command summary_command() {
   return {
       .name = "summary",
       .summary = "Show a net's layers, shapes, parameters, FLOPs and memory",
-      .flags = joined({{model_flag(), phase_flag("TRAIN"), batch_flag(),
+      .flags = joined({{model_flag(), phase_flag("TRAIN"), batch_flag(), shape_flag(),
                         with_note(budget_flag(), "shows the largest batch that fits"), no_data_flag(), freeze_flag(),
                         wide_flag(), json_flag(), set_flag(), recompute_flag()},
                        state_flags(),

@@ -93,9 +93,7 @@ int run_time(const Arguments& arguments) {
   options.recompute = arguments.on("recompute");
   options.frozen = phase_of(arguments) == caffe::TEST;
   options.data_threads = data_threads_of(arguments);
-  const auto net =
-      make_net(with_batch(open_net(arguments.text("model"), overrides_of(arguments)), arguments.integer("batch")),
-               options, context);
+  const auto net = make_net(with_batch(open_model(arguments), arguments.integer("batch")), options, context);
   measuring.reset();
   save_choices(arguments, context);
 
@@ -118,6 +116,7 @@ Command time_command() {
   return {.name = "time",
           .summary = "Measure the time of a net and of each of its layers",
           .flags = joined({{model_flag(),
+                            shape_flag(),
                             phase_flag("TRAIN"),
                             iterations_flag("50", 1, "after three to warm up"),
                             {.name = "forward-only", .help = "leave out the backward pass"},

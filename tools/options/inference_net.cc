@@ -27,6 +27,7 @@ std::vector<Flag> trained_net_flags(bool operands) {
   if (operands) model.accepts = is_net_or_run;
   return {model,
           weights_flag(),
+          shape_flag(),
           {.name = "run",
            .kind = FlagKind::kText,
            .value = "FOLDER",
@@ -35,7 +36,7 @@ std::vector<Flag> trained_net_flags(bool operands) {
 }
 
 InferenceNet open_inference_net(const Arguments& arguments) {
-  std::shared_ptr<const NetFile> file = open_net(arguments.text("model"), overrides_of(arguments));
+  std::shared_ptr<const NetFile> file = open_model(arguments);
   graph::DeployOptions options;
   options.state = state_of(arguments, caffe::TEST);
   if (!declared_inputs(*file, options.state).empty()) return {file};

@@ -9,6 +9,7 @@
 #include "proto/weights/file_kind.h"
 #include "proto/weights/onnx_file.h"
 #include "tools/options/flags.h"
+#include "tools/options/run_options.h"
 
 namespace cortado::tools {
 
@@ -82,6 +83,19 @@ std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides
   auto file = std::make_shared<const NetFile>(std::move(draft));
   graph::refuse_draft(file);
   return file;
+}
+
+std::shared_ptr<const NetFile> open_model(const Arguments& arguments) {
+  const std::string path = arguments.text("model");
+  if (arguments.has("shape")) {
+    if (!is_onnx_file(path))
+      throw usage_error("--shape is for ONNX models, but " + path + " is none",
+                        "the net's Input layers have its shapes");
+    const std::vector<std::string> shapes = arguments.each("shape");
+    shapes_from_text(shapes);  // reports errors in them
+    set_model_shapes(path, shapes);
+  }
+  return open_net(path, overrides_of(arguments));
 }
 
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {

@@ -6,6 +6,7 @@
 #include "graph/graph.h"
 #include "proto/files/override.h"
 #include "proto/files/read_text.h"
+#include "tools/options/flags.h"
 
 namespace cortado::tools {
 
@@ -18,6 +19,10 @@ SolverFile open_solver(const std::string& path);
 /// Reads a net and applies `overrides`. Throws Error as these do. Throws Error(kUsage) for a solver, naming its net,
 /// and for overrides of a solver.
 std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides = {});
+
+/// The net that --model names, with --set; --shape sets the extents that an ONNX model leaves open. Throws Error as
+/// open_net() does, and Error(kUsage) for --shape with a prototxt.
+std::shared_ptr<const NetFile> open_model(const Arguments& arguments);
 
 /// The net with `batch` as the first extent of the tops of Input, DummyData and data layers; 0 keeps it.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);

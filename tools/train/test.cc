@@ -121,7 +121,7 @@ int run_test(const Arguments& given) {
   options.state = state_of(arguments, caffe::TEST);
   options.data_threads = data_threads_of(arguments);
   options.skip_bad = skip_bad_of(arguments);
-  const auto file = open_net(arguments.text("model"), overrides_of(arguments));
+  const auto file = open_model(arguments);
   std::vector<Tested> nets;
   nets.push_back(
       watched(make_frozen_net(file, options, arguments.texts("weights"), context), forms.json || forms.tables));

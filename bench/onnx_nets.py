@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Nets in prototxt, with random weights: exports each that can be deployed as an ONNX model, compares ONNX Runtime's
+outputs with the net's, and those of the net read back from the model.
+
+    onnx_nets.py CORTADO FOLDER [--most-weights=N] [--done=FILE] [-k TEXT]
+
+FOLDER is searched for .prototxt files. --done=FILE adds the outcomes to a file, and skips nets that it has. Outcomes:
+right, wrong, refused (a layer has no operators), failed (ONNX Runtime refuses the model, or a command fails);
+not counted: not deployed (no net, or its input's shape is unknown), large.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from tests.onnx.random_weights import draw_weights, numpy
+
+TOLERANCE = 1e-4
+SHAPES = [], ['--shape=1,3,224,224']
+NOT_COUNTED = 'not deployed', 'large'
+
+
+class Failure(Exception):
+    def __init__(self, outcome, text):
+        super().__init__(text)
+        self.outcome = outcome
+
+
+def run(words, outcome):
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        errors = [line for line in done.stderr.splitlines() if 'error:' in line or 'ERROR' in line or ' above ' in line]
+        raise Failure(outcome, (errors or [done.stderr])[0].strip()[-300:])
+    return done.stdout
+
+
+def deploy(cortado, net, folder):
+    """The deploy net's summary."""
+    for shape in SHAPES:
+        try:
+            run([cortado, 'deploy', net, '-o', folder / 'deploy.prototxt', '--force', *shape], 'not deployed')
+            return json.loads(run([cortado, 'summary', folder / 'deploy.prototxt', '--phase=TEST', '--json'],
+                                  'not deployed'))
+        except Failure as error:
+            failure = error
+    raise failure
+
+
+def logits(summary):
+    """The outputs; what a Softmax or Sigmoid is computed from in place of its values, which random weights saturate."""
+    makers = {top: layer for layer in summary['layers'] for top in layer['tops']}
+    return [makers[output]['bottoms'][0] if makers[output]['type'] in ('Softmax', 'Sigmoid') else output
+            for output in summary['outputs']]
+
+
+def verify(cortado, source, more, result):
+    """The largest difference."""
+    done = subprocess.run([str(word) for word in [cortado, 'convert', 'onnx', source, *more, '-o', result, '--force',
+                           '--verify', '--python=' + sys.executable, '--tolerance=%g' % TOLERANCE]],
+                          capture_output=True, text=True, timeout=300)
+    shares = re.findall(r'\s(\d\.\de[-+]\d+|inf|nan)\b', done.stdout)
+    if done.returncode == 3 and 'cannot be written as ONNX' in done.stderr:
+        raise Failure('refused', re.search(r'layer .*', done.stderr).group(0)[:300])
+    if not shares:
+        errors = [line for line in done.stderr.splitlines() if 'error:' in line]
+        raise Failure('failed', (errors or [done.stderr])[-1].strip()[-300:])
+    if done.returncode: raise Failure('wrong', ' '.join(shares))
+    return max(float(share) for share in shares)
+
+
+def outcome(cortado, net, folder, most_weights):
+    try:
+        summary = deploy(cortado, net, folder)
+        count = sum(int(numpy.prod(shape)) for shapes in summary['params'].values() for shape in shapes)
+        if count > most_weights: return 'large', '%d weights' % count
+        more = draw_weights(summary, str(folder / 'net.npz')) + ['--blobs=' + ','.join(logits(summary))]
+        out = verify(cortado, folder / 'deploy.prototxt', more, folder / 'net.onnx')
+        back = verify(cortado, folder / 'net.onnx', [], folder / 'back.prototxt')
+        return 'right', '%.1e %.1e' % (out, back)
+    except Failure as failure:
+        return failure.outcome, str(failure)
+    except subprocess.TimeoutExpired:
+        return 'failed', 'more than 300 s'
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('cortado')
+    parser.add_argument('folder')
+    parser.add_argument('--most-weights', type=int, default=30_000_000)
+    parser.add_argument('--done')
+    parser.add_argument('-k', default='')
+    options = parser.parse_args()
+    outcomes = {}
+    if options.done and os.path.exists(options.done):
+        with open(options.done) as file: outcomes = dict(json.loads(line) for line in file)
+    nets = sorted(str(path.relative_to(options.folder)) for path in pathlib.Path(options.folder).rglob('*.prototxt'))
+    for net in nets:
+        if options.k not in net or net in outcomes: continue
+        with tempfile.TemporaryDirectory() as folder:
+            outcomes[net] = outcome(options.cortado, os.path.join(options.folder, net), pathlib.Path(folder),
+                                    options.most_weights)
+        print('%-12s %s  %s' % (outcomes[net][0], net, outcomes[net][1]), flush=True)
+        if options.done:
+            with open(options.done, 'a') as file: file.write(json.dumps([net, outcomes[net]]) + '\n')
+    counts = collections.Counter(result for result, text in outcomes.values())
+    counted = sum(count for result, count in counts.items() if result not in NOT_COUNTED)
+    print('%d nets: %s; right %d of %d counted' % (len(outcomes), ', '.join('%s %d' % each for each in
+                                                   counts.most_common()), counts['right'], counted))
+
+
+main()
