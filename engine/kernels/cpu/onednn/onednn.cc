@@ -1,6 +1,8 @@
 #include "kernels/cpu/onednn/onednn.h"
 
+#include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/threads/threads.h"
@@ -80,11 +82,43 @@ struct Storage final : WeightFormat::Opaque {
     return text;
   }
   void to_plain(Context& context, const void* source, float* target) const override {
-    copy(context, stored, source, plain, target);
+    if (!is_padded()) return copy(context, stored, source, plain, target);
+    const Desc whole = plain_with_padding();
+    std::vector<float> values(whole.get_size() / sizeof(float));
+    copy(context, stored_with_padding(), source, whole, values.data());
+    copy(context, whole.submemory_desc(plain.dims(), dnnl::memory::dims(plain.dims().size(), 0)), values.data(), plain,
+         target);
   }
   void from_plain(Context& context, const float* source, void* target) const override {
     std::memset(target, 0, size_t(bytes()));
     copy(context, plain, source, stored, target);
+  }
+
+  // oneDNN 2.6 loses values of some padded formats on the way to plain ones: AB16b64a of 100 x 9216, for example. So
+  // the padding is converted, too, and cut off afterwards.
+  bool is_padded() const {
+    const auto& data = stored.data;
+    return !std::equal(data.dims, data.dims + data.ndims, data.padded_dims);
+  }
+  Desc stored_with_padding() const {
+    dnnl_memory_desc_t data = stored.data;
+    std::copy_n(data.padded_dims, data.ndims, data.dims);
+    return Desc(data);
+  }
+  /// Dense, with the axes in the order of the plain format.
+  Desc plain_with_padding() const {
+    const auto& strides = plain.data.format_desc.blocking.strides;
+    const int64_t* extents = stored.data.padded_dims;
+    std::vector<size_t> order(plain.dims().size());
+    std::iota(order.begin(), order.end(), size_t(0));
+    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
+    dnnl::memory::dims dense(order.size());
+    int64_t step = 1;
+    for (const size_t axis : order) {
+      dense[axis] = step;
+      step *= extents[axis];
+    }
+    return Desc(dnnl::memory::dims(extents, extents + order.size()), plain.data_type(), dense);
   }
 
   Desc plain, stored;
