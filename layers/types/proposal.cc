@@ -3,9 +3,7 @@
 // in pixels, and its scale, or one for height and one for width (PVANet). Tops are regions R x 5 (common/regions.h)
 // and, optionally, their scores R. The layer has no gradient.
 //
-// Anchors: from the square of side base_size with its first corner at (0, 0), each ratio makes an anchor of the same
-// area and centre: width round(sqrt(area / ratio)), height width times ratio, both rounded half to even. Each scale
-// enlarges each of these around its centre. Position (h, w) has all anchors, shifted by feat_stride per step. A region
+// Position (h, w) has all anchors (common/detection/proposal_anchors.h), shifted by feat_stride per step. A region
 // is an anchor moved by its offsets (common/box_offsets.h) and clipped to the image; its sides are a pixel longer than
 // the difference of its corners. Regions with a side shorter than min_size times the image's scale are dropped. The
 // pre_nms_topn best by score remain; NMS drops those that overlap a better one by more than nms_thresh, and the
@@ -21,6 +19,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
+#include "layers/common/detection/proposal_anchors.h"
 #include "layers/common/detection/suppression.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -31,29 +30,6 @@ namespace cortado {
 namespace {
 
 using ProposalParam = caffe::ProposalParameter;
-
-std::vector<float> numbers(const google::protobuf::RepeatedField<float>& given, std::vector<float> otherwise,
-                           const std::string& field) {
-  for (const float value : given)
-    if (!(value > 0 && std::isfinite(value)))
-      throw FieldError(field, "one value is " + to_text(value) + ", but must be above 0");
-  if (given.empty()) return otherwise;
-  return {given.begin(), given.end()};
-}
-
-/// Ordered by ratio, then by scale.
-std::vector<Box> make_anchors(const ProposalParam& param) {
-  const double centre = 0.5 * (double(param.base_size()) - 1), area = double(param.base_size()) * param.base_size();
-  std::vector<Box> anchors;
-  for (const float ratio : numbers(param.ratio(), {0.5f, 1, 2}, "proposal_param.ratio")) {
-    const double width = std::nearbyint(std::sqrt(area / ratio)), height = std::nearbyint(width * ratio);
-    for (const float scale : numbers(param.scale(), {8, 16, 32}, "proposal_param.scale")) {
-      const double w = 0.5 * (width * scale - 1), h = 0.5 * (height * scale - 1);
-      anchors.push_back({float(centre - w), float(centre - h), float(centre + w), float(centre + h)});
-    }
-  }
-  return anchors;
-}
 
 /// The im_info of an image.
 struct ImageInfo {
@@ -66,7 +42,7 @@ struct ImageInfo {
 class ProposalLayer : public Layer, public DynamicRows {
  public:
   explicit ProposalLayer(const LayerOptions& options)
-      : param_(options.config.proposal_param()), anchors_(make_anchors(param_)), tops_(options.config.top_size()) {
+      : param_(options.config.proposal_param()), anchors_(proposal_anchors(param_)), tops_(options.config.top_size()) {
     require_positive(param_.feat_stride(), "feat_stride", "the number of pixels between two positions");
     require_positive(param_.base_size(), "base_size", "the side of the base anchor");
     if (!(param_.nms_thresh() >= 0))

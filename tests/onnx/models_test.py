@@ -8,7 +8,7 @@ from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 
 MODELS = pathlib.Path(__file__).parent.parent.parent / 'models'
 LARGE = 'alexnet', 'caffenet', 'vgg16', 'resnet50', 'resnet50_v1_5'
-STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}  # later layers have no operators
+STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}  # no operators; none that OpenCV 4 and import know
 BATCHES = (1, 3)
 NEAR = 1e-5
 

@@ -185,7 +185,7 @@ Command convert_onnx_command() {
                     "--like=train_val.prototxt",
                     "the deploy net, smaller, with mean and scale inside"},
                    {"cortado convert onnx ssd.prototxt ssd.caffemodel -o ssd.onnx --blobs=mbox_loc,mbox_conf_flatten",
-                    "up to layers that ONNX has no operators for"},
+                    "up to the layers before DetectionOutput, for programs without NonMaxSuppression"},
                    {"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx --verify",
                     "compare the results with ONNX Runtime's"},
                    {"cortado convert onnx model.onnx -o net.prototxt", "net.prototxt and net.caffemodel of a model"}},

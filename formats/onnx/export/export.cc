@@ -59,7 +59,7 @@ class ModelWriter {
       auto& dim = *tensor.mutable_shape()->add_dim();
       if (!source_.grows(id, axis))
         dim.set_dim_value(shape[axis]);
-      else if (is_batch(id, axis))
+      else if (!source_.rows_vary(id, axis) && is_batch(id, axis))
         dim.set_dim_param(kBatch);  // otherwise a multiple of the batch: an unnamed extent
     }
   }

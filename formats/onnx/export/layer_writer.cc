@@ -6,10 +6,13 @@ namespace cortado::exporting {
 
 std::string LayerWriter::node_name(const std::string& op) { return config.name() + "/" + op; }
 
-std::string LayerWriter::add(const Operation& operation) {
-  const std::string result = graph_.value_name(node_name(operation.op));
-  graph_.add_node(node_name(operation.op), operation, {result});
-  return result;
+std::string LayerWriter::add(const Operation& operation) { return add(operation, 1)[0]; }
+
+std::vector<std::string> LayerWriter::add(const Operation& operation, size_t results) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < results; ++i) names.push_back(graph_.value_name(node_name(operation.op)));
+  graph_.add_node(node_name(operation.op), operation, names);
+  return names;
 }
 
 void LayerWriter::finish(const Operation& operation, size_t top) {
@@ -41,6 +44,8 @@ std::string LayerWriter::weight(int i, const Shape& shape) {
 }
 
 std::string LayerWriter::number(float value) { return floats("number", {}, {&value, 1}); }
+
+std::string LayerWriter::integer(int64_t value) { return graph_.integers(node_name("integer"), {}, {&value, 1}); }
 
 std::string LayerWriter::floats(const std::string& name, const Shape& shape, std::span<const float> values) {
   return graph_.floats(node_name(name), shape, values);

@@ -47,6 +47,8 @@ class LayerWriter {
 
   /// Adds a node whose result is not a top; returns the name of the result.
   std::string add(const Operation& operation);
+  /// The same for a node with several results.
+  std::vector<std::string> add(const Operation& operation, size_t results);
   /// Adds the node that produces y[top] (or all tops). The only node of a layer gets the layer's name.
   void finish(const Operation& operation, size_t top = 0);
   /// Makes y[0] a constant.
@@ -60,6 +62,7 @@ class LayerWriter {
   Shape weight_shape(int i) const;
 
   std::string number(float value);  ///< a constant without axes
+  std::string integer(int64_t value);
   std::string floats(const std::string& name, const Shape& shape, std::span<const float> values);
   std::string integers(const std::string& name, const std::vector<int64_t>& values);
 

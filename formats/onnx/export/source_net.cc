@@ -1,9 +1,12 @@
 #include "onnx/export/source_net.h"
 
+#include <algorithm>
+
 #include "core/log.h"
 #include "core/text/text.h"
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
+#include "layers/roles.h"
 #include "proto/text/write_text.h"
 
 namespace cortado::exporting {
@@ -19,9 +22,20 @@ graph::BuildOptions options_of(const ExportRequest& request) {
   return options;
 }
 
+/// Marks values whose number of rows depends on the values of a pass, and those computed from them.
+void mark_dynamic_rows(graph::Graph& graph) {
+  for (const graph::Node& node : graph.nodes) {
+    const DynamicRows* rows = node.layer->roles().rows;
+    const auto is_dynamic = [&](graph::ValueId id) { return graph.value(id).dynamic_rows; };
+    if ((rows && rows->rows_vary()) || std::any_of(node.x.begin(), node.x.end(), is_dynamic))
+      for (const graph::ValueId id : node.y) graph.value(id).dynamic_rows = true;
+  }
+}
+
 graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph::BuildOptions& options) {
   graph::Graph graph = graph::build(std::move(file), options);
   graph::run_passes(graph, "infer_shapes");
+  mark_dynamic_rows(graph);
   return graph;
 }
 
@@ -69,7 +83,13 @@ void SourceNet::make_net(const ExportRequest& request) {
   net_->require_weights();
 }
 
-bool SourceNet::grows(graph::ValueId value, int axis) const {
+bool SourceNet::rows_vary(graph::ValueId value, int axis) const {
+  const graph::Value& rows = graph_.value(value);
+  const bool lists_detections = rows.shape.axes() == 4 && rows.shape.count(0, 2) == 1;  // 1 x 1 x rows x 7
+  return rows.dynamic_rows && axis == (lists_detections ? 2 : 0);
+}
+
+bool SourceNet::grows_with_batch(graph::ValueId value, int axis) const {
   return larger_ && larger_->value(value).shape[axis] != graph_.value(value).shape[axis];
 }
 

@@ -18,8 +18,10 @@ class SourceNet {
 
   const graph::Graph& graph() const { return graph_; }
   const std::vector<std::string>& outputs() const { return outputs_; }
-  /// Whether an axis of a value grows with the batch.
-  bool grows(graph::ValueId value, int axis) const;
+  /// Whether the extent of an axis is open: it grows with the batch, or it is a number of rows that depends on values.
+  bool grows(graph::ValueId value, int axis) const { return grows_with_batch(value, axis) || rows_vary(value, axis); }
+  bool grows_with_batch(graph::ValueId value, int axis) const;
+  bool rows_vary(graph::ValueId value, int axis) const;
   bool batch_is_free() const { return larger_.has_value(); }
 
   /// The place of a layer, or of one of its fields, in the prototxt.

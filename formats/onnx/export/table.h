@@ -28,5 +28,8 @@ void add_shapes(Table& table);
 void add_resizing(Table& table);
 void add_recurrent(Table& table);
 void add_regions(Table& table);
+void add_detections(Table& table);
+void add_grid_detections(Table& table);
+void add_proposals(Table& table);
 
 }  // namespace cortado::exporting
