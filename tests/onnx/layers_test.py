@@ -152,17 +152,53 @@ MEMORY = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
 layer { name: "tested0" type: "LSTM" bottom: "x0" bottom: "cont" top: "y0" recurrent_param { num_output: 3 } }'''
 IMAGE = numpy.random.RandomState(4).normal(0, 1, (2, 12, 9, 11)).astype('f4')
 REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4, 2, 13, 11], [1, 0, 8, 21, 17]], 'f4')
-WRITTEN = {  # not imported again: the input is not arbitrary
+CORNERS = numpy.arange(20).reshape(4, 5) // 5 * 22 + numpy.arange(20).reshape(4, 5) % 5 * 2.0  # of 2 x 2 in 9 x 11
+PICKED = numpy.random.RandomState(5).randint(0, 3, (4, 3, 7)) * 1.0
+WRITTEN = {  # not imported again: the input is not arbitrary, or the operators are not read
     'Embed embed_param { input_dim: 5 num_output: 3 }': [numpy.array([[0, 4, 2], [1, 1, 3]], 'f4')],
     'ROIPooling roi_pooling_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }': [IMAGE, REGIONS],
     'ROIAlign roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 sampling_ratio: 2 }': [IMAGE, REGIONS],
+    'ROIAlign roi_align_param { pooled_h: 2 pooled_w: 3 spatial_scale: 0.5 }': [IMAGE, REGIONS],
+    'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': [IMAGE],
+    'Pooling pooling_param { kernel_size: 3 stride: 2 pad: 1 } top: "z"': [numpy.round(IMAGE)],
+    'Pooling pooling_param { global_pooling: true } top: "z"': [IMAGE],
+    'Upsample upsample_param { upsample_h: 9 upsample_w: 11 }':
+        [IMAGE[:, :, :4, :5], numpy.broadcast_to(CORNERS, (2, 12, 4, 5))],
+    'SpatialTransformer st_param { output_H: 6 output_W: 5 }': [IMAGE, numpy.array([[0.9, 0.2, 0.1, -0.3, 1.1, 0.05],
+                                                                                    [0.4, 0, -0.3, 0, 0.5, 0.2]])],
+    'SpatialTransformer st_param { theta_1_1: 0.5 theta_1_2: 0 theta_2_1: 0.1 theta_2_2: 0.7 }':
+        [IMAGE, numpy.array([[0.1, 0.3], [-0.2, 0]])],
+    'ArgMax argmax_param { top_k: 3 }': [PICKED],
+    'ArgMax argmax_param { top_k: 3 out_max_val: true }': [PICKED],
+    'ArgMax argmax_param { top_k: 2 axis: 2 }': [PICKED],
+    'ArgMax argmax_param { top_k: 2 axis: 1 out_max_val: true }': [PICKED],
+    'ArgMax argmax_param { out_max_val: true }': [IMAGE],
+    'BatchReindex': [IMAGE, numpy.array([1, 0, 0, 1, 1])],
+    'Filter top: "z"': [IMAGE, PICKED[:2], numpy.array([0, 1])],
+    'CTCGreedyDecoder': [numpy.eye(4)[numpy.random.RandomState(6).randint(0, 4, (9, 5))]],
+    'CTCGreedyDecoder ctc_decoder_param { blank_index: -1 ctc_merge_repeated: false }':
+        [numpy.eye(4)[numpy.random.RandomState(7).randint(0, 4, (9, 5))]],
 }
+CARRIED = '''layer { name: "cont" type: "ContinuationIndicator" top: "cont"
+  continuation_indicator_param { time_step: %d batch_size: 2 } }
+'''
+FIXED, STATE = 'shape { dim: 2 dim: 3 }', 'shape { dim: 1 dim: 2 dim: 4 }'
+STEP, CONT = 'shape { dim: 1 dim: 2 dim: 6 }', 'shape { dim: 1 dim: 2 }'
+RECURRENT = [  # the layer, and the shapes of x0, x1, ...; without a shape for "cont" sequences begin with the pass
+    ('LSTM', 'bottom: "x0" bottom: "cont" bottom: "x1"', (STEPS, FIXED), ''),
+    ('RNN', 'bottom: "x0" bottom: "cont"', (STEPS,), ''),
+    ('RNN', 'bottom: "x0" bottom: "cont" bottom: "x1"', (STEPS, FIXED), ''),
+    ('LSTM', 'bottom: "x0" bottom: "cont" bottom: "x1" bottom: "x2" top: "z0" top: "w0"', (STEPS, STATE, STATE),
+     'expose_hidden: true'),
+    ('RNN', 'bottom: "x0" bottom: "cont" bottom: "x1" bottom: "x2" top: "z0"', (STEPS, FIXED, STATE),
+     'expose_hidden: true'),
+    ('LSTM', 'bottom: "x0" bottom: "x1" bottom: "x2" bottom: "x3" bottom: "x4" top: "z0" top: "w0"',
+     (STEP, CONT, FIXED, STATE, STATE), 'expose_hidden: true'),
+]
 REFUSED = {
     'BatchNorm batch_norm_param { use_global_stats: false }': 'batch statistics',
     'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
-    'Pooling pooling_param { kernel_size: 2 stride: 2 } top: "z"': 'indices of maxima',
     'Im2col convolution_param { kernel_size: 3 }': 'this layer type has no ONNX operator',
-    'CTCGreedyDecoder': 'this layer type has no ONNX operator',
 }
 
 
@@ -235,10 +271,23 @@ def test_lstm_is_exported_and_imported(check):
 @pytest.mark.parametrize('layer', WRITTEN)
 def test_layer_is_exported(infer, layer, runtime, written):
     shapes = ['shape { %s }' % ' '.join('dim: %d' % dim for dim in array.shape) for array in WRITTEN[layer]]
-    _, weights = written(net_text(shapes, [layer]))
-    x = {'x%d' % i: array for i, array in enumerate(WRITTEN[layer])}
-    ours = infer('net.prototxt', weights, x, ['y0'])
-    assert not runtime or not wrong_tops('ONNX Runtime', [layer], ['y0'], runtime('net.onnx', x, ['y0']), ours)
+    outputs, weights = written(net_text(shapes, [layer]))
+    x = {'x%d' % i: array.astype('f4') for i, array in enumerate(WRITTEN[layer])}
+    ours = infer('net.prototxt', weights, x, outputs)
+    assert not runtime or not wrong_tops('ONNX Runtime', [layer], outputs, runtime('net.onnx', x, outputs), ours)
+
+
+@pytest.mark.parametrize('kind, blobs, shapes, options', RECURRENT)
+def test_recurrent_layer_is_exported(blobs, infer, kind, options, runtime, shapes, written):
+    begin = CARRIED % extents(shapes[0])[0] if '"cont"' in blobs else ''
+    layer = ('layer { name: "tested0" type: "%s" top: "y0" %s recurrent_param { num_output: 4 %s } }'
+             % (kind, blobs, options))
+    outputs, weights = written(inputs_text(shapes) + begin + layer)
+    draw = numpy.random.RandomState(3)
+    x = {'x%d' % i: draw.normal(0, 1, extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
+    if '"cont"' not in blobs: x['x1'] = numpy.array([[0, 1]], 'f4')
+    ours = infer('net.prototxt', weights, x, outputs)
+    assert not runtime or not wrong_tops('ONNX Runtime', [kind], outputs, runtime('net.onnx', x, outputs), ours)
 
 
 @pytest.mark.parametrize('layer', REFUSED)

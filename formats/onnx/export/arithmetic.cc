@@ -153,26 +153,6 @@ void write_reduction(LayerWriter& layer) {
   layer.finish({"Mul", {layer.add(reduce), layer.number(param.coeff())}});
 }
 
-/// As in Caffe, indices are floats, and ties return the higher index.
-void write_arg_max(LayerWriter& layer) {
-  const auto& param = layer.config.argmax_param();
-  if (param.top_k() != 1 || param.out_max_val())
-    layer.refuse("only the index of the maximum can be exported", "remove top_k and out_max_val", "argmax_param");
-  std::string x = layer.x[0].name;
-  int64_t axis = param.axis();
-  if (!param.has_axis()) {
-    x = layer.add({"Flatten", {x}, {{"axis", int64_t(1)}}});
-    axis = 1;
-  } else {
-    axis = layer.x[0].shape.canonical_axis(axis);
-  }
-  const std::string place =
-      layer.add({"ArgMax", {x}, {{"axis", axis}, {"keepdims", int64_t(1)}, {"select_last_index", int64_t(1)}}});
-  const Operation number = {"Cast", {place}, {{"to", int64_t(onnx::TensorProto::FLOAT)}}};
-  if (param.has_axis()) return layer.finish(number);
-  layer.finish({"Reshape", {layer.add(number), layer.integers("shape", layer.reshape_target(layer.x[0], layer.y[0]))}});
-}
-
 template <const char* kOperator>
 void write_softmax(LayerWriter& layer) {
   const int64_t axis = layer.x[0].shape.canonical_axis(layer.config.softmax_param().axis());
@@ -191,7 +171,6 @@ void add_arithmetic(Table& table) {
                 {"Bias", write_bias},
                 {"Axpy", write_axpy},
                 {"Reduction", write_reduction},
-                {"ArgMax", write_arg_max},
                 {"Softmax", write_softmax<kSoftmax>},
                 {"VoxelSoftmax", write_softmax<kSoftmax>},
                 {"LogSoftmax", write_softmax<kLogSoftmax>}});

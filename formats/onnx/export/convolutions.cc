@@ -16,7 +16,8 @@ Attributes attributes_of(const std::vector<kernels::ConvAxis>& axes, int64_t gro
     dilations.push_back(axis.dilation);
     pads.push_back(axis.pad);
   }
-  pads.insert(pads.end(), pads.begin(), pads.begin() + int64_t(axes.size()));
+  const std::vector<int64_t> once = pads;
+  pads.insert(pads.end(), once.begin(), once.end());
   return {{"kernel_shape", kernel}, {"strides", strides}, {"dilations", dilations}, {"pads", pads}, {"group", groups}};
 }
 

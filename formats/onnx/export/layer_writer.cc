@@ -10,10 +10,16 @@ std::string LayerWriter::add(const Operation& operation) { return add(operation,
 
 std::vector<std::string> LayerWriter::add(const Operation& operation, size_t results) {
   std::vector<std::string> names;
-  for (size_t i = 0; i < results; ++i) names.push_back(graph_.value_name(node_name(operation.op)));
-  graph_.add_node(node_name(operation.op), operation, names);
+  for (size_t i = 0; i < results; ++i) names.push_back(new_name(operation.op));
+  add_named(operation, names);
   return names;
 }
+
+void LayerWriter::add_named(const Operation& operation, const std::vector<std::string>& results) {
+  graph_.add_node(node_name(operation.op), operation, results);
+}
+
+std::string LayerWriter::new_name(const std::string& base) { return graph_.value_name(node_name(base)); }
 
 void LayerWriter::finish(const Operation& operation, size_t top) {
   graph_.add_node(config.name(), operation, {y[top].name});

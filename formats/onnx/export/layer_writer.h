@@ -49,6 +49,9 @@ class LayerWriter {
   std::string add(const Operation& operation);
   /// The same for a node with several results.
   std::vector<std::string> add(const Operation& operation, size_t results);
+  /// The same for a node whose results have names: of tops, or from new_name().
+  void add_named(const Operation& operation, const std::vector<std::string>& results);
+  std::string new_name(const std::string& base);
   /// Adds the node that produces y[top] (or all tops). The only node of a layer gets the layer's name.
   void finish(const Operation& operation, size_t top = 0);
   /// Makes y[0] a constant.

@@ -2,6 +2,7 @@
 // divided by the window's area within the padded image. The padding is chosen so that ONNX's floor mode yields the same
 // windows, because runtimes disagree about ceil_mode.
 #include "layers/common/windows/pool_window.h"
+#include "onnx/export/operators.h"
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
@@ -78,13 +79,23 @@ void add_volume_windows(const LayerWriter& layer, const caffe::PoolingParameter&
                                         entry(o.stride_3d(), i, o.stride()), entry(o.pad_3d(), i, o.pad())));
 }
 
+/// The second top: the index of each maximum in its plane, as a float. ONNX counts through all planes.
+void finish_with_indices(LayerWriter& layer, const Operation& pool) {
+  const std::string indices = layer.new_name("Indices");
+  layer.add_named(pool, {layer.y[0].name, indices});
+  const std::string places = binary(layer, "Mod", indices, layer.integer(layer.x[0].shape.count(2)));
+  layer.finish({"Cast", {places}, {{"to", int64_t(onnx::TensorProto::FLOAT)}}}, 1);
+}
+
 void write_pooling(LayerWriter& layer) {
   const auto& options = layer.config.pooling_param();
-  if (layer.y.size() > 1) layer.refuse("the indices of maxima cannot be exported", "remove the second top", "top[1]");
   if (options.pool() == caffe::PoolingParameter::STOCHASTIC)
     layer.refuse("stochastic pooling has no ONNX operator", {}, "pooling_param.pool");
   const bool average = options.pool() == caffe::PoolingParameter::AVE;
-  if (options.global_pooling())
+  const bool indices = layer.y.size() > 1;
+  if (indices && layer.x[0].shape.axes() != 4)
+    layer.refuse("only images can have indices of maxima", "remove the second top", "top[1]");
+  if (options.global_pooling() && !indices)
     return layer.finish({average ? "GlobalAveragePool" : "GlobalMaxPool", {layer.x[0].name}});
   Pooling pooling{{}, average, options.avg_include_pad()};
   if (layer.x[0].shape.axes() == 5) {
@@ -95,6 +106,7 @@ void write_pooling(LayerWriter& layer) {
     pooling.windows = {window_of(layer, 2, window.kernel.h, window.stride.h, window.pad.h),
                        window_of(layer, 3, window.kernel.w, window.stride.w, window.pad.w)};
   }
+  if (indices) return finish_with_indices(layer, pool_of(layer, pooling));
   layer.finish(pool_of(layer, pooling));
 }
 

@@ -27,6 +27,7 @@ void add_products(Table& table);
 void add_shapes(Table& table);
 void add_resizing(Table& table);
 void add_recurrent(Table& table);
+void add_selections(Table& table);
 void add_regions(Table& table);
 void add_detections(Table& table);
 void add_grid_detections(Table& table);
