@@ -24,7 +24,7 @@ constexpr const char* kUsage =
     "cortado-onnx exports and imports ONNX models for cortado, which starts it. See `cortado convert onnx --help`.\n"
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
-    "               [--fold] [--opencv] [--like=NET [--rgb]]\n"
+    "               [--fold] [--for=PROGRAM] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
     "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
     "its weights as a "
@@ -43,7 +43,7 @@ int export_net(const Words& words) {
   if (words.has("level")) request.state.set_level(std::stoi(words.text("level")));
   for (const std::string& stage : words.texts("stage")) request.state.add_stage(stage);
   request.fold = words.has("fold");
-  request.for_opencv = words.has("opencv");
+  if (words.has("for")) request.reader = words.text("for");
   request.like = words.text("like");
   request.rgb = words.has("rgb");
   const onnx::ModelProto model = exporting::make_model(request);
@@ -84,8 +84,8 @@ int send_net(const Words& words) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
-  const Words words(
-      arguments, {"weights", "output", "outputs", "level", "stage", "fold", "opencv", "like", "rgb", "shape", "quiet"});
+  const Words words(arguments,
+                    {"weights", "output", "outputs", "level", "stage", "fold", "for", "like", "rgb", "shape", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

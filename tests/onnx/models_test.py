@@ -39,7 +39,7 @@ def test_model_computes_the_same(folder, infer, name, form, run, runtime, summar
     outputs = STOPS[name].split(',') if name in STOPS else of_net['outputs']
     outputs = logits(of_net['layers'], outputs)
     draw_weights(of_net, 'net.npz')
-    flags = ([] if runtime else ['--opencv']) + ([form] if form else [])
+    flags = ([] if runtime else ['--for=opencv4']) + ([form] if form else [])
     run('convert', 'onnx', net, 'net.npz', '-o', 'net.onnx', '--blobs=' + ','.join(outputs), *flags, timeout=300)
     onnx.checker.check_model('net.onnx')
     run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', timeout=300)

@@ -51,7 +51,7 @@ std::string weights_beside(const Arguments& arguments, const std::string& net) {
 std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
-  for (const char* flag : {"blobs", "fold", "opencv", "like", "rgb", "level", "stage"})
+  for (const char* flag : {"blobs", "fold", "for", "opencv", "like", "rgb", "level", "stage"})
     if (arguments.has(flag))
       throw usage_error(std::string("--") + flag + " is for exporting a model, but " + files[0] + " is imported");
   if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
@@ -73,7 +73,12 @@ std::vector<std::string> words_to_export(const Arguments& arguments, const std::
   if (arguments.on("rgb") && !arguments.has("like"))
     throw usage_error("--rgb requires --like=NET", "add --like with the net whose data layer prepares pixels");
   for (const std::string& blob : arguments.texts("blobs")) words.push_back("--outputs=" + blob);
-  pass_on(arguments, {"weights", "level", "stage", "fold", "opencv", "like", "rgb"}, words);
+  pass_on(arguments, {"weights", "level", "stage", "fold", "for", "like", "rgb"}, words);
+  if (arguments.on("opencv")) {
+    if (arguments.has("for")) throw usage_error("--opencv is --for=opencv4, but --for is set as well");
+    log_warning() << "--opencv is deprecated: use --for=opencv4";
+    words.push_back("--for=opencv4");
+  }
   return words;
 }
 
@@ -164,7 +169,12 @@ Command convert_onnx_command() {
                         blobs,
                         shape_flag(),
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
-                        {.name = "opencv", .help = "use only operators that OpenCV 4.6's dnn supports"},
+                        {.name = "for",
+                         .kind = FlagKind::kText,
+                         .value = "PROGRAM",
+                         .help = "the program that will run the model: avoid what it does not support, where possible",
+                         .choices = {"onnxruntime", "opencv5", "opencv4", "tensorrt"}},
+                        {.name = "opencv", .help = "former spelling of --for=opencv4", .rank = FlagRank::kHidden},
                         with_note(like_flag(), "the model then reads pixels from 0 to 255"),
                         {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"},
                         {.name = "verify", .help = "run net and model on the same inputs; exit with 1 if they differ"},

@@ -13,10 +13,11 @@ void write_relu(LayerWriter& layer) {
   layer.finish({"LeakyRelu", {layer.x[0].name}, {{"alpha", slope}}});
 }
 
-/// OpenCV 4.6 does not support Clip of opset 11 or later. HardSigmoid and a scale do the same.
+/// HardSigmoid and a scale do the same as Clip.
 void finish_clip(LayerWriter& layer, float low, float high) {
   const std::string& x = layer.x[0].name;
-  if (!layer.for_opencv) return layer.finish({"Clip", {x, layer.number(low), layer.number(high)}});
+  if (!layer.reader.replaces(Form::kClipInputs))
+    return layer.finish({"Clip", {x, layer.number(low), layer.number(high)}});
   const float width = high - low;
   const std::string share = layer.add({"HardSigmoid", {x}, {{"alpha", 1 / width}, {"beta", -low / width}}});
   const Operation scaled = {"Mul", {share, layer.number(width)}};
@@ -73,14 +74,18 @@ void write_swish(LayerWriter& layer) {
   layer.finish({"Mul", {x, layer.add({"Sigmoid", {scaled}})}});
 }
 
-/// x P(x), with P = (1 + erf(x / sqrt 2)) / 2 or (1 + tanh(k (x + 0.044715 x^3))) / 2, k = sqrt(2 / pi).
+/// x P(x), with P = (1 + erf(x / sqrt 2)) / 2 or (1 + tanh(k (x + 0.044715 x^3))) / 2, k = sqrt(2 / pi). (1 + tanh(a))
+/// / 2 is sigmoid(2 a).
 void write_gelu(LayerWriter& layer) {
   const std::string& x = layer.x[0].name;
   std::string f;
   if (layer.config.gelu_param().approximate()) {
     const std::string cube = layer.add({"Mul", {x, layer.add({"Mul", {x, x}})}});
     const std::string sum = layer.add({"Add", {x, layer.add({"Mul", {cube, layer.number(0.044715f)}})}});
-    f = layer.add({"Tanh", {layer.add({"Mul", {sum, layer.number(float(std::sqrt(2 / M_PI)))}})}});
+    const float k = float(std::sqrt(2 / M_PI));
+    if (layer.reader.replaces(Form::kGeluByTanh))
+      return layer.finish({"Mul", {x, layer.add({"Sigmoid", {layer.add({"Mul", {sum, layer.number(2 * k)}})}})}});
+    f = layer.add({"Tanh", {layer.add({"Mul", {sum, layer.number(k)}})}});
   } else {
     f = layer.add({"Erf", {layer.add({"Div", {x, layer.number(float(M_SQRT2))}})}});
   }

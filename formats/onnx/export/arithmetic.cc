@@ -145,12 +145,19 @@ void write_reduction(LayerWriter& layer) {
                                           {caffe::ReductionParameter::SUMSQ, "ReduceSumSquare"},
                                           {caffe::ReductionParameter::MEAN, "ReduceMean"}};
   Operation reduce = {ops.at(param.operation()), {layer.x[0].name}, {{"keepdims", int64_t(0)}}};
-  if (param.operation() == caffe::ReductionParameter::SUM)
+  float coeff = param.coeff();
+  const bool sums = param.operation() == caffe::ReductionParameter::SUM;
+  const bool by_mean = sums && layer.reader.replaces(Form::kSumInputs) && !layer.x[0].axis_is_dynamic(int(axes[0]));
+  if (by_mean) {
+    reduce.op = "ReduceMean";
+    coeff *= float(x.count(int(axes[0])));
+  }
+  if (sums && !by_mean)
     reduce.inputs.push_back(layer.integers("axes", axes));
   else
     reduce.attributes.push_back({"axes", axes});
-  if (param.coeff() == 1) return layer.finish(reduce);
-  layer.finish({"Mul", {layer.add(reduce), layer.number(param.coeff())}});
+  if (coeff == 1) return layer.finish(reduce);
+  layer.finish({"Mul", {layer.add(reduce), layer.number(coeff)}});
 }
 
 template <const char* kOperator>

@@ -112,7 +112,7 @@ void write_detection_output(LayerWriter& layer) {
   const BestScores best = best_scores(layer, all_scores(at), 2, count);
   const std::string boxes = rows_at(layer, all_boxes(at), best.places, at.shared() ? of_an_image : count);
   const float least = param.has_confidence_threshold() ? param.confidence_threshold() : kDropped;
-  const Suppression rule{std::min(param.nms_param().nms_threshold(), 1.0f), std::max(least, kDropped), count};
+  const Suppression rule{std::min(param.nms_param().nms_threshold(), 1.0f), std::max(least, kDropped), count, count};
   const std::string stay =
       suppressed(layer, reshape(layer, boxes, {-1, count, 4}), reshape(layer, best.values, {-1, count}), rule);
   std::string kept = reshape(layer, stay, {-1, of_an_image});
@@ -120,9 +120,9 @@ void write_detection_output(LayerWriter& layer) {
   std::vector<float> labels;
   for (const int64_t label : at.labels) labels.insert(labels.end(), size_t(count), float(label));
   const std::string label = layer.floats("labels", {1, of_an_image}, labels);
-  finish_detections(layer,
-                    {kept, layer.add({"Expand", {label, unary(layer, "Shape", kept)}}),
-                     reshape(layer, best.values, {-1, of_an_image}), reshape(layer, boxes, {-1, of_an_image, 4})});
+  finish_detections(layer, {kept, layer.add({"Expand", {label, unary(layer, "Shape", kept)}}),
+                            reshape(layer, best.values, {-1, of_an_image}), reshape(layer, boxes, {-1, of_an_image, 4}),
+                            of_an_image});
 }
 
 }  // namespace

@@ -18,7 +18,11 @@ constexpr const char* kBatch = "N";
 class ModelWriter {
  public:
   ModelWriter(const ExportRequest& request, onnx::GraphProto& graph)
-      : request_(request), source_(request), graph_(source_.graph()), out_(graph) {}
+      : request_(request),
+        reader_(reader_named(request.reader)),
+        source_(request),
+        graph_(source_.graph()),
+        out_(graph) {}
 
   void run() {
     out_.graph().set_name(graph_.name.empty() ? "net" : graph_.name);  // ONNX requires a name
@@ -34,6 +38,7 @@ class ModelWriter {
     for (size_t id = 0; id < names_.size(); ++id) shapes[names_[id]] = graph_.values[id].shape;
     merge_channel_maps(out_.graph(), shapes, request_.fold);
     merge_reversed_steps(out_.graph());
+    warn_of_unsupported(reader_, out_.graph());
   }
 
  private:
@@ -101,7 +106,7 @@ class ModelWriter {
     if (!write) return add_mistake(node, {"type", "this layer type has no ONNX operator", way_around(node)});
     const caffe::LayerParameter config = source_.layer(node);
     const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
-    LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, request_.for_opencv);
+    LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, reader_);
     try {
       write(layer);
     } catch (const Refusal& refusal) {
@@ -126,6 +131,7 @@ class ModelWriter {
   }
 
   const ExportRequest& request_;
+  const Reader& reader_;
   SourceNet source_;
   const graph::Graph& graph_;
   GraphWriter out_;

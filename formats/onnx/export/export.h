@@ -17,7 +17,7 @@ struct ExportRequest {
   std::map<std::string, Shape> shapes;  ///< of inputs, if neither the net nor its dataset determines them
   std::vector<std::string> outputs;     ///< output blobs; if empty, those of `cortado deploy`
   bool fold = false;                    ///< fold normalizations into the preceding filters
-  bool for_opencv = false;              ///< avoid operators that OpenCV's dnn (4.6) does not support
+  std::string reader = "onnxruntime";   ///< the program that will run the model (readers.h)
   std::string like;  ///< the net whose data layer preprocesses images; if empty, the model has no preprocessing
   bool rgb = false;  ///< with `like`: the model's input is RGB, not BGR
 };

@@ -75,9 +75,9 @@ void finish_grids(LayerWriter& layer, const std::vector<CellGrid>& grids, float 
   const std::string ordered = rows_at(layer, concat(layer, boxes, 1), best.places, slots);
   const std::string label =
       layer.add({"GatherElements", {concat(layer, labels, 1), best.places}, {{"axis", int64_t(1)}}});
-  const Suppression rule{std::min(threshold, 1.0f), std::max(least, kDropped), slots};
+  const Suppression rule{std::min(threshold, 1.0f), std::max(least, kDropped), slots, slots};
   finish_detections(layer, {suppressed(layer, ordered, best.values, rule), binary(layer, "Add", label, layer.number(1)),
-                            best.values, ordered});
+                            best.values, ordered, slots});
 }
 
 /// `chosen`: the anchors of the boxes of a cell; `unit`: the side of a cell in their unit.

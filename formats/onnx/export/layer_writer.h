@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "onnx/export/graph_writer.h"
+#include "onnx/export/readers.h"
 #include "proto/cortado.pb.h"
 
 namespace cortado::exporting {
@@ -33,17 +34,17 @@ class LayerWriter {
   using ReadTop = std::function<std::vector<float>(size_t top)>;
 
   LayerWriter(const caffe::LayerParameter& config, std::vector<Operand> x, std::vector<Operand> y, GraphWriter& graph,
-              ReadTop read_top, bool for_opencv)
+              ReadTop read_top, const Reader& reader)
       : config(config),
         x(std::move(x)),
         y(std::move(y)),
-        for_opencv(for_opencv),
+        reader(reader),
         graph_(graph),
         read_top_(std::move(read_top)) {}
 
   const caffe::LayerParameter& config;  ///< with the weights as its blobs
   const std::vector<Operand> x, y;
-  const bool for_opencv;  ///< use other operators where OpenCV's dnn does not support the usual ones
+  const Reader& reader;  ///< some operators are replaced by others for it
 
   /// Adds a node whose result is not a top; returns the name of the result.
   std::string add(const Operation& operation);

@@ -93,7 +93,7 @@ void write_proposal(LayerWriter& layer) {
   const float border[] = {0, 0, 1, 1};
   const std::string longer = binary(layer, "Add", boxes, layer.floats("border", {1, 1, 4}, border));
   const std::string kept =
-      suppressed(layer, longer, best.values, {std::min(param.nms_thresh(), 1.0f), kDropped, after});
+      suppressed(layer, longer, best.values, {std::min(param.nms_thresh(), 1.0f), kDropped, before, after});
   const Found found = find_kept(layer, kept);
   layer.finish({"Concat", {as_float(layer, found.rows), found_values(layer, found, boxes)}, {{"axis", int64_t(1)}}});
   if (layer.y.size() > 1) layer.finish({"GatherND", {best.values, found.places}}, 1);

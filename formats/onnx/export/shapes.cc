@@ -1,4 +1,6 @@
 // Layers that reshape, permute, split or concatenate.
+#include <algorithm>
+#include <functional>
 #include <limits>
 
 #include "onnx/export/table.h"
@@ -40,23 +42,27 @@ void write_concat(LayerWriter& layer) {
   layer.finish({"Concat", inputs, {{"axis", axis}}});
 }
 
+/// A slice of x from `starts` to `ends` along `axes`.
+Operation slice(LayerWriter& layer, const std::string& x, const std::vector<int64_t>& starts,
+                const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
+  return {"Slice", {x, layer.integers("starts", starts), layer.integers("ends", ends), layer.integers("axes", axes)}};
+}
+
 void write_slice(LayerWriter& layer) {
   const auto& param = layer.config.slice_param();
   const int64_t axis =
       layer.x[0].shape.canonical_axis(param.has_slice_dim() ? int64_t(param.slice_dim()) : param.axis());
   std::vector<int64_t> parts;
   for (const Operand& operand : layer.y) parts.push_back(operand.shape[int(axis)]);
-  layer.finish_all({"Split", {layer.x[0].name, layer.integers("split", parts)}, {{"axis", axis}}});
+  const bool equal = std::adjacent_find(parts.begin(), parts.end(), std::not_equal_to<>()) == parts.end();
+  if (equal || !layer.reader.replaces(Form::kUnequalSplit))
+    return layer.finish_all({"Split", {layer.x[0].name, layer.integers("split", parts)}, {{"axis", axis}}});
+  for (size_t i = 0, begin = 0; i < parts.size(); begin += size_t(parts[i++]))
+    layer.finish(slice(layer, layer.x[0].name, {int64_t(begin)}, {int64_t(begin) + parts[i]}, {axis}), i);
 }
 
 void write_split(LayerWriter& layer) {
   for (size_t i = 0; i < layer.y.size(); ++i) layer.finish({"Identity", {layer.x[0].name}}, i);
-}
-
-/// A slice of x from `starts` to `ends` along `axes`.
-Operation slice(LayerWriter& layer, const std::string& x, const std::vector<int64_t>& starts,
-                const std::vector<int64_t>& ends, const std::vector<int64_t>& axes) {
-  return {"Slice", {x, layer.integers("starts", starts), layer.integers("ends", ends), layer.integers("axes", axes)}};
 }
 
 void write_crop(LayerWriter& layer) {

@@ -11,21 +11,29 @@ std::string all_dropped(LayerWriter& layer, const std::string& like) {
   return layer.add({"Expand", {layer.number(kDropped), unary(layer, "Shape", like)}});
 }
 
-/// Moves the second corner of boxes with a side below 0 to the first: ONNX exchanges such corners.
-std::string ordered_corners(LayerWriter& layer, const std::string& boxes) {
+/// Whether boxes have an area, B x K. Others overlap nothing; ONNX exchanges their corners if a side is below 0, and
+/// OpenCV 5 takes two without an area for the same.
+std::string have_area(LayerWriter& layer, const std::string& boxes) {
   const std::vector<std::string> corners = split(layer, boxes, 2, 2);
-  return concat(layer, {corners[0], binary(layer, "Max", corners[0], corners[1])}, 2);
+  const std::string side = layer.add({"ReduceMin",
+                                      {binary(layer, "Sub", corners[1], corners[0])},
+                                      {{"axes", std::vector<int64_t>{2}}, {"keepdims", int64_t(0)}}});
+  return binary(layer, "Greater", side, layer.number(0));
 }
 
 /// The extent of axis 0, as a tensor of one integer.
 std::string extent(LayerWriter& layer, const std::string& x) { return gather(layer, unary(layer, "Shape", x), {0}, 0); }
 
-/// For each row of `like` its index and six values of -1.
-std::string rows_without_detections(LayerWriter& layer, const std::string& images) {
-  const std::string count = layer.add({"Squeeze", {images, layer.integers("axes", {0})}});
+/// The index of each row of `like`, as N x 1 floats.
+std::string image_indices(LayerWriter& layer, const std::string& like) {
+  const std::string count = layer.add({"Squeeze", {extent(layer, like), layer.integers("axes", {0})}});
   const std::string index = layer.add({"Range", {layer.integer(0), count, layer.integer(1)}});
-  const std::string column = reshape(layer, as_float(layer, index), {-1, 1});
-  return layer.add({"Pad", {column, layer.integers("pads", {0, 0, 0, 6}), layer.number(-1)}});
+  return reshape(layer, as_float(layer, index), {-1, 1});
+}
+
+/// For each image its index and six values of -1.
+std::string rows_without_detections(LayerWriter& layer, const std::string& images) {
+  return layer.add({"Pad", {images, layer.integers("pads", {0, 0, 0, 6}), layer.number(-1)}});
 }
 
 }  // namespace
@@ -42,13 +50,24 @@ std::string rows_at(LayerWriter& layer, const std::string& values, const std::st
 
 std::string suppressed(LayerWriter& layer, const std::string& boxes, const std::string& scores,
                        const Suppression& rule) {
-  const std::string classes = layer.add({"Unsqueeze", {scores, layer.integers("axes", {1})}});
-  const std::string chosen =
-      layer.add({"NonMaxSuppression",
-                 {ordered_corners(layer, boxes), classes, layer.integers("most", {rule.most}),
-                  layer.floats("threshold", {1}, {&rule.threshold, 1}), layer.floats("least", {1}, {&rule.least, 1})}});
-  const std::string places = gather(layer, chosen, {0, 2}, 1);
-  return layer.add({"ScatterND", {all_dropped(layer, scores), places, binary(layer, "GatherND", scores, places)}});
+  std::vector<float> ranks;
+  for (int64_t k = rule.count; k > 0; --k) ranks.push_back(float(k));
+  const std::string alive = binary(layer, "Greater", scores, layer.number(rule.least));
+  const std::string solid = have_area(layer, boxes);
+  const std::string rank = layer.add(
+      {"Where", {binary(layer, "And", alive, solid), layer.floats("ranks", {1, rule.count}, ranks), layer.number(0)}});
+  const float none = 0;
+  const std::string chosen = layer.add(
+      {"NonMaxSuppression",
+       {boxes, layer.add({"Unsqueeze", {rank, layer.integers("axes", {1})}}), layer.integers("most", {rule.most}),
+        layer.floats("threshold", {1}, {&rule.threshold, 1}), layer.floats("least", {1}, {&none, 1})}});
+  // The first box of the first row stays if it is alive, so that adding it changes nothing.
+  const std::string first = reshape(layer, layer.integers("first", {0, 0, 0}), {1, 3});
+  const std::string places = gather(layer, concat(layer, {chosen, first}, 0), {0, 2}, 1);
+  const std::string seen = layer.add({"Where", {alive, scores, layer.number(kDropped)}});
+  const std::string stay =
+      layer.add({"ScatterND", {all_dropped(layer, scores), places, binary(layer, "GatherND", seen, places)}});
+  return layer.add({"Where", {solid, stay, seen}});
 }
 
 std::string only_best(LayerWriter& layer, const std::string& scores, int64_t count) {
@@ -67,20 +86,21 @@ std::string found_values(LayerWriter& layer, const Found& found, const std::stri
 }
 
 void finish_detections(LayerWriter& layer, const DetectedBoxes& all) {
-  const Found found = find_kept(layer, all.kept);
-  const auto column = [&](const std::string& values) {
-    return reshape(layer, found_values(layer, found, values), {-1, 1});
-  };
-  const std::string rows = concat(
-      layer,
-      {as_float(layer, found.rows), column(all.labels), column(all.scores), found_values(layer, found, all.boxes)}, 1);
-  const std::string images = extent(layer, all.kept), count = extent(layer, rows);
+  const int64_t count = all.count;
+  const std::string kept = as_float(layer, binary(layer, "Greater", all.kept, layer.number(kDropped)));
+  const std::string images = image_indices(layer, all.kept);
+  const auto column = [&](const std::string& values) { return reshape(layer, values, {-1, count, 1}); };
+  const std::string image = binary(layer, "Expand", images, unary(layer, "Shape", all.kept));
+  const std::string rows =
+      reshape(layer, concat(layer, {column(image), column(all.labels), column(all.scores), all.boxes}, 2), {-1, 7});
   const std::string either = concat(layer, {rows, rows_without_detections(layer, images)}, 0);
-  const std::string none = binary(layer, "Equal", count, layer.integers("zero", {0}));
-  const std::string end = layer.add({"Where", {none, images, count}});
-  const std::string first =
-      layer.add({"Slice", {either, layer.integers("starts", {0}), end, layer.integers("axes", {0})}});
-  layer.finish({"Reshape", {first, layer.integers("shape", {1, 1, -1, 7})}});
+  const std::string any = layer.add({"ReduceMax", {kept}, {{"axes", std::vector<int64_t>{0, 1}}}});
+  const std::string none = binary(layer, "Sub", layer.number(1), any);
+  const std::string alone = binary(layer, "Expand", reshape(layer, none, {1}), extent(layer, images));
+  const std::string listed = concat(layer, {reshape(layer, kept, {-1}), alone}, 0);
+  const std::string which = reshape(layer, unary(layer, "NonZero", listed), {-1});
+  const std::string found = layer.add({"Gather", {either, which}, {{"axis", int64_t(0)}}});
+  layer.finish({"Reshape", {found, layer.integers("shape", {1, 1, -1, 7})}});
 }
 
 }  // namespace cortado::exporting

@@ -1,8 +1,9 @@
 #pragma once
 
 // Non-maximum suppression with ONNX's operators, for layers that detect. Values that a step drops get the score
-// kDropped, so that shapes stay fixed until the rows are collected: then the results depend neither on the order of
-// NonMaxSuppression's output nor on how programs break ties there.
+// kDropped, so that shapes stay fixed until the rows are collected. NonMaxSuppression gets ranks in place of scores. So
+// the results depend neither on the order of its output, nor on how it breaks ties, nor on the signs of scores, and no
+// tensor is empty, which OpenCV 5 does not survive.
 
 #include <cfloat>
 #include <string>
@@ -28,11 +29,12 @@ std::string rows_at(LayerWriter& layer, const std::string& values, const std::st
 struct Suppression {
   float threshold = 0;     ///< of the overlap, from 0 to 1
   float least = kDropped;  ///< scores that are not above it are dropped
+  int64_t count = 0;       ///< K
   int64_t most = 0;        ///< boxes that stay, per row of scores
 };
 
 /// `scores` (B x K, largest first) with kDropped for each box that overlaps a better one of its row too much. `boxes`
-/// are B x K x 4: two corners. A box with a side below 0 has no area.
+/// are B x K x 4: two corners. Boxes without an area stay, and `most` does not count them.
 std::string suppressed(LayerWriter& layer, const std::string& boxes, const std::string& scores,
                        const Suppression& rule);
 
@@ -53,6 +55,7 @@ std::string found_values(LayerWriter& layer, const Found& found, const std::stri
 /// `scores` are N x K, `boxes` N x K x 4. Without any, y has one row for each image: its index, and values of -1.
 struct DetectedBoxes {
   std::string kept, labels, scores, boxes;
+  int64_t count;  ///< K
 };
 void finish_detections(LayerWriter& layer, const DetectedBoxes& all);
 
