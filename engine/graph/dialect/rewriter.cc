@@ -1,0 +1,337 @@
+#include "graph/dialect/rewriter.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "graph/dialect/fit.h"
+#include "graph/dialect/table.h"
+#include "layers/registry.h"
+
+namespace cortado::dialect {
+
+namespace {
+
+const Compositions& all_compositions() {
+  static const Compositions all = [] {
+    Compositions table;
+    for (const auto add :
+         {add_activations, add_layouts, add_norms, add_poolings, add_products, add_recurrent, add_resizings})
+      add(table);
+    return table;
+  }();
+  return all;
+}
+
+/// "ssd and nvcaffe have it", "no dialect has it".
+std::string who_has(const std::string& type) {
+  std::string names;
+  int count = 0;
+  for (const auto& [name, target] : all_targets())
+    if (has_type(target, type)) names += (count++ > 0 ? " and " : "") + name;
+  if (count == 0) return "no other dialect has it";
+  return "--dialect=" + names + (count > 1 ? " have it" : " has it");
+}
+
+bool works_in_place(const caffe::LayerParameter& layer) {
+  for (const std::string& top : layer.top())
+    for (const std::string& bottom : layer.bottom())
+      if (top == bottom) return true;
+  return false;
+}
+
+LayerShapes inferred(const caffe::LayerParameter& layer, const std::vector<Shape>& x) {
+  const LayerType* type = find_layer_type(layer.type());
+  if (!type) throw FieldError("type", "layer type '" + layer.type() + "' is unknown");
+  return type->make({.config = layer, .phase = caffe::TEST, .open_data = false})->infer(x);
+}
+
+std::vector<Shape> shapes_of(const std::vector<Blob>& blobs) {
+  std::vector<Shape> shapes;
+  for (const Blob& blob : blobs) shapes.push_back(blob.shape);
+  return shapes;
+}
+
+}  // namespace
+
+Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_of)
+    : subject_(subject), target_(target), place_of_(place_of) {
+  for (const LayerWeights& weights : subject.weights) given_[weights.name] = &weights;
+  for (const caffe::LayerParameter& layer : subject.net.layer()) {
+    layers_.insert(layer.name());
+    blobs_.insert(layer.top().begin(), layer.top().end());
+    for (const std::string& bottom : layer.bottom()) ++readers_[bottom];
+  }
+}
+
+std::string Rewriter::unused(std::set<std::string>& names, const std::string& base) const {
+  std::string name = base;
+  for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+  return name;
+}
+
+const std::vector<BlobFile>* Rewriter::weights_of(const std::string& layer) const {
+  static const std::vector<BlobFile> none;
+  if (!subject_.weights_known) return nullptr;
+  const auto found = given_.find(layer);
+  return found == given_.end() ? &none : &found->second->blobs;
+}
+
+bool Rewriter::shapes_known(const caffe::LayerParameter& layer) const {
+  for (const std::string& bottom : layer.bottom())
+    if (!shapes_.contains(bottom)) return false;
+  return true;
+}
+
+std::vector<Blob> Rewriter::bottoms_of(const caffe::LayerParameter& layer) const {
+  std::vector<Blob> bottoms;
+  for (const std::string& bottom : layer.bottom()) bottoms.push_back({bottom, shapes_.at(bottom)});
+  return bottoms;
+}
+
+/// Notes the shapes of the layer's tops; forgets them where they cannot be inferred.
+void Rewriter::learn_shapes(const caffe::LayerParameter& layer) {
+  std::vector<Shape> y;
+  if (shapes_known(layer) && layer.type() != "Python") {
+    try {
+      y = inferred(layer, shapes_of(bottoms_of(layer))).y;
+    } catch (const FieldError&) {  // the net's own error, which other commands report
+    } catch (const Error&) {
+    }
+  }
+  for (int i = 0; i < layer.top_size(); ++i)
+    if (size_t(i) < y.size() && !(y[size_t(i)].axes() == 1 && y[size_t(i)][0] < 0))
+      shapes_[layer.top(i)] = y[size_t(i)];
+    else
+      shapes_.erase(layer.top(i));
+}
+
+/// What the dialect lacks of the layer, "" if nothing. Removes fields without effect.
+std::string Rewriter::lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x) const {
+  const std::string lacks = fit_layer(layer, target_);
+  if (!lacks.empty() || !x || !needs_images(layer.type())) return lacks;
+  return x->at(0).axes() == 4 ? "" : "bottom";
+}
+
+/// Adds the weights of a new layer, whose shapes are `specs`.
+void Rewriter::add_weights(caffe::LayerParameter& layer, const std::vector<WeightSpec>& specs, NewWeights weights) {
+  if (!subject_.weights_known && weights.own) return;
+  if (!subject_.weights_known && !specs.empty())
+    throw FieldError("", "its composition has weights", "name the weights of the net, too: --weights=FILE");
+  if (weights.blobs.size() != specs.size())
+    throw FieldError("", "it needs " + std::to_string(specs.size()) + " weights, but the file has " +
+                             std::to_string(weights.blobs.size()) + " for it");
+  if (specs.empty()) return;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (weights.blobs[i].data.size() != size_t(specs[i].shape.count()))
+      throw FieldError("", "its weights do not have the shape that the layer requires");
+    weights.blobs[i].shape = specs[i].shape;
+    if (weights.own) continue;
+    layer.add_param()->set_lr_mult(0);
+    layer.mutable_param(int(i))->set_decay_mult(0);
+  }
+  result_.changes_weights |= !weights.own;
+  made_[layer.name()] = std::move(weights.blobs);
+}
+
+std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, const std::vector<Blob>& bottoms,
+                                 int tops, NewWeights weights) {
+  std::string kind = layer.type();
+  for (char& c : kind) c = char(std::tolower(static_cast<unsigned char>(c)));
+  layer.set_name(unused(layers_, job.layer().name() + "_" + kind));
+  for (const Blob& bottom : bottoms) layer.add_bottom(bottom.name);
+  for (int i = 0; i < tops; ++i) layer.add_top(unused(blobs_, layer.name()));
+  const std::vector<Shape> x = shapes_of(bottoms);
+  const LayerShapes shapes = inferred(layer, x);
+  const std::string lacks = lacking(layer, &x);
+  if (!lacks.empty()) return {composed(layer, bottoms, shapes.y, &weights.blobs, lacks)};
+  add_weights(layer, shapes.w, std::move(weights));
+  std::vector<Blob> y;
+  for (int i = 0; i < tops; ++i) y.push_back({layer.top(i), shapes_[layer.top(i)] = shapes.y.at(size_t(i))});
+  *result_.net.add_layer() = std::move(layer);
+  return y;
+}
+
+void Rewriter::warn(const std::string& layer, const std::string& text) {
+  result_.warnings.push_back("layer '" + layer + "': " + text);
+}
+
+std::string Rewriter::reason_of(const caffe::LayerParameter& layer, const std::string& lacks) const {
+  if (lacks == "type") return title_of(target_) + " has no layer type " + layer.type();
+  if (lacks == "bottom") return title_of(target_) + " has " + layer.type() + " for four axes only";
+  return title_of(target_) + " has no " + lacks + " as it is set";
+}
+
+Blob Rewriter::composed(const caffe::LayerParameter& layer, std::vector<Blob> x, std::vector<Shape> y,
+                        const std::vector<BlobFile>* weights, const std::string& lacks) {
+  const auto found = all_compositions().find(layer.type());
+  if (found == all_compositions().end())
+    throw FieldError("", "no composition computes it", lacks == "type" ? who_has(layer.type()) : "");
+  if (layer.top_size() != 1)
+    throw FieldError("", "no composition computes its " + std::to_string(layer.top_size()) + " tops");
+  for (const float weight : layer.loss_weight())
+    if (weight != 0) throw FieldError("", "no composition computes it with a loss_weight");
+  Job job(*this, layer, std::move(x), std::move(y), weights);
+  return found->second(job);
+}
+
+/// Replaces the name of a blob in the new layers from `first` on.
+void Rewriter::rename_blob(const std::string& from, const std::string& to, int first) {
+  for (int i = first; i < result_.net.layer_size(); ++i) {
+    caffe::LayerParameter& layer = *result_.net.mutable_layer(i);
+    for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
+      for (std::string& name : *names)
+        if (name == from) name = to;
+  }
+  if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
+}
+
+/// If the layer works in place, gives its bottom another name, because a composition may read it several times. The
+/// name of an input stays: then it is the top that gets another name.
+void Rewriter::make_room_for_top(caffe::LayerParameter& layer) {
+  const std::string name = layer.top(0);
+  for (const caffe::LayerParameter& made : result_.net.layer())
+    if (made.bottom_size() == 0 && std::find(made.top().begin(), made.top().end(), name) != made.top().end()) {
+      renamed_[name] = unused(blobs_, layer.name());
+      layer.set_top(0, renamed_[name]);
+      return;
+    }
+  const std::string before = unused(blobs_, name + "_before_" + layer.name());
+  rename_blob(name, before, 0);
+  for (std::string& bottom : *layer.mutable_bottom())
+    if (bottom == name) bottom = before;
+}
+
+/// Gives the last of the new layers the names of the layer that they replace.
+void Rewriter::finish(const caffe::LayerParameter& source, const Blob& result, int first) {
+  auto& layers = *result_.net.mutable_layer();
+  for (int i = layers.size() - 1; i >= first; --i) {
+    caffe::LayerParameter& layer = layers[i];
+    if (std::find(layer.top().begin(), layer.top().end(), result.name) == layer.top().end()) continue;
+    if (auto weights = made_.extract(layer.name())) {
+      weights.key() = source.name();
+      made_.insert(std::move(weights));
+    }
+    layer.set_name(source.name());
+    break;
+  }
+  rename_blob(result.name, source.top(0), first);
+  for (int i = first; i < layers.size(); ++i) {
+    *layers[i].mutable_include() = source.include();
+    *layers[i].mutable_exclude() = source.exclude();
+  }
+}
+
+void Rewriter::refuse(int index, const std::string& lacks, const FieldError& error) {
+  const caffe::LayerParameter& layer = subject_.net.layer(index);
+  mistakes_.add(
+      {place_of_(index, lacks == "bottom" ? "type" : lacks),
+       "layer '" + layer.name() + "' (" + layer.type() + "): " + reason_of(layer, lacks) + ": " + error.message(),
+       error.hint(),
+       {}});
+}
+
+void Rewriter::compose(caffe::LayerParameter source, int index, const std::string& lacks) {
+  const int first = result_.net.layer_size();
+  try {
+    if (!shapes_known(source))
+      throw FieldError("", "its composition depends on shapes that are unknown", "use a deploy net: `cortado deploy`");
+    if (works_in_place(source)) make_room_for_top(source);
+    const std::vector<Blob> x = bottoms_of(source);
+    std::vector<Shape> y;
+    if (all_compositions().contains(source.type())) y = inferred(source, shapes_of(x)).y;
+    Blob result = composed(source, x, y, weights_of(source.name()), lacks);
+    if (std::any_of(x.begin(), x.end(), [&](const Blob& blob) { return blob.name == result.name; })) {
+      Job job(*this, source, x, y, nullptr);
+      result = power(job, result, 1, 0);
+    }
+    finish(source, result, first);
+    ++result_.rewritten;
+  } catch (const FieldError& error) {
+    refuse(index, lacks, error);
+  }
+  learn_shapes(source);
+}
+
+void Rewriter::keep(caffe::LayerParameter layer) {
+  if (const std::vector<BlobFile>* weights = weights_of(layer.name()); weights && !weights->empty())
+    made_[layer.name()] = *weights;
+  *result_.net.add_layer() = std::move(layer);
+}
+
+void Rewriter::take(int index) {
+  caffe::LayerParameter layer = with_new_names(subject_.net.layer(index));
+  const bool known = shapes_known(layer) && layer.bottom_size() > 0;
+  const std::vector<Shape> x = known ? shapes_of(bottoms_of(layer)) : std::vector<Shape>();
+  caffe::LayerParameter fitted = layer;
+  const std::string lacks = lacking(fitted, known ? &x : nullptr);
+  if (!lacks.empty()) return compose(std::move(layer), index, lacks);
+  learn_shapes(layer);
+  keep(std::move(fitted));
+}
+
+caffe::LayerParameter Rewriter::with_new_names(caffe::LayerParameter layer) const {
+  for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
+    for (std::string& name : *names)
+      if (const auto found = renamed_.find(name); found != renamed_.end()) name = found->second;
+  return layer;
+}
+
+/// Whether the layers from `index` on resize the height: with height and width exchanged, a matrix along the last axis.
+bool Rewriter::resizes_height(int index) const {
+  if (index + 2 >= subject_.net.layer_size() || has_type(target_, "Permute")) return false;
+  const caffe::LayerParameter* layers[] = {&subject_.net.layer(index), &subject_.net.layer(index + 1),
+                                           &subject_.net.layer(index + 2)};
+  for (const int i : {0, 1, 2}) {
+    if (layers[i]->bottom_size() != 1 || layers[i]->top_size() != 1) return false;
+    if (i > 0 && layers[i]->bottom(0) != layers[i - 1]->top(0)) return false;
+    if (i < 2 && readers_.at(layers[i]->top(0)) != 1) return false;
+  }
+  for (const int i : {0, 2}) {
+    const auto& order = layers[i]->permute_param().order();
+    if (layers[i]->type() != "Permute" ||
+        std::vector<uint32_t>(order.begin(), order.end()) != std::vector<uint32_t>{0, 1, 3, 2})
+      return false;
+  }
+  const caffe::InnerProductParameter& matrix = layers[1]->inner_product_param();
+  return layers[1]->type() == "InnerProduct" && matrix.axis() == 3 && !matrix.bias_term() && !matrix.transpose() &&
+         !matrix.relu();
+}
+
+void Rewriter::compose_height(int index) {
+  const caffe::LayerParameter source = with_new_names(subject_.net.layer(index + 2));
+  const Blob x = bottoms_of(with_new_names(subject_.net.layer(index))).at(0);
+  const int first = result_.net.layer_size();
+  const std::string& name = subject_.net.layer(index + 1).name();
+  try {
+    Job job(*this, source, {x}, {x.shape}, weights_of(name));
+    BlobFile matrix = job.weight(0);
+    const int64_t out = subject_.net.layer(index + 1).inner_product_param().num_output();
+    matrix.shape = {out, x.shape[2]};
+    finish(source, along_axis(job, x, 2, matrix), first);
+    result_.rewritten += 3;
+  } catch (const FieldError& error) {
+    refuse(index, "type", error);
+  }
+}
+
+Rewritten Rewriter::run() {
+  result_.net = subject_.net;
+  result_.net.clear_layer();
+  fit_net(result_.net, target_);
+  for (int i = 0; i < subject_.net.layer_size(); ++i)
+    if (resizes_height(i) && shapes_known(with_new_names(subject_.net.layer(i))))
+      compose_height(i), i += 2;
+    else
+      take(i);
+  mistakes_.throw_if_any(ExitCode::kNet);
+  for (const caffe::LayerParameter& layer : result_.net.layer())
+    if (auto weights = made_.extract(layer.name()))
+      result_.weights.push_back({layer.name(), layer.type(), std::move(weights.mapped())});
+  return std::move(result_);
+}
+
+Rewritten rewrite(Subject subject, Target target, const PlaceOf& place_of) {
+  return Rewriter(subject, target, place_of).run();
+}
+
+}  // namespace cortado::dialect

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/dialect/job.h"
+#include "layers/layer.h"
+
+namespace cortado::dialect {
+
+/// The state of one rewriting: the new net, and the shapes of its blobs.
+class Rewriter {
+ public:
+  Rewriter(const Subject& subject, Target target, const PlaceOf& place_of);
+
+  Rewritten run();
+
+  // For Job.
+  std::vector<Blob> emit(const Job& job, caffe::LayerParameter layer, const std::vector<Blob>& bottoms, int tops,
+                         NewWeights weights);
+  Target target() const { return target_; }
+  void warn(const std::string& layer, const std::string& text);
+
+ private:
+  void take(int index);
+  void keep(caffe::LayerParameter layer);
+  void compose(caffe::LayerParameter source, int index, const std::string& lacks);
+  bool resizes_height(int index) const;
+  void compose_height(int index);
+  void add_weights(caffe::LayerParameter& layer, const std::vector<WeightSpec>& specs, NewWeights weights);
+  caffe::LayerParameter with_new_names(caffe::LayerParameter layer) const;
+  Blob composed(const caffe::LayerParameter& layer, std::vector<Blob> x, std::vector<Shape> y,
+                const std::vector<BlobFile>* weights, const std::string& lacks);
+  void finish(const caffe::LayerParameter& source, const Blob& result, int first);
+  void make_room_for_top(caffe::LayerParameter& layer);
+  void refuse(int index, const std::string& lacks, const FieldError& error);
+
+  std::string lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x) const;
+  std::string reason_of(const caffe::LayerParameter& layer, const std::string& lacks) const;
+  bool shapes_known(const caffe::LayerParameter& layer) const;
+  std::vector<Blob> bottoms_of(const caffe::LayerParameter& layer) const;
+  void learn_shapes(const caffe::LayerParameter& layer);
+  const std::vector<BlobFile>* weights_of(const std::string& layer) const;
+  std::string unused(std::set<std::string>& names, const std::string& base) const;
+  void rename_blob(const std::string& from, const std::string& to, int first);
+
+  const Subject& subject_;
+  const Target target_;
+  const PlaceOf& place_of_;
+  std::map<std::string, const LayerWeights*> given_;
+  std::map<std::string, std::vector<BlobFile>> made_;  ///< weights of new layers
+  std::map<std::string, Shape> shapes_;                ///< those that are known, by the blob's current name
+  std::map<std::string, std::string> renamed_;         ///< blobs of the subject whose later value has another name
+  std::set<std::string> blobs_, layers_;               ///< names in use
+  std::map<std::string, int> readers_;                 ///< of the subject's blobs
+  Mistakes mistakes_;
+  Rewritten result_;
+};
+
+}  // namespace cortado::dialect
