@@ -12,6 +12,7 @@
 #include "core/log.h"
 #include "core/process/process_limits.h"
 #include "core/shape.h"
+#include "graph/dialect/dialect.h"
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
 #include "onnx/words.h"
@@ -25,7 +26,7 @@ constexpr const char* kUsage =
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
     "               [--fold] [--for=PROGRAM] [--like=NET [--rgb]]\n"
-    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]...\n"
+    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--dialect=NAME]\n"
     "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
     "its weights as a "
     ".caffemodel\n";
@@ -57,14 +58,27 @@ int export_net(const Words& words) {
   return 0;
 }
 
+importing::ImportedNet in_dialect(importing::ImportedNet net, const std::string& model, dialect::Target target) {
+  Place place;
+  place.file = model;
+  const auto place_of = [&](int, const std::string&) { return place; };
+  dialect::Rewritten rewritten = dialect::rewrite({std::move(net.net), std::move(net.weights)}, target, place_of);
+  for (const std::string& warning : rewritten.warnings) log_warning() << model << ": " << warning;
+  log_info() << rewritten.rewritten << " layers rewritten for " << dialect::title_of(target);
+  return {std::move(rewritten.net), std::move(rewritten.weights), net.own_batch_alone};
+}
+
 int import_net(const Words& words) {
   const std::string& model = words.operands().at(1);
   importing::ImportedNet net = importing::import_model(model, shapes_from_text(words.texts("shape")));
+  const auto target = dialect::target_named(words.has("dialect") ? words.text("dialect") : "own");
+  if (target) net = in_dialect(std::move(net), model, *target);
   const int layers = net.net.layer_size();
   const size_t with_weights = net.weights.size();
   if (!net.own_batch_alone.empty())
     log_warning() << model << ": the net takes only the model's own batch size: " << net.own_batch_alone;
-  importing::write_files(std::move(net), model, words.text("output"), words.text("weights"));
+  importing::write_files(std::move(net), model, words.text("output"), words.text("weights"),
+                         target ? dialect::weights_form(*target) : WeightsTarget());
   log_info() << words.text("output") << ": " << layers << " layers, " << with_weights << " of them with weights"
              << (with_weights > 0 ? " in " + words.text("weights") : "");
   return 0;
@@ -84,8 +98,8 @@ int send_net(const Words& words) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
-  const Words words(arguments,
-                    {"weights", "output", "outputs", "level", "stage", "fold", "for", "like", "rgb", "shape", "quiet"});
+  const Words words(arguments, {"weights", "output", "outputs", "level", "stage", "fold", "for", "like", "rgb", "shape",
+                                "dialect", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

@@ -15,6 +15,7 @@
 #include "tools/convert/convert.h"
 #include "tools/convert/verify_onnx.h"
 #include "tools/infer/image_input.h"
+#include "tools/options/dialect_option.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -59,6 +60,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
   check_output_name(weights, "weights", {".caffemodel"});
   check_may_replace(arguments, weights);
   std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};
+  if (arguments.has("dialect")) words.push_back("--dialect=" + arguments.text("dialect"));
   shapes_from_text(arguments.each("shape"));  // reports errors in them
   for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
   return words;
@@ -67,7 +69,8 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
-  if (arguments.has("shape")) throw usage_error("--shape is for importing a model only");
+  for (const char* flag : {"shape", "dialect"})
+    if (arguments.has(flag)) throw usage_error(std::string("--") + flag + " is for importing a model only");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
   if (arguments.on("rgb") && !arguments.has("like"))
@@ -168,6 +171,7 @@ Command convert_onnx_command() {
                         weights,
                         blobs,
                         shape_flag(),
+                        dialect_flag(),
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
                         {.name = "for",
                          .kind = FlagKind::kText,
@@ -198,7 +202,8 @@ Command convert_onnx_command() {
                     "up to the layers before DetectionOutput, for programs without NonMaxSuppression"},
                    {"cortado convert onnx deploy.prototxt net.caffemodel -o net.onnx --verify",
                     "compare the results with ONNX Runtime's"},
-                   {"cortado convert onnx model.onnx -o net.prototxt", "net.prototxt and net.caffemodel of a model"}},
+                   {"cortado convert onnx model.onnx -o net.prototxt", "net.prototxt and net.caffemodel of a model"},
+                   {"cortado convert onnx model.onnx -o net.prototxt --dialect=bvlc", "the same for BVLC Caffe 1.0"}},
       .run = run_convert_onnx,
       .about = "docs/onnx.md lists the layers and operators that nets and models have in common."};
 }

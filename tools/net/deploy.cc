@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/shape.h"
 #include "proto/text/write_text.h"
+#include "tools/options/dialect_option.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -44,7 +45,15 @@ int run_deploy(const Arguments& arguments) {
   options.state = state_of(arguments, caffe::TEST);
   options.outputs = arguments.texts("blobs");
   options.shapes = shapes_from_text(arguments.each("shape"));
-  const graph::Deployed deployed = graph::make_deploy_net(*open_net(model, overrides_of(arguments)), options);
+  const auto target = dialect_of(arguments);
+  const std::string weights = target ? dialect_weights_path(arguments, output) : "";
+  const auto file = open_net(model, overrides_of(arguments));
+  graph::Deployed deployed = graph::make_deploy_net(*file, options);
+  dialect::Rewritten rewritten;
+  if (target) {
+    rewritten = in_dialect(arguments, *target, std::move(deployed.net), file->net, file->positions);
+    deployed.net = std::move(rewritten.net);
+  }
   const std::string text = "# Made from " + file_name_of(model) + " by `cortado deploy`, without labels and losses.\n" +
                            to_text(deployed.net);
   const std::string summary = describe_deployed(text, output == "-" ? "the deploy net" : output, deployed);
@@ -55,6 +64,8 @@ int run_deploy(const Arguments& arguments) {
     if (!file_exists(output) || read_file(output) != text) check_may_replace(arguments, output);
     write_file_atomically(output, text);
   }
+  if (!weights.empty())
+    write_weights_as(dialect::weights_form(*target), weights, deployed.net.name(), std::move(rewritten.weights));
   log_info() << (output == "-" ? "the deploy net" : output) << ": " << summary;
   return 0;
 }
@@ -69,10 +80,14 @@ Command deploy_command() {
   return {
       .name = "deploy",
       .summary = "Make a deploy net from a net for training",
-      .flags = joined({{model_flag(), output, force_flag(), shape_flag(), blobs, set_flag()}, state_flags()}),
+      .flags = joined({{model_flag(), output, force_flag(), shape_flag(), blobs, set_flag(), dialect_flag(),
+                        dialect_weights_flag()},
+                       state_flags()}),
       .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net of its TEST phase"},
                    {"cortado deploy train_val.prototxt -o deploy.prototxt --shape=1,3,224,224",
                     "without access to the dataset"},
+                   {"cortado deploy train_val.prototxt -o classic.prototxt --dialect=bvlc --weights=net.caffemodel",
+                    "for BVLC Caffe 1.0, with classic.caffemodel"},
                    {"cortado deploy train_val.prototxt --blobs=fc7", "up to an inner layer, on stdout"}},
       .run = run_deploy,
       .about =

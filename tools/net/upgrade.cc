@@ -3,6 +3,7 @@
 #include "proto/upgrade/upgrade.h"
 
 #include <iostream>
+#include <map>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -11,6 +12,7 @@
 #include "proto/files/binary_net.h"
 #include "proto/text/write_text.h"
 #include "proto/weights/file_kind.h"
+#include "tools/options/dialect_option.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -23,6 +25,8 @@ namespace {
 struct Upgraded {
   std::string kind, content;
   bool changed = false, binary = false;
+  std::string net = {};                    ///< its name
+  std::vector<LayerWeights> weights = {};  ///< in another dialect
 };
 
 const std::vector<std::string>& binary_endings() {
@@ -47,6 +51,25 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
   return result;
 }
 
+/// A net as text in another dialect.
+Upgraded rewrite_text(const std::string& path, dialect::Target target, const Arguments& arguments) {
+  const NetFile file = read_net(path);
+  dialect::Rewritten rewritten = in_dialect(arguments, target, file.net, file.net, file.positions);
+  return {"net", to_text(rewritten.net), true, false, rewritten.net.name(), std::move(rewritten.weights)};
+}
+
+/// A net with its weights in another dialect.
+Upgraded rewrite_binary(const std::string& path, dialect::Target target) {
+  const NetFile file = read_net(path);
+  dialect::Rewritten rewritten = in_dialect(target, {file.net, read_weights(path)}, file.net, file.positions);
+  std::map<std::string, const LayerWeights*> by_name;
+  for (const LayerWeights& layer : rewritten.weights) by_name[layer.name] = &layer;
+  for (caffe::LayerParameter& layer : *rewritten.net.mutable_layer())
+    if (const auto found = by_name.find(layer.name()); found != by_name.end())
+      for (const BlobFile& blob : found->second->blobs) to_message(blob, *layer.add_blobs());
+  return {"binary net", rewritten.net.SerializePartialAsString(), true, true};
+}
+
 Upgraded upgrade_binary(const std::string& path) {
   const MappedFile file(path);
   caffe::NetParameter net = parse_net({reinterpret_cast<const char*>(file.data()), size_t(file.size())}, path);
@@ -58,6 +81,15 @@ Upgraded upgrade_binary(const std::string& path) {
   result.content = net.SerializePartialAsString();
   result.changed = result.content != before;
   return result;
+}
+
+Upgraded rewrite_net(const std::string& path, dialect::Target target, const Arguments& arguments) {
+  if (kind_of_file(path) == FileKind::kWeights) {
+    if (arguments.has("weights")) throw usage_error("--weights: " + path + " has weights of its own");
+    return rewrite_binary(path, target);
+  }
+  if (is_solver_file(path)) throw usage_error("--dialect is for nets, but " + path + " is a solver");
+  return rewrite_text(path, target, arguments);
 }
 
 Upgraded upgrade(const std::string& path) {
@@ -77,13 +109,17 @@ int run_upgrade(const Arguments& arguments) {
     throw usage_error("--output=FILE is required", "name the file to write, or use --in-place");
   const std::string output = in_place ? files[0] : names_output ? arguments.text("output") : files[1];
   if (!in_place) check_may_replace(arguments, output);
-  const Upgraded result = upgrade(files[0]);
+  const auto target = dialect_of(arguments);
+  const std::string weights = target ? dialect_weights_path(arguments, output) : "";
+  Upgraded result = target ? rewrite_net(files[0], *target, arguments) : upgrade(files[0]);
   check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
   if (!result.changed) log_info() << files[0] << ": a " << result.kind << " already in the current format";
   if (output == "-") {
     std::cout << result.content;
     return 0;
   }
+  if (!weights.empty())
+    write_weights_as(dialect::weights_form(*target), weights, result.net, std::move(result.weights));
   write_file_atomically(output, result.content);
   log_info() << "Wrote upgraded " << result.kind << " to " << output;
   return 0;
@@ -96,12 +132,16 @@ Command upgrade_command() {
           .summary = "Convert an old net or solver to the current format",
           .flags = {output_flag("FILE", "the upgraded file; '-' is stdout"),
                     {.name = "in-place", .help = "replace the file itself"},
-                    force_flag()},
+                    force_flag(),
+                    dialect_flag(),
+                    dialect_weights_flag()},
           .operands = {"IN [OUT]", "a net (text or binary, with its blobs) or a solver", 1, 2},
           .examples = {{"cortado upgrade old_train_val.prototxt train_val.prototxt",
                         "layers of 2013 and 2014, input fields, transformations in data_param"},
                        {"cortado upgrade solver.prototxt -", "solver_type: ADAM becomes type: \"Adam\""},
-                       {"cortado upgrade old.caffemodel new.caffemodel", "the net and its weights"}},
+                       {"cortado upgrade old.caffemodel new.caffemodel", "the net and its weights"},
+                       {"cortado upgrade net.prototxt classic.prototxt --dialect=bvlc --weights=net.caffemodel",
+                        "for BVLC Caffe 1.0, with classic.caffemodel"}},
           .run = run_upgrade,
           .about =
               "Other commands upgrade files when they read them: this one is for other programs, and to see the "

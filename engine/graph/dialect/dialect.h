@@ -12,7 +12,7 @@
 
 #include "core/error.h"
 #include "proto/cortado.pb.h"
-#include "proto/weights/weights_file.h"
+#include "proto/weights/write_weights.h"
 
 namespace cortado::dialect {
 
@@ -25,6 +25,8 @@ std::vector<std::string> target_names();
 std::optional<Target> target_named(const std::string& name);
 /// For messages: "BVLC Caffe 1.0".
 std::string title_of(Target target);
+/// The form of weights files that the fork reads.
+WeightsTarget weights_form(Target target);
 
 /// A net for inference with its weights. `weights_known` is false if they were not read.
 struct Subject {

@@ -153,4 +153,8 @@ std::optional<Target> target_named(const std::string& name) {
   throw Error(ExitCode::kUsage, "--dialect=" + name + " is unknown", "use own, bvlc, ssd or nvcaffe");
 }
 
+WeightsTarget weights_form(Target target) {
+  return {.dialect = target == Target::kNvcaffe ? Dialect::kNvidia : Dialect::kBvlc};
+}
+
 }  // namespace cortado::dialect

@@ -122,9 +122,10 @@ std::string text_of(const ImportedNet& net, const std::string& model) {
   return "# Made from " + file_name_of(model) + " by `cortado convert onnx`.\n" + to_text(net.net);
 }
 
-void write_files(ImportedNet net, const std::string& model, const std::string& prototxt, const std::string& weights) {
+void write_files(ImportedNet net, const std::string& model, const std::string& prototxt, const std::string& weights,
+                 const WeightsTarget& form) {
   const std::string text = text_of(net, model);
-  if (!net.weights.empty()) write_weights_as({}, weights, net.net.name(), std::move(net.weights));
+  if (!net.weights.empty()) write_weights_as(form, weights, net.net.name(), std::move(net.weights));
   write_file_atomically(prototxt, text);
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/exit_code.h"
 #include "onnx/import/net_builder.h"
+#include "proto/weights/write_weights.h"
 
 namespace cortado::importing {
 
@@ -17,7 +18,8 @@ ImportedNet import_model(const std::string& path, const std::map<std::string, Sh
 std::string text_of(const ImportedNet& net, const std::string& model);
 
 /// Writes both files, each atomically. Throws Error(kIo).
-void write_files(ImportedNet net, const std::string& model, const std::string& prototxt, const std::string& weights);
+void write_files(ImportedNet net, const std::string& model, const std::string& prototxt, const std::string& weights,
+                 const WeightsTarget& form);
 
 /// Writes the net to standard output in the format of proto/weights/onnx_file.h; weights only with `wants_weights`.
 void send(const ImportedNet& net, const std::string& model, bool wants_weights);
