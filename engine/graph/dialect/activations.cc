@@ -73,7 +73,7 @@ Blob compose_gelu(Job& job) {
   constexpr float kFactor = 0.79788456f, kCubic = 0.044715f;
   if (!job.layer().gelu_param().approximate())
     job.warn("GELU by erf becomes GELU by tanh, which differs by up to 5e-4");
-  const Blob factor = power(job, power(job, job.x(), 1, 0, 2), kFactor * kCubic, kFactor);
+  const Blob factor = power(job, squared(job, job.x()), kFactor * kCubic, kFactor);
   const Blob t = unary(job, "TanH", product(job, {job.x(), factor}));
   return product(job, {job.x(), power(job, t, 0.5f, 0.5f)});
 }
@@ -95,6 +95,7 @@ Blob compose_log_softmax(Job& job) {
 }
 
 Blob compose_scale_tanh(Job& job) {
+  job.require_inference();
   const caffe::ScaleTanHParameter& param = job.layer().scale_tanh_param();
   const BlobFile& passes = job.weight(0);
   if (passes.data.empty() || param.step_size() == 0) job.refuse("its number of passes is unknown");

@@ -47,6 +47,10 @@ Blob Job::reshape(const Blob& x, const Shape& shape, int open) {
 
 void Job::refuse(const std::string& reason, const std::string& hint) const { throw FieldError("", reason, hint); }
 
+void Job::require_inference() const {
+  if (rewriter_.trains()) refuse("its composition is for inference only", "use a deploy net: `cortado deploy`");
+}
+
 void Job::warn(const std::string& text) { rewriter_.warn(layer_.name(), text); }
 
 caffe::LayerParameter layer_of(const std::string& type) {
@@ -71,6 +75,8 @@ Blob product(Job& job, const std::vector<Blob>& factors) {
   layer.mutable_eltwise_param()->set_operation(caffe::EltwiseParameter::PROD);
   return job.add(std::move(layer), factors);
 }
+
+Blob squared(Job& job, const Blob& x) { return product(job, {x, x}); }
 
 Blob scaled_rows(Job& job, const Blob& x, const Blob& factor) {
   caffe::LayerParameter layer = layer_of("Scale");

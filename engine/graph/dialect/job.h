@@ -51,6 +51,8 @@ class Job {
   /// layer infers that extent. `open` is the axis to infer.
   Blob reshape(const Blob& x, const Shape& shape, int open = 0);
 
+  /// Throws FieldError in a net with a loss, which a composition for inference only would change.
+  void require_inference() const;
   [[noreturn]] void refuse(const std::string& reason, const std::string& hint = {}) const;
   void warn(const std::string& text);
 
@@ -80,6 +82,7 @@ caffe::LayerParameter layer_of(const std::string& type);
 Blob power(Job& job, const Blob& x, float scale, float shift, float exponent = 1);  ///< (scale x + shift)^exponent
 Blob unary(Job& job, const std::string& type, const Blob& x);                       ///< a layer without options
 Blob product(Job& job, const std::vector<Blob>& factors);                           ///< element by element
+Blob squared(Job& job, const Blob& x);  ///< without a Power, which OpenCV 4.6 merges wrongly with one after it
 /// x times `factor`, whose axes are the first ones of x.
 Blob scaled_rows(Job& job, const Blob& x, const Blob& factor);
 /// x times a factor, plus a term unless that is null, for each element of the axes [axis, axis + those of the factor).

@@ -15,13 +15,12 @@ Blob inverse_norm(Job& job, const Blob& x, float factor, float eps) {
   caffe::LayerParameter mean = layer_of("Pooling");
   mean.mutable_pooling_param()->set_pool(caffe::PoolingParameter::AVE);
   mean.mutable_pooling_param()->set_global_pooling(true);
-  const Blob squares = job.add(std::move(mean), {power(job, x, 1, 0, 2)});
+  const Blob squares = job.add(std::move(mean), {squared(job, x)});
   return unary(job, "Flatten", power(job, squares, factor, eps, -0.5f));
 }
 
 /// x, which is rows x parts x ..., with each part normalized to mean 0 and variance 1.
 Blob normalized(Job& job, const Blob& x, int64_t rows, int64_t parts, float eps) {
-  if (x.shape.count() == 0) job.refuse("its input " + x.shape.str() + " is empty");
   const Blob flat = job.reshape(x, {rows, parts, x.shape.count() / (rows * parts), 1});
   caffe::LayerParameter mvn = layer_of("MVN");
   mvn.mutable_mvn_param()->set_normalize_variance(false);
@@ -68,14 +67,13 @@ Blob compose_normalize(Job& job) {
   const caffe::NormalizeParameter& param = job.layer().norm_param();
   const Blob& x = job.x();
   const int64_t samples = x.shape[0], channels = x.shape[1];
-  if (x.shape.count() == 0) job.refuse("its input " + x.shape.str() + " is empty");
   Blob y;
   if (param.across_spatial()) {
     const Blob flat = job.reshape(x, {samples, 1, x.shape.count(1), 1});
     y = scaled_rows(job, flat, inverse_norm(job, flat, float(x.shape.count(1)), param.eps()));
   } else {
     const Blob flat = job.reshape(x, {samples, channels, x.shape.count(2), 1});
-    const Blob sums = channel_sum(job, power(job, flat, 1, 0, 2), 1);
+    const Blob sums = channel_sum(job, squared(job, flat), 1);
     y = product(job, {flat, channel_sum(job, power(job, sums, 1, param.eps(), -0.5f), channels)});
   }
   return affine(job, job.reshape(y, x.shape), 1, scale_by_channel(job, channels), nullptr);
@@ -89,6 +87,7 @@ Blob batch_normalized(Job& job, const BlobFile& mean, const BlobFile& variance, 
 }
 
 Blob compose_bn(Job& job) {
+  job.require_inference();
   const caffe::BNParameter& param = job.layer().bn_param();
   const BnForm form = form_of(param);
   if (form == BnForm::kBatch) job.refuse("it uses the statistics of each batch");
@@ -100,6 +99,7 @@ Blob compose_bn(Job& job) {
 
 /// A BatchNorm with a scale: NVIDIA's or Intel's.
 Blob compose_batch_norm(Job& job) {
+  job.require_inference();
   const caffe::BatchNormParameter& param = job.layer().batch_norm_param();
   const BatchNormForm form = cortado::form_of(param);
   if (param.stats_batch_size() > 0) job.refuse("its statistics are of parts of a batch");

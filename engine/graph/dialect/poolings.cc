@@ -4,7 +4,8 @@
 //   the second one drops the window that is too many.
 // - MAX without padding: a Slice of the first windows.
 // - AVE: a Convolution with equal weights for each channel. It rounds down, and counts padding.
-// An average that does not count padding is multiplied by a map of factors.
+// An average that does not count padding is multiplied by a map of factors. Then rounding needs a Slice, too:
+// OpenCV 4.6 may merge a Scale into the Convolution before it as if it were one of channels.
 #include <algorithm>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace cortado::dialect {
 
 namespace {
 
+constexpr const char* kOtherWindows = "Caffe has another number of windows, which no composition matches";
 constexpr int64_t kMostFilterValues = int64_t(1) << 24;
 
 /// One axis of a pooling.
@@ -30,11 +32,13 @@ struct Pooling {
   bool pads() const { return h.pad > 0 || w.pad > 0; }
 };
 
-/// The number of windows in Caffe. `pads`: whether any axis has padding.
+/// The number of windows of Caffe. With padding it drops a last window that starts beyond the image and the first
+/// padding. Caffe does so if any axis has padding, other programs if this one has: -1 where that differs.
 int64_t windows_in_caffe(const PoolSide& side, bool pads) {
   const int64_t room = side.in + 2 * side.pad - side.kernel;
   const int64_t out = (room >= 0 ? (room + side.stride - 1) / side.stride : -(-room / side.stride)) + 1;
-  return pads && (out - 1) * side.stride >= side.in + side.pad ? out - 1 : out;
+  if ((out - 1) * side.stride < side.in + side.pad) return out;
+  return side.pad > 0 ? out - 1 : pads ? -1 : out;
 }
 
 bool fits(const Pooling& pooling) {
@@ -61,20 +65,21 @@ Blob add_pooling(Job& job, const Blob& x, const Pooling& pooling, bool torch = f
   return job.add(std::move(layer), {x});
 }
 
-/// Splits a window: `first` of the returned sides pools with stride 1.
+/// Splits a window with padding: the first of the two sides pools with stride 1.
 std::pair<PoolSide, PoolSide> halves(const PoolSide& side) {
+  if (side.pad == 0 || windows_in_caffe(side, true) == side.out) return {{side.in, side.in, 1}, side};
   const int64_t most = side.kernel - side.pad;
   const int64_t part = std::clamp<int64_t>(side.in + side.pad + 1 - side.out * side.stride, 1, most);
-  if (windows_in_caffe(side, true) == side.out) return {{side.in, side.in, 1}, side};
   const int64_t between = side.in - part + 1;
   return {{side.in, between, part}, {between, side.out, side.kernel - part + 1, side.stride, side.pad}};
 }
 
-Blob first_windows(Job& job, const Blob& x, const Pooling& pooling) {
-  Blob y = add_pooling(job, x, pooling);
-  for (const auto& [axis, out] : {std::pair{2, pooling.h.out}, {3, pooling.w.out}}) {
-    if (y.shape[axis] < out) job.refuse("Caffe has fewer windows");
-    y = cut(job, y, axis, 0, out);
+/// The first windows of y, which Caffe's `pooling` makes.
+Blob first_windows(Job& job, Blob y, const Pooling& pooling) {
+  for (const auto& [axis, side] : {std::pair{2, pooling.h}, {3, pooling.w}}) {
+    const int64_t made = windows_in_caffe(side, pooling.pads());
+    if (made < side.out || y.shape[axis] != made) job.refuse(kOtherWindows);
+    y = cut(job, y, axis, 0, side.out);
   }
   return y;
 }
@@ -83,51 +88,49 @@ Blob maxima(Job& job, const Blob& x, const Pooling& pooling) {
   const auto [h1, h2] = halves(pooling.h);
   const auto [w1, w2] = halves(pooling.w);
   const Pooling first{h1, w1}, second{h2, w2};
-  const bool possible = h1.out >= 1 && w1.out >= 1 && pooling.pads() && fits(second);
-  return possible ? add_pooling(job, add_pooling(job, x, first), second) : first_windows(job, x, pooling);
+  if (h1.out < 1 || w1.out < 1) job.refuse("its windows are larger than its input");
+  Blob y = h1.kernel > 1 || w1.kernel > 1 ? add_pooling(job, x, first) : x;
+  return first_windows(job, add_pooling(job, y, second), second);
 }
 
-/// The divisor of each window along an axis: its extent within the padded input, or within the input.
-std::vector<float> divisors(const PoolSide& side, bool of_padded, bool whole) {
+/// The factor of each average along an axis: its divisor in Caffe, the extent of the window within the padded input, by
+/// the number of elements that are not padding.
+std::vector<float> factors_of(const PoolSide& side) {
   std::vector<float> list;
   for (int64_t i = 0; i < side.out; ++i) {
     const int64_t start = i * side.stride - side.pad, end = std::min(start + side.kernel, side.in + side.pad);
-    if (of_padded)
-      list.push_back(float(whole ? side.kernel : end - start));
-    else
-      list.push_back(float(std::max<int64_t>(1, std::min(end, side.in) - std::max<int64_t>(start, 0))));
+    const int64_t inside = std::min(end, side.in) - std::max<int64_t>(start, 0);
+    list.push_back(float(end - start) / float(std::max<int64_t>(1, inside)));
   }
   return list;
 }
 
-/// Multiplies each average by its divisor, and divides it by the number of values that are not padding.
-Blob without_padding(Job& job, const Blob& y, const Pooling& pooling, bool whole) {
-  const std::vector<float> h = divisors(pooling.h, true, whole), to_h = divisors(pooling.h, false, whole),
-                           w = divisors(pooling.w, true, whole), to_w = divisors(pooling.w, false, whole);
+Blob without_padding(Job& job, const Blob& y, const Pooling& pooling) {
   BlobFile factors{{pooling.h.out, pooling.w.out}, {}};
-  for (size_t i = 0; i < h.size(); ++i)
-    for (size_t j = 0; j < w.size(); ++j) factors.data.push_back(h[i] * w[j] / (to_h[i] * to_w[j]));
+  const std::vector<float> w = factors_of(pooling.w);
+  for (const float h : factors_of(pooling.h))
+    for (const float each : w) factors.data.push_back(h * each);
   caffe::LayerParameter layer = layer_of("Scale");
   layer.mutable_scale_param()->set_axis(2);
   layer.mutable_scale_param()->set_num_axes(2);
   return job.add(std::move(layer), {y}, {std::move(factors)});
 }
 
-Blob averages(Job& job, const Blob& x, const Pooling& pooling) {
+Blob by_convolution(Job& job, const Blob& x, const Pooling& pooling) {
   const int64_t window = checked_mul(pooling.h.kernel, pooling.w.kernel);
-  const bool as_pooling = fits(pooling);
-  Blob y;
-  if (as_pooling) {
-    y = add_pooling(job, x, pooling);
-  } else {
-    if (window > kMostFilterValues / std::max<int64_t>(1, x.shape[1])) job.refuse("its windows are too large");
-    const FixedWindow fixed{
-        {pooling.h.kernel, pooling.w.kernel}, {pooling.h.stride, pooling.w.stride}, {pooling.h.pad, pooling.w.pad}};
-    y = by_channel(job, "Convolution", x, fixed, std::vector<float>(size_t(window), 1 / float(window)));
-    if (y.shape[2] != pooling.h.out || y.shape[3] != pooling.w.out)
-      job.refuse("Caffe has another number of windows, which no composition matches");
-  }
-  return pooling.counts_padding || !pooling.pads() ? y : without_padding(job, y, pooling, !as_pooling);
+  if (window > kMostFilterValues / std::max<int64_t>(1, x.shape[1])) job.refuse("its windows are too large");
+  const FixedWindow fixed{
+      {pooling.h.kernel, pooling.w.kernel}, {pooling.h.stride, pooling.w.stride}, {pooling.h.pad, pooling.w.pad}};
+  const Blob y = by_channel(job, "Convolution", x, fixed, std::vector<float>(size_t(window), 1 / float(window)));
+  if (y.shape[2] != pooling.h.out || y.shape[3] != pooling.w.out) job.refuse(kOtherWindows);
+  return y;
+}
+
+Blob averages(Job& job, const Blob& x, const Pooling& pooling) {
+  const bool counts = pooling.counts_padding || !pooling.pads();
+  if (!fits(pooling) && counts) return by_convolution(job, x, pooling);
+  const Blob y = first_windows(job, add_pooling(job, x, pooling), pooling);
+  return counts ? y : without_padding(job, y, pooling);
 }
 
 Blob pooled(Job& job, const Blob& x, const Pooling& pooling) {

@@ -85,8 +85,17 @@ Blob compose_axpy(Job& job) {
   return job.add(layer_of("Eltwise"), {scaled_rows(job, job.x(1), factor), job.x(2)});
 }
 
-/// In testing it copies.
-Blob compose_dropout(Job& job) { return power(job, job.x(), 1, 0); }
+/// In inference a Dropout copies, unless training does not scale.
+Blob compose_dropout(Job& job) {
+  job.require_inference();
+  const caffe::DropoutParameter& param = job.layer().dropout_param();
+  return power(job, job.x(), param.scale_train() ? 1 : 1 - param.dropout_ratio(), 0);
+}
+
+Blob compose_spatial_dropout(Job& job) {
+  job.require_inference();
+  return job.x();
+}
 
 }  // namespace
 
@@ -99,7 +108,8 @@ void add_products(Compositions& table) {
                 {"Convolution3D", compose_convolution3d},
                 {"Deconvolution3D", compose_deconvolution3d},
                 {"Axpy", compose_axpy},
-                {"SpatialDropout", compose_dropout}});
+                {"Dropout", compose_dropout},
+                {"SpatialDropout", compose_spatial_dropout}});
 }
 
 }  // namespace cortado::dialect

@@ -39,9 +39,16 @@ bool works_in_place(const caffe::LayerParameter& layer) {
   return false;
 }
 
+void check_count(int count, int least, int most, const std::string& what) {
+  if (count < least || (most >= 0 && count > most))
+    throw FieldError("", "it has a wrong number of " + what + ", " + std::to_string(count));
+}
+
 LayerShapes inferred(const caffe::LayerParameter& layer, const std::vector<Shape>& x) {
   const LayerType* type = find_layer_type(layer.type());
   if (!type) throw FieldError("type", "layer type '" + layer.type() + "' is unknown");
+  check_count(int(x.size()), type->min_bottoms, type->max_bottoms, "bottoms");
+  check_count(layer.top_size(), type->min_tops, type->max_tops, "tops");
   return type->make({.config = layer, .phase = caffe::TEST, .open_data = false})->infer(x);
 }
 
@@ -58,6 +65,7 @@ Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_o
   for (const LayerWeights& weights : subject.weights) given_[weights.name] = &weights;
   for (const caffe::LayerParameter& layer : subject.net.layer()) {
     layers_.insert(layer.name());
+    trains_ |= find_loss_role(layer.type()) != nullptr;
     blobs_.insert(layer.top().begin(), layer.top().end());
     for (const std::string& bottom : layer.bottom()) ++readers_[bottom];
   }
@@ -170,6 +178,8 @@ Blob Rewriter::composed(const caffe::LayerParameter& layer, std::vector<Blob> x,
     throw FieldError("", "no composition computes its " + std::to_string(layer.top_size()) + " tops");
   for (const float weight : layer.loss_weight())
     if (weight != 0) throw FieldError("", "no composition computes it with a loss_weight");
+  for (const Blob& blob : x)
+    if (blob.shape.count() == 0) throw FieldError("", "its bottom of shape " + blob.shape.str() + " is empty");
   Job job(*this, layer, std::move(x), std::move(y), weights);
   return found->second(job);
 }
@@ -276,6 +286,11 @@ caffe::LayerParameter Rewriter::with_new_names(caffe::LayerParameter layer) cons
   return layer;
 }
 
+bool Rewriter::is_read_once(const std::string& blob) const {
+  const auto readers = readers_.find(blob);
+  return readers != readers_.end() && readers->second == 1;
+}
+
 /// Whether the layers from `index` on resize the height: with height and width exchanged, a matrix along the last axis.
 bool Rewriter::resizes_height(int index) const {
   if (index + 2 >= subject_.net.layer_size() || has_type(target_, "Permute")) return false;
@@ -284,7 +299,7 @@ bool Rewriter::resizes_height(int index) const {
   for (const int i : {0, 1, 2}) {
     if (layers[i]->bottom_size() != 1 || layers[i]->top_size() != 1) return false;
     if (i > 0 && layers[i]->bottom(0) != layers[i - 1]->top(0)) return false;
-    if (i < 2 && readers_.at(layers[i]->top(0)) != 1) return false;
+    if (i < 2 && !is_read_once(layers[i]->top(0))) return false;
   }
   for (const int i : {0, 2}) {
     const auto& order = layers[i]->permute_param().order();

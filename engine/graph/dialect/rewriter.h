@@ -21,6 +21,7 @@ class Rewriter {
   std::vector<Blob> emit(const Job& job, caffe::LayerParameter layer, const std::vector<Blob>& bottoms, int tops,
                          NewWeights weights);
   Target target() const { return target_; }
+  bool trains() const { return trains_; }
   void warn(const std::string& layer, const std::string& text);
 
  private:
@@ -28,6 +29,7 @@ class Rewriter {
   void keep(caffe::LayerParameter layer);
   void compose(caffe::LayerParameter source, int index, const std::string& lacks);
   bool resizes_height(int index) const;
+  bool is_read_once(const std::string& blob) const;
   void compose_height(int index);
   void add_weights(caffe::LayerParameter& layer, const std::vector<WeightSpec>& specs, NewWeights weights);
   caffe::LayerParameter with_new_names(caffe::LayerParameter layer) const;
@@ -55,6 +57,7 @@ class Rewriter {
   std::map<std::string, std::string> renamed_;         ///< blobs of the subject whose later value has another name
   std::set<std::string> blobs_, layers_;               ///< names in use
   std::map<std::string, int> readers_;                 ///< of the subject's blobs
+  bool trains_ = false;                                ///< a layer is a loss
   Mistakes mistakes_;
   Rewritten result_;
 };
