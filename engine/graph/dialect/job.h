@@ -35,6 +35,7 @@ class Job {
   const Blob& x(size_t i = 0) const { return x_.at(i); }
   const Shape& y() const { return y_.at(0); }
   size_t weight_count() const { return weights_ ? weights_->size() : 0; }
+  bool knows_weights() const { return weights_ != nullptr; }
   /// A weight of the layer. Throws FieldError if the weights were not read, or if the file has none for it.
   const BlobFile& weight(size_t i) const;
   /// What the dialect lacks of `layer`, as fit_layer() says.

@@ -91,15 +91,13 @@ Blob compose_reverse(Job& job) {
   return along_axis(job, x, axis, matrix);
 }
 
-/// Padding by a Convolution with one 1 in each filter, so that one end can have more; negative padding by Slices.
+/// Padding by a Convolution with one 1 in each filter, whose place makes one end longer. It crops, too.
 Blob compose_padding(Job& job) {
   const int64_t begin = job.layer().padding_param().pad_beg(), end = job.layer().padding_param().pad_end();
-  Blob x = job.x();
-  for (const int axis : {2, 3})
-    x = cut(job, x, axis, std::max<int64_t>(0, -begin), x.shape[axis] - std::max<int64_t>(0, -end));
-  const int64_t before = std::max<int64_t>(0, begin), after = std::max<int64_t>(0, end);
-  if (before == 0 && after == 0) return x;
-  const int64_t pad = std::max(before, after), side = std::abs(before - after) + 1, at = pad - before;
+  const Blob& x = job.x();
+  const int64_t pad = std::max<int64_t>({begin, end, 0}), side = 2 * pad + 1 - begin - end, at = pad - begin;
+  if (pad == 0 && (!job.knows_weights() || side > kMostZeros))
+    return cut(job, cut(job, x, 2, -begin, x.shape[2] + end), 3, -begin, x.shape[3] + end);
   if (side > kMostZeros) job.refuse("the padding of its two ends differs too much");
   std::vector<float> filter(size_t(side * side), 0);
   filter[size_t(at * side + at)] = 1;
@@ -147,6 +145,15 @@ Blob cut(Job& job, const Blob& x, int axis, int64_t from, int64_t to) {
   parts.erase(kept);
   job.add_all(layer_of("Silence"), parts, 0);
   return y;
+}
+
+Blob cropped(Job& job, const Blob& x, int64_t h, int64_t w) {
+  const int64_t more_h = x.shape[2] - h, more_w = x.shape[3] - w;
+  if (more_h == 0 && more_w == 0) return x;
+  if (!job.knows_weights() || std::max(more_h, more_w) > kMostZeros) return cut(job, cut(job, x, 2, 0, h), 3, 0, w);
+  std::vector<float> filter(size_t((more_h + 1) * (more_w + 1)), 0);
+  filter[0] = 1;
+  return by_channel(job, "Convolution", x, {.kernel = {more_h + 1, more_w + 1}}, filter);
 }
 
 /// Moves runs of axes to their place, from the first axis on: each time two neighbouring groups are exchanged.

@@ -1,11 +1,9 @@
-// Pooling. Caffe rounds the number of windows up, and drops a last window that starts beyond the first padding, but
-// only if there is padding. Other roundings become:
-// - MAX with padding: two poolings. The first one has stride 1 and a part of the window; its top is shorter, so that
-//   the second one drops the window that is too many.
-// - MAX without padding: a Slice of the first windows.
-// - AVE: a Convolution with equal weights for each channel. It rounds down, and counts padding.
-// An average that does not count padding is multiplied by a map of factors. Then rounding needs a Slice, too:
-// OpenCV 4.6 may merge a Scale into the Convolution before it as if it were one of channels.
+// Pooling. Caffe rounds the number of windows up. Where a layer has fewer, by rounding down, MAX keeps the first ones.
+// AVE becomes a Convolution with equal weights for each channel, which rounds down, and counts padding. An average that
+// does not count padding is multiplied by a map of factors.
+//
+// With padding, Caffe drops a last window that starts beyond the image and the first padding. Not all programs that
+// read its nets do so; the compositions do not add such windows.
 #include <algorithm>
 #include <utility>
 
@@ -32,18 +30,17 @@ struct Pooling {
   bool pads() const { return h.pad > 0 || w.pad > 0; }
 };
 
-/// The number of windows of Caffe. With padding it drops a last window that starts beyond the image and the first
-/// padding. Caffe does so if any axis has padding, other programs if this one has: -1 where that differs.
-int64_t windows_in_caffe(const PoolSide& side, bool pads) {
+/// The number of windows of Caffe. It drops a last window if any axis has padding, other programs if this one has: 0
+/// where that differs.
+int64_t windows_in_caffe(const PoolSide& side) {
   const int64_t room = side.in + 2 * side.pad - side.kernel;
   const int64_t out = (room >= 0 ? (room + side.stride - 1) / side.stride : -(-room / side.stride)) + 1;
   if ((out - 1) * side.stride < side.in + side.pad) return out;
-  return side.pad > 0 ? out - 1 : pads ? -1 : out;
+  return side.pad > 0 ? out - 1 : 0;
 }
 
 bool fits(const Pooling& pooling) {
-  return windows_in_caffe(pooling.h, pooling.pads()) == pooling.h.out &&
-         windows_in_caffe(pooling.w, pooling.pads()) == pooling.w.out;
+  return windows_in_caffe(pooling.h) == pooling.h.out && windows_in_caffe(pooling.w) == pooling.w.out;
 }
 
 Blob add_pooling(Job& job, const Blob& x, const Pooling& pooling, bool torch = false) {
@@ -65,39 +62,19 @@ Blob add_pooling(Job& job, const Blob& x, const Pooling& pooling, bool torch = f
   return job.add(std::move(layer), {x});
 }
 
-/// Splits a window with padding: the first of the two sides pools with stride 1.
-std::pair<PoolSide, PoolSide> halves(const PoolSide& side) {
-  if (side.pad == 0 || windows_in_caffe(side, true) == side.out) return {{side.in, side.in, 1}, side};
-  const int64_t most = side.kernel - side.pad;
-  const int64_t part = std::clamp<int64_t>(side.in + side.pad + 1 - side.out * side.stride, 1, most);
-  const int64_t between = side.in - part + 1;
-  return {{side.in, between, part}, {between, side.out, side.kernel - part + 1, side.stride, side.pad}};
-}
-
-/// The first windows of y, which Caffe's `pooling` makes.
-Blob first_windows(Job& job, Blob y, const Pooling& pooling) {
-  for (const auto& [axis, side] : {std::pair{2, pooling.h}, {3, pooling.w}}) {
-    const int64_t made = windows_in_caffe(side, pooling.pads());
-    if (made < side.out || y.shape[axis] != made) job.refuse(kOtherWindows);
-    y = cut(job, y, axis, 0, side.out);
-  }
+/// The layer as Caffe has it, with at least as many windows.
+Blob with_more_windows(Job& job, const Blob& x, const Pooling& pooling) {
+  Blob y = add_pooling(job, x, pooling);
+  for (const auto& [axis, side] : {std::pair{2, pooling.h}, {3, pooling.w}})
+    if (windows_in_caffe(side) < side.out || y.shape[axis] != windows_in_caffe(side)) job.refuse(kOtherWindows);
   return y;
-}
-
-Blob maxima(Job& job, const Blob& x, const Pooling& pooling) {
-  const auto [h1, h2] = halves(pooling.h);
-  const auto [w1, w2] = halves(pooling.w);
-  const Pooling first{h1, w1}, second{h2, w2};
-  if (h1.out < 1 || w1.out < 1) job.refuse("its windows are larger than its input");
-  Blob y = h1.kernel > 1 || w1.kernel > 1 ? add_pooling(job, x, first) : x;
-  return first_windows(job, add_pooling(job, y, second), second);
 }
 
 /// The factor of each average along an axis: its divisor in Caffe, the extent of the window within the padded input, by
 /// the number of elements that are not padding.
-std::vector<float> factors_of(const PoolSide& side) {
+std::vector<float> factors_of(const PoolSide& side, int64_t windows) {
   std::vector<float> list;
-  for (int64_t i = 0; i < side.out; ++i) {
+  for (int64_t i = 0; i < windows; ++i) {
     const int64_t start = i * side.stride - side.pad, end = std::min(start + side.kernel, side.in + side.pad);
     const int64_t inside = std::min(end, side.in) - std::max<int64_t>(start, 0);
     list.push_back(float(end - start) / float(std::max<int64_t>(1, inside)));
@@ -106,9 +83,9 @@ std::vector<float> factors_of(const PoolSide& side) {
 }
 
 Blob without_padding(Job& job, const Blob& y, const Pooling& pooling) {
-  BlobFile factors{{pooling.h.out, pooling.w.out}, {}};
-  const std::vector<float> w = factors_of(pooling.w);
-  for (const float h : factors_of(pooling.h))
+  BlobFile factors{{y.shape[2], y.shape[3]}, {}};
+  const std::vector<float> w = factors_of(pooling.w, y.shape[3]);
+  for (const float h : factors_of(pooling.h, y.shape[2]))
     for (const float each : w) factors.data.push_back(h * each);
   caffe::LayerParameter layer = layer_of("Scale");
   layer.mutable_scale_param()->set_axis(2);
@@ -127,18 +104,18 @@ Blob by_convolution(Job& job, const Blob& x, const Pooling& pooling) {
 }
 
 Blob averages(Job& job, const Blob& x, const Pooling& pooling) {
-  const bool counts = pooling.counts_padding || !pooling.pads();
-  if (!fits(pooling) && counts) return by_convolution(job, x, pooling);
-  const Blob y = first_windows(job, add_pooling(job, x, pooling), pooling);
-  return counts ? y : without_padding(job, y, pooling);
+  if (!pooling.counts_padding && pooling.pads()) {
+    const Blob y = without_padding(job, with_more_windows(job, x, pooling), pooling);
+    return cropped(job, y, pooling.h.out, pooling.w.out);
+  }
+  return fits(pooling) ? add_pooling(job, x, pooling) : by_convolution(job, x, pooling);
 }
 
 Blob pooled(Job& job, const Blob& x, const Pooling& pooling) {
   if (pooling.h.pad >= pooling.h.kernel || pooling.w.pad >= pooling.w.kernel)
     job.refuse("Caffe requires padding that is smaller than the window");
   if (pooling.average) return averages(job, x, pooling);
-  if (fits(pooling)) return add_pooling(job, x, pooling);
-  return maxima(job, x, pooling);
+  return cropped(job, with_more_windows(job, x, pooling), pooling.h.out, pooling.w.out);
 }
 
 /// Values for each pooled axis, of a list with one for each or one for all.
