@@ -286,6 +286,7 @@ MADE_FIRST = {'tour': like_clone, 'from-caffe': old_project, 'from-pytorch': tor
               'python-layers': empty_folder, 'inference': trained_project, 'weights': project_with_old_files,
               'quantization': deployed_project, 'scores': trained_project, 'cpu': trained_project,
               'gpu': trained_project, 'scaling': trained_project, 'onnx': project_with_models, 'runs': short_lenet,
+              'classic-caffe': project_with_models,
               'from-opencv-dnn': project_for_opencv,
               'serving': trained_lenet, 'studio': studio_folder, 'data': project_without_dataset,
               'solvers': trained_project}

@@ -15,7 +15,7 @@ PAGES = {'docs/tour': '', 'docs/from-pytorch': '', 'docs/own-images': '', 'docs/
          'docs/from-caffe': 'cortado-leveldb', 'docs/reading': 'cortado-hdf5',
          'docs/python-layers': 'libcortado_python.so', 'docs/inference': '', 'docs/weights': '',
          'docs/quantization': '', 'docs/scores': '', 'docs/cpu': 'avx512_bf16', 'docs/gpu': '', 'docs/scaling': '',
-         'docs/onnx': 'cortado-onnx', 'docs/from-opencv-dnn': 'cortado-onnx',
+         'docs/onnx': 'cortado-onnx', 'docs/classic-caffe': 'cortado-onnx', 'docs/from-opencv-dnn': 'cortado-onnx',
          'docs/runs': 'cortado-serve', 'docs/serving': 'cortado-serve curl openssl',
          'docs/studio': 'cortado-studio curl openssl', 'docs/data': '', 'docs/solvers': ''}
 SERVERS = {'serve': 8080, 'studio': 8090}
