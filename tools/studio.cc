@@ -1,4 +1,5 @@
 // `cortado studio`: its flags. Like the server, the studio is a separate program, cortado-studio.
+#include "tools/options/run_options.h"
 #include "tools/program/command.h"
 #include "tools/program/companion.h"
 

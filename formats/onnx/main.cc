@@ -26,7 +26,8 @@ constexpr const char* kUsage =
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
     "               [--fold] [--for=PROGRAM] [--like=NET [--rgb]]\n"
-    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--dialect=NAME]\n"
+    "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--batch=N]\n"
+    "               [--dialect=NAME]\n"
     "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
     "its weights as a "
     ".caffemodel\n";
@@ -68,9 +69,15 @@ importing::ImportedNet in_dialect(importing::ImportedNet net, const std::string&
   return {std::move(rewritten.net), std::move(rewritten.weights), net.own_batch_alone};
 }
 
+importing::ImportOptions import_options(const Words& words) {
+  importing::ImportOptions options{.shapes = shapes_from_text(words.texts("shape"))};
+  if (words.has("batch")) options.batch = std::stoll(words.text("batch"));
+  return options;
+}
+
 int import_net(const Words& words) {
   const std::string& model = words.operands().at(1);
-  importing::ImportedNet net = importing::import_model(model, shapes_from_text(words.texts("shape")));
+  importing::ImportedNet net = importing::import_model(model, import_options(words));
   const auto target = dialect::target_named(words.has("dialect") ? words.text("dialect") : "own");
   if (target) net = in_dialect(std::move(net), model, *target);
   const int layers = net.net.layer_size();
@@ -87,8 +94,7 @@ int import_net(const Words& words) {
 int send_net(const Words& words) {
   const std::string& model = words.operands().at(1);
   try {
-    importing::send(importing::import_model(model, shapes_from_text(words.texts("shape"))), model,
-                    words.has("weights"));
+    importing::send(importing::import_model(model, import_options(words)), model, words.has("weights"));
   } catch (const Error& error) {
     const Diagnostic& mistake = error.mistakes().front();
     importing::send_mistake(error.code(), mistake.message, mistake.hint);
@@ -99,7 +105,7 @@ int send_net(const Words& words) {
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
   const Words words(arguments, {"weights", "output", "outputs", "level", "stage", "fold", "for", "like", "rgb", "shape",
-                                "dialect", "quiet"});
+                                "batch", "dialect", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

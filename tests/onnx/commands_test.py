@@ -191,3 +191,19 @@ def test_commands_take_the_shapes_of_a_model_and_its_weights(run, infer):
         assert '--shape=x=1,3,224,224' in said
         run(command, 'wide.onnx', '--shape=1,3,4,6', *more)
     assert 'is for ONNX models' in run('summary', 'deploy.prototxt', '--shape=1,3,4,6', code=2).stderr
+
+
+def test_batch_of_the_net(run):
+    """An open batch is 1 by default; a model that takes only its own batch refuses others."""
+    helper = onnx.helper
+    x, y = (helper.make_tensor_value_info(name, 1, ['n', 4]) for name in 'xy')
+    for name, nodes in (('any', [helper.make_node('Relu', ['x'], ['y'])]),
+                        ('own', [helper.make_node('Squeeze', ['x'], ['s'], axes=[0]),
+                                 helper.make_node('Relu', ['s'], ['y'])])):
+        graph = helper.make_graph(nodes, name, [x], [y])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 11)]), name + '.onnx')
+    for flags, batch in ((), '1'), (('--batch=8',), '8'):
+        run('convert', 'onnx', 'any.onnx', '-o', 'any.prototxt', '--force', *flags)
+        assert re.findall(r'dim: (\d+)', open('any.prototxt').read()) == [batch, '4']
+    said = run('convert', 'onnx', 'own.onnx', '-o', 'own.prototxt', '--batch=8', code=2).stderr
+    assert "takes only the model's own batch size" in said and 'Squeeze' in said and not os.path.exists('own.prototxt')

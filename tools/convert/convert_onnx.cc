@@ -63,13 +63,14 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
   if (arguments.has("dialect")) words.push_back("--dialect=" + arguments.text("dialect"));
   shapes_from_text(arguments.each("shape"));  // reports errors in them
   for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
+  if (arguments.integer("batch") > 0) words.push_back("--batch=" + std::to_string(arguments.integer("batch")));
   return words;
 }
 
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
-  for (const char* flag : {"shape", "dialect"})
+  for (const char* flag : {"shape", "batch", "dialect"})
     if (arguments.has(flag)) throw usage_error(std::string("--") + flag + " is for importing a model only");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
@@ -171,6 +172,7 @@ Command convert_onnx_command() {
                         weights,
                         blobs,
                         shape_flag(),
+                        batch_flag(),
                         dialect_flag(),
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},
                         {.name = "for",

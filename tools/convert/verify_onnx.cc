@@ -15,11 +15,11 @@
 #include "core/files/temporary_folder.h"
 #include "core/log.h"
 #include "core/process/process.h"
-#include "core/rng.h"
 #include "formats/helper_process.h"
 #include "formats/npy.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
+#include "tools/convert/random_inputs.h"
 #include "tools/options/flags.h"
 #include "tools/output/terminal.h"
 
@@ -37,39 +37,6 @@ constexpr int kNoRuntime = 3;  ///< exit code of run_onnx.py
 struct VerifySet {
   Arrays inputs, outputs;
 };
-
-/// A layer that reads the blob, and the index of the blob among its bottoms; null if there is none.
-std::pair<const caffe::LayerParameter*, int> reader_of(const NetFile& file, const std::string& blob) {
-  for (const caffe::LayerParameter& layer : file.net.layer())
-    for (int i = 0; i < layer.bottom_size(); ++i)
-      if (layer.bottom(i) == blob) return {&layer, i};
-  return {nullptr, 0};
-}
-
-/// Rows of sample, left, top, right, bottom: each with corners in this order, within a few hundred pixels.
-void fill_regions(Array& array, RandomStream& rng) {
-  for (size_t i = 0; i + 5 <= array.values.size(); i += 5) {
-    const auto pixel = [&] { return 200 * rng.uniform(); };
-    const float x = pixel(), y = pixel();
-    const float row[] = {0, x, y, x + pixel(), y + pixel()};
-    std::copy_n(row, 5, array.values.begin() + int64_t(i));
-  }
-}
-
-/// Normally distributed values; indices for an Embed, regions where a layer pools them.
-Array random_array(const NetFile& file, const std::string& blob, const Shape& shape, RandomStream& rng) {
-  Array array{shape, std::vector<float>(size_t(shape.count()))};
-  const auto [layer, bottom] = reader_of(file, blob);
-  const std::string type = layer ? layer->type() : "";
-  if (bottom == 1 && (type == "ROIPooling" || type == "ROIAlign" || type == "PSROIPooling")) {
-    fill_regions(array, rng);
-  } else if (type == "Embed") {
-    for (float& value : array.values) value = float(rng.below(std::max(1u, layer->embed_param().input_dim())));
-  } else {
-    for (float& value : array.values) value = float(rng.normal());
-  }
-  return array;
-}
 
 /// The type of the layer that computes a blob, before layers that only move its values.
 std::string origin_type(const NetFile& file, std::string blob) {

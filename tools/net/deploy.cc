@@ -8,6 +8,7 @@
 #include "core/log.h"
 #include "core/shape.h"
 #include "proto/text/write_text.h"
+#include "proto/weights/onnx_file.h"
 #include "tools/options/dialect_option.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
@@ -44,10 +45,11 @@ int run_deploy(const Arguments& arguments) {
   graph::DeployOptions options;
   options.state = state_of(arguments, caffe::TEST);
   options.outputs = arguments.texts("blobs");
-  options.shapes = shapes_from_text(arguments.each("shape"));
+  const bool is_model = is_onnx_file(model);  // --shape then sets the model's open extents
+  if (!is_model) options.shapes = shapes_from_text(arguments.each("shape"));
   const auto target = dialect_of(arguments);
   const std::string weights = target ? dialect_weights_path(arguments, output) : "";
-  const auto file = open_net(model, overrides_of(arguments));
+  const auto file = is_model ? open_model(arguments) : open_net(model, overrides_of(arguments));
   graph::Deployed deployed = graph::make_deploy_net(*file, options);
   dialect::Rewritten rewritten;
   if (target) {

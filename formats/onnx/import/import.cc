@@ -43,9 +43,9 @@ std::vector<std::pair<size_t, std::string>> fingerprints(const ImportedNet& net)
 constexpr int64_t kMarks[] = {1009, 1013};
 
 /// Reads the net with this prime as the batch size; returns nothing, and the reason in `why`, if that fails.
-std::optional<ImportedNet> read_with(const ModelFile& file, const std::map<std::string, Shape>& shapes, BatchAxis axis,
-                                     int64_t mark, std::string& why) {
-  ModelReader reader(file, shapes, axis, mark);
+std::optional<ImportedNet> read_with(const ModelFile& file, const ImportOptions& options, BatchAxis axis, int64_t mark,
+                                     std::string& why) {
+  ModelReader reader(file, options, axis, mark);
   try {
     return reader.run();
   } catch (const Error& error) {
@@ -57,13 +57,13 @@ std::optional<ImportedNet> read_with(const ModelFile& file, const std::map<std::
   return std::nullopt;
 }
 
-std::optional<ImportedNet> read_for_any_batch(const ModelFile& file, const std::map<std::string, Shape>& shapes,
-                                              BatchAxis axis, std::string& why) {
-  auto net = read_with(file, shapes, axis, kMarks[0], why);
+std::optional<ImportedNet> read_for_any_batch(const ModelFile& file, const ImportOptions& options, BatchAxis axis,
+                                              std::string& why) {
+  auto net = read_with(file, options, axis, kMarks[0], why);
   if (!net) return std::nullopt;
   const auto first = fingerprints(*net);
   net.reset();  // do not keep two large nets in memory
-  net = read_with(file, shapes, axis, kMarks[1], why);
+  net = read_with(file, options, axis, kMarks[1], why);
   if (!net) return net;
   const auto second = fingerprints(*net);
   const auto differ = std::mismatch(first.begin(), first.end(), second.begin(), second.end());
@@ -73,7 +73,7 @@ std::optional<ImportedNet> read_for_any_batch(const ModelFile& file, const std::
   return std::nullopt;
 }
 
-ImportedNet read_model(const ModelFile& file, const std::map<std::string, Shape>& shapes) {
+ImportedNet read_model(const ModelFile& file, const ImportOptions& options) {
   const auto& inputs = file.graph().input();
   const bool steps = std::any_of(inputs.begin(), inputs.end(), [](const onnx::ValueInfoProto& input) {
     return has_steps_first(input.type().tensor_type().shape());
@@ -81,20 +81,22 @@ ImportedNet read_model(const ModelFile& file, const std::map<std::string, Shape>
   std::string why;
   for (const BatchAxis axis : {BatchAxis::kSecond, BatchAxis::kFirst})
     if (axis != BatchAxis::kSecond || steps)
-      if (auto net = read_for_any_batch(file, shapes, axis, why)) return std::move(*net);
-  ImportedNet net = ModelReader(file, shapes, BatchAxis::kNone, 0).run();
+      if (auto net = read_for_any_batch(file, options, axis, why)) return std::move(*net);
+  ImportedNet net = ModelReader(file, options, BatchAxis::kNone, 0).run();
   net.own_batch_alone = why;
+  if (options.batch > 0)
+    throw Error(ExitCode::kUsage, "--batch: the net takes only the model's own batch size: " + why);
   return net;
 }
 
 }  // namespace
 
-ImportedNet import_model(const std::string& path, const std::map<std::string, Shape>& shapes) {
+ImportedNet import_model(const std::string& path, const ImportOptions& options) {
   try {
     ModelFile file(path);
     merge_gelu(file.graph(), file);
     remove_dead_nodes(file.graph());
-    return read_model(file, shapes);
+    return read_model(file, options);
   } catch (const std::bad_alloc&) {
     throw file_error(ExitCode::kNet, path, "damaged: reading it needs more memory than allowed for its size");
   }

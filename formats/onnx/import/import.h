@@ -9,10 +9,10 @@
 
 namespace cortado::importing {
 
-/// Imports a model as a net with its weights. `shapes`, by input name, set the extents that the model leaves open; ""
-/// is the only input. By default an open batch is 1. Throws Error: kIo if the file cannot be read, kUsage if a shape
-/// does not match the input, kNet if the file is damaged or has an unsupported operator (with the node's name).
-ImportedNet import_model(const std::string& path, const std::map<std::string, Shape>& shapes = {});
+/// Imports a model as a net with its weights. Throws Error: kIo if the file cannot be read, kUsage if a shape does not
+/// match the input or the net does not take the batch, kNet if the file is damaged or has an unsupported operator (with
+/// the node's name).
+ImportedNet import_model(const std::string& path, const ImportOptions& options);
 
 /// The net as a prototxt, with the model's name in a comment.
 std::string text_of(const ImportedNet& net, const std::string& model);

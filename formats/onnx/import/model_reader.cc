@@ -12,9 +12,8 @@ bool has_steps_first(const onnx::TensorShapeProto& dims) {
   return dims.dim_size() == 3 && dims.dim(0).dim_value() > 1 && dims.dim(1).dim_value() <= 1;
 }
 
-ModelReader::ModelReader(const ModelFile& file, const std::map<std::string, Shape>& shapes, BatchAxis axis,
-                         int64_t mark)
-    : file_(file), shapes_(shapes), batch_axis_(axis) {
+ModelReader::ModelReader(const ModelFile& file, const ImportOptions& options, BatchAxis axis, int64_t mark)
+    : file_(file), shapes_(options.shapes), given_batch_(options.batch), batch_axis_(axis) {
   net_.batch.mark = mark;
 }
 
@@ -98,7 +97,7 @@ void ModelReader::add_input(const onnx::ValueInfoProto& input) {
   try {
     Blob& blob = values_[input.name()].blob = net_.add(std::move(layer), {}, {}).at(0);
     auto& added = *net_.net.net.mutable_layer(net_.net.net.layer_size() - 1)->mutable_input_param();
-    if (axis >= 0) added.mutable_shape(0)->set_dim(axis, extents[size_t(axis)]);
+    if (axis >= 0) added.mutable_shape(0)->set_dim(axis, given_batch_ > 0 ? given_batch_ : extents[size_t(axis)]);
     if (axis >= 0 && net_.batch_source.blob.name.empty()) net_.batch_source = {blob, axis};
     if (batch_axis_ == BatchAxis::kNone && !extents.empty()) blob = held(blob);
   } catch (const FieldError& error) {

@@ -23,7 +23,7 @@ bool has_steps_first(const onnx::TensorShapeProto& dims);
 class ModelReader {
  public:
   /// `mark` is the batch size (batch.h), 0 with BatchAxis::kNone.
-  ModelReader(const ModelFile& file, const std::map<std::string, Shape>& shapes, BatchAxis axis, int64_t mark);
+  ModelReader(const ModelFile& file, const ImportOptions& options, BatchAxis axis, int64_t mark);
 
   /// The net and its weights. Throws Error, or FieldError, if the model cannot be read this way.
   ImportedNet run();
@@ -48,6 +48,7 @@ class ModelReader {
 
   const ModelFile& file_;
   std::map<std::string, Shape> shapes_;  ///< given shapes, by input
+  int64_t given_batch_;                  ///< 0: the model's
   BatchAxis batch_axis_;
   bool knows_batch_ = false;
   std::string place_ = "its inputs";

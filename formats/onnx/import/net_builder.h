@@ -25,6 +25,12 @@ struct BatchSource {
   int axis = 0;
 };
 
+/// What the model leaves open.
+struct ImportOptions {
+  std::map<std::string, Shape> shapes = {};  ///< by input name; "" is the only input
+  int64_t batch = 0;                         ///< in the net's Input layers; 0: the model's, or 1 if it is open
+};
+
 /// A net and its weights.
 struct ImportedNet {
   caffe::NetParameter net;

@@ -3,5 +3,5 @@
 #include "tests/fuzz/fuzzed.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {
-  expect_answer([&] { importing::import_model(FuzzedFile(input).path()); });
+  expect_answer([&] { importing::import_model(FuzzedFile(input).path(), {}); });
 }
