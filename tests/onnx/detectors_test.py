@@ -19,7 +19,8 @@ def ssd(codes=1, anchors=False, least=0.0):
     """Offsets, scores and priors, and RefineDet's two bottoms."""
     scores = DRAW.uniform(least, 1, (IMAGES, PRIORS, CLASSES))
     variances = numpy.tile([0.1, 0.1, 0.2, 0.2], PRIORS)
-    bottoms = [DRAW.normal(0, 1, (IMAGES, PRIORS * codes * 4)), (scores / scores.sum(2, keepdims=True)).reshape(IMAGES, -1),
+    scores /= scores.sum(2, keepdims=True)
+    bottoms = [DRAW.normal(0, 1, (IMAGES, PRIORS * codes * 4)), scores.reshape(IMAGES, -1),
                numpy.stack([boxes_of(PRIORS, 1).ravel(), variances])[None]]
     if anchors: bottoms += [DRAW.uniform(0, 1, (IMAGES, PRIORS * 2)), DRAW.normal(0, 1, (IMAGES, PRIORS * 4))]
     return [array.astype('f4') for array in bottoms]
@@ -40,7 +41,8 @@ def grid(*extents):
 
 
 INFO = numpy.array([[90, 110, 1.5], [100, 80, 0.5]], 'f4')
-REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4.5, 2, 13, 11], [1, -3, 8, 21.5, 17], [0, 40, 40, 50, 50], [0, 3, 3, 3, 3]], 'f4')
+REGIONS = numpy.array([[0, 0, 0, 20, 16], [1, 4.5, 2, 13, 11], [1, -3, 8, 21.5, 17], [0, 40, 40, 50, 50],
+                       [0, 3, 3, 3, 3]], 'f4')
 TWO = 'top: "z0"'
 ANCHORS = ' '.join('biases: %s' % side for side in (1.1, 2.2, 2.5, 1.5, 3.5, 4.0))
 LAYERS = [
@@ -69,7 +71,8 @@ LAYERS = [
      'nms_thresh: 0.6 scale: 2 scale: 3 }', [grid(2, 12, 6, 7), 0.3 * grid(2, 24, 6, 7), INFO]),
     ('Proposal proposal_param { feat_stride: 16 pre_nms_topn: 0 post_nms_topn: 0 scale: 1 scale: 2 }',
      [grid(2, 12, 6, 7), 0.3 * grid(2, 24, 6, 7), INFO]),
-    ('PSROIPooling psroi_pooling_param { spatial_scale: 0.5 output_dim: 3 group_size: 2 }', [grid(2, 12, 9, 11), REGIONS]),
+    ('PSROIPooling psroi_pooling_param { spatial_scale: 0.5 output_dim: 3 group_size: 2 }',
+     [grid(2, 12, 9, 11), REGIONS]),
     ('DecodeBBox decode_bbox_param { %s }' % ' '.join('bbox_mean: 0.1 bbox_std: %s' % v for v in (0.1, 0.1, 0.2, 0.2)),
      [grid(5, 8), REGIONS]),
 ]
@@ -80,12 +83,15 @@ def inputs_text(arrays):
                    % (i, i, ' '.join('dim: %d' % dim for dim in array.shape)) for i, array in enumerate(arrays))
 
 
+def net_of(layer, arrays):
+    kind, _, options = layer.partition(' ')
+    reads = ' '.join('bottom: "x%d"' % i for i in range(len(arrays)))
+    return inputs_text(arrays) + 'layer { name: "tested" type: "%s" %s top: "y0" %s }' % (kind, reads, options)
+
+
 @pytest.mark.parametrize('layer, bottoms', LAYERS, ids=lambda value: value.split()[0] if isinstance(value, str) else '')
 def test_detector_is_exported(bottoms, folder, infer, layer, run, runtime, summary):
-    kind, _, options = layer.partition(' ')
-    reads = ' '.join('bottom: "x%d"' % i for i in range(len(bottoms)))
-    (folder / 'net.prototxt').write_text(inputs_text(bottoms) + 'layer { name: "tested" type: "%s" %s top: "y0" %s }'
-                                         % (kind, reads, options))
+    (folder / 'net.prototxt').write_text(net_of(layer, bottoms))
     run('convert', 'onnx', 'net.prototxt', '-o', 'net.onnx', '-q')
     onnx.checker.check_model('net.onnx')
     outputs = summary('net.prototxt')['outputs']
@@ -111,7 +117,6 @@ def test_whole_net_is_exported(batch, folder, infer, name, run, runtime, summary
 
 
 def test_changing_threshold_is_refused(folder, run):
-    (folder / 'net.prototxt').write_text(inputs_text(ssd()) + 'layer { name: "tested" type: "DetectionOutput" bottom: "x0" '
-        'bottom: "x1" bottom: "x2" top: "y0" %s }' % detector('', 'nms_threshold: 0.6 eta: 0.9').partition(' ')[2])
+    (folder / 'net.prototxt').write_text(net_of(detector('', 'nms_threshold: 0.6 eta: 0.9'), ssd()))
     said = run('convert', 'onnx', 'net.prototxt', '-o', 'no.onnx', code=3).stderr
     for part in ("'tested'", 'eta'): assert part in said

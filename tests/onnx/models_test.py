@@ -8,7 +8,8 @@ from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 
 MODELS = pathlib.Path(__file__).parent.parent.parent / 'models'
 LARGE = 'alexnet', 'caffenet', 'vgg16', 'resnet50', 'resnet50_v1_5'
-STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}  # no operators; none that OpenCV 4 and import know
+# Before layers whose operators OpenCV 4 does not run, and import does not read.
+STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}
 BATCHES = (1, 3)
 NEAR = 1e-5
 

@@ -1,7 +1,7 @@
 """--for=PROGRAM: the forms of operators that other programs read. OpenCV, the installed version, runs them."""
 import pytest
 
-from tests.onnx.detectors_test import LAYERS, inputs_text
+from tests.onnx.detectors_test import LAYERS, net_of
 from tests.onnx.random_weights import far, numpy, onnx
 
 cv2 = pytest.importorskip('cv2')
@@ -14,12 +14,6 @@ REPLACED = {  # for OpenCV 4: the operator that it does not know, and the layer
     'Split': 'Slice slice_param { slice_point: 1 slice_point: 4 } top: "z0" top: "w0"',
     'Split ': 'Slice slice_param { axis: 2 slice_point: 2 } top: "z0"',
 }
-
-
-def net_of(layer, arrays):
-    kind, _, options = layer.partition(' ')
-    reads = ' '.join('bottom: "x%d"' % i for i in range(len(arrays)))
-    return inputs_text(arrays) + 'layer { name: "tested" type: "%s" %s top: "y0" %s }' % (kind, reads, options)
 
 
 def with_opencv(arrays, outputs):

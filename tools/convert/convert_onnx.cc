@@ -52,7 +52,7 @@ std::string weights_beside(const Arguments& arguments, const std::string& net) {
 std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
-  for (const char* flag : {"blobs", "fold", "for", "opencv", "like", "rgb", "level", "stage"})
+  for (const char* flag : {"blobs", "fold", "for", "half", "opencv", "like", "rgb", "level", "stage"})
     if (arguments.has(flag))
       throw usage_error(std::string("--") + flag + " is for exporting a model, but " + files[0] + " is imported");
   if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
@@ -77,7 +77,7 @@ std::vector<std::string> words_to_export(const Arguments& arguments, const std::
   if (arguments.on("rgb") && !arguments.has("like"))
     throw usage_error("--rgb requires --like=NET", "add --like with the net whose data layer prepares pixels");
   for (const std::string& blob : arguments.texts("blobs")) words.push_back("--outputs=" + blob);
-  pass_on(arguments, {"weights", "level", "stage", "fold", "for", "like", "rgb"}, words);
+  pass_on(arguments, {"weights", "level", "stage", "fold", "for", "half", "like", "rgb"}, words);
   if (arguments.on("opencv")) {
     if (arguments.has("for")) throw usage_error("--opencv is --for=opencv4, but --for is set as well");
     log_warning() << "--opencv is deprecated: use --for=opencv4";
@@ -180,6 +180,12 @@ Command convert_onnx_command() {
                          .value = "PROGRAM",
                          .help = "the program that will run the model: avoid what it does not support, where possible",
                          .choices = {"onnxruntime", "opencv5", "opencv4", "tensorrt"}},
+                        {.name = "half",
+                         .kind = FlagKind::kText,
+                         .value = "WHAT",
+                         .help = "16-bit floats: store the weights so, or compute on them",
+                         .implied = "all",
+                         .choices = {"weights", "all"}},
                         {.name = "opencv", .help = "former spelling of --for=opencv4", .rank = FlagRank::kHidden},
                         with_note(like_flag(), "the model then reads pixels from 0 to 255"),
                         {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"},

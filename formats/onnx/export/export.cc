@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "onnx/export/half.h"
 #include "onnx/export/image_input.h"
 #include "onnx/export/simplify.h"
 #include "onnx/export/source_net.h"
@@ -38,6 +39,8 @@ class ModelWriter {
     for (size_t id = 0; id < names_.size(); ++id) shapes[names_[id]] = graph_.values[id].shape;
     merge_channel_maps(out_.graph(), shapes, request_.fold);
     merge_reversed_steps(out_.graph());
+    if (request_.half == ExportRequest::Half::kWeights) store_weights_in_half(out_.graph());
+    if (request_.half == ExportRequest::Half::kAll) compute_in_half(out_.graph(), float_nodes_);
     warn_of_unsupported(reader_, out_.graph());
   }
 
@@ -84,7 +87,9 @@ class ModelWriter {
       if (request_.like.empty()) continue;
       const std::string pixels = name;
       name = out_.value_name(pixels + "/prepared");
+      const int before = out_.graph().node_size();
       write_image_input(out_, read_image_input(request_.like, request_.rgb), graph_.value(id).shape, pixels, name);
+      keep_in_floats(before);
     }
   }
 
@@ -107,13 +112,22 @@ class ModelWriter {
     const caffe::LayerParameter config = source_.layer(node);
     const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
     LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, reader_);
+    const int before = out_.graph().node_size();
     try {
       write(layer);
+      const bool has_indices =
+          (node.type == "Pooling" && node.y.size() > 1) || (node.type == "Upsample" && node.x.size() > 1);
+      if (has_indices || needs_floats(node.type)) keep_in_floats(before);
     } catch (const Refusal& refusal) {
       add_mistake(node, refusal);
     } catch (const FieldError& error) {
       add_mistake(node, {error.field(), error.message(), error.hint()});
     }
+  }
+
+  /// The nodes from number `first` on compute on 32-bit floats, even with --half.
+  void keep_in_floats(int first) {
+    for (int i = first; i < out_.graph().node_size(); ++i) float_nodes_.insert(out_.graph().node(i).name());
   }
 
   std::string way_around(const graph::Node& node) const {
@@ -136,6 +150,7 @@ class ModelWriter {
   const graph::Graph& graph_;
   GraphWriter out_;
   std::vector<std::string> names_;  ///< by value
+  std::set<std::string> float_nodes_;
   Mistakes mistakes_;
 };
 

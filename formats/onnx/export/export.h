@@ -18,8 +18,10 @@ struct ExportRequest {
   std::vector<std::string> outputs;     ///< output blobs; if empty, those of `cortado deploy`
   bool fold = false;                    ///< fold normalizations into the preceding filters
   std::string reader = "onnxruntime";   ///< the program that will run the model (readers.h)
-  std::string like;  ///< the net whose data layer preprocesses images; if empty, the model has no preprocessing
-  bool rgb = false;  ///< with `like`: the model's input is RGB, not BGR
+  enum class Half { kNone, kWeights, kAll };
+  Half half = Half::kNone;  ///< what is stored and computed as 16-bit floats
+  std::string like;         ///< the net whose data layer preprocesses images; if empty, the model has no preprocessing
+  bool rgb = false;         ///< with `like`: the model's input is RGB, not BGR
 };
 
 /// Exports the deployed net with its weights to a model of opset 17, with a variable batch size if the net allows it.
