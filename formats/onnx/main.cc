@@ -25,7 +25,7 @@ constexpr const char* kUsage =
     "cortado-onnx exports and imports ONNX models for cortado, which starts it. See `cortado convert onnx --help`.\n"
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
-    "               [--fold] [--for=PROGRAM] [--half=weights|all] [--like=NET [--rgb]]\n"
+    "               [--fold] [--for=PROGRAM] [--half=weights|all | --int8] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--batch=N]\n"
     "               [--dialect=NAME]\n"
     "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
@@ -46,6 +46,7 @@ int export_net(const Words& words) {
   for (const std::string& stage : words.texts("stage")) request.state.add_stage(stage);
   request.fold = words.has("fold");
   if (words.has("for")) request.reader = words.text("for");
+  request.int8 = words.has("int8");
   if (words.has("half"))
     request.half = words.text("half") == "weights" ? exporting::ExportRequest::Half::kWeights
                                                    : exporting::ExportRequest::Half::kAll;
@@ -107,8 +108,8 @@ int send_net(const Words& words) {
 
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
-  const Words words(arguments, {"weights", "output", "outputs", "level", "stage", "fold", "for", "half", "like", "rgb",
-                                "shape", "batch", "dialect", "quiet"});
+  const Words words(arguments, {"weights", "output", "outputs", "level", "stage", "fold", "for", "half", "int8", "like",
+                                "rgb", "shape", "batch", "dialect", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

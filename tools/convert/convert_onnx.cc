@@ -52,7 +52,7 @@ std::string weights_beside(const Arguments& arguments, const std::string& net) {
 std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
-  for (const char* flag : {"blobs", "fold", "for", "half", "opencv", "like", "rgb", "level", "stage"})
+  for (const char* flag : {"blobs", "fold", "for", "half", "int8", "opencv", "like", "rgb", "level", "stage"})
     if (arguments.has(flag))
       throw usage_error(std::string("--") + flag + " is for exporting a model, but " + files[0] + " is imported");
   if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
@@ -77,7 +77,8 @@ std::vector<std::string> words_to_export(const Arguments& arguments, const std::
   if (arguments.on("rgb") && !arguments.has("like"))
     throw usage_error("--rgb requires --like=NET", "add --like with the net whose data layer prepares pixels");
   for (const std::string& blob : arguments.texts("blobs")) words.push_back("--outputs=" + blob);
-  pass_on(arguments, {"weights", "level", "stage", "fold", "for", "half", "like", "rgb"}, words);
+  pass_on(arguments, {"weights", "level", "stage", "fold", "for", "half", "int8", "like", "rgb"}, words);
+  if (arguments.on("int8") && arguments.has("half")) throw usage_error("--int8 and --half exclude each other");
   if (arguments.on("opencv")) {
     if (arguments.has("for")) throw usage_error("--opencv is --for=opencv4, but --for is set as well");
     log_warning() << "--opencv is deprecated: use --for=opencv4";
@@ -186,6 +187,7 @@ Command convert_onnx_command() {
                          .help = "16-bit floats: store the weights so, or compute on them",
                          .implied = "all",
                          .choices = {"weights", "all"}},
+                        {.name = "int8", .help = "8-bit integers, of a net from `cortado quantize`; folds like --fold"},
                         {.name = "opencv", .help = "former spelling of --for=opencv4", .rank = FlagRank::kHidden},
                         with_note(like_flag(), "the model then reads pixels from 0 to 255"),
                         {.name = "rgb", .help = "with --like, the model's input is in the order red, green, blue"},

@@ -5,6 +5,7 @@
 #include "core/text/text.h"
 #include "onnx/export/half.h"
 #include "onnx/export/image_input.h"
+#include "onnx/export/quantized.h"
 #include "onnx/export/simplify.h"
 #include "onnx/export/source_net.h"
 #include "onnx/export/table.h"
@@ -37,8 +38,9 @@ class ModelWriter {
       describe(graph_.names.at(output), output, *out_.graph().add_output());
     std::map<std::string, Shape> shapes;
     for (size_t id = 0; id < names_.size(); ++id) shapes[names_[id]] = graph_.values[id].shape;
-    merge_channel_maps(out_.graph(), shapes, request_.fold);
+    merge_channel_maps(out_.graph(), shapes, request_.fold || request_.int8);
     merge_reversed_steps(out_.graph());
+    if (request_.int8) quantize(out_.graph(), eight_bit_layers());
     if (request_.half == ExportRequest::Half::kWeights) store_weights_in_half(out_.graph());
     if (request_.half == ExportRequest::Half::kAll) compute_in_half(out_.graph(), float_nodes_);
     warn_of_unsupported(reader_, out_.graph());
@@ -123,6 +125,16 @@ class ModelWriter {
     } catch (const FieldError& error) {
       add_mistake(node, {error.field(), error.message(), error.hint()});
     }
+  }
+
+  std::vector<EightBitLayer> eight_bit_layers() const {
+    std::vector<EightBitLayer> layers;
+    for (const SourceNet::OnIntegers& found : source_.layers_on_integers())
+      layers.push_back({found.name, found.scales, found.codes.x, found.codes.y, names_[size_t(found.y)]});
+    if (layers.empty())
+      throw Error(ExitCode::kUsage, "--int8: no layer of the net computes on 8-bit integers",
+                  "pass the net that `cortado quantize` wrote");
+    return layers;
   }
 
   /// The nodes from number `first` on compute on 32-bit floats, even with --half.

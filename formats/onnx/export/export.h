@@ -20,6 +20,7 @@ struct ExportRequest {
   std::string reader = "onnxruntime";   ///< the program that will run the model (readers.h)
   enum class Half { kNone, kWeights, kAll };
   Half half = Half::kNone;  ///< what is stored and computed as 16-bit floats
+  bool int8 = false;        ///< round values and weights as quantization_param says; implies `fold`
   std::string like;         ///< the net whose data layer preprocesses images; if empty, the model has no preprocessing
   bool rgb = false;         ///< with `like`: the model's input is RGB, not BGR
 };

@@ -9,6 +9,7 @@ namespace cortado::exporting {
 namespace {
 
 constexpr const char* kDoubles = "double";
+constexpr const char* kUnsigned = "uint8";
 constexpr const char* kIndices = "Indices";
 constexpr const char* kProductOfBlobs = "MatMul of two blobs";
 
@@ -43,15 +44,17 @@ const std::map<std::string, Reader>& all_readers() {
         {{"MaxRoiPool", ""},
          {"Compress", ""},
          {kIndices, " (the second output of MaxPool)"},
+         {kUnsigned, " (its integers are signed)"},
          {kDoubles, " (it computes in float32 instead)"}}}},
   };
   return readers;
 }
 
-/// What the node needs besides its operator. `constants`: the names of initializers.
-std::string feature_of(const onnx::NodeProto& node, const std::set<std::string>& constants) {
+/// What the node needs besides its operator. `constants`: the types of initializers.
+std::string feature_of(const onnx::NodeProto& node, const std::map<std::string, int>& constants) {
   if (node.op_type() == "MaxPool" && node.output_size() > 1) return kIndices;
   if (node.op_type() == "MatMul" && !constants.contains(node.input(1))) return kProductOfBlobs;
+  if (node.op_type() == "QuantizeLinear" && constants.at(node.input(2)) == onnx::TensorProto::UINT8) return kUnsigned;
   for (const onnx::AttributeProto& attribute : node.attribute())
     if (node.op_type() == "Cast" && attribute.i() == onnx::TensorProto::DOUBLE) return kDoubles;
   return "";
@@ -67,8 +70,8 @@ const Reader& reader_named(const std::string& name) {
 
 void warn_of_unsupported(const Reader& reader, const onnx::GraphProto& graph) {
   std::map<std::string, std::string> first;
-  std::set<std::string> constants;
-  for (const onnx::TensorProto& tensor : graph.initializer()) constants.insert(tensor.name());
+  std::map<std::string, int> constants;
+  for (const onnx::TensorProto& tensor : graph.initializer()) constants[tensor.name()] = tensor.data_type();
   for (const onnx::NodeProto& node : graph.node())
     for (const std::string& what : {node.op_type(), feature_of(node, constants)})
       if (reader.unsupported.contains(what)) first.insert({what, node.name()});

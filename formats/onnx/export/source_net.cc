@@ -1,11 +1,13 @@
 #include "onnx/export/source_net.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/log.h"
 #include "core/text/text.h"
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
+#include "layers/common/weights/quantization.h"
 #include "layers/roles.h"
 #include "proto/text/write_text.h"
 
@@ -100,6 +102,26 @@ Place SourceNet::place(const std::string& layer, const std::string& field) const
     return written_.positions.place(path + "." + (field.empty() ? "type" : field));
   }
   return written_.positions.place("");
+}
+
+std::vector<SourceNet::OnIntegers> SourceNet::layers_on_integers() const {
+  graph::BuildOptions options = graph_.options;
+  options.frozen = options.fuse = options.eight_bits = true;
+  graph::Graph frozen = graph::build(file_, options);
+  graph::run_passes(frozen, "use_8_bits");
+  std::vector<OnIntegers> found;
+  for (const graph::Node& node : frozen.nodes) {
+    if (!node.eight_bits || node.sources.empty()) continue;
+    const caffe::LayerParameter& config = *frozen.source(node.sources[0]).config;
+    if (!wants_8_bits(config.quantization_param())) continue;
+    std::set<std::string> merged;
+    for (const int source : node.sources) merged.insert(frozen.source(source).config->name());
+    graph::ValueId y = -1;
+    for (const graph::Node& own : graph_.nodes)
+      if (merged.contains(own.name)) y = own.y[0];
+    if (y >= 0) found.push_back({config.name(), config.quantization_param(), *node.eight_bits, y});
+  }
+  return found;
 }
 
 caffe::LayerParameter SourceNet::layer(const graph::Node& node) {

@@ -28,6 +28,14 @@ class SourceNet {
   Place place(const std::string& layer, const std::string& field) const;
   /// The layer's message, with its weights as blobs.
   caffe::LayerParameter layer(const graph::Node& node);
+  /// A layer that computes on integers in the frozen net, and the last value of what is fused with it.
+  struct OnIntegers {
+    std::string name;
+    caffe::QuantizationParameter scales;
+    graph::EightBits codes;
+    graph::ValueId y;
+  };
+  std::vector<OnIntegers> layers_on_integers() const;
   /// The values of a blob after a forward pass over zeros.
   std::vector<float> read_blob(const std::string& blob);
 
