@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <vector>
 
 #include "core/half.h"
+#include "onnx/export/tensors.h"
 #include "onnx/graph_index.h"
 
 namespace cortado::exporting {
@@ -17,12 +17,6 @@ constexpr float kLargestHalf = 65504;
 constexpr int kFloat = onnx::TensorProto::FLOAT, kHalf = onnx::TensorProto::FLOAT16;
 const std::set<std::string> kMovers = {"Concat", "Expand", "Flatten", "Gather", "Identity",  "Pad",      "Reshape",
                                        "Slice",  "Split",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
-
-std::vector<float> floats_of(const onnx::TensorProto& tensor) {
-  std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-  std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
-  return values;
-}
 
 bool fits_in_half(const onnx::TensorProto& tensor) {
   if (tensor.data_type() != kFloat) return true;
@@ -50,19 +44,6 @@ int result_type(const onnx::NodeProto& node, int i, int first, const std::map<st
   if (node.op_type() == "DequantizeLinear") return kFloat;
   if (node.op_type() == "QuantizeLinear") return types.at(node.input(2));
   return node.op_type() == "Where" ? types.at(node.input(1)) : first;
-}
-
-/// Adds a Cast of `from` to `to`; its name is unique if that of the result is.
-void add_cast_node(onnx::GraphProto& graph, const std::string& from, const std::string& to, int type) {
-  onnx::NodeProto& node = *graph.add_node();
-  node.set_name(to + "/Cast");
-  node.set_op_type("Cast");
-  node.add_input(from);
-  node.add_output(to);
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name("to");
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(type);
 }
 
 class HalfConverter {
@@ -123,7 +104,7 @@ class HalfConverter {
       if (outputs_.contains(name)) whole.push_back(name);
     }
     *graph_.add_node() = copy;
-    for (const std::string& name : whole) add_cast_node(graph_, halves_[name], name, kFloat);
+    for (const std::string& name : whole) append_node(graph_, "Cast", {halves_[name]}, name, "to", kFloat);
     for (const std::string& name : whole) floats_[name] = name;
   }
 
@@ -135,7 +116,7 @@ class HalfConverter {
     if (constant != constants_.end())
       fill_with_halves(constant->second, name, *graph_.add_initializer());
     else
-      add_cast_node(graph_, value, name, kHalf);
+      append_node(graph_, "Cast", {value}, name, "to", kHalf);
     return halves_[value] = name;
   }
 
@@ -145,7 +126,7 @@ class HalfConverter {
     const auto found = floats_.find(value);
     if (found != floats_.end()) return found->second;
     const std::string name = unused(value + "/float");
-    add_cast_node(graph_, value, name, kFloat);
+    append_node(graph_, "Cast", {value}, name, "to", kFloat);
     return floats_[value] = name;
   }
 
@@ -184,7 +165,7 @@ void store_weights_in_half(onnx::GraphProto& graph) {
     if (tensor.data_type() != kFloat || !weights.contains(tensor.name()) || !fits_in_half(tensor)) continue;
     const onnx::TensorProto whole = tensor;
     fill_with_halves(whole, whole.name() + "/half", tensor);
-    add_cast_node(casts, tensor.name(), whole.name(), kFloat);
+    append_node(casts, "Cast", {tensor.name()}, whole.name(), "to", kFloat);
   }
   for (onnx::NodeProto& node : *graph.mutable_node()) *casts.add_node() = std::move(node);
   graph.mutable_node()->Swap(casts.mutable_node());

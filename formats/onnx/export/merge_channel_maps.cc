@@ -2,10 +2,10 @@
 //   BatchNormalization   scale factor, B factor + term
 //   filters              filters of channel c times factor[c], bias factor + term
 #include <cmath>
-#include <cstring>
 #include <optional>
 
 #include "onnx/export/simplify.h"
+#include "onnx/export/tensors.h"
 #include "onnx/graph_index.h"
 
 namespace cortado::exporting {
@@ -14,12 +14,6 @@ namespace {
 
 using Floats = std::vector<float>;
 using Doubles = std::vector<double>;
-
-Floats values_of(const onnx::TensorProto& tensor) {
-  Floats values(tensor.raw_data().size() / sizeof(float));
-  std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
-  return values;
-}
 
 void set_values(onnx::TensorProto& tensor, const Floats& values) {
   tensor.set_raw_data(values.data(), values.size() * sizeof(float));
@@ -67,7 +61,7 @@ class Merger {
     if (!product && node.op_type() != "Add") return std::nullopt;
     const onnx::TensorProto* constant = index_.tensor(node.input(1));
     if (!constant || !is_per_channel(*constant, x)) return std::nullopt;
-    const Floats values = values_of(*constant);
+    const Floats values = floats_of(*constant);
     Doubles numbers(values.begin(), values.end());
     return product ? ChannelMap{std::move(numbers), {0}} : ChannelMap{{1}, std::move(numbers)};
   }
@@ -86,7 +80,7 @@ class Merger {
     for (int i = 0; i < 4; ++i) {
       const onnx::TensorProto* tensor = index_.tensor(node.input(i + 1));
       if (!tensor) return std::nullopt;
-      parts[i] = values_of(*tensor);
+      parts[i] = floats_of(*tensor);
     }
     ChannelMap map;
     for (size_t c = 0; c < parts[0].size(); ++c) {
@@ -99,7 +93,7 @@ class Merger {
   bool change_norm(onnx::NodeProto& node, const ChannelMap& map) {
     onnx::TensorProto *scale = index_.own_tensor(node.input(1)), *shift = index_.own_tensor(node.input(2));
     if (!scale || !shift) return false;
-    Floats factors = values_of(*scale), terms = values_of(*shift);
+    Floats factors = floats_of(*scale), terms = floats_of(*shift);
     for (size_t c = 0; c < factors.size(); ++c) {
       factors[c] = float(double(factors[c]) * map.a(c));
       terms[c] = float(double(terms[c]) * map.a(c) + map.b(c));
@@ -120,7 +114,7 @@ class Merger {
     const bool transposed = node.op_type() == "ConvTranspose";
     const int64_t groups = integer(node, "group", 1),
                   outputs = transposed ? filters->dims(1) * groups : filters->dims(0);
-    Floats values = values_of(*filters);
+    Floats values = floats_of(*filters);
     const int64_t rows = transposed ? filters->dims(0) * filters->dims(1) : outputs,
                   width = int64_t(values.size()) / std::max<int64_t>(1, rows);
     for (int64_t row = 0; row < rows; ++row) {
@@ -135,7 +129,7 @@ class Merger {
   }
 
   void change_bias(onnx::NodeProto& node, onnx::TensorProto* bias, int64_t outputs, const ChannelMap& map) {
-    Floats terms = bias ? values_of(*bias) : Floats(size_t(outputs), 0);
+    Floats terms = bias ? floats_of(*bias) : Floats(size_t(outputs), 0);
     for (size_t c = 0; c < terms.size(); ++c) terms[c] = float(double(terms[c]) * map.a(c) + map.b(c));
     if (!bias) {
       bias = &index_.add_tensor(node.name() + "/bias", {outputs});

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 
 #include "layers/common/weights/quantization.h"
+#include "onnx/export/tensors.h"
 #include "onnx/graph_index.h"
 
 namespace cortado::exporting {
@@ -63,12 +63,6 @@ class Quantizer {
     return 1;
   }
 
-  static std::vector<float> floats_in(const onnx::TensorProto& tensor) {
-    std::vector<float> values(tensor.raw_data().size() / sizeof(float));
-    std::memcpy(values.data(), tensor.raw_data().data(), values.size() * sizeof(float));
-    return values;
-  }
-
   /// Rounds a value to integers and back; returns the result.
   std::string add_rounding(const std::string& value, const Encoding& encoding) {
     const bool is_unsigned = encoding.dtype == DType::kU8;
@@ -77,8 +71,8 @@ class Quantizer {
     const std::string scale =
         add_tensor(base + "/scale", onnx::TensorProto::FLOAT, {}, std::vector{1 / encoding.scale});
     const std::string zero = add_tensor(base + "/zero", type, {}, std::vector<int8_t>{0});
-    add_node("QuantizeLinear", {value, scale, zero}, base, -1);
-    add_node("DequantizeLinear", {base, scale, zero}, base + "/value", -1);
+    append_node(graph_, "QuantizeLinear", {value, scale, zero}, base);
+    append_node(graph_, "DequantizeLinear", {base, scale, zero}, base + "/value");
     encodings_[base + "/value"] = encoding;
     return base + "/value";
   }
@@ -86,7 +80,7 @@ class Quantizer {
   std::string add_weights(const onnx::TensorProto& weights, int axis, const std::vector<float>& scales) {
     int64_t inner = 1;
     for (int i = axis + 1; i < weights.dims_size(); ++i) inner *= weights.dims(i);
-    const std::vector<float> values = floats_in(weights);
+    const std::vector<float> values = floats_of(weights);
     std::vector<int8_t> integers;
     for (size_t i = 0; i < values.size(); ++i) {
       const float scaled = std::nearbyint(values[i] * scales[i / size_t(inner) % scales.size()]);
@@ -100,7 +94,7 @@ class Quantizer {
 
   /// As 32-bit integers with the scale of the products; as floats, if one is too large for that.
   std::string add_bias(const onnx::TensorProto& bias, const std::vector<float>& scales, float x_scale) {
-    const std::vector<float> values = floats_in(bias);
+    const std::vector<float> values = floats_of(bias);
     std::vector<int32_t> integers;
     for (size_t i = 0; i < values.size(); ++i) {
       const double scaled = std::nearbyint(double(values[i]) * scales[i % scales.size()] * x_scale);
@@ -125,7 +119,7 @@ class Quantizer {
     const std::vector<int64_t> dims = {int64_t(scales.size())};
     const std::string scale = add_tensor(name + "/scale", onnx::TensorProto::FLOAT, dims, scales);
     const std::string zero = add_tensor(name + "/zero", type, dims, zeros);
-    add_node("DequantizeLinear", {name, scale, zero}, name + "/value", axis);
+    append_node(graph_, "DequantizeLinear", {name, scale, zero}, name + "/value", "axis", axis);
     return name + "/value";
   }
 
@@ -138,19 +132,6 @@ class Quantizer {
     for (const int64_t dim : dims) tensor.add_dims(dim);
     tensor.set_raw_data(values.data(), values.size() * sizeof(T));
     return base;
-  }
-
-  void add_node(const std::string& op, const std::vector<std::string>& inputs, const std::string& output, int axis) {
-    onnx::NodeProto& node = *graph_.add_node();
-    node.set_name(output + "/" + op);
-    node.set_op_type(op);
-    for (const std::string& input : inputs) node.add_input(input);
-    node.add_output(output);
-    if (axis < 0) return;
-    onnx::AttributeProto& attribute = *node.add_attribute();
-    attribute.set_name("axis");
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(axis);
   }
 
   onnx::GraphProto& graph_;
