@@ -51,8 +51,8 @@ numpy.save('y.npy', numpy.array(y.getData(), 'f4').reshape(made.getShape()))
 
 
 def block(inputs, outputs, kernel=3, stride=1, activation=nn.ReLU):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, (kernel - 1) // 2, bias=False), nn.BatchNorm2d(outputs),
-                         activation())
+    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, (kernel - 1) // 2, bias=False),
+                         nn.BatchNorm2d(outputs), activation())
 
 
 class Unet(nn.Module):
@@ -82,8 +82,9 @@ class Bottleneck(nn.Module):
 class C3(nn.Module):
     def __init__(self, channels, outputs):
         super().__init__()
-        self.a, self.b = block(channels, outputs // 2, 1, 1, nn.SiLU), block(channels, outputs // 2, 1, 1, nn.SiLU)
-        self.m, self.c = Bottleneck(outputs // 2), block(outputs, outputs, 1, 1, nn.SiLU)
+        half = outputs // 2
+        self.a, self.b = block(channels, half, 1, 1, nn.SiLU), block(channels, half, 1, 1, nn.SiLU)
+        self.m, self.c = Bottleneck(half), block(outputs, outputs, 1, 1, nn.SiLU)
 
     def forward(self, x): return self.c(torch.cat([self.m(self.a(x)), self.b(x)], 1))
 

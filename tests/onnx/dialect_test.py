@@ -116,7 +116,7 @@ def subject(folder, summary):
 
 @pytest.fixture
 def rewritten(folder, run, subject):
-    """rewritten(text, dialect) writes new.prototxt and new.caffemodel; returns outputs, weights of the net, its text."""
+    """rewritten(text, dialect) writes new.prototxt and new.caffemodel; returns outputs, the net's weights, the text."""
     def rewritten(text, dialect, code=0):
         outputs, weights = subject(text)
         weights = weights or [str(folder / 'none.npz')]
@@ -138,7 +138,8 @@ def forward_in_opencv(inputs):
     net = cv2.dnn.readNetFromCaffe('new.prototxt', 'new.caffemodel')
     net.setPreferableBackend(cv2.dnn.DNN_BACKEND_OPENCV)
     for name, values in inputs.items(): net.setInput(values, name)
-    return net.forward('tested0' if 'tested0' in net.getLayerNames() else 'y0')
+    with open('new.prototxt') as file: layer = re.findall(r'name: "(\w+)"[^{}]*top: "y0"', file.read())[-1]
+    return net.forward(layer if layer in net.getLayerNames() else 'y0')
 
 
 def in_opencv(text, layer, shapes):
@@ -261,7 +262,21 @@ def test_weights_are_required_where_they_change(folder, infer, run, subject):
     run('upgrade', 'net.prototxt', 'new.prototxt', '--dialect=bvlc')
     assert not (folder / 'new.caffemodel').exists() and 'Slice' in (folder / 'new.prototxt').read_text()
     x = draw_inputs(('shape { dim: 2 dim: 4 dim: 8 dim: 8 }',))
-    assert far(infer('new.prototxt', weights[0], x, ['pool'])[0], infer('net.prototxt', weights[0], x, ['pool'])[0]) < 1e-5
+    ours, theirs = (infer(net, weights[0], x, ['pool'])[0] for net in ('new.prototxt', 'net.prototxt'))
+    assert far(ours, theirs) < 1e-5
+
+
+def test_layers_keep_the_names_of_their_weights(folder, infer, run, subject):
+    """Without --weights the net's own weights must fit."""
+    layers = ['Convolution convolution_param { num_output: 4 kernel_size: 1 relu: true negative_slope: 0.1 }',
+              'ConvolutionDepthwise convolution_param { kernel_size: 3 }',
+              'InnerProduct inner_product_param { num_output: 4 relu: true }']
+    outputs, weights = subject(net_text((IMAGES,), layers))
+    run('upgrade', 'net.prototxt', 'new.prototxt', '--dialect=bvlc')
+    assert 'ReLU' in (folder / 'new.prototxt').read_text()
+    x = draw_inputs((IMAGES,))
+    for a, b in zip(*(infer(net, weights[0], x, outputs) for net in ('new.prototxt', 'net.prototxt'))):
+        assert far(a, b) < 1e-5
 
 
 def test_usage(folder, run, subject):

@@ -28,7 +28,7 @@ std::string title_of(Target target);
 /// The form of weights files that the fork reads.
 WeightsTarget weights_form(Target target);
 
-/// A net for inference with its weights. `weights_known` is false if they were not read.
+/// A net with its weights. If `weights_known` is false, they were not read: layers that need others are refused.
 struct Subject {
   caffe::NetParameter net;
   std::vector<LayerWeights> weights = {};
@@ -40,7 +40,6 @@ struct Rewritten {
   std::vector<LayerWeights> weights;
   std::vector<std::string> warnings;  ///< compositions that are not exact
   int rewritten = 0;                  ///< the number of layers that became others
-  bool changes_weights = false;       ///< the weights are not those of the subject
 };
 
 /// The place of layer `index` of the subject's net, in its file.

@@ -53,6 +53,11 @@ void Job::require_inference() const {
 
 void Job::warn(const std::string& text) { rewriter_.warn(layer_.name(), text); }
 
+std::vector<float> values(const Job& job, int64_t count, float value) {
+  if (count > int64_t(1) << 24) job.refuse("its composition has a weight of more than 2^24 values");
+  return std::vector<float>(size_t(count), value);
+}
+
 caffe::LayerParameter layer_of(const std::string& type) {
   caffe::LayerParameter layer;
   layer.set_type(type);
@@ -141,8 +146,8 @@ Blob by_channel(Job& job, const std::string& type, const Blob& x, const FixedWin
   param.set_group(uint32_t(channels));
   set_window(param, window);
   BlobFile weights{{channels, 1, window.kernel[0], window.kernel[1]}, {}};
-  weights.data.reserve(size_t(weights.shape.count()));
-  for (int64_t c = 0; c < channels; ++c) weights.data.insert(weights.data.end(), filter.begin(), filter.end());
+  weights.data = values(job, weights.shape.count(), 0);
+  for (size_t i = 0; i < weights.data.size(); ++i) weights.data[i] = filter[i % filter.size()];
   return job.add(std::move(layer), {x}, {std::move(weights)});
 }
 

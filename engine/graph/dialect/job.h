@@ -77,6 +77,9 @@ void add_products(Compositions& table);
 void add_recurrent(Compositions& table);
 void add_resizings(Compositions& table);
 
+/// Values of a new weight. Throws FieldError beyond 2^24 of them.
+std::vector<float> values(const Job& job, int64_t count, float value);
+
 // Layers that several compositions use.
 
 caffe::LayerParameter layer_of(const std::string& type);

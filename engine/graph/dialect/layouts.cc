@@ -10,9 +10,8 @@ namespace cortado::dialect {
 
 namespace {
 
-constexpr int64_t kMostParts = 256;       ///< of one Slice
-constexpr int64_t kMostZeros = 64;        ///< rows of zeros that extend a filter
-constexpr int64_t kMostMatrix = 1 << 22;  ///< values of a permutation matrix
+constexpr int64_t kMaxParts = 256;  ///< of one Slice
+constexpr int64_t kMaxZeros = 64;   ///< rows of zeros that extend a filter
 
 Blob concatenated(Job& job, const std::vector<Blob>& parts, int axis) {
   caffe::LayerParameter layer = layer_of("Concat");
@@ -42,9 +41,9 @@ Blob exchanged(Job& job, const Blob& x, int batch) {
   const int open = batch == 1 ? 2 : batch == 2 ? 1 : batch;  // its axis after the exchange
   if (a == 1 || b == 1) return job.reshape(x, {outer, b, a, inner}, open);
   const bool by_a = batch == 1 ? false : batch == 2 ? true : a <= b;
-  if ((by_a ? a : b) > kMostParts)
+  if ((by_a ? a : b) > kMaxParts)
     job.refuse("exchanging axes of " + std::to_string(a) + " and " + std::to_string(b) + " takes more than " +
-               std::to_string(kMostParts) + " slices");
+               std::to_string(kMaxParts) + " slices");
   std::vector<Blob> parts;
   for (const Blob& part : single(job, x, by_a ? 1 : 2))
     parts.push_back(job.reshape(part, by_a ? Shape{outer, b, 1, inner} : Shape{outer, 1, a, inner}, open));
@@ -79,14 +78,14 @@ Blob compose_reverse(Job& job) {
   const Blob& x = job.x();
   const int axis = x.shape.canonical_axis(job.layer().reverse_param().axis());
   const int64_t extent = x.shape[axis];
-  if (extent <= kMostParts) {
+  if (extent <= kMaxParts) {
     std::vector<Blob> parts = single(job, x, axis);
     if (parts.size() == 1) return x;
     std::reverse(parts.begin(), parts.end());
     return concatenated(job, parts, axis);
   }
-  if (axis == 0 || extent > kMostMatrix / extent) job.refuse("its axis of " + std::to_string(extent) + " is too long");
-  BlobFile matrix{{extent, extent}, std::vector<float>(size_t(extent * extent), 0)};
+  if (axis == 0) job.refuse("its axis of " + std::to_string(extent) + " is too long");
+  BlobFile matrix{{extent, extent}, values(job, checked_mul(extent, extent), 0)};
   for (int64_t i = 0; i < extent; ++i) matrix.data[size_t(i * extent + extent - 1 - i)] = 1;
   return along_axis(job, x, axis, matrix);
 }
@@ -96,9 +95,9 @@ Blob compose_padding(Job& job) {
   const int64_t begin = job.layer().padding_param().pad_beg(), end = job.layer().padding_param().pad_end();
   const Blob& x = job.x();
   const int64_t pad = std::max<int64_t>({begin, end, 0}), side = 2 * pad + 1 - begin - end, at = pad - begin;
-  if (pad == 0 && (!job.knows_weights() || side > kMostZeros))
+  if (pad == 0 && (!job.knows_weights() || side > kMaxZeros))
     return cut(job, cut(job, x, 2, -begin, x.shape[2] + end), 3, -begin, x.shape[3] + end);
-  if (side > kMostZeros) job.refuse("the padding of its two ends differs too much");
+  if (side > kMaxZeros) job.refuse("the padding of its two ends differs too much");
   std::vector<float> filter(size_t(side * side), 0);
   filter[size_t(at * side + at)] = 1;
   return by_channel(job, "Convolution", x, {.kernel = {side, side}, .pad = {pad, pad}}, filter);
@@ -126,8 +125,7 @@ Blob compose_pixel_shuffle(Job& job) {
   param.set_group(uint32_t(channels));
   set_window(param, {.kernel = {factor, factor}, .stride = {factor, factor}});
   const int64_t block = factor * factor;
-  if (x.shape[1] > kMostMatrix / block) job.refuse("its filters are too large");
-  BlobFile filters{{x.shape[1], 1, factor, factor}, std::vector<float>(size_t(x.shape[1] * block), 0)};
+  BlobFile filters{{x.shape[1], 1, factor, factor}, values(job, checked_mul(x.shape[1], block), 0)};
   for (int64_t c = 0; c < x.shape[1]; ++c) filters.data[size_t(c * block + c % block)] = 1;
   return job.add(std::move(layer), {x}, {std::move(filters)});
 }
@@ -150,7 +148,7 @@ Blob cut(Job& job, const Blob& x, int axis, int64_t from, int64_t to) {
 Blob cropped(Job& job, const Blob& x, int64_t h, int64_t w) {
   const int64_t more_h = x.shape[2] - h, more_w = x.shape[3] - w;
   if (more_h == 0 && more_w == 0) return x;
-  if (!job.knows_weights() || std::max(more_h, more_w) > kMostZeros) return cut(job, cut(job, x, 2, 0, h), 3, 0, w);
+  if (!job.knows_weights() || std::max(more_h, more_w) > kMaxZeros) return cut(job, cut(job, x, 2, 0, h), 3, 0, w);
   std::vector<float> filter(size_t((more_h + 1) * (more_w + 1)), 0);
   filter[0] = 1;
   return by_channel(job, "Convolution", x, {.kernel = {more_h + 1, more_w + 1}}, filter);

@@ -53,13 +53,13 @@ Blob compose_group_norm(Job& job) {
 
 /// 1x1 filters of ones: the sum of all channels, `copies` times.
 Blob channel_sum(Job& job, const Blob& x, int64_t copies) {
-  return along_axis(job, x, 1, {{copies, x.shape[1]}, std::vector<float>(size_t(copies * x.shape[1]), 1)});
+  return along_axis(job, x, 1, {{copies, x.shape[1]}, values(job, copies * x.shape[1], 1)});
 }
 
 /// The learned scale of a Normalize for each channel.
 BlobFile scale_by_channel(Job& job, int64_t channels) {
   BlobFile scale = job.weight(0);
-  if (scale.data.size() == 1) scale.data.assign(size_t(channels), scale.data[0]);
+  if (scale.data.size() == 1) scale.data = values(job, channels, scale.data[0]);
   return {{channels}, scale.data};
 }
 

@@ -16,7 +16,6 @@ namespace cortado::dialect {
 namespace {
 
 constexpr const char* kOtherWindows = "Caffe has another number of windows, which no composition matches";
-constexpr int64_t kMostFilterValues = int64_t(1) << 24;
 
 /// One axis of a pooling.
 struct PoolSide {
@@ -83,10 +82,11 @@ std::vector<float> factors_of(const PoolSide& side, int64_t windows) {
 }
 
 Blob without_padding(Job& job, const Blob& y, const Pooling& pooling) {
-  BlobFile factors{{y.shape[2], y.shape[3]}, {}};
+  BlobFile factors{{y.shape[2], y.shape[3]}, values(job, checked_mul(y.shape[2], y.shape[3]), 1)};
+  size_t at = 0;
   const std::vector<float> w = factors_of(pooling.w, y.shape[3]);
   for (const float h : factors_of(pooling.h, y.shape[2]))
-    for (const float each : w) factors.data.push_back(h * each);
+    for (const float each : w) factors.data[at++] = h * each;
   caffe::LayerParameter layer = layer_of("Scale");
   layer.mutable_scale_param()->set_axis(2);
   layer.mutable_scale_param()->set_num_axes(2);
@@ -95,10 +95,9 @@ Blob without_padding(Job& job, const Blob& y, const Pooling& pooling) {
 
 Blob by_convolution(Job& job, const Blob& x, const Pooling& pooling) {
   const int64_t window = checked_mul(pooling.h.kernel, pooling.w.kernel);
-  if (window > kMostFilterValues / std::max<int64_t>(1, x.shape[1])) job.refuse("its windows are too large");
   const FixedWindow fixed{
       {pooling.h.kernel, pooling.w.kernel}, {pooling.h.stride, pooling.w.stride}, {pooling.h.pad, pooling.w.pad}};
-  const Blob y = by_channel(job, "Convolution", x, fixed, std::vector<float>(size_t(window), 1 / float(window)));
+  const Blob y = by_channel(job, "Convolution", x, fixed, values(job, window, 1 / float(window)));
   if (y.shape[2] != pooling.h.out || y.shape[3] != pooling.w.out) job.refuse(kOtherWindows);
   return y;
 }

@@ -11,7 +11,7 @@ namespace {
 Blob continuation(Job& job, const Blob& x) {
   const Blob one = cut(job, x, 2, 0, 1);
   const Blob flat = job.reshape(one, {x.shape[0], x.shape[1]}, 1);
-  BlobFile later{{x.shape[0]}, std::vector<float>(size_t(x.shape[0]), 1)};
+  BlobFile later{{x.shape[0]}, values(job, x.shape[0], 1)};
   later.data[0] = 0;
   return affine(job, power(job, flat, 0, 1), 0, later, nullptr);
 }

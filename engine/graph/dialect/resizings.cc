@@ -7,20 +7,17 @@ namespace cortado::dialect {
 
 namespace {
 
-constexpr int64_t kLargestMatrix = int64_t(1) << 24;
-
 Blob compose_upsample(Job& job) {
   if (job.bottoms().size() != 1) job.refuse("it reverses a pooling");
   const Shape &x = job.x().shape, &y = job.y();
   const int64_t h = y[2] / x[2], w = y[3] / x[3];
-  if (checked_mul(h, w) > kLargestMatrix / std::max<int64_t>(1, x[1])) job.refuse("its factors are too large");
   return by_channel(job, "Deconvolution", job.x(), {.kernel = {h, w}, .stride = {h, w}},
-                    std::vector<float>(size_t(h * w), 1));
+                    values(job, checked_mul(h, w), 1));
 }
 
 /// Bilinear from corner to corner, of the elements [start, start + used) of `in`.
-BlobFile corner_matrix(int64_t in, int64_t start, int64_t used, int64_t out) {
-  BlobFile matrix{{out, in}, std::vector<float>(size_t(out * in), 0)};
+BlobFile corner_matrix(const Job& job, int64_t in, int64_t start, int64_t used, int64_t out) {
+  BlobFile matrix{{out, in}, values(job, checked_mul(out, in), 0)};
   for (int64_t i = 0; i < out; ++i) {
     const double at = out > 1 ? double(i) * (double(used - 1) / double(out - 1)) : 0;
     const int64_t low = int64_t(at), high = std::min(low + 1, used - 1);
@@ -38,8 +35,7 @@ Blob compose_interp(Job& job) {
     const int64_t in = y.shape[axis], start = -int64_t(param.pad_beg()), out = job.y()[axis];
     const int64_t used = in - start + int64_t(param.pad_end());
     if (in == out && used == in) continue;
-    if (in > kLargestMatrix / std::max<int64_t>(1, out)) job.refuse("its matrix is too large");
-    y = along_axis(job, y, axis, corner_matrix(in, start, used, out));
+    y = along_axis(job, y, axis, corner_matrix(job, in, start, used, out));
   }
   return y;
 }

@@ -11,6 +11,9 @@ namespace cortado::dialect {
 
 namespace {
 
+constexpr int kMaxNewLayers = 100'000, kMaxMistakes = 50;
+constexpr int64_t kMaxValues = int64_t(1) << 28;  ///< of all new weights
+
 const Compositions& all_compositions() {
   static const Compositions all = [] {
     Compositions table;
@@ -71,10 +74,18 @@ Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_o
   }
 }
 
-std::string Rewriter::unused(std::set<std::string>& names, const std::string& base) const {
+std::string Rewriter::unused(std::set<std::string>& names, const std::string& base) {
   std::string name = base;
-  for (int n = 2; !names.insert(name).second; ++n) name = base + "_" + std::to_string(n);
+  while (!names.insert(name).second) name = base + "_" + std::to_string(++tried_[base] + 1);
   return name;
+}
+
+void Rewriter::append(caffe::LayerParameter layer) {
+  const int index = result_.net.layer_size();
+  for (const auto* names : {&layer.bottom(), &layer.top()})
+    for (const std::string& name : *names) uses_[name].push_back(index);
+  if (layer.bottom_size() == 0) sources_.insert(layer.top().begin(), layer.top().end());
+  *result_.net.add_layer() = std::move(layer);
 }
 
 const std::vector<BlobFile>* Rewriter::weights_of(const std::string& layer) const {
@@ -137,17 +148,21 @@ void Rewriter::add_weights(caffe::LayerParameter& layer, const std::vector<Weigh
     layer.add_param()->set_lr_mult(0);
     layer.mutable_param(int(i))->set_decay_mult(0);
   }
-  result_.changes_weights |= !weights.own;
+  for (const BlobFile& blob : weights.blobs) values_ += weights.own ? 0 : int64_t(blob.data.size());
+  if (values_ > kMaxValues) throw FieldError("", "the weights of all compositions are too large");
   made_[layer.name()] = std::move(weights.blobs);
 }
 
 std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, const std::vector<Blob>& bottoms,
                                  int tops, NewWeights weights) {
+  if (result_.net.layer_size() > subject_.net.layer_size() + kMaxNewLayers)
+    throw FieldError("", "the compositions of all layers have more than " + std::to_string(kMaxNewLayers) + " layers");
   std::string kind = layer.type();
   for (char& c : kind) c = char(std::tolower(static_cast<unsigned char>(c)));
-  layer.set_name(unused(layers_, job.layer().name() + "_" + kind));
+  // With its own weights, the layer keeps the name by which files find them.
+  layer.set_name(weights.own ? job.layer().name() : unused(layers_, job.layer().name() + "_" + kind));
   for (const Blob& bottom : bottoms) layer.add_bottom(bottom.name);
-  for (int i = 0; i < tops; ++i) layer.add_top(unused(blobs_, layer.name()));
+  for (int i = 0; i < tops; ++i) layer.add_top(unused(blobs_, job.layer().name() + "_" + kind));
   const std::vector<Shape> x = shapes_of(bottoms);
   const LayerShapes shapes = inferred(layer, x);
   const std::string lacks = lacking(layer, &x);
@@ -155,7 +170,7 @@ std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, co
   add_weights(layer, shapes.w, std::move(weights));
   std::vector<Blob> y;
   for (int i = 0; i < tops; ++i) y.push_back({layer.top(i), shapes_[layer.top(i)] = shapes.y.at(size_t(i))});
-  *result_.net.add_layer() = std::move(layer);
+  append(std::move(layer));
   return y;
 }
 
@@ -184,47 +199,54 @@ Blob Rewriter::composed(const caffe::LayerParameter& layer, std::vector<Blob> x,
   return found->second(job);
 }
 
-/// Replaces the name of a blob in the new layers from `first` on.
-void Rewriter::rename_blob(const std::string& from, const std::string& to, int first) {
-  for (int i = first; i < result_.net.layer_size(); ++i) {
-    caffe::LayerParameter& layer = *result_.net.mutable_layer(i);
+/// Replaces the name of a blob in the new layers.
+void Rewriter::rename_blob(const std::string& from, const std::string& to) {
+  auto uses = uses_.extract(from);
+  if (uses.empty()) return;
+  for (const int index : uses.mapped()) {
+    caffe::LayerParameter& layer = *result_.net.mutable_layer(index);
     for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
       for (std::string& name : *names)
         if (name == from) name = to;
   }
+  std::vector<int>& all = uses_[to];
+  all.insert(all.end(), uses.mapped().begin(), uses.mapped().end());
   if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
 }
 
-/// If the layer works in place, gives its bottom another name, because a composition may read it several times. The
+/// If the layer works in place, renames its bottom, because a composition may read it several times. The
 /// name of an input stays: then it is the top that gets another name.
 void Rewriter::make_room_for_top(caffe::LayerParameter& layer) {
   const std::string name = layer.top(0);
-  for (const caffe::LayerParameter& made : result_.net.layer())
-    if (made.bottom_size() == 0 && std::find(made.top().begin(), made.top().end(), name) != made.top().end()) {
-      renamed_[name] = unused(blobs_, layer.name());
-      layer.set_top(0, renamed_[name]);
-      return;
-    }
+  if (sources_.contains(name)) {
+    renamed_[name] = unused(blobs_, layer.name());
+    layer.set_top(0, renamed_[name]);
+    return;
+  }
   const std::string before = unused(blobs_, name + "_before_" + layer.name());
-  rename_blob(name, before, 0);
+  rename_blob(name, before);
   for (std::string& bottom : *layer.mutable_bottom())
     if (bottom == name) bottom = before;
 }
 
-/// Gives the last of the new layers the names of the layer that they replace.
+/// Names the last of the new layers like the layer that they replace, unless one of them has that name.
 void Rewriter::finish(const caffe::LayerParameter& source, const Blob& result, int first) {
   auto& layers = *result_.net.mutable_layer();
-  for (int i = layers.size() - 1; i >= first; --i) {
-    caffe::LayerParameter& layer = layers[i];
-    if (std::find(layer.top().begin(), layer.top().end(), result.name) == layer.top().end()) continue;
-    if (auto weights = made_.extract(layer.name())) {
+  caffe::LayerParameter* last = nullptr;
+  bool named = false;
+  for (int i = first; i < layers.size(); ++i) {
+    named |= layers[i].name() == source.name();
+    if (std::find(layers[i].top().begin(), layers[i].top().end(), result.name) != layers[i].top().end())
+      last = &layers[i];
+  }
+  if (last && !named) {
+    if (auto weights = made_.extract(last->name())) {
       weights.key() = source.name();
       made_.insert(std::move(weights));
     }
-    layer.set_name(source.name());
-    break;
+    last->set_name(source.name());
   }
-  rename_blob(result.name, source.top(0), first);
+  rename_blob(result.name, source.top(0));
   for (int i = first; i < layers.size(); ++i) {
     *layers[i].mutable_include() = source.include();
     *layers[i].mutable_exclude() = source.exclude();
@@ -265,7 +287,7 @@ void Rewriter::compose(caffe::LayerParameter source, int index, const std::strin
 void Rewriter::keep(caffe::LayerParameter layer) {
   if (const std::vector<BlobFile>* weights = weights_of(layer.name()); weights && !weights->empty())
     made_[layer.name()] = *weights;
-  *result_.net.add_layer() = std::move(layer);
+  append(std::move(layer));
 }
 
 void Rewriter::take(int index) {
@@ -286,54 +308,11 @@ caffe::LayerParameter Rewriter::with_new_names(caffe::LayerParameter layer) cons
   return layer;
 }
 
-bool Rewriter::is_read_once(const std::string& blob) const {
-  const auto readers = readers_.find(blob);
-  return readers != readers_.end() && readers->second == 1;
-}
-
-/// Whether the layers from `index` on resize the height: with height and width exchanged, a matrix along the last axis.
-bool Rewriter::resizes_height(int index) const {
-  if (index + 2 >= subject_.net.layer_size() || has_type(target_, "Permute")) return false;
-  const caffe::LayerParameter* layers[] = {&subject_.net.layer(index), &subject_.net.layer(index + 1),
-                                           &subject_.net.layer(index + 2)};
-  for (const int i : {0, 1, 2}) {
-    if (layers[i]->bottom_size() != 1 || layers[i]->top_size() != 1) return false;
-    if (i > 0 && layers[i]->bottom(0) != layers[i - 1]->top(0)) return false;
-    if (i < 2 && !is_read_once(layers[i]->top(0))) return false;
-  }
-  for (const int i : {0, 2}) {
-    const auto& order = layers[i]->permute_param().order();
-    if (layers[i]->type() != "Permute" ||
-        std::vector<uint32_t>(order.begin(), order.end()) != std::vector<uint32_t>{0, 1, 3, 2})
-      return false;
-  }
-  const caffe::InnerProductParameter& matrix = layers[1]->inner_product_param();
-  return layers[1]->type() == "InnerProduct" && matrix.axis() == 3 && !matrix.bias_term() && !matrix.transpose() &&
-         !matrix.relu();
-}
-
-void Rewriter::compose_height(int index) {
-  const caffe::LayerParameter source = with_new_names(subject_.net.layer(index + 2));
-  const Blob x = bottoms_of(with_new_names(subject_.net.layer(index))).at(0);
-  const int first = result_.net.layer_size();
-  const std::string& name = subject_.net.layer(index + 1).name();
-  try {
-    Job job(*this, source, {x}, {x.shape}, weights_of(name));
-    BlobFile matrix = job.weight(0);
-    const int64_t out = subject_.net.layer(index + 1).inner_product_param().num_output();
-    matrix.shape = {out, x.shape[2]};
-    finish(source, along_axis(job, x, 2, matrix), first);
-    result_.rewritten += 3;
-  } catch (const FieldError& error) {
-    refuse(index, "type", error);
-  }
-}
-
 Rewritten Rewriter::run() {
   result_.net = subject_.net;
   result_.net.clear_layer();
   fit_net(result_.net, target_);
-  for (int i = 0; i < subject_.net.layer_size(); ++i)
+  for (int i = 0; i < subject_.net.layer_size() && mistakes_.list().size() < kMaxMistakes; ++i)
     if (resizes_height(i) && shapes_known(with_new_names(subject_.net.layer(i))))
       compose_height(i), i += 2;
     else

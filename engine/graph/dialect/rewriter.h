@@ -45,8 +45,9 @@ class Rewriter {
   std::vector<Blob> bottoms_of(const caffe::LayerParameter& layer) const;
   void learn_shapes(const caffe::LayerParameter& layer);
   const std::vector<BlobFile>* weights_of(const std::string& layer) const;
-  std::string unused(std::set<std::string>& names, const std::string& base) const;
-  void rename_blob(const std::string& from, const std::string& to, int first);
+  std::string unused(std::set<std::string>& names, const std::string& base);
+  void append(caffe::LayerParameter layer);
+  void rename_blob(const std::string& from, const std::string& to);
 
   const Subject& subject_;
   const Target target_;
@@ -56,6 +57,10 @@ class Rewriter {
   std::map<std::string, Shape> shapes_;                ///< those that are known, by the blob's current name
   std::map<std::string, std::string> renamed_;         ///< blobs of the subject whose later value has another name
   std::set<std::string> blobs_, layers_;               ///< names in use
+  std::map<std::string, int> tried_;                   ///< suffixes, by name
+  std::map<std::string, std::vector<int>> uses_;       ///< new layers that read or compute a blob
+  std::set<std::string> sources_;                      ///< blobs of layers without bottoms
+  int64_t values_ = 0;                                 ///< of new weights
   std::map<std::string, int> readers_;                 ///< of the subject's blobs
   bool trains_ = false;                                ///< a layer is a loss
   Mistakes mistakes_;
