@@ -78,7 +78,7 @@ PoolingND pooling_nd_param { kernel_size: 3 stride: 2 pad: 1 pool: AVE }
 REFUSED = {  # for BVLC Caffe: the layer, its number of bottoms, and a part of the message
     'Permute permute_param { order: 0 order: 2 order: 3 order: 1 } bottom: "wide"': 'more than 256 slices',
     'MatMul matmul_param { transpose_b: true } bottom: "x0" bottom: "x0"': 'no layer type MatMul: no composition',
-    'PriorBox prior_box_param { min_size: 4 } bottom: "x0" bottom: "x0"': '--dialect=ssd and nvcaffe have it',
+    'PriorBox prior_box_param { min_size: 4 } bottom: "x0" bottom: "x0"': 'use --dialect=ssd or --dialect=nvcaffe',
     'Pooling pooling_param { kernel_size: 2 round_mode: FLOOR pool: STOCHASTIC } bottom: "x0"': 'random',
     'BN bn_param { moving_average: false } bottom: "x0"': 'statistics of each batch',
     'Upsample upsample_param { scale: 2 } bottom: "x0" bottom: "mask"': 'reverses a pooling',
@@ -196,9 +196,11 @@ def types_net(kinds):
 def test_every_type_is_kept_rewritten_or_refused(dialect, folder, run):
     kinds = re.findall(r'^(\w+) ', run('layers').stdout, re.M)[1:]
     assert len(kinds) > 140
-    (folder / 'all.prototxt').write_text(types_net(kinds))
-    said = run('upgrade', 'all.prototxt', 'out.prototxt', '--dialect=' + dialect, code=3).stderr
-    refused = set(re.findall(r"all.prototxt:\d+:\d+: error: layer '(\w+)' \(\1\): ", said))
+    refused = set()
+    for i in range(0, len(kinds), 40):  # the program reports at most 50 errors
+        (folder / 'some.prototxt').write_text(types_net(kinds[i:i + 40]))
+        said = run('upgrade', 'some.prototxt', 'out.prototxt', '--dialect=' + dialect, code=3).stderr
+        refused |= set(re.findall(r"some.prototxt:\d+:\d+: error: layer '(\w+)' \(\1\): ", said))
     assert len(refused) > 10 and not refused & HAS[dialect], refused & HAS[dialect]
     (folder / 'rest.prototxt').write_text(types_net(kind for kind in kinds if kind not in refused))
     run('upgrade', 'rest.prototxt', 'out.prototxt', '--dialect=' + dialect)
@@ -268,7 +270,7 @@ def test_weights_are_required_where_they_change(folder, infer, run, subject):
 
 def test_layers_keep_the_names_of_their_weights(folder, infer, run, subject):
     """Without --weights the net's own weights must fit."""
-    layers = ['Convolution convolution_param { num_output: 4 kernel_size: 1 relu: true negative_slope: 0.1 }',
+    layers = ['Convolution convolution_param { num_output: 4 kernel_size: 1 relu: true }',
               'ConvolutionDepthwise convolution_param { kernel_size: 3 }',
               'InnerProduct inner_product_param { num_output: 4 relu: true }']
     outputs, weights = subject(net_text((IMAGES,), layers))

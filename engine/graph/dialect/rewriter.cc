@@ -25,14 +25,12 @@ const Compositions& all_compositions() {
   return all;
 }
 
-/// "ssd and nvcaffe have it", "no dialect has it".
+/// "use --dialect=ssd or --dialect=nvcaffe, which has it"; "" if no dialect has it.
 std::string who_has(const std::string& type) {
   std::string names;
-  int count = 0;
   for (const auto& [name, target] : all_targets())
-    if (has_type(target, type)) names += (count++ > 0 ? " and " : "") + name;
-  if (count == 0) return "no other dialect has it";
-  return "--dialect=" + names + (count > 1 ? " have it" : " has it");
+    if (has_type(target, type)) names += (names.empty() ? "--dialect=" : " or --dialect=") + name;
+  return names.empty() ? "" : "use " + names + ", which has it";
 }
 
 bool works_in_place(const caffe::LayerParameter& layer) {
@@ -72,12 +70,6 @@ Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_o
     blobs_.insert(layer.top().begin(), layer.top().end());
     for (const std::string& bottom : layer.bottom()) ++readers_[bottom];
   }
-}
-
-std::string Rewriter::unused(std::set<std::string>& names, const std::string& base) {
-  std::string name = base;
-  while (!names.insert(name).second) name = base + "_" + std::to_string(++tried_[base] + 1);
-  return name;
 }
 
 void Rewriter::append(caffe::LayerParameter layer) {
@@ -199,60 +191,6 @@ Blob Rewriter::composed(const caffe::LayerParameter& layer, std::vector<Blob> x,
   return found->second(job);
 }
 
-/// Replaces the name of a blob in the new layers.
-void Rewriter::rename_blob(const std::string& from, const std::string& to) {
-  auto uses = uses_.extract(from);
-  if (uses.empty()) return;
-  for (const int index : uses.mapped()) {
-    caffe::LayerParameter& layer = *result_.net.mutable_layer(index);
-    for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
-      for (std::string& name : *names)
-        if (name == from) name = to;
-  }
-  std::vector<int>& all = uses_[to];
-  all.insert(all.end(), uses.mapped().begin(), uses.mapped().end());
-  if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
-}
-
-/// If the layer works in place, renames its bottom, because a composition may read it several times. The
-/// name of an input stays: then it is the top that gets another name.
-void Rewriter::make_room_for_top(caffe::LayerParameter& layer) {
-  const std::string name = layer.top(0);
-  if (sources_.contains(name)) {
-    renamed_[name] = unused(blobs_, layer.name());
-    layer.set_top(0, renamed_[name]);
-    return;
-  }
-  const std::string before = unused(blobs_, name + "_before_" + layer.name());
-  rename_blob(name, before);
-  for (std::string& bottom : *layer.mutable_bottom())
-    if (bottom == name) bottom = before;
-}
-
-/// Names the last of the new layers like the layer that they replace, unless one of them has that name.
-void Rewriter::finish(const caffe::LayerParameter& source, const Blob& result, int first) {
-  auto& layers = *result_.net.mutable_layer();
-  caffe::LayerParameter* last = nullptr;
-  bool named = false;
-  for (int i = first; i < layers.size(); ++i) {
-    named |= layers[i].name() == source.name();
-    if (std::find(layers[i].top().begin(), layers[i].top().end(), result.name) != layers[i].top().end())
-      last = &layers[i];
-  }
-  if (last && !named) {
-    if (auto weights = made_.extract(last->name())) {
-      weights.key() = source.name();
-      made_.insert(std::move(weights));
-    }
-    last->set_name(source.name());
-  }
-  rename_blob(result.name, source.top(0));
-  for (int i = first; i < layers.size(); ++i) {
-    *layers[i].mutable_include() = source.include();
-    *layers[i].mutable_exclude() = source.exclude();
-  }
-}
-
 void Rewriter::refuse(int index, const std::string& lacks, const FieldError& error) {
   const caffe::LayerParameter& layer = subject_.net.layer(index);
   mistakes_.add(
@@ -299,13 +237,6 @@ void Rewriter::take(int index) {
   if (!lacks.empty()) return compose(std::move(layer), index, lacks);
   learn_shapes(layer);
   keep(std::move(fitted));
-}
-
-caffe::LayerParameter Rewriter::with_new_names(caffe::LayerParameter layer) const {
-  for (auto* names : {layer.mutable_bottom(), layer.mutable_top()})
-    for (std::string& name : *names)
-      if (const auto found = renamed_.find(name); found != renamed_.end()) name = found->second;
-  return layer;
 }
 
 Rewritten Rewriter::run() {
