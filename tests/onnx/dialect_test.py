@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.onnx.layers_test import IMAGES, LAYERS, ROWS, STEPS, VOLUMES, extents, inputs_text, net_text
+from tests.onnx.layers_test import IMAGES, LAYERS, MEMORY, ROWS, STEPS, VOLUMES, extents, inputs_text, net_text
 from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 
 BVLC = set('''AbsVal Accuracy ArgMax BatchNorm BatchReindex Bias BNLL Concat ContrastiveLoss Convolution Crop Data
@@ -41,6 +41,8 @@ Pooling pooling_param { kernel_h: 3 kernel_w: 2 stride: 2 pad_h: 1 pad_w: 0 ceil
 Pooling pooling_param { kernel_size: 4 stride: 3 pad: 1 round_mode: FLOOR }
 Pooling pooling_param { kernel_size: 5 stride: 4 pad: 2 round_mode: FLOOR }
 Pooling pooling_param { kernel_size: 2 stride: 4 pad: 1 torch_pooling: true }
+Pooling pooling_param { kernel_size: 1 stride: 2 round_mode: FLOOR }
+Pooling pooling_param { kernel_h: 1 kernel_w: 2 stride: 4 round_mode: FLOOR }
 Pooling pooling_param { pool: AVE kernel_size: 2 stride: 2 round_mode: FLOOR }
 Pooling pooling_param { pool: AVE kernel_size: 4 stride: 3 pad: 1 round_mode: FLOOR }
 Pooling pooling_param { pool: AVE kernel_size: 4 stride: 3 pad: 1 round_mode: FLOOR avg_include_pad: false }
@@ -152,9 +154,9 @@ def in_opencv(text, layer, shapes):
 
 
 BEYOND = {  # refused, by dialect
-    'bvlc': {'MatMul', 'PriorBox', 'VoxelSoftmax', 'Reorg reorg_param { stride: 2 reverse: true }'},
-    'ssd': {'MatMul', 'VoxelSoftmax', 'Reorg reorg_param { stride: 2 reverse: true }'},
-    'nvcaffe': {'MatMul', 'VoxelSoftmax', 'Reorg reorg_param { stride: 2 reverse: true }'},
+    'bvlc': {'MatMul', 'PriorBox', 'Reorg reorg_param { stride: 2 reverse: true }'},
+    'ssd': {'MatMul', 'Reorg reorg_param { stride: 2 reverse: true }'},
+    'nvcaffe': {'MatMul', 'Reorg reorg_param { stride: 2 reverse: true }'},
 }
 
 
@@ -219,6 +221,16 @@ layer { name: "pool" type: "Pooling" bottom: "both" top: "pool"
   pooling_param { kernel_size: 3 stride: 2 pad: 1 round_mode: FLOOR } }
 layer { name: "up" type: "Upsample" bottom: "pool" top: "up" upsample_param { scale: 2 } }
 '''
+
+
+def test_lstm_with_its_indicator(infer, rewritten):
+    text = inputs_text((STEPS,)) + MEMORY
+    _, weights, text = rewritten(text, 'bvlc')
+    assert 'DummyData' in text
+    x = draw_inputs((STEPS,))
+    ours, theirs = (infer(*net, x, ['y0'])[0] for net in (('new.prototxt', 'new.caffemodel'),
+                                                         ('net.prototxt', weights[0])))
+    assert far(ours, theirs) < 1e-5
 
 
 def test_layers_in_place(infer, rewritten):

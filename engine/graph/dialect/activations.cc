@@ -41,7 +41,7 @@ Blob compose_clip(Job& job) {
   return limited(job, job.x(), param.min(), param.max());
 }
 
-/// With a negative slope there is no lower limit.
+/// A negative slope removes the lower limit.
 Blob compose_relu6(Job& job) {
   const float slope = job.layer().relu_param().negative_slope();
   if (slope == 0) return limited(job, job.x(), 0, 6);

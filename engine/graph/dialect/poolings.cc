@@ -110,7 +110,17 @@ Blob averages(Job& job, const Blob& x, const Pooling& pooling) {
   return fits(pooling) ? add_pooling(job, x, pooling) : by_convolution(job, x, pooling);
 }
 
-Blob pooled(Job& job, const Blob& x, const Pooling& pooling) {
+/// An axis without the elements beyond its last window, where Caffe would have another window without any element.
+PoolSide without_rest(PoolSide side) {
+  const int64_t used = (side.out - 1) * side.stride + side.kernel;
+  if (side.pad == 0 && windows_in_caffe(side) == 0 && used < side.in) side.in = used;
+  return side;
+}
+
+Blob pooled(Job& job, Blob x, Pooling pooling) {
+  pooling.h = without_rest(pooling.h);
+  pooling.w = without_rest(pooling.w);
+  x = cropped(job, x, pooling.h.in, pooling.w.in);
   if (pooling.h.pad >= pooling.h.kernel || pooling.w.pad >= pooling.w.kernel)
     job.refuse("Caffe requires padding that is smaller than the window");
   if (pooling.average) return averages(job, x, pooling);

@@ -1,4 +1,4 @@
-// Convolutions and products with other options or other names.
+// Convolutions, products and others that the dialect has under another name or with other options.
 #include <algorithm>
 
 #include "graph/dialect/job.h"
@@ -97,6 +97,8 @@ Blob compose_spatial_dropout(Job& job) {
   return job.x();
 }
 
+Blob compose_voxel_softmax(Job& job) { return job.add(as_type(job, "Softmax"), {job.x()}); }
+
 }  // namespace
 
 void add_products(Compositions& table) {
@@ -107,6 +109,7 @@ void add_products(Compositions& table) {
                 {"ConvolutionDepthwise", compose_depthwise},
                 {"Convolution3D", compose_convolution3d},
                 {"Deconvolution3D", compose_deconvolution3d},
+                {"VoxelSoftmax", compose_voxel_softmax},
                 {"Axpy", compose_axpy},
                 {"Dropout", compose_dropout},
                 {"SpatialDropout", compose_spatial_dropout}});

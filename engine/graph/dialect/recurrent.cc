@@ -7,13 +7,27 @@ namespace cortado::dialect {
 
 namespace {
 
-/// Steps x sequences: 0 at the first step, else 1.
+/// 0 at the first step, else 1, of steps x sequences of ones.
+Blob continuation_of(Job& job, const Blob& ones) {
+  BlobFile later{{ones.shape[0]}, values(job, ones.shape[0], 1)};
+  later.data[0] = 0;
+  return affine(job, ones, 0, later, nullptr);
+}
+
 Blob continuation(Job& job, const Blob& x) {
   const Blob one = cut(job, x, 2, 0, 1);
-  const Blob flat = job.reshape(one, {x.shape[0], x.shape[1]}, 1);
-  BlobFile later{{x.shape[0]}, values(job, x.shape[0], 1)};
-  later.data[0] = 0;
-  return affine(job, power(job, flat, 0, 1), 0, later, nullptr);
+  return continuation_of(job, power(job, job.reshape(one, {x.shape[0], x.shape[1]}, 1), 0, 1));
+}
+
+Blob compose_indicator(Job& job) {
+  if (!job.bottoms().empty()) job.refuse("its number of sequences is that of a bottom");
+  caffe::LayerParameter ones = layer_of("DummyData");
+  ones.mutable_dummy_data_param()->add_data_filler()->set_value(1);
+  for (const int64_t dim : job.y().dims()) {
+    if (ones.dummy_data_param().shape().empty()) ones.mutable_dummy_data_param()->add_shape();
+    ones.mutable_dummy_data_param()->mutable_shape(0)->add_dim(dim);
+  }
+  return continuation_of(job, job.add(std::move(ones), {}));
 }
 
 Blob compose_lstm(Job& job) {
@@ -29,6 +43,8 @@ Blob compose_lstm(Job& job) {
 
 }  // namespace
 
-void add_recurrent(Compositions& table) { table["Lstm"] = compose_lstm; }
+void add_recurrent(Compositions& table) {
+  table.insert({{"Lstm", compose_lstm}, {"ContinuationIndicator", compose_indicator}});
+}
 
 }  // namespace cortado::dialect
