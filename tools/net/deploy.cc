@@ -60,14 +60,13 @@ int run_deploy(const Arguments& arguments) {
                            to_text(deployed.net);
   const std::string summary = describe_deployed(text, output == "-" ? "the deploy net" : output, deployed);
   for (const std::string& note : deployed.notes) log_info() << note;
-  if (output == "-") {
-    std::cout << text;
-  } else {
-    if (!file_exists(output) || read_file(output) != text) check_may_replace(arguments, output);
-    write_file_atomically(output, text);
-  }
+  if (!file_exists(output) || read_file(output) != text) check_may_replace(arguments, output);
   if (!weights.empty())
     write_weights_as(dialect::weights_form(*target), weights, deployed.net.name(), std::move(rewritten.weights));
+  if (output == "-")
+    std::cout << text;
+  else
+    write_file_atomically(output, text);
   log_info() << (output == "-" ? "the deploy net" : output) << ": " << summary;
   return 0;
 }
