@@ -189,6 +189,14 @@ def test_layer_is_refused(layer, rewritten):
     for part in (REFUSED[layer], "'tested0' (%s)" % kind, 'net.prototxt:4:'): assert part in said, said
 
 
+def test_layer_in_place_after_a_refused_one(folder, run):
+    (folder / 'net.prototxt').write_text(inputs_text((IMAGES,)) + '''
+layer { name: "a" type: "BN" bottom: "x0" top: "a" bn_param { moving_average: false } }
+layer { name: "b" type: "Mish" bottom: "a" top: "a" }''')
+    said = run('upgrade', 'net.prototxt', 'new.prototxt', '--dialect=bvlc', code=3).stderr
+    assert "'a' (BN)" in said and 'Mish' not in said
+
+
 def types_net(kinds):
     return inputs_text((IMAGES,)) + ''.join('layer { name: "%s" type: "%s" bottom: "x0" top: "of_%s" }\n' % (
         kind, kind, kind) for kind in kinds)

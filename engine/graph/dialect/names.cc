@@ -14,6 +14,7 @@ std::string Rewriter::unused(std::set<std::string>& names, const std::string& ba
 
 /// Replaces the name of a blob in the new layers.
 void Rewriter::rename_blob(const std::string& from, const std::string& to) {
+  if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
   auto uses = uses_.extract(from);
   if (uses.empty()) return;
   for (const int index : uses.mapped()) {
@@ -24,7 +25,6 @@ void Rewriter::rename_blob(const std::string& from, const std::string& to) {
   }
   std::vector<int>& all = uses_[to];
   all.insert(all.end(), uses.mapped().begin(), uses.mapped().end());
-  if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
 }
 
 /// If the layer works in place, renames its bottom, because a composition may read it several times. The
