@@ -219,7 +219,7 @@ REFUSED = {  # opset, nodes, constants, part of the message
     'dropout in training': (13, [node('Dropout', ['x', 'r', 't'], ['y'])],
                             {'r': S7, 't': numpy.array(True)}, 'training_mode is true'),
     'gemm with a bias that does not broadcast': (13, [node('Gemm', ['x', 'm', 'c'], ['y'])],
-                                         {'m': array(6, 3), 'c': array(2, 3)}, 'are not supported'),
+                                         {'m': array(6, 3), 'c': array(2, 3)}, 'cannot be broadcast'),
 }
 
 

@@ -1,6 +1,8 @@
 // Element-wise functions.
+#include <cmath>
 #include <limits>
 
+#include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -49,37 +51,14 @@ void read_prelu(NodeReader& node) {
   node.finish(layer, {x}, {weight_of(channels ? Shape{count} : Shape{}, slopes->as_floats())});
 }
 
-void finish_clip(NodeReader& node, const Blob& x, float low, float high) {
-  if (low == 0 && high == 6) return node.finish(NodeReader::layer("ReLU6"), {x});
-  if (low == 0 && high >= std::numeric_limits<float>::max()) return node.finish(NodeReader::layer("ReLU"), {x});
-  caffe::LayerParameter layer = NodeReader::layer("Clip");
-  layer.mutable_clip_param()->set_min(low);
-  layer.mutable_clip_param()->set_max(high);
-  node.finish(layer, {x});
-}
+constexpr float kUnbounded = std::numeric_limits<float>::infinity();
 
-constexpr float kMost = std::numeric_limits<float>::max();
-
+/// If the lower bound is above the upper one, all values become the upper one.
 void read_clip(NodeReader& node) {
-  const float low = node.bound("min", 1).value_or(-kMost), high = node.bound("max", 2).value_or(kMost);
-  finish_clip(node, node.x(0), low, high);
-}
-
-/// The element-wise maximum of tensors; with one number, a lower bound.
-void read_max(NodeReader& node) {
-  if (node.inputs() == 2 && node.is_constant(1) && node.constant(1, "the bound")->count() == 1)
-    return finish_clip(node, node.x(0), float(node.constant(1, "the bound")->at(0)), kMost);
-  caffe::LayerParameter layer = NodeReader::layer("Eltwise");
-  layer.mutable_eltwise_param()->set_operation(caffe::EltwiseParameter::MAX);
-  std::vector<Blob> bottoms;
-  for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
-  node.finish(layer, bottoms);
-}
-
-void read_min(NodeReader& node) {
-  if (node.inputs() == 2 && node.is_constant(1) && node.constant(1, "the bound")->count() == 1)
-    return finish_clip(node, node.x(0), -kMost, float(node.constant(1, "the bound")->at(0)));
-  node.fail("the minimum of several tensors is not supported", "use a constant number as the bound");
+  const float low = node.bound("min", 1).value_or(-kUnbounded), high = node.bound("max", 2).value_or(kUnbounded);
+  if (std::isnan(low) || std::isnan(high)) node.fail("a bound is not a number");
+  if (low <= high) return node.finish(clip_layer(low, high), {node.x(0)});
+  node.finish(clip_layer(-kUnbounded, high), {node.add(clip_layer(low, kUnbounded), {node.x(0)})});
 }
 
 void read_hard_sigmoid(NodeReader& node) {
@@ -101,15 +80,6 @@ void read_dropout(NodeReader& node) {
     node.fail("training_mode is true, so the output is random", "export the model for inference");
   caffe::LayerParameter layer = NodeReader::layer("Dropout");
   if (const auto ratio = node.bound("ratio", 1)) layer.mutable_dropout_param()->set_dropout_ratio(*ratio);
-  node.finish(layer, {node.x(0)});
-}
-
-/// The layer returns floats, so the model's Cast after it is the identity.
-void read_greater(NodeReader& node) {
-  const ConstantPtr bound = node.constant(1, "the bound");
-  if (bound->count() != 1) node.fail("bounds of shape " + bound->shape.str() + " are not supported", "use one number");
-  caffe::LayerParameter layer = NodeReader::layer("Threshold");
-  layer.mutable_threshold_param()->set_threshold(float(bound->at(0)));
   node.finish(layer, {node.x(0)});
 }
 
@@ -146,12 +116,9 @@ void add_activations(Table& table) {
                 {"Selu", read_selu},
                 {"PRelu", read_prelu},
                 {"Clip", read_clip},
-                {"Max", read_max},
-                {"Min", read_min},
                 {"HardSigmoid", read_hard_sigmoid},
                 {"Gelu", read_gelu},
                 {"Dropout", read_dropout},
-                {"Greater", read_greater},
                 {"Pow", read_pow},
                 {"Sqrt", [](NodeReader& node) { finish_power(node, 0.5f, 1, 0); }},
                 {"Reciprocal", [](NodeReader& node) { finish_power(node, -1, 1, 0); }},

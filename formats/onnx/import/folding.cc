@@ -4,23 +4,16 @@
 #include <functional>
 
 #include "core/error.h"
+#include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
 
 namespace {
 
-/// The shape that both are broadcast to. Throws Error.
-Shape common_shape(const NodeReader& node, const Shape& a, const Shape& b) {
-  std::vector<int64_t> dims(size_t(std::max(a.axes(), b.axes())), 1);
-  for (const Shape* shape : {&a, &b})
-    for (int i = 0; i < shape->axes(); ++i) {
-      int64_t& dim = dims[dims.size() - size_t(shape->axes()) + size_t(i)];
-      if (dim != 1 && (*shape)[i] != 1 && dim != (*shape)[i])
-        node.fail("shapes " + a.str() + " and " + b.str() + " cannot be broadcast");
-      if (dim == 1) dim = (*shape)[i];
-    }
-  const Shape common{dims};
+/// The shape that both constants are broadcast to. Throws Error also if it is too large.
+Shape folded_shape(const NodeReader& node, const Shape& a, const Shape& b) {
+  const Shape common = common_shape(node, a, b);
   if (common.count() > kMaxFolded) node.fail("constants of shape " + common.str() + " are too large");
   return common;
 }
@@ -86,7 +79,7 @@ const std::map<std::string, Operator>& binary_operators() {
 void fold_binary(NodeReader& node) {
   const Operator& op = binary_operators().at(node.op());
   const ConstantPtr a = node.constant(0, "an operand"), b = node.constant(1, "an operand");
-  Constant out{.shape = common_shape(node, a->shape, b->shape)};
+  Constant out{.shape = folded_shape(node, a->shape, b->shape)};
   const bool integers = a->integers && b->integers && op.integers;
   out.integers = integers || op.compares;
   for (int64_t i = 0; i < out.shape.count(); ++i) {
@@ -146,7 +139,7 @@ void fold_cast(NodeReader& node) {
 void fold_where(NodeReader& node) {
   const ConstantPtr which = node.constant(0, "the condition"), a = node.constant(1, "an operand"),
                     b = node.constant(2, "an operand");
-  Constant out{.shape = common_shape(node, which->shape, common_shape(node, a->shape, b->shape)),
+  Constant out{.shape = folded_shape(node, which->shape, folded_shape(node, a->shape, b->shape)),
                .integers = a->integers && b->integers};
   for (int64_t i = 0; i < out.shape.count(); ++i) {
     const bool first = which->at(place_in(which->shape, out.shape, i)) != 0;
@@ -162,7 +155,7 @@ void fold_expand(NodeReader& node) {
   const std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
   for (const int64_t dim : dims)
     if (dim < 0) node.fail("extent " + std::to_string(dim) + " is negative");
-  Constant out{.shape = common_shape(node, x->shape, Shape(dims)), .integers = x->integers};
+  Constant out{.shape = folded_shape(node, x->shape, Shape(dims)), .integers = x->integers};
   for (int64_t i = 0; i < out.shape.count(); ++i) {
     const size_t at = place_in(x->shape, out.shape, i);
     out.integers ? out.ints.push_back(x->ints[at]) : out.floats.push_back(x->floats[at]);

@@ -14,7 +14,7 @@ namespace cortado::importing {
 
 namespace {
 
-constexpr int64_t kOldest = 9, kNewest = 21;
+constexpr int64_t kOldest = 9, kNewest = 28;
 
 /// A parsed model takes a small multiple of its size; a hostile one might take a hundred times as much.
 void limit_by(int64_t bytes) {

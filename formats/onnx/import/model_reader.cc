@@ -98,7 +98,7 @@ void ModelReader::add_input(const onnx::ValueInfoProto& input) {
     Blob& blob = values_[input.name()].blob = net_.add(std::move(layer), {}, {}).at(0);
     auto& added = *net_.net.net.mutable_layer(net_.net.net.layer_size() - 1)->mutable_input_param();
     if (axis >= 0) added.mutable_shape(0)->set_dim(axis, given_batch_ > 0 ? given_batch_ : extents[size_t(axis)]);
-    if (axis >= 0 && net_.batch_source.blob.name.empty()) net_.batch_source = {blob, axis};
+    if (axis >= 0 && !net_.sample) net_.sample = NetBuilder::Sample{blob, axis};
     if (batch_axis_ == BatchAxis::kNone && !extents.empty()) blob = held(blob);
   } catch (const FieldError& error) {
     file_.fail("input '" + input.name() + "': " + error.message());

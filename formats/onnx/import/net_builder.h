@@ -4,6 +4,7 @@
 // shapes of their tops.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,7 +54,14 @@ class NetBuilder {
   /// Whether the blob is an output of the model.
   bool is_output(const std::string& blob) const { return outputs.contains(blob); }
 
+  /// A blob with the batch, and the axis of the batch.
+  struct Sample {
+    Blob blob;
+    int axis;
+  };
+
   ImportedNet net;
+  std::optional<Sample> sample;  ///< an input of the model; none if the net takes only its own batch
   std::set<std::string> outputs;
   Batch batch;               ///< must be set before nodes are read
   BatchSource batch_source;  ///< an input with the batch; without a name if there is none

@@ -76,9 +76,7 @@ Blob NodeReader::x(size_t i, std::optional<Padding>& padding) {
       values_[node_.input(int(i))] = Value{known, nullptr, *blob};
       return *blob;
     }
-    caffe::LayerParameter parameter = layer("Parameter");
-    for (const int64_t dim : known->shape.dims()) parameter.mutable_parameter_param()->mutable_shape()->add_dim(dim);
-    const Blob blob = add(parameter, {}, {weight_of(known->shape, known->as_floats())});
+    const Blob blob = parameter(known->shape, known->as_floats());
     values_[node_.input(int(i))] = Value{known, nullptr, blob};
     return blob;
   }
@@ -127,6 +125,12 @@ Blob NodeReader::add(caffe::LayerParameter layer, const std::vector<Blob>& botto
   layer.set_name(net_.layer_name(layer.has_name() ? layer.name() : wanted));
   layer.add_top(net_.blob_name(wanted));
   return net_.add(std::move(layer), bottoms, std::move(weights)).at(0);
+}
+
+Blob NodeReader::parameter(const Shape& shape, std::vector<float> values) {
+  caffe::LayerParameter made = layer("Parameter");
+  for (const int64_t dim : shape.dims()) made.mutable_parameter_param()->mutable_shape()->add_dim(dim);
+  return add(made, {}, {weight_of(shape, std::move(values))});
 }
 
 std::vector<Blob> NodeReader::add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops) {

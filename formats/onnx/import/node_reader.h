@@ -29,6 +29,13 @@ struct Value {
   bool is_constant() const { return constant || tensor; }
 };
 
+/// A layer before it is added.
+struct Step {
+  caffe::LayerParameter layer;
+  std::vector<Blob> bottoms = {};
+  std::vector<BlobFile> weights = {};
+};
+
 using Values = std::map<std::string, Value>;
 
 class NodeReader {
@@ -40,6 +47,7 @@ class NodeReader {
   std::string name() const;  ///< the node's name, or its result's if it has none
   int64_t opset() const { return file_.opset(); }
   const Batch& batch() const { return net_.batch; }
+  const std::optional<NetBuilder::Sample>& sample() const { return net_.sample; }
 
   // Attributes; `absent` is the default.
   bool has(const std::string& name) const { return attribute(name) != nullptr; }
@@ -77,6 +85,10 @@ class NodeReader {
   Blob add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights = {});
   /// The same for a layer with several tops.
   std::vector<Blob> add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops);
+  /// A Parameter layer with these values.
+  Blob parameter(const Shape& shape, std::vector<float> values);
+  Blob add(Step step) { return add(std::move(step.layer), step.bottoms, std::move(step.weights)); }
+  void finish(Step step) { finish(std::move(step.layer), step.bottoms, std::move(step.weights)); }
   /// Adds the last layer, whose tops are the node's first outputs.
   void finish(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights = {});
   /// Makes output `i` an existing value.

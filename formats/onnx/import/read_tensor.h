@@ -12,8 +12,4 @@ namespace cortado::importing {
 /// by their size. Throws FieldError if they do not match the shape, or their type is not supported.
 Constant read_tensor(const onnx::TensorProto& tensor, std::string_view raw, bool only_raw);
 
-/// Combines x with a constant, a factor or a term, which is broadcast over axes that it lacks or where its extent is 1.
-/// Sets the node's result. Throws Error if the constant cannot be broadcast to x's shape.
-void finish_with_constant(NodeReader& node, const Blob& x, const Constant& constant, bool product);
-
 }  // namespace cortado::importing

@@ -143,31 +143,6 @@ void read_concat(NodeReader& node) {
   node.finish(layer, bottoms);
 }
 
-/// Zero padding of images stays with the value, because the layer that reads it may do the padding.
-void read_pad(NodeReader& node) {
-  const Blob x = node.x(0);
-  const auto pads = node.list("pads", 1);
-  const std::string mode = node.text("mode", "constant");
-  if (mode != "constant") node.fail("padding mode '" + mode + "' is not supported", "use zero padding");
-  if (node.bound("value", 2).value_or(0) != 0) node.fail("padding with values other than 0 is not supported");
-  if (node.has_input(3)) node.fail("input 3, the axes, is not supported");
-  const size_t axes = size_t(x.shape.axes());
-  if (!pads || pads->size() != 2 * axes)
-    node.fail("the length of pads does not match an input of shape " + x.shape.str());
-  Padding padding;
-  for (size_t axis = 0; axis < axes; ++axis) {
-    const int64_t before = (*pads)[axis], behind = (*pads)[axes + axis];
-    if (before < 0 || behind < 0) node.fail("negative padding is not supported", "use a Slice");
-    if (before > INT32_MAX || behind > INT32_MAX) node.fail("padding is above 2^31");
-    if (axis < 2 && (before > 0 || behind > 0)) node.fail("only spatial axes can be padded");
-    if (axis < 2) continue;
-    padding.before.push_back(before);
-    padding.behind.push_back(behind);
-  }
-  if (axes < 3) return node.set(0, x);
-  node.set(0, Value{.blob = x, .padding = std::move(padding)});
-}
-
 void read_tile(NodeReader& node) {
   Blob x = node.x(0);
   const std::vector<int64_t> repeats = node.constant(1, "the repeats")->as_integers();
@@ -232,7 +207,6 @@ void add_shapes(Table& table) {
                 {"Unsqueeze", read_unsqueeze},
                 {"Transpose", read_transpose},
                 {"Concat", read_concat},
-                {"Pad", read_pad},
                 {"Tile", read_tile},
                 {"DepthToSpace", read_depth_to_space},
                 {"SpaceToDepth", read_space_to_depth}});

@@ -1,7 +1,8 @@
-// Slice and Split.
+// Slice, Gather and Split.
 #include <algorithm>
 #include <numeric>
 
+#include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -34,26 +35,60 @@ std::vector<Cut> cuts_of(const NodeReader& node, const Shape& x) {
   return cuts;
 }
 
-/// Whether the slice reverses the whole axis, as a Reverse layer does.
-bool turns_round(const Cut& cut, int64_t extent) { return cut.step == -1 && cut.start >= extent - 1 && cut.end < 0; }
+/// The indices that a Slice takes from an axis.
+std::vector<int64_t> indices_of(NodeReader& node, const Cut& cut, int64_t extent) {
+  if (cut.step == 0) node.fail("step 0 is invalid");
+  const bool down = cut.step < 0;
+  const int64_t from = std::clamp<int64_t>(cut.start, down ? -1 : 0, down ? extent - 1 : extent),
+                to = std::clamp<int64_t>(cut.end, down ? -1 : 0, down ? extent - 1 : extent),
+                step = std::clamp(cut.step, -extent - 1, extent + 1);
+  std::vector<int64_t> indices;
+  for (int64_t at = from; down ? at > to : at < to; at += step) indices.push_back(at);
+  return indices;
+}
 
 void read_slice(NodeReader& node) {
   Blob x = node.x(0);
   for (const Cut& cut : cuts_of(node, x.shape)) {
     const int64_t extent = x.shape[cut.axis];
-    if (turns_round(cut, extent)) {
-      caffe::LayerParameter reverse = NodeReader::layer("Reverse");
-      reverse.mutable_reverse_param()->set_axis(cut.axis);
-      x = node.add(reverse, {x});
-      continue;
-    }
-    if (cut.step != 1)
-      node.fail("step " + std::to_string(cut.step) + " is not supported", "use 1, or -1 over a whole axis");
-    const int64_t from = std::clamp<int64_t>(cut.start, 0, extent), to = std::clamp<int64_t>(cut.end, from, extent);
-    if (from == to) node.fail("the slice of axis " + std::to_string(cut.axis) + " of " + x.shape.str() + " is empty");
-    x = node.sliced(x, cut.axis, from, to);
+    const std::vector<int64_t> indices = indices_of(node, cut, extent);
+    if (indices.empty())
+      node.fail("the slice of axis " + std::to_string(cut.axis) + " of " + x.shape.str() + " is empty");
+    x = gathered(node, x, cut.axis, indices);
   }
   node.set(0, x);
+}
+
+/// Rows of a table, by a blob of indices.
+void finish_embedding(NodeReader& node, const Constant& table) {
+  caffe::LayerParameter layer = NodeReader::layer("Embed");
+  auto& param = *layer.mutable_embed_param();
+  param.set_input_dim(uint32_t(table.shape[0]));
+  param.set_num_output(uint32_t(table.shape[1]));
+  param.set_bias_term(false);
+  node.finish(layer, {node.x(1)}, {weight_of(table.shape, table.as_floats())});
+}
+
+/// An embedding, or constant indices of a blob.
+void read_gather(NodeReader& node) {
+  if (node.is_constant(0) && node.constant(0, "the table")->shape.axes() == 2 && node.integer("axis", 0) == 0)
+    return finish_embedding(node, *node.constant(0, "the table"));
+  const Blob x = node.x(0);
+  const int axis = node.axis_of(x.shape, node.integer("axis", 0));
+  const ConstantPtr places = node.constant(1, "the index");
+  std::vector<int64_t> indices = places->as_integers();
+  for (int64_t& place : indices) {
+    if (place < 0) place += x.shape[axis];
+    if (place < 0 || place >= x.shape[axis])
+      node.fail("index " + std::to_string(place) + " is out of range for axis " + std::to_string(axis) + " of " +
+                x.shape.str());
+  }
+  const Blob taken = gathered(node, x, axis, indices);
+  if (places->shape.axes() == 1) return node.set(0, taken);
+  std::vector<int64_t> target(size_t(axis), 0);
+  target.insert(target.end(), places->shape.dims().begin(), places->shape.dims().end());
+  target.insert(target.end(), taken.shape.dims().begin() + axis + 1, taken.shape.dims().end());
+  node.finish_reshaped(taken, target);
 }
 
 /// The given sizes, or equal parts with a smaller last one.
@@ -90,6 +125,6 @@ void read_split(NodeReader& node) {
 
 }  // namespace
 
-void add_slices(Table& table) { table.insert({{"Slice", read_slice}, {"Split", read_split}}); }
+void add_slices(Table& table) { table.insert({{"Slice", read_slice}, {"Gather", read_gather}, {"Split", read_split}}); }
 
 }  // namespace cortado::importing
