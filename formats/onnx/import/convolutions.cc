@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 #include "onnx/import/windows.h"
 
@@ -47,28 +50,70 @@ void read_conv(NodeReader& node) {
   node.finish(layer, {x}, weights_with(node, even.filters));
 }
 
-/// `output_padding` is subtracted from the end padding.
+/// The padding of a ConvTranspose, by which its result is smaller than that without padding. The padding after the
+/// input has `output_padding` subtracted, so that it may be negative.
+Padding transposed_padding(NodeReader& node, const Shape& x, const Window& window) {
+  const size_t axes = window.kernel.size();
+  const std::vector<int64_t> more = node.integers("output_padding", std::vector<int64_t>(axes, 0)),
+                             wanted = node.integers("output_shape");
+  const std::string same = node.text("auto_pad", "NOTSET");
+  const bool gives_shape = !wanted.empty() || same == "SAME_UPPER" || same == "SAME_LOWER";
+  if (more.size() != axes || (!wanted.empty() && wanted.size() != axes))
+    node.fail("the numbers of axes of output_padding or output_shape and of kernel_shape differ");
+  Padding padding = window.padding;
+  for (size_t i = 0; i < axes; ++i) {
+    if (more[i] < 0 || more[i] > INT32_MAX) node.fail("output_padding is out of range");
+    if (gives_shape) {
+      const int64_t in = x[int(i) + 2],
+                    whole = (in - 1) * window.strides[i] + more[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
+      const int64_t out = wanted.empty() ? in * window.strides[i] : wanted[i];
+      if (out < 1 || out > INT32_MAX) node.fail("output_shape is out of range");
+      const int64_t all = std::max<int64_t>(0, whole - out);
+      padding.before[i] = same == "SAME_UPPER" ? all / 2 : all - all / 2;
+      padding.behind[i] = whole - out - padding.before[i];
+    }
+    padding.behind[i] -= more[i];
+  }
+  return padding;
+}
+
+/// Whether a Deconvolution layer pads alike: the same at both ends.
+bool is_even(const Padding& padding) {
+  return padding.before == padding.behind && std::ranges::all_of(padding.before, [](int64_t pad) { return pad >= 0; });
+}
+
+/// Removes the padding from a result without padding; where it is negative, adds zeros.
+Blob without_padding(NodeReader& node, Blob y, const Padding& padding) {
+  for (size_t i = 0; i < padding.before.size(); ++i) {
+    const int axis = int(i) + 2;
+    const int64_t end = y.shape[axis] - std::max<int64_t>(0, padding.behind[i]);
+    if (padding.before[i] >= end) node.fail("the padding leaves nothing of the result");
+    y = node.sliced(y, axis, padding.before[i], end);
+    y = surrounded(node, y, axis, 0, std::max<int64_t>(0, -padding.behind[i]), 0);
+  }
+  return y;
+}
+
 void read_conv_transpose(NodeReader& node) {
   const Blob x = node.x(0);
   const BlobFile filters = filters_of(node, x);
   const std::vector<int64_t> kernel(filters.shape.dims().begin() + 2, filters.shape.dims().end());
-  if (node.has("output_shape") || node.text("auto_pad", "NOTSET") != "NOTSET")
-    node.fail("output_shape and auto_pad are not supported", "use pads and output_padding");
-  Window window = read_window(node, x.shape, kernel);
-  const std::vector<int64_t> more = node.integers("output_padding", std::vector<int64_t>(kernel.size(), 0));
-  if (more.size() != kernel.size()) node.fail("the numbers of axes of output_padding and of kernel_shape differ");
-  for (size_t i = 0; i < kernel.size(); ++i) window.padding.behind[i] -= more[i];
-  const EvenPadding even = make_even(window.padding, filters, window.dilations);
-  for (const int64_t pad : even.pad)
-    if (pad < 0) node.fail("output_padding is larger than the end padding");
+  const Window window = read_window(node, x.shape, kernel);
+  const Padding padding = transposed_padding(node, x.shape, window);
+  const bool even = is_even(padding), has_bias = node.has_input(2);
   const int64_t groups = node.integer("group", 1);
   caffe::LayerParameter layer = NodeReader::layer("Deconvolution");
   auto& param = *layer.mutable_convolution_param();
   param.set_num_output(uint32_t(filters.shape[1] * groups));
   if (groups != 1) param.set_group(uint32_t(groups));
-  if (!node.has_input(2)) param.set_bias_term(false);
-  set_window(param, window, even);
-  node.finish(layer, {x}, weights_with(node, even.filters));
+  if (!has_bias || !even) param.set_bias_term(false);
+  set_window(param, window, {even ? padding.before : std::vector<int64_t>(kernel.size(), 0), filters});
+  if (even) return node.finish(layer, {x}, weights_with(node, filters));
+  const Blob y = without_padding(node, node.add(layer, {x}, {filters}), padding);
+  if (!has_bias) return node.set(0, y);
+  const ConstantPtr terms = node.constant(2, "the bias");
+  caffe::LayerParameter bias = NodeReader::layer("Bias");
+  node.finish(bias, {y}, {weight_of(terms->shape, terms->as_floats())});
 }
 
 }  // namespace

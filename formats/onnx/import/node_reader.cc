@@ -5,8 +5,8 @@
 
 #include "core/error.h"
 #include "layers/registry.h"
+#include "onnx/import/composing.h"
 #include "onnx/import/reshaping.h"
-#include "onnx/import/windows.h"
 
 namespace cortado::importing {
 
@@ -203,8 +203,7 @@ Blob NodeReader::sliced(const Blob& x, int axis, int64_t from, int64_t to) {
   return kept;
 }
 
-/// A Padding layer if both spatial axes have the same padding. Otherwise a depthwise convolution whose filters have a
-/// single 1, which can pad unevenly.
+/// A Padding layer if both spatial axes have the same padding. Otherwise zeros are concatenated.
 Blob NodeReader::padded(const Blob& x, const Padding& padding) {
   const auto all_are = [](const std::vector<int64_t>& list) {
     return std::all_of(list.begin(), list.end(), [&](int64_t one) { return one == list[0]; });
@@ -215,21 +214,10 @@ Blob NodeReader::padded(const Blob& x, const Padding& padding) {
     pad.mutable_padding_param()->set_pad_end(int32_t(padding.behind[0]));
     return add(pad, {x});
   }
-  const int64_t channels = x.shape[1];
-  std::vector<int64_t> dims(size_t(x.shape.axes()), 1);
-  dims[0] = channels;
-  const EvenPadding even = make_even(padding, weight_of(Shape(dims), std::vector<float>(size_t(channels), 1)),
-                                     std::vector<int64_t>(dims.size() - 2, 1));
-  caffe::LayerParameter conv = layer("Convolution");
-  auto& param = *conv.mutable_convolution_param();
-  param.set_num_output(uint32_t(channels));
-  param.set_group(uint32_t(channels));
-  param.set_bias_term(false);
-  for (size_t i = 0; i < even.pad.size(); ++i) {
-    param.add_kernel_size(uint32_t(even.filters.shape[int(i) + 2]));
-    param.add_pad(uint32_t(even.pad[i]));
-  }
-  return add(conv, {x}, {even.filters});
+  Blob out = x;
+  for (size_t i = 0; i < padding.before.size(); ++i)
+    out = surrounded(*this, out, int(i) + 2, padding.before[i], padding.behind[i], 0);
+  return out;
 }
 
 }  // namespace cortado::importing

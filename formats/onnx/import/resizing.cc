@@ -1,9 +1,10 @@
 // Resize and Upsample. Nearest resizing by integer factors is an Upsample layer, bilinear resizing with aligned corners
-// an Interp. Any other resizing is linear along each axis, so a matrix (InnerProduct) does it: first along the width,
-// then, with the last two axes transposed, along the height.
+// an Interp. Any other resizing is linear along each axis, so a matrix (InnerProduct) does it along one axis after the
+// other; nearest resizing selects.
 #include <algorithm>
 #include <cmath>
 
+#include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -14,22 +15,34 @@ constexpr int64_t kLargestMatrix = int64_t(1) << 24;
 
 struct Resizing {
   std::string mode, transform, nearest;
-  float cubic = 0;  ///< cubic coefficient a
+  float cubic = 0;         ///< cubic coefficient a
+  float extrapolated = 0;  ///< the value outside of the input, with tf_crop_and_resize
+  bool excludes_outside = false, antialias = false;
 };
 
-/// One axis: its extents and the model's scale factor.
+/// One axis: its extents, the model's scale factor, and the region that tf_crop_and_resize takes, as shares of the
+/// input.
 struct Side {
   int64_t in, out;
   double factor;
+  double begin = 0, end = 1;
 };
+
+bool crops(const Resizing& resizing) { return resizing.transform == "tf_crop_and_resize"; }
 
 /// The source coordinate of output i; 0 is the center of the first value.
 double place_of(const Resizing& resizing, const Side& side, int64_t i) {
-  if (resizing.transform == "align_corners")
-    return side.out > 1 ? double(i) * double(side.in - 1) / double(side.out - 1) : 0;
-  if (resizing.transform == "asymmetric") return double(i) / side.factor;
+  const double last = double(side.in - 1), at = double(i);
+  if (crops(resizing))
+    return side.out > 1 ? last * (side.begin + at * (side.end - side.begin) / double(side.out - 1))
+                        : last * 0.5 * (side.begin + side.end);
+  if (resizing.transform == "align_corners") return side.out > 1 ? at * last / double(side.out - 1) : 0;
+  if (resizing.transform == "asymmetric") return at / side.factor;
+  if (resizing.transform == "tf_half_pixel_for_nn") return (at + 0.5) / side.factor;
   if (resizing.transform == "pytorch_half_pixel" && side.out == 1) return 0;
-  return (double(i) + 0.5) / side.factor - 0.5;
+  const double middle = (at + 0.5) / side.factor - 0.5;
+  if (resizing.transform != "half_pixel_symmetric") return middle;
+  return middle + double(side.in) / 2 * (1 - double(side.out) / (side.factor * double(side.in)));
 }
 
 double rounded(const std::string& how, double place) {
@@ -45,41 +58,68 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-/// A matrix of outputs x inputs. Coordinates outside the input use the border value.
+bool is_outside(const Resizing& resizing, const Side& side, double place) {
+  return crops(resizing) && (place < 0 || place > double(side.in - 1));
+}
+
+/// The value that nearest resizing takes for output i.
+int64_t nearest_of(const Resizing& resizing, const Side& side, int64_t i) {
+  return int64_t(std::clamp(rounded(resizing.nearest, place_of(resizing, side, i)), 0.0, double(side.in - 1)));
+}
+
+/// Adds the weights of output i to its row. With antialias a smaller output averages over a wider window.
+void add_weights(const Resizing& resizing, const Side& side, double place, float* row) {
+  const bool linear = resizing.mode == "linear";
+  const double scale = resizing.antialias ? std::min(1.0, side.factor) : 1, reach = (linear ? 1 : 2) / scale;
+  const auto weight_at = [&](double at) {
+    const double distance = (at - place) * scale;
+    return linear ? std::max(0.0, 1 - std::abs(distance)) : cubic_weight(distance, double(resizing.cubic));
+  };
+  const double low = std::floor(place - reach), high = std::ceil(place + reach), last = double(side.in - 1);
+  double sum = 0;
+  for (double at = low; at <= high; ++at)
+    if (!resizing.excludes_outside || (at >= 0 && at <= last)) sum += weight_at(at);
+  const bool normalizes = resizing.excludes_outside || resizing.antialias;
+  for (double at = low; at <= high; ++at) {
+    if (resizing.excludes_outside && (at < 0 || at > last)) continue;
+    row[int64_t(std::clamp(at, 0.0, last))] += float(weight_at(at) / (normalizes ? sum : 1));
+  }
+}
+
+/// A matrix of outputs x inputs. Coordinates outside the input use the border value, or zeros if they are extrapolated.
 std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
   std::vector<float> matrix(size_t(side.out * side.in), 0);
   for (int64_t i = 0; i < side.out; ++i) {
+    float* row = matrix.data() + i * side.in;
     const double place = place_of(resizing, side, i);
-    const auto add = [&](double at, double weight) {
-      const int64_t column = int64_t(std::clamp(at, 0.0, double(side.in - 1)));
-      matrix[size_t(i * side.in + column)] += float(weight);
-    };
-    if (resizing.mode == "nearest") {
-      add(rounded(resizing.nearest, place), 1);
-      continue;
-    }
-    const double low = std::floor(place), share = place - low;
-    if (resizing.mode == "linear") {
-      add(low, 1 - share);
-      add(low + 1, share);
-    } else {
-      for (int k = -1; k <= 2; ++k) add(low + k, cubic_weight(share - k, double(resizing.cubic)));
-    }
+    if (is_outside(resizing, side, place)) continue;
+    if (resizing.mode == "nearest")
+      row[nearest_of(resizing, side, i)] = 1;
+    else
+      add_weights(resizing, side, place, row);
   }
   return matrix;
 }
 
-/// Resizes the last axis with a matrix.
-Blob resized(NodeReader& node, const Blob& x, const Resizing& resizing, const Side& side) {
-  if (side.in == side.out) return x;
+/// Whether an axis stays as it is.
+bool is_kept(const Resizing& resizing, const Side& side) {
+  const bool whole = !crops(resizing) || (side.begin == 0 && side.end == 1);
+  return side.in == side.out && whole &&
+         (crops(resizing) || resizing.transform == "align_corners" || side.factor == 1) &&
+         resizing.transform != "tf_half_pixel_for_nn";
+}
+
+Blob resized(NodeReader& node, const Blob& x, int axis, const Resizing& resizing, const Side& side) {
   if (side.in > kLargestMatrix / side.out)
     node.fail("resizing from " + std::to_string(side.in) + " to " + std::to_string(side.out) + " is not supported");
-  caffe::LayerParameter layer = NodeReader::layer("InnerProduct");
-  auto& param = *layer.mutable_inner_product_param();
-  param.set_num_output(uint32_t(side.out));
-  param.set_bias_term(false);
-  param.set_axis(3);
-  return node.add(layer, {x}, {weight_of(Shape{side.out, side.in}, resizing_matrix(resizing, side))});
+  bool extrapolates = false;
+  for (int64_t i = 0; i < side.out; ++i)
+    extrapolates = extrapolates || is_outside(resizing, side, place_of(resizing, side, i));
+  if (resizing.mode != "nearest" || extrapolates)
+    return mapped(node, x, axis, weight_of(Shape{side.out, side.in}, resizing_matrix(resizing, side)));
+  std::vector<int64_t> indices;
+  for (int64_t i = 0; i < side.out; ++i) indices.push_back(nearest_of(resizing, side, i));
+  return gathered(node, x, axis, indices);
 }
 
 /// Whether each value is repeated: integer factors and coordinates that round to the value itself.
@@ -88,10 +128,8 @@ bool repeats(const Resizing& resizing, const std::vector<Side>& sides) {
   for (const Side& side : sides) {
     if (side.out % side.in != 0) return false;
     const int64_t factor = side.out / side.in;
-    for (int64_t i = 0; i < side.out; ++i) {
-      const double at = rounded(resizing.nearest, place_of(resizing, side, i));
-      if (std::clamp(at, 0.0, double(side.in - 1)) != double(i / factor)) return false;
-    }
+    for (int64_t i = 0; i < side.out; ++i)
+      if (nearest_of(resizing, side, i) != i / factor) return false;
   }
   return true;
 }
@@ -109,66 +147,143 @@ void finish_repeating(NodeReader& node, const Blob& x, const std::vector<Side>& 
   node.finish(layer, {x});
 }
 
+bool is_old(const NodeReader& node) { return node.op() == "Upsample" || node.opset() == 10; }
+
+/// The axes that scales and sizes are for.
+std::vector<int> resized_axes(const NodeReader& node, const Shape& x) {
+  std::vector<int64_t> axes(size_t(x.axes()));
+  for (size_t i = 0; i < axes.size(); ++i) axes[i] = int64_t(i);
+  std::vector<int> out;
+  for (const int64_t axis : node.integers("axes", axes)) out.push_back(node.axis_of(x, axis));
+  return out;
+}
+
+/// The factor of all sizes if the model keeps the aspect ratio.
+std::optional<double> common_factor(const NodeReader& node, const Shape& x, const std::vector<int>& axes,
+                                    const std::vector<int64_t>& sizes) {
+  const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
+  if (policy == "stretch") return std::nullopt;
+  if (policy != "not_larger" && policy != "not_smaller") node.fail("'" + policy + "' is not supported");
+  std::vector<double> factors;
+  for (size_t i = 0; i < axes.size(); ++i) factors.push_back(double(sizes[i]) / double(x[axes[i]]));
+  return policy == "not_larger" ? std::ranges::min(factors) : std::ranges::max(factors);
+}
+
+double checked_extent(const NodeReader& node, double extent) {
+  if (!(extent >= 1 && extent <= INT32_MAX)) node.fail("output extent " + std::to_string(extent) + " is out of range");
+  return extent;
+}
+
+/// The sides by the model's sizes; its own batch size stays the batch.
+void take_sizes(const NodeReader& node, const std::vector<int>& axes, const std::vector<int64_t>& sizes,
+                std::vector<Side>& sides) {
+  std::vector<int64_t> dims;
+  for (const Side& side : sides) dims.push_back(side.in);
+  const auto factor = common_factor(node, Shape(dims), axes, sizes);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Side& side = sides[size_t(axes[i])];
+    if (node.batch().in(side.in) && (sizes[i] == node.batch().own || sizes[i] == side.in)) continue;
+    const double out = factor ? std::floor(*factor * double(side.in) + 0.5) : double(sizes[i]);
+    side.out = int64_t(checked_extent(node, out));
+    side.factor = factor ? *factor : double(side.out) / double(side.in);
+  }
+}
+
 /// The scale factors and output extents of all axes.
 std::vector<Side> sides_of(NodeReader& node, const Shape& x) {
-  const bool upsample = node.op() == "Upsample" || node.opset() == 10;
-  const size_t scales_at = upsample ? 1 : 2;
   std::vector<Side> sides;
-  std::vector<double> factors;
-  std::vector<int64_t> sizes;
-  if (node.has_input(3) && !upsample && node.constant(3, "the sizes")->count() > 0) {
-    sizes = node.constant(3, "the sizes")->as_integers();
-  } else {
-    const ConstantPtr scales = node.constant(scales_at, "the factors");
-    for (size_t i = 0; i < scales->count(); ++i) factors.push_back(scales->at(i));
+  for (int axis = 0; axis < x.axes(); ++axis) sides.push_back({x[axis], x[axis], 1});
+  const std::vector<int> axes = resized_axes(node, x);
+  const auto check = [&](size_t count) {
+    if (count != axes.size() || axes.empty())
+      node.fail("the number of scales or sizes does not match the axes of " + x.str());
+  };
+  if (node.has_input(3) && !is_old(node) && node.constant(3, "the sizes")->count() > 0) {
+    const std::vector<int64_t> sizes = node.constant(3, "the sizes")->as_integers();
+    check(sizes.size());
+    take_sizes(node, axes, sizes, sides);
+    return sides;
   }
-  if (std::max(sizes.size(), factors.size()) != size_t(x.axes()) || node.has("axes"))
-    node.fail("the number of scales or sizes does not match the axes of " + x.str());
-  for (int axis = 0; axis < x.axes(); ++axis) {
-    const double factor = sizes.empty() ? factors[size_t(axis)] : double(sizes[size_t(axis)]) / double(x[axis]);
-    const double out = sizes.empty() ? std::floor(double(x[axis]) * factor) : double(sizes[size_t(axis)]);
-    if (!(out >= 1 && out <= INT32_MAX)) node.fail("output extent " + std::to_string(out) + " is out of range");
-    sides.push_back({x[axis], int64_t(out), factor});
+  const ConstantPtr scales = node.constant(is_old(node) ? 1 : 2, "the factors");
+  check(scales->count());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    Side& side = sides[size_t(axes[i])];
+    side.factor = scales->at(i);
+    side.out = int64_t(checked_extent(node, std::floor(double(side.in) * side.factor)));
+    if (node.text("coordinate_transformation_mode", "half_pixel") == "align_corners" &&
+        double(side.out) != double(side.in) * side.factor)
+      node.fail("scale " + std::to_string(side.factor) + " of an axis of " + std::to_string(side.in) +
+                    " yields a fraction, of which programs take different corners",
+                "export the model with sizes");
   }
   return sides;
 }
 
+/// The region of tf_crop_and_resize.
+void take_region(NodeReader& node, const Shape& x, std::vector<Side>& sides) {
+  const ConstantPtr region = node.constant(1, "the region");
+  const std::vector<int> axes = resized_axes(node, x);
+  if (region->count() != 2 * axes.size()) node.fail("the region has " + std::to_string(region->count()) + " values");
+  for (size_t i = 0; i < axes.size(); ++i) {
+    sides[size_t(axes[i])].begin = region->at(i);
+    sides[size_t(axes[i])].end = region->at(axes.size() + i);
+    if (!std::isfinite(region->at(i)) || !std::isfinite(region->at(axes.size() + i)))
+      node.fail("the region is infinite");
+  }
+}
+
 Resizing resizing_of(NodeReader& node) {
-  const bool old = node.op() == "Upsample" || node.opset() == 10;
-  Resizing resizing{node.text("mode", "nearest"), node.text("coordinate_transformation_mode", "half_pixel"),
-                    node.text("nearest_mode", "round_prefer_floor"), node.real("cubic_coeff_a", -0.75f)};
-  if (old) resizing.transform = "asymmetric", resizing.nearest = "floor";
+  Resizing resizing{node.text("mode", "nearest"),
+                    node.text("coordinate_transformation_mode", "half_pixel"),
+                    node.text("nearest_mode", "round_prefer_floor"),
+                    node.real("cubic_coeff_a", -0.75f),
+                    node.real("extrapolation_value", 0),
+                    node.integer("exclude_outside", 0) != 0,
+                    node.integer("antialias", 0) != 0};
+  if (is_old(node)) resizing.transform = "asymmetric", resizing.nearest = "floor";
   if (resizing.mode == "bilinear") resizing.mode = "linear";
   for (const auto& [what, known] :
        {std::pair<std::string, std::vector<std::string>>{resizing.mode, {"nearest", "linear", "cubic"}},
-        {resizing.transform, {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"}},
+        {resizing.transform,
+         {"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric", "half_pixel_symmetric",
+          "tf_half_pixel_for_nn", "tf_crop_and_resize"}},
         {resizing.nearest, {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}}})
     if (std::find(known.begin(), known.end(), what) == known.end()) node.fail("'" + what + "' is not supported");
-  if (node.integer("exclude_outside", 0) != 0 || node.integer("antialias", 0) != 0)
-    node.fail("exclude_outside and antialias are not supported");
-  if (node.text("keep_aspect_ratio_policy", "stretch") != "stretch")
-    node.fail("keep_aspect_ratio_policy is not supported");
+  if (!std::isfinite(resizing.extrapolated)) node.fail("an infinite extrapolation_value is not supported");
   return resizing;
 }
 
+/// An Interp layer is bilinear with aligned corners.
+void finish_interp(NodeReader& node, const Blob& x, const std::vector<Side>& sides) {
+  caffe::LayerParameter layer = NodeReader::layer("Interp");
+  layer.mutable_interp_param()->set_height(int32_t(sides[0].out));
+  layer.mutable_interp_param()->set_width(int32_t(sides[1].out));
+  node.finish(layer, {x});
+}
+
 void read_resize(NodeReader& node) {
-  const Blob x = node.x(0);
-  if (x.shape.axes() != 4)
-    node.fail("an input of shape " + x.shape.str() + " is not supported; only images (4 axes) are");
-  const std::vector<Side> all = sides_of(node, x.shape), sides(all.begin() + 2, all.end());
-  if (all[1].in != all[1].out) node.fail("only height and width can be resized");  // the batch axis is not checked
+  Blob x = node.x(0);
   const Resizing resizing = resizing_of(node);
-  if (repeats(resizing, sides)) return finish_repeating(node, x, sides);
-  if (resizing.mode == "linear" && resizing.transform == "align_corners") {
-    caffe::LayerParameter layer = NodeReader::layer("Interp");
-    layer.mutable_interp_param()->set_height(int32_t(sides[0].out));
-    layer.mutable_interp_param()->set_width(int32_t(sides[1].out));
-    return node.finish(layer, {x});
+  std::vector<Side> sides = sides_of(node, x.shape);
+  if (crops(resizing)) take_region(node, x.shape, sides);
+  std::vector<int> changed;
+  for (int axis = 0; axis < x.shape.axes(); ++axis)
+    if (!is_kept(resizing, sides[size_t(axis)])) changed.push_back(axis);
+  const bool of_image = x.shape.axes() == 4 && (changed.empty() || changed[0] >= 2);
+  if (of_image && !changed.empty()) {
+    const std::vector<Side> places(sides.begin() + 2, sides.end());
+    if (repeats(resizing, places) && !crops(resizing)) return finish_repeating(node, x, places);
+    if (resizing.mode == "linear" && resizing.transform == "align_corners" && !resizing.antialias)
+      return finish_interp(node, x, places);
   }
-  const std::vector<int64_t> exchanged = {0, 1, 3, 2};
-  const Blob wide = resized(node, x, resizing, sides[1]);
-  if (sides[0].in == sides[0].out) return node.set(0, wide);
-  node.finish_permuted(resized(node, node.permuted(wide, exchanged), resizing, sides[0]), exchanged);
+  const bool shifts = crops(resizing) && resizing.extrapolated != 0;
+  if (shifts) x = powered(node, x, 1, -resizing.extrapolated);  // so that zeros are the extrapolated value
+  std::reverse(changed.begin(), changed.end());
+  for (const int axis : changed) {
+    if (node.batch().in(x.shape[axis])) node.fail("it resizes the batch");
+    x = resized(node, x, axis, resizing, sides[size_t(axis)]);
+  }
+  node.set(0, shifts ? powered(node, x, 1, resizing.extrapolated) : x);
 }
 
 }  // namespace
