@@ -1,5 +1,11 @@
+#include <algorithm>
 #include <cfloat>
+#include <limits>
+#include <numeric>
 
+#include "onnx/import/arithmetic.h"
+#include "onnx/import/composing.h"
+#include "onnx/import/reductions.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -69,8 +75,20 @@ void read_group_norm(NodeReader& node) {
   node.finish(norm, {x}, weights);
 }
 
+/// The second and third output of LayerNormalization: the mean, and 1 / sqrt(variance + epsilon).
+void set_moments(NodeReader& node, const Blob& x, int axis) {
+  if (!node.has_output(1) && !node.has_output(2)) return;
+  const std::vector<int> axes = axes_from(x.shape, axis);
+  const Blob mean = reduced(node, x, axes, caffe::ReductionParameter::MEAN);
+  node.set(1, mean);
+  if (!node.has_output(2)) return;
+  const Blob centred = node.add(combined(node, x, powered(node, mean, -1), false));
+  const Blob squares = powered(node, centred, 1, 0, 2);
+  const Blob variance = reduced(node, squares, axes, caffe::ReductionParameter::MEAN);
+  node.set(2, powered(node, variance, 1, node.real("epsilon", 1e-5f), -0.5f));
+}
+
 void read_layer_norm(NodeReader& node) {
-  if (node.has_output(1) || node.has_output(2)) node.fail("only the first output is supported");
   const Blob x = node.x(0);
   const int axis = node.axis_of(x.shape, node.integer("axis", -1));
   const int64_t count = x.shape.count(axis);
@@ -80,7 +98,31 @@ void read_layer_norm(NodeReader& node) {
   caffe::LayerParameter norm = NodeReader::layer("LayerNorm");
   norm.mutable_layer_norm_param()->set_axis(axis);
   norm.mutable_layer_norm_param()->set_eps(node.real("epsilon", 1e-5f));
+  set_moments(node, x, axis);
   node.finish(norm, {x}, weights);
+}
+
+/// x / sqrt(the mean of x^2 + epsilon), times a scale.
+void read_rms_norm(NodeReader& node) {
+  const Blob x = node.x(0);
+  const std::vector<int> axes = axes_from(x.shape, node.axis_of(x.shape, node.integer("axis", -1)));
+  const Blob mean = reduced(node, powered(node, x, 1, 0, 2), axes, caffe::ReductionParameter::MEAN);
+  const Blob inverse = powered(node, mean, 1, node.real("epsilon", 1e-5f), -0.5f);
+  node.finish(combined_with_input(node, node.add(combined(node, x, inverse, true)), 1, true));
+}
+
+/// (x - mean) / (deviation + 1e-9), each over the axes, which may include the batch.
+void read_mean_variance_norm(NodeReader& node) {
+  const Blob x = node.x(0);
+  std::vector<int> axes;
+  for (const int64_t axis : node.integers("axes", {0, 2, 3})) axes.push_back(node.axis_of(x.shape, axis));
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  const Blob mean = reduced(node, x, axes, caffe::ReductionParameter::MEAN);
+  const Blob centred = node.add(combined(node, x, powered(node, mean, -1), false));
+  const Blob variance = reduced(node, powered(node, centred, 1, 0, 2), axes, caffe::ReductionParameter::MEAN);
+  const Blob deviation = powered(node, variance, 1, 0, 0.5f);
+  node.finish(combined(node, centred, powered(node, deviation, 1, 1e-9f, -1), true));
 }
 
 void read_lrn(NodeReader& node) {
@@ -93,17 +135,34 @@ void read_lrn(NodeReader& node) {
   node.finish(layer, {node.x(0)});
 }
 
-/// The L2 norm over channels. ONNX adds no epsilon and maps zero vectors to zero, so use the smallest eps, which does
-/// the same.
+/// Divides by the sum of the absolute values; zeros stay zeros.
+void finish_l1(NodeReader& node, const Blob& x, int axis) {
+  const Blob sum = reduced(node, x, {axis}, caffe::ReductionParameter::ASUM);
+  const Blob positive = node.add(clip_layer(FLT_MIN, std::numeric_limits<float>::infinity()), {sum});
+  node.finish(combined(node, x, powered(node, positive, 1, 0, -1), true));
+}
+
+/// The layer takes the L2 norm over channels, so that another axis becomes the channels. ONNX adds no epsilon and maps
+/// zero vectors to zero, so use the smallest eps, which does the same.
 void read_lp_normalization(NodeReader& node) {
   const Blob x = node.x(0);
-  if (node.integer("p", 2) != 2 || node.axis_of(x.shape, node.integer("axis", -1)) != 1)
-    node.fail("only the L2 norm over channels is supported");
+  const int axis = node.axis_of(x.shape, node.integer("axis", -1));
+  if (node.integer("p", 2) == 1) return finish_l1(node, x, axis);
+  if (node.integer("p", 2) != 2) node.fail("p of " + std::to_string(node.integer("p", 2)) + " is not supported");
   caffe::LayerParameter layer = NodeReader::layer("Normalize");
   layer.mutable_norm_param()->set_across_spatial(false);
   layer.mutable_norm_param()->set_channel_shared(true);
   layer.mutable_norm_param()->set_eps(FLT_MIN);
-  node.finish(layer, {x}, {weight_of(Shape{1}, {1})});
+  if (axis == 1) return node.finish(layer, {x}, {weight_of(Shape{1}, {1})});
+  if (x.shape.axes() == 1) {
+    const Blob y = node.add(layer, {node.reshaped(x, {1, -1})}, {weight_of(Shape{1}, {1})});
+    return node.finish_reshaped(y, {-1});
+  }
+  std::vector<int64_t> order(static_cast<size_t>(x.shape.axes()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[1], order[size_t(axis)]);
+  const Blob y = node.add(layer, {node.permuted(x, order)}, {weight_of(Shape{1}, {1})});
+  node.finish_permuted(y, order);
 }
 
 }  // namespace
@@ -113,6 +172,8 @@ void add_norms(Table& table) {
                 {"InstanceNormalization", read_instance_norm},
                 {"GroupNormalization", read_group_norm},
                 {"LayerNormalization", read_layer_norm},
+                {"RMSNormalization", read_rms_norm},
+                {"MeanVarianceNormalization", read_mean_variance_norm},
                 {"LRN", read_lrn},
                 {"LpNormalization", read_lp_normalization}});
 }

@@ -191,7 +191,10 @@ void read_space_to_depth(NodeReader& node) {
   const int64_t b = block_of(node, x), c = x.shape[1], h = x.shape[2] / b, w = x.shape[3] / b;
   if (x.shape[2] % b != 0 || x.shape[3] % b != 0)
     node.fail("blocksize " + std::to_string(b) + " does not divide " + x.shape.str());
-  finish_blocks(node, x, {0, c, h, b, w, b}, {0, 3, 5, 1, 2, 4}, {0, c * b * b, h, w});
+  const bool channels_first = node.text("mode", "DCR") == "CRD";
+  const std::vector<int64_t> order =
+      channels_first ? std::vector<int64_t>{0, 1, 3, 5, 2, 4} : std::vector<int64_t>{0, 3, 5, 1, 2, 4};
+  finish_blocks(node, x, {0, c, h, b, w, b}, order, {0, c * b * b, h, w});
 }
 
 }  // namespace
