@@ -145,10 +145,12 @@ void finish_power(NodeReader& node, float power, float scale, float shift) {
 /// Constant exponents: one, or several with one Power layer for each number, from whose results the model's are
 /// selected.
 void read_pow(NodeReader& node) {
-  constexpr size_t kMaxExponents = 16;
+  constexpr size_t kMaxExponents = 64;
   const ConstantPtr exponents = node.constant(1, "the exponent");
   std::vector<float> numbers = exponents->as_floats();
   const std::vector<float> all = numbers;
+  if (std::ranges::any_of(numbers, [](float number) { return std::isnan(number); }))
+    node.fail("an exponent is not a number");
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   if (exponents->count() == 1 && exponents->shape.axes() <= node.x(0).shape.axes())

@@ -39,19 +39,11 @@ std::vector<float> spread(NodeReader& node, const Shape& x, const Constant& smal
   const int64_t count = x.count(span.first, span.end);
   if (count == int64_t(small.count())) return small.as_floats();
   if (count > kMaxFolded) node.fail("broadcasting " + small.shape.str() + " to " + x.str() + " is not supported");
-  const int behind = x.axes() - small.shape.axes();
+  Shape own = shape_of(x, span);  // the constant's extents within the span
+  for (int axis = span.first; axis < span.end; ++axis)
+    own[axis - span.first] = small.shape[axis - (x.axes() - small.shape.axes())];
   std::vector<float> values(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i, at = 0, step = 1;
-    for (int axis = span.end - 1; axis >= span.first; --axis) {
-      const int64_t place = rest % x[axis];
-      rest /= x[axis];
-      if (small.shape[axis - behind] == 1) continue;
-      at += place * step;
-      step *= x[axis];
-    }
-    values[size_t(i)] = float(small.at(size_t(at)));
-  }
+  for (int64_t i = 0; i < count; ++i) values[size_t(i)] = float(small.at(place_in(own, shape_of(x, span), i)));
   return values;
 }
 

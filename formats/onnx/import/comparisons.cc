@@ -86,19 +86,11 @@ void read_not(NodeReader& node) { node.finish(opposite_layer(), {node.x(0)}); }
 
 /// The condition broadcast over the axes [first, end) of a shape.
 std::vector<bool> spread_condition(const Constant& which, const Shape& common, int first, int end) {
+  std::vector<int64_t> own, all(common.dims().begin() + first, common.dims().begin() + end);
+  for (int axis = first; axis < end; ++axis) own.push_back(which.shape[axis - (common.axes() - which.shape.axes())]);
   std::vector<bool> values;
-  const int behind = common.axes() - which.shape.axes();
-  for (int64_t i = 0; i < common.count(first, end); ++i) {
-    int64_t rest = i, at = 0, step = 1;
-    for (int axis = end - 1; axis >= first; --axis) {
-      const int64_t place = rest % common[axis];
-      rest /= common[axis];
-      if (axis < behind || which.shape[axis - behind] == 1) continue;
-      at += place * step;
-      step *= which.shape[axis - behind];
-    }
-    values.push_back(which.at(size_t(at)) != 0);
-  }
+  for (int64_t i = 0; i < common.count(first, end); ++i)
+    values.push_back(which.at(place_in(Shape(own), Shape(all), i)) != 0);
   return values;
 }
 

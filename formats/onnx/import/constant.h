@@ -32,6 +32,9 @@ int64_t whole_part(double value);
 
 Constant integers_of(std::vector<int64_t> values);  ///< with one axis
 
+/// The index, in a tensor of shape `small` that is broadcast to `shape`, of element `i`.
+size_t place_in(const Shape& small, const Shape& shape, int64_t i);
+
 /// The maximum number of elements of a folded constant; more than any shape or index has.
 constexpr int64_t kMaxFolded = int64_t(1) << 22;
 

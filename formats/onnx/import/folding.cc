@@ -18,20 +18,6 @@ Shape folded_shape(const NodeReader& node, const Shape& a, const Shape& b) {
   return common;
 }
 
-/// The index, in a tensor of shape `small` that is broadcast to `shape`, of element `i`.
-size_t place_in(const Shape& small, const Shape& shape, int64_t i) {
-  int64_t at = 0, step = 1;
-  for (int axis = shape.axes() - 1; axis >= 0; --axis) {
-    const int64_t place = i % shape[axis];
-    i /= shape[axis];
-    const int own = axis - (shape.axes() - small.axes());
-    if (own < 0 || small[own] == 1) continue;
-    at += place * step;
-    step *= small[own];
-  }
-  return size_t(at);
-}
-
 using OfIntegers = int64_t (*)(int64_t, int64_t);
 using OfFloats = double (*)(double, double);
 
@@ -72,38 +58,82 @@ const std::map<std::string, Operator>& binary_operators() {
       {"Greater",
        {[](int64_t a, int64_t b) { return int64_t(a > b); }, [](double a, double b) { return double(a > b); }, true}},
       {"Less",
-       {[](int64_t a, int64_t b) { return int64_t(a < b); }, [](double a, double b) { return double(a < b); }, true}}};
+       {[](int64_t a, int64_t b) { return int64_t(a < b); }, [](double a, double b) { return double(a < b); }, true}},
+      {"GreaterOrEqual",
+       {[](int64_t a, int64_t b) { return int64_t(a >= b); }, [](double a, double b) { return double(a >= b); }, true}},
+      {"LessOrEqual",
+       {[](int64_t a, int64_t b) { return int64_t(a <= b); }, [](double a, double b) { return double(a <= b); }, true}},
+      {"And",
+       {[](int64_t a, int64_t b) { return int64_t(a && b); }, [](double a, double b) { return double(a && b); }, true}},
+      {"Or",
+       {[](int64_t a, int64_t b) { return int64_t(a || b); }, [](double a, double b) { return double(a || b); }, true}},
+      {"Xor",
+       {[](int64_t a, int64_t b) { return int64_t(!a != !b); }, [](double a, double b) { return double(!a != !b); },
+        true}}};
   return operators;
 }
 
-void fold_binary(NodeReader& node) {
-  const Operator& op = binary_operators().at(node.op());
-  const ConstantPtr a = node.constant(0, "an operand"), b = node.constant(1, "an operand");
-  Constant out{.shape = folded_shape(node, a->shape, b->shape)};
-  const bool integers = a->integers && b->integers && op.integers;
+Constant binary(const NodeReader& node, const Operator& op, const Constant& a, const Constant& b) {
+  Constant out{.shape = folded_shape(node, a.shape, b.shape)};
+  const bool integers = a.integers && b.integers && op.integers;
   out.integers = integers || op.compares;
   for (int64_t i = 0; i < out.shape.count(); ++i) {
-    const size_t at_a = place_in(a->shape, out.shape, i), at_b = place_in(b->shape, out.shape, i);
+    const size_t at_a = place_in(a.shape, out.shape, i), at_b = place_in(b.shape, out.shape, i);
     if (integers) {
-      out.ints.push_back(op.integers(a->ints[at_a], b->ints[at_b]));
+      out.ints.push_back(op.integers(a.ints[at_a], b.ints[at_b]));
       continue;
     }
-    const double value = op.floats(a->at(at_a), b->at(at_b));
+    const double value = op.floats(a.at(at_a), b.at(at_b));
     out.integers ? out.ints.push_back(value != 0) : out.floats.push_back(float(value));
+  }
+  return out;
+}
+
+/// Operators of two operands; Min, Max and Sum have any number.
+void fold_binary(NodeReader& node) {
+  const Operator& op = binary_operators().at(node.op() == "Sum" ? "Add" : node.op());
+  Constant out = *node.constant(0, "an operand");
+  if (node.inputs() < 2 && node.op() != "Min" && node.op() != "Max" && node.op() != "Sum")
+    node.fail("input 1, an operand, is missing");
+  for (size_t i = 1; i < node.inputs(); ++i) out = binary(node, op, out, *node.constant(i, "an operand"));
+  node.set(0, std::move(out));
+}
+
+/// A bound of a Clip that is missing does not limit.
+void fold_clip(NodeReader& node) {
+  Constant out = *node.constant(0, "the operand");
+  const auto low = node.bound("min", 1), high = node.bound("max", 2);
+  for (float& value : out.floats) {
+    if (low) value = std::max(value, *low);
+    if (high) value = std::min(value, *high);
+  }
+  for (int64_t& value : out.ints) {
+    if (low) value = std::max(value, whole_part(double(*low)));
+    if (high) value = std::min(value, whole_part(double(*high)));
   }
   node.set(0, std::move(out));
 }
 
 const std::map<std::string, double (*)(double)>& unary_operators() {
-  static const std::map<std::string, double (*)(double)> operators = {{"Neg", [](double v) { return -v; }},
-                                                                      {"Abs", [](double v) { return std::abs(v); }},
-                                                                      {"Floor", [](double v) { return std::floor(v); }},
-                                                                      {"Ceil", [](double v) { return std::ceil(v); }},
-                                                                      {"Sqrt", [](double v) { return std::sqrt(v); }},
-                                                                      {"Exp", [](double v) { return std::exp(v); }},
-                                                                      {"Log", [](double v) { return std::log(v); }},
-                                                                      {"Reciprocal", [](double v) { return 1 / v; }},
-                                                                      {"Not", [](double v) { return double(v == 0); }}};
+  static const std::map<std::string, double (*)(double)> operators = {
+      {"Neg", [](double v) { return -v; }},
+      {"Abs", [](double v) { return std::abs(v); }},
+      {"Floor", [](double v) { return std::floor(v); }},
+      {"Ceil", [](double v) { return std::ceil(v); }},
+      {"Sqrt", [](double v) { return std::sqrt(v); }},
+      {"Exp", [](double v) { return std::exp(v); }},
+      {"Log", [](double v) { return std::log(v); }},
+      {"Reciprocal", [](double v) { return 1 / v; }},
+      {"Not", [](double v) { return double(v == 0); }},
+      {"Sign", [](double v) { return double((v > 0) - (v < 0)); }},
+      {"Sin", [](double v) { return std::sin(v); }},
+      {"Cos", [](double v) { return std::cos(v); }},
+      {"Tan", [](double v) { return std::tan(v); }},
+      {"Tanh", [](double v) { return std::tanh(v); }},
+      {"Erf", [](double v) { return std::erf(v); }},
+      {"Round", [](double v) { return std::nearbyint(v); }},
+      {"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
+      {"Relu", [](double v) { return std::max(v, 0.0); }}};
   return operators;
 }
 
@@ -155,6 +185,7 @@ void fold_expand(NodeReader& node) {
   const std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
   for (const int64_t dim : dims)
     if (dim < 0) node.fail("extent " + std::to_string(dim) + " is negative");
+  if (std::ranges::any_of(dims, [&](int64_t dim) { return node.batch().in(dim); })) return importer_of("Expand")(node);
   Constant out{.shape = folded_shape(node, x->shape, Shape(dims)), .integers = x->integers};
   for (int64_t i = 0; i < out.shape.count(); ++i) {
     const size_t at = place_in(x->shape, out.shape, i);
@@ -168,7 +199,8 @@ void fold_expand(NodeReader& node) {
 void add_folding(Table& table) {
   for (const auto& [name, op] : binary_operators()) table[name] = fold_binary;
   for (const auto& [name, op] : unary_operators()) table[name] = fold_unary;
-  table.insert({{"Cast", fold_cast}, {"Where", fold_where}, {"Expand", fold_expand}});
+  table["Sum"] = fold_binary;
+  table.insert({{"Clip", fold_clip}, {"Cast", fold_cast}, {"Where", fold_where}, {"Expand", fold_expand}});
 }
 
 }  // namespace cortado::importing

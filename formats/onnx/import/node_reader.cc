@@ -47,6 +47,12 @@ std::vector<int64_t> NodeReader::integers(const std::string& name, std::vector<i
   return found ? std::vector<int64_t>(found->ints().begin(), found->ints().end()) : absent;
 }
 
+std::vector<std::string> NodeReader::texts(const std::string& name) const {
+  const auto* found = attribute(name);
+  return found ? std::vector<std::string>(found->strings().begin(), found->strings().end())
+               : std::vector<std::string>();
+}
+
 ConstantPtr NodeReader::tensor(const std::string& name) const {
   const auto* found = attribute(name);
   return found ? std::make_shared<const Constant>(file_.read(found->t())) : nullptr;
@@ -133,11 +139,12 @@ Blob NodeReader::parameter(const Shape& shape, std::vector<float> values) {
   return add(made, {}, {weight_of(shape, std::move(values))});
 }
 
-std::vector<Blob> NodeReader::add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops) {
+std::vector<Blob> NodeReader::add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops,
+                                       std::vector<BlobFile> weights) {
   const std::string wanted = name() + "/" + layer.type();
   layer.set_name(net_.layer_name(wanted));
   for (size_t i = 0; i < tops; ++i) layer.add_top(net_.blob_name(wanted));
-  return net_.add(std::move(layer), bottoms, {});
+  return net_.add(std::move(layer), bottoms, std::move(weights));
 }
 
 void NodeReader::finish(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights) {

@@ -55,7 +55,8 @@ class NodeReader {
   float real(const std::string& name, float absent) const;
   std::string text(const std::string& name, const std::string& absent) const;
   std::vector<int64_t> integers(const std::string& name, std::vector<int64_t> absent = {}) const;
-  ConstantPtr tensor(const std::string& name) const;  ///< null if missing
+  std::vector<std::string> texts(const std::string& name) const;  ///< empty if missing
+  ConstantPtr tensor(const std::string& name) const;              ///< null if missing
 
   // Operands.
   size_t inputs() const { return size_t(node_.input_size()); }
@@ -84,7 +85,8 @@ class NodeReader {
   /// Adds a layer whose top is not an output of the node; returns the top.
   Blob add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights = {});
   /// The same for a layer with several tops.
-  std::vector<Blob> add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops);
+  std::vector<Blob> add_many(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, size_t tops,
+                             std::vector<BlobFile> weights = {});
   /// A Parameter layer with these values.
   Blob parameter(const Shape& shape, std::vector<float> values);
   Blob add(Step step) { return add(std::move(step.layer), step.bottoms, std::move(step.weights)); }

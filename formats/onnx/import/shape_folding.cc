@@ -229,18 +229,6 @@ void fold_range(NodeReader& node) {
   node.set(0, std::move(out));
 }
 
-/// The product of a list of sizes.
-void fold_reduce_prod(NodeReader& node) {
-  const ConstantPtr x = node.constant(0, "the operand");
-  if (x->shape.axes() != 1) node.fail("only the product of a list is supported");
-  double product = 1;
-  for (size_t i = 0; i < x->count(); ++i) product *= x->at(i);
-  const Shape shape = node.integer("keepdims", 1) != 0 ? Shape{1} : Shape{};
-  if (x->integers && std::abs(product) < 9e18)
-    return node.set(0, Constant{.shape = shape, .integers = true, .ints = {whole_part(product)}});
-  node.set(0, Constant{.shape = shape, .floats = {float(product)}});
-}
-
 }  // namespace
 
 void add_shape_folding(Table& table) {
@@ -254,8 +242,7 @@ void add_shape_folding(Table& table) {
                 {"Gather", fold_gather},
                 {"Concat", fold_concat},
                 {"Slice", fold_slice},
-                {"Range", fold_range},
-                {"ReduceProd", fold_reduce_prod}});
+                {"Range", fold_range}});
 }
 
 }  // namespace cortado::importing

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "onnx/import/batch_constants.h"
+#include "onnx/import/composing.h"
 #include "onnx/import/reshaping.h"
 #include "onnx/import/table.h"
 
@@ -143,6 +144,20 @@ void read_concat(NodeReader& node) {
   node.finish(layer, bottoms);
 }
 
+/// The model's own batch size in the shape is the batch where x has it.
+void read_expand(NodeReader& node) {
+  const Blob x = node.x(0);
+  std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
+  for (const int64_t dim : dims)
+    if (dim < 1) node.fail("extent " + std::to_string(dim) + " is not supported");
+  for (int axis = 0; axis < x.shape.axes() && axis < int(dims.size()); ++axis) {
+    int64_t& dim = dims[dims.size() - 1 - size_t(axis)];
+    const int64_t extent = x.shape[x.shape.axes() - 1 - axis];
+    if (node.batch().in(extent) && dim == node.batch().own) dim = extent;
+  }
+  node.set(0, expanded(node, x, common_shape(node, x.shape, Shape(dims))));
+}
+
 void read_tile(NodeReader& node) {
   Blob x = node.x(0);
   const std::vector<int64_t> repeats = node.constant(1, "the repeats")->as_integers();
@@ -210,6 +225,7 @@ void add_shapes(Table& table) {
                 {"Unsqueeze", read_unsqueeze},
                 {"Transpose", read_transpose},
                 {"Concat", read_concat},
+                {"Expand", read_expand},
                 {"Tile", read_tile},
                 {"DepthToSpace", read_depth_to_space},
                 {"SpaceToDepth", read_space_to_depth}});

@@ -21,6 +21,7 @@ const Table& folders() {
     Table table;
     add_folding(table);
     add_shape_folding(table);
+    add_value_folding(table);
     return table;
   }();
   return table;

@@ -35,6 +35,8 @@ void add_slices(Table& table);
 void add_resizing(Table& table);
 void add_reductions(Table& table);
 void add_recurrent(Table& table);
+void add_unrolled(Table& table);
+void add_value_folding(Table& table);
 void add_folding(Table& table);
 void add_shape_folding(Table& table);
 
