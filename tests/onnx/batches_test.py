@@ -59,6 +59,7 @@ def attention_nodes():
 W, R, B = array(2, 12, 4), array(2, 12, 3), array(2, 24)
 LSTM = {'w': W, 'r': R, 'b': B}
 BOTH = dict(hidden_size=3, direction='bidirectional')
+TOKEN = array(1, 1, 4)
 M, HEADS = array(4, 5), [array(8, 8) for _ in 'qkv']
 
 # name: opset, the shape of x with N for the batch, nodes, constants, the expected result for x
@@ -169,6 +170,15 @@ CASES = {
                                           node('Mul', ['n', 'two'], ['m']), node('Concat', ['m', 'c'], ['k'], axis=0),
                                           node('Reshape', ['x', 'k'], ['y'])],
                         {'f': ints(0), 't': ints(1), 'two': ints(2), 'c': ints(4)}, lambda x: x.reshape(-1, 4)),
+    'a token for each': (13, ('N', 2, 4), [node('Shape', ['x'], ['s']), node('Slice', ['s', 'f', 't'], ['n']),
+                                           node('Concat', ['n', 'r'], ['d'], axis=0), node('Expand', ['k', 'd'], ['e']),
+                                           node('Concat', ['e', 'x'], ['y'], axis=1)],
+                         {'f': ints(0), 't': ints(1), 'r': ints(1, 4), 'k': TOKEN},
+                         lambda x: numpy.concatenate([TOKEN.repeat(len(x), 0), x], 1)),
+    'expanded': (13, ('N', 1, 4), [node('Expand', ['x', 'd'], ['y'])], {'d': ints(1, 3, 1)}, lambda x: x.repeat(3, 1)),
+    'larger than the means': (13, ('N', 3, 4), [node('ReduceMean', ['x'], ['m'], axes=[0, 2]),
+                                                node('Max', ['m', 'x', 'k'], ['y'])], {'k': TOKEN},
+                              lambda x: numpy.maximum(numpy.maximum(x, TOKEN), x.mean((0, 2), keepdims=True))),
     'softmax of rows': (9, ('N', 1, 4), [node('Softmax', ['x'], ['y'])], {},
                         lambda x: numpy.exp(x) / numpy.exp(x).sum((1, 2), keepdims=True)),
     'matmul after an axis of 1': (13, ('N', 1, 4), [node('MatMul', ['x', 'm'], ['a']),

@@ -182,7 +182,8 @@ void take_sizes(const NodeReader& node, const std::vector<int>& axes, const std:
   const auto factor = common_factor(node, Shape(dims), axes, sizes);
   for (size_t i = 0; i < axes.size(); ++i) {
     Side& side = sides[size_t(axes[i])];
-    if (node.batch().in(side.in) && (sizes[i] == node.batch().own || sizes[i] == side.in)) continue;
+    if (node.batch().in(side.in) && (node.batch().open || sizes[i] == node.batch().own || sizes[i] == side.in))
+      continue;
     const double out = factor ? std::floor(*factor * double(side.in) + 0.5) : double(sizes[i]);
     side.out = int64_t(checked_extent(node, out));
     side.factor = factor ? *factor : double(side.out) / double(side.in);
