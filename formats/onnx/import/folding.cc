@@ -132,8 +132,7 @@ const std::map<std::string, double (*)(double)>& unary_operators() {
       {"Tanh", [](double v) { return std::tanh(v); }},
       {"Erf", [](double v) { return std::erf(v); }},
       {"Round", [](double v) { return std::nearbyint(v); }},
-      {"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }},
-      {"Relu", [](double v) { return std::max(v, 0.0); }}};
+      {"Sigmoid", [](double v) { return 1 / (1 + std::exp(-v)); }}};
   return operators;
 }
 

@@ -85,7 +85,7 @@ Blob log_sum_exp(NodeReader& node, const Blob& x, const std::vector<int>& axes) 
   return node.add(combined(node, node.add(NodeReader::layer("Log"), {sum}), most, false));
 }
 
-/// The result of operators that are no Reduction layer, with the reduced axes as 1 or in another shape.
+/// The result of operators that no Reduction layer computes, with the reduced axes as 1 or in another shape.
 Blob composed_reduction(NodeReader& node, const Blob& x, const std::vector<int>& axes) {
   if (node.op() == "ReduceMax") return largest(node, x, axes);
   if (node.op() == "ReduceMin") return powered(node, largest(node, powered(node, x, -1), axes), -1);

@@ -30,7 +30,8 @@ struct Side {
 
 bool crops(const Resizing& resizing) { return resizing.transform == "tf_crop_and_resize"; }
 
-/// The source coordinate of output i; 0 is the center of the first value.
+/// The source coordinate of output i; 0 is the center of the first value. Aligned corners are those of the whole number
+/// of outputs, as in ONNX Runtime and PyTorch, even if the scale yields a fraction.
 double place_of(const Resizing& resizing, const Side& side, int64_t i) {
   const double last = double(side.in - 1), at = double(i);
   if (crops(resizing))
@@ -211,11 +212,6 @@ std::vector<Side> sides_of(NodeReader& node, const Shape& x) {
     Side& side = sides[size_t(axes[i])];
     side.factor = scales->at(i);
     side.out = int64_t(checked_extent(node, std::floor(double(side.in) * side.factor)));
-    if (node.text("coordinate_transformation_mode", "half_pixel") == "align_corners" &&
-        double(side.out) != double(side.in) * side.factor)
-      node.fail("scale " + std::to_string(side.factor) + " of an axis of " + std::to_string(side.in) +
-                    " yields a fraction, of which programs take different corners",
-                "export the model with sizes");
   }
   return sides;
 }

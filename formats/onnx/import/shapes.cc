@@ -21,12 +21,12 @@ void read_cast(NodeReader& node) {
   node.set(0, node.value(0));
 }
 
-Shape shape_of_operand(NodeReader& node) {
+Shape shape_of_input(NodeReader& node) {
   return node.is_constant(0) ? node.constant(0, "the operand")->shape : node.x(0).shape;
 }
 
 void read_shape(NodeReader& node) {
-  const std::vector<int64_t> dims = shape_of_operand(node).dims();
+  const std::vector<int64_t> dims = shape_of_input(node).dims();
   const auto place = [&](const std::string& name, int64_t absent) {
     const int64_t at = node.integer(name, absent);
     return std::clamp<int64_t>(at < 0 ? at + int64_t(dims.size()) : at, 0, int64_t(dims.size()));
@@ -36,7 +36,7 @@ void read_shape(NodeReader& node) {
 }
 
 void read_size(NodeReader& node) {
-  Constant count = integers_of({shape_of_operand(node).count()});
+  Constant count = integers_of({shape_of_input(node).count()});
   count.shape = {};
   node.set(0, std::move(count));
 }

@@ -11,7 +11,7 @@ namespace cortado::importing {
 
 namespace {
 
-void put(Constant& out, double value) {
+void put_value(Constant& out, double value) {
   out.integers ? out.ints.push_back(whole_part(value)) : out.floats.push_back(float(value));
 }
 
@@ -72,23 +72,9 @@ void fold_reduction(NodeReader& node) {
   for (double sum : sums) {
     if (node.op() == "ReduceMean") sum /= double(count);
     check_exact(node, *x, sum);
-    put(out, sum);
+    put_value(out, sum);
   }
   node.set(0, std::move(out));
-}
-
-void fold_size(NodeReader& node) {
-  node.set(0, Constant{.shape = {}, .integers = true, .ints = {node.constant(0, "the operand")->shape.count()}});
-}
-
-void fold_shape(NodeReader& node) {
-  const std::vector<int64_t> dims = node.constant(0, "the operand")->shape.dims();
-  const auto place = [&](const std::string& name, int64_t absent) {
-    const int64_t at = node.integer(name, absent);
-    return std::clamp<int64_t>(at < 0 ? at + int64_t(dims.size()) : at, 0, int64_t(dims.size()));
-  };
-  const int64_t start = place("start", 0), end = std::max(start, place("end", int64_t(dims.size())));
-  node.set(0, integers_of({dims.begin() + start, dims.begin() + end}));
 }
 
 /// The running sums along an axis.
@@ -199,9 +185,7 @@ void fold_scatter_nd(NodeReader& node) {
 
 void add_value_folding(Table& table) {
   for (const auto& [name, reducer] : reducers()) table[name] = fold_reduction;
-  table.insert({{"Size", fold_size},
-                {"Shape", fold_shape},
-                {"CumSum", fold_cum_sum},
+  table.insert({{"CumSum", fold_cum_sum},
                 {"Trilu", fold_trilu},
                 {"Tile", fold_tile},
                 {"NonZero", fold_non_zero},
