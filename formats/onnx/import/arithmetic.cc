@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "onnx/import/batch_constants.h"
 #include "onnx/import/composing.h"
 #include "onnx/import/table.h"
 
@@ -70,7 +71,8 @@ Step with_smaller(NodeReader& node, const Blob& x, const Blob& small, bool produ
 
 }  // namespace
 
-Step combined(NodeReader& node, const Blob& x, const Constant& constant, bool product) {
+Step combined(NodeReader& node, const Blob& x, const Constant& given, bool product) {
+  const Constant constant = without_batch(given, x.shape, node.batch());
   if (constant.count() == 1 && constant.shape.axes() <= x.shape.axes()) {
     caffe::LayerParameter power = NodeReader::layer("Power");
     product ? power.mutable_power_param()->set_scale(float(constant.at(0)))

@@ -1,8 +1,8 @@
 #include "onnx/import/batch_constants.h"
 
 #include <algorithm>
-#include <limits>
 
+#include "onnx/import/composing.h"
 #include "onnx/import/node_reader.h"
 
 namespace cortado::importing {
@@ -58,48 +58,23 @@ Constant without_batch(const Constant& constant, const Shape& x, const Batch& ba
   return one_sample(constant, axis).value_or(constant);
 }
 
-/// A bias is the only constant that a layer repeats for each sample. So the constant is the bias of an InnerProduct
-/// with weights of 0, whose input is one number for each sample: 0, or 1 where the sample's sum is infinite.
 Blob NodeReader::repeated(const Constant& sample, int axis) {
-  const BatchSource& source = net_.batch_source;
-  std::vector<int64_t> batch_first = {source.axis};
-  for (int64_t i = 0; i < source.blob.shape.axes(); ++i)
-    if (i != source.axis) batch_first.push_back(i);
-  Blob numbers = permuted(source.blob, batch_first);
-  if (numbers.shape.axes() > 1) {
-    caffe::LayerParameter sum = layer("Reduction");
-    sum.mutable_reduction_param()->set_axis(1);
-    numbers = add(sum, {numbers});
-  }
-  caffe::LayerParameter threshold = layer("Threshold");
-  threshold.mutable_threshold_param()->set_threshold(std::numeric_limits<float>::max());
-  numbers = reshaped(add(threshold, {numbers}), {0, 1});
-  const int64_t count = sample.shape.count();
-  if (count < 1 || count > kMaxFolded) fail("a constant of shape " + sample.shape.str() + " cannot be repeated");
-  caffe::LayerParameter product = layer("InnerProduct");
-  product.mutable_inner_product_param()->set_num_output(uint32_t(count));
-  const Blob rows = add(
-      product, {numbers},
-      {weight_of(Shape{count, 1}, std::vector<float>(size_t(count), 0)), weight_of(Shape{count}, sample.as_floats())});
-  std::vector<int64_t> target = {0}, order;
-  for (int i = 0; i < sample.shape.axes(); ++i) {
-    if (i != axis) target.push_back(sample.shape[i]);
-    order.push_back(i == axis ? 0 : i < axis ? i + 1 : i);
-  }
-  return permuted(reshaped(rows, target), order);
+  Shape whole = sample.shape;
+  whole[axis] = batch().mark;
+  return expanded(*this, parameter(sample.shape, sample.as_floats()), whole);
 }
 
 std::optional<Blob> NodeReader::repeated_constant(size_t i) {
   const ConstantPtr known = constant(i, "input " + std::to_string(i));
   const int axis = batch().mark > 0 ? only_axis_of(known->shape, batch().mark) : -1;
-  if (axis < 0 || net_.batch_source.blob.name.empty()) return std::nullopt;
+  if (axis < 0 || !net_.sample) return std::nullopt;
   const auto sample = one_sample(*known, axis);
   if (!sample) return std::nullopt;
   return repeated(*sample, axis);
 }
 
 Blob NodeReader::x_with_batch(size_t i, int axis) {
-  if (!is_constant(i) || batch().mark == 0 || net_.batch_source.blob.name.empty()) return x(i);
+  if (!is_constant(i) || batch().mark == 0 || !net_.sample) return x(i);
   const ConstantPtr known = constant(i, "input " + std::to_string(i));
   if (axis >= known->shape.axes() || known->shape[axis] != batch().own) return x(i);
   const auto sample = one_sample(*known, axis);

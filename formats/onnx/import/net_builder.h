@@ -20,12 +20,6 @@ struct Blob {
   Shape shape;
 };
 
-/// An input, and its axis that is the batch.
-struct BatchSource {
-  Blob blob = {};
-  int axis = 0;
-};
-
 /// What the model leaves open.
 struct ImportOptions {
   std::map<std::string, Shape> shapes = {};  ///< by input name; "" is the only input
@@ -63,8 +57,7 @@ class NetBuilder {
   ImportedNet net;
   std::optional<Sample> sample;  ///< an input of the model; none if the net takes only its own batch
   std::set<std::string> outputs;
-  Batch batch;               ///< must be set before nodes are read
-  BatchSource batch_source;  ///< an input with the batch; without a name if there is none
+  Batch batch;  ///< must be set before nodes are read
 
  private:
   static std::string unused(std::set<std::string>& names, const std::string& base);
