@@ -93,7 +93,7 @@ def net_of(layer, arrays):
 def test_detector_is_exported(bottoms, folder, infer, layer, run, runtime, summary):
     (folder / 'net.prototxt').write_text(net_of(layer, bottoms))
     run('convert', 'onnx', 'net.prototxt', '-o', 'net.onnx', '-q')
-    onnx.checker.check_model('net.onnx')
+    onnx.checker.check_model('net.onnx', full_check=True)
     outputs = summary('net.prototxt')['outputs']
     x = {'x%d' % i: array for i, array in enumerate(bottoms)}
     ours = infer('net.prototxt', None, x, outputs)
@@ -108,7 +108,7 @@ def test_whole_net_is_exported(batch, folder, infer, name, run, runtime, summary
     of_net = summary(net)
     draw_weights(of_net, 'net.npz')
     run('convert', 'onnx', net, 'net.npz', '-o', 'net.onnx', '-q')
-    onnx.checker.check_model('net.onnx')
+    onnx.checker.check_model('net.onnx', full_check=True)
     x = DRAW.uniform(-1, 1, [batch] + of_net['blobs']['data'][1:]).astype('f4')
     ours = infer(net, 'net.npz', {'data': x}, of_net['outputs'])
     assert ours[0].size > 10

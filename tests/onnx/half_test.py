@@ -25,7 +25,7 @@ def export(folder, run, summary):
         for file, more in (('whole.onnx', ()), ('net.onnx', flags)):
             run('convert', 'onnx', net, 'net.npz', '-o', file, '--blobs=' + ','.join(outputs), *more)
         model = onnx.load('net.onnx')
-        onnx.checker.check_model(model)
+        onnx.checker.check_model(model, full_check=True)
         assert {each.type.tensor_type.elem_type for each in [*model.graph.input, *model.graph.output]} == {1}
         assert os.path.getsize('net.onnx') < 0.6 * os.path.getsize('whole.onnx')
         return net, of_net, outputs
@@ -65,7 +65,7 @@ def test_layers_in_half(folder, infer, run, runtime, shapes, summary, what):
     of_net = summary('net.prototxt')
     weights = draw_weights(of_net, 'net.npz')
     run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--half=' + what)
-    onnx.checker.check_model('net.onnx')
+    onnx.checker.check_model('net.onnx', full_check=True)
     draw = numpy.random.RandomState(3)
     x = {'x%d' % i: draw.normal(0, 1, layers_test.extents(shape)).astype('f4') for i, shape in enumerate(shapes)}
     ours = infer('net.prototxt', weights and weights[0], x, of_net['outputs'])
@@ -83,7 +83,7 @@ def test_coordinates_and_indices_keep_their_precision(folder, infer, layer, run,
     of_net = summary('net.prototxt')
     weights = draw_weights(of_net, 'net.npz')
     run('convert', 'onnx', 'net.prototxt', *weights, '-o', 'net.onnx', '--half')
-    onnx.checker.check_model('net.onnx')
+    onnx.checker.check_model('net.onnx', full_check=True)
     x = {'x%d' % i: array.astype('f4') for i, array in enumerate(arrays)}
     ours = infer('net.prototxt', weights and weights[0], x, of_net['outputs'])
     if runtime:

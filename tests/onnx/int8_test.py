@@ -43,7 +43,7 @@ def test_net_on_integers(blob, folder, infer, name, quantized, run, runtime, sum
     run('convert', 'onnx', 'cut.prototxt', 'net.npz', '-o', 'net.onnx', '--int8')
     run('convert', 'onnx', 'cut.prototxt', 'net.npz', '-o', 'floats.onnx')
     model = onnx.load('net.onnx')
-    onnx.checker.check_model(model)
+    onnx.checker.check_model(model, full_check=True)
     products = [node for node in model.graph.node if node.op_type in ('Conv', 'Gemm')]
     nodes = {output: node for node in model.graph.node for output in node.output}
     on_integers = [node for node in products if node.input[1] in nodes]

@@ -28,7 +28,7 @@ def compare(folder, infer, run, summary):
     def compare(layer, arrays, *flags):
         (folder / 'net.prototxt').write_text(net_of(layer, arrays))
         run('convert', 'onnx', 'net.prototxt', '-o', 'net.onnx', *flags)
-        onnx.checker.check_model('net.onnx')
+        onnx.checker.check_model('net.onnx', full_check=True)
         outputs = summary('net.prototxt')['outputs']
         ours = infer('net.prototxt', None, {'x%d' % i: array for i, array in enumerate(arrays)}, outputs)
         for theirs, y in zip(with_opencv(arrays, outputs), ours): assert far(theirs.reshape(y.shape), y) < 1e-5

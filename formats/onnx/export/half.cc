@@ -54,6 +54,7 @@ class HalfConverter {
       types_[tensor.name()] = tensor.data_type();
       constants_[tensor.name()] = tensor;
     }
+    for (const onnx::NodeProto& node : graph.node()) taken_.insert(node.output().begin(), node.output().end());
     for (const onnx::ValueInfoProto& input : graph.input()) types_[input.name()] = kFloat;
     for (const onnx::ValueInfoProto& output : graph.output()) outputs_.insert(output.name());
   }

@@ -89,7 +89,6 @@ class LayerWriter {
 
   GraphWriter& graph_;
   ReadTop read_top_;
-  int nodes_ = 0;
 };
 
 }  // namespace cortado::exporting
