@@ -86,9 +86,9 @@ REFUSED = {  # for BVLC Caffe: the layer, its number of bottoms, and a part of t
     'Upsample upsample_param { scale: 2 } bottom: "x0" bottom: "mask"': 'reverses a pooling',
     'Reorg reorg_param { stride: 2 reverse: true } bottom: "x0"': 'reverse is not available',
 }
-# OpenCV 4.6 has no layer for some of BVLC Caffe's types and options, or reads them in another way.
-NOT_IN_OPENCV = set('''ArgMax Bias Embed Exp Log LSTM Parameter Reduction RNN SPP Threshold Tile MVN Im2col
-BatchReindex Filter Python'''.split())
+# Types of BVLC Caffe that OpenCV 4.6 does not have, or has in another form.
+NOT_IN_OPENCV = set('''ArgMax BatchReindex Bias DummyData Embed Filter Im2col LSTM Parameter Python Reduction RNN SPP
+Threshold Tile'''.split())
 
 
 def cases():
