@@ -31,7 +31,7 @@ BATCHES = 1, 3
 
 
 def make(name):
-    """The net, with running statistics that differ from 0 and 1."""
+    """The net, with running statistics that differ from 0 and 1, and without weights that are all 0."""
     torch.manual_seed(1)
     if name.startswith('timm/'):
         import timm
@@ -45,6 +45,8 @@ def make(name):
         if isinstance(module, torch.nn.BatchNorm2d):
             module.running_mean.normal_(0, 0.1)
             module.running_var.uniform_(0.5, 1.5)
+    for weight in net.parameters():
+        if not weight.any(): torch.nn.init.normal_(weight, 0, 0.02)
     return net.eval()
 
 

@@ -3,8 +3,9 @@
     run_onnx.py MODEL FOLDER SETS
 
 FOLDER/inputs lists the names of inputs, one a line. For each set S in 0 ... SETS - 1 reads FOLDER/S.in0.npy, ... and
-writes FOLDER/S.out0.npy, ...; sets whose shapes the model does not accept are left out. FOLDER/outputs receives the
-names of the outputs and FOLDER/version ONNX Runtime's version. Exits 3 if this Python has no ONNX Runtime.
+writes FOLDER/S.out0.npy, ...; sets whose shapes the model does not accept are left out. Inputs that the model reads in
+another type are replaced by what that type keeps of them. FOLDER/outputs receives the names of the outputs and
+FOLDER/version ONNX Runtime's version. Exits 3 if this Python has no ONNX Runtime.
 """
 import sys
 
@@ -32,6 +33,8 @@ def main(model, folder, sets):
         arrays = {name: array for name, array in arrays.items() if name in declared}
         if not all(accepts(declared[name].shape, array.shape) for name, array in arrays.items()): continue
         arrays = {name: array.astype(types[declared[name].type]) for name, array in arrays.items()}
+        for i, name in enumerate(names):
+            if name in arrays: numpy.save('%s/%d.in%d.npy' % (folder, k, i), arrays[name].astype('f4'))
         for i, output in enumerate(session.run(None, arrays)):
             numpy.save('%s/%d.out%d.npy' % (folder, k, i), numpy.asarray(output, 'f4'))
     with open(folder + '/outputs', 'w') as file: file.write('\n'.join(value.name for value in session.get_outputs()))

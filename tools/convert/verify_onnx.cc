@@ -176,11 +176,16 @@ class Verification {
     checker_ = "ONNX Runtime " + read_file(folder_.path("version")) + " (" + python + ")";
     std::istringstream lines(read_file(folder_.path("outputs")));
     for (std::string name; std::getline(lines, name);) outputs_.push_back(name);
-    for (size_t k = 0; k < sets_.size(); ++k)
-      for (size_t i = 0; i < outputs_.size() && file_exists(array_path(k, "out", int(i))); ++i) {
-        NpyArray array = read_npy(array_path(k, "out", int(i)));
-        sets_[k].outputs[outputs_[i]] = {array.shape, std::move(array.values)};
-      }
+    const auto read = [&](size_t set, const std::string& what, size_t i) {
+      NpyArray array = read_npy(array_path(set, what, int(i)));
+      return Array{array.shape, std::move(array.values)};
+    };
+    for (size_t k = 0; k < sets_.size(); ++k) {
+      size_t input = 0;
+      for (auto& [blob, array] : sets_[k].inputs) array = read(k, "in", input++);  // rounded to the model's types
+      for (size_t i = 0; i < outputs_.size() && file_exists(array_path(k, "out", int(i))); ++i)
+        sets_[k].outputs[outputs_[i]] = read(k, "out", i);
+    }
     return true;
   }
 
