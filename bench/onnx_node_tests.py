@@ -4,12 +4,14 @@
     onnx_node_tests.py CORTADO [NAME...]
 
 Counted are the tests whose inputs and outputs are tensors of numbers, with at least one input of 32-bit floats, and
-whose outputs have values. Integers and booleans (shapes, axes, indices) become constants of the model; if the program
-requires further constants, so do all inputs after the first one of floats, as weights are in a model. Each test has one
-data set, with the batch that it has. Prints `pass`, `refused` with the reason, or `WRONG` for each test: WRONG means
-that the program returned other values or shapes, or failed after the import. A test whose operator is not supported in
-any form counts as `unknown`. Two tests are `disputed`: they expect corners of a fractional number of outputs, where ONNX
-Runtime, PyTorch and this program take the whole number. NAMEs are parts of names of tests.
+whose outputs have values. Integers and booleans (shapes, axes, indices) become constants of the model. If the program
+requires further constants, so do all inputs after the first one of floats, as weights are in a model. Each test has
+one data set, with the batch that it has.
+
+Prints a verdict for each test: `pass`; `refused` with the reason; `unknown` if the operator is not supported in any
+form; `WRONG` if the program returned other values or shapes, or failed after the import. Two tests are `disputed`: they
+expect corners of a fractional number of outputs, where ONNX Runtime, PyTorch and this program take the whole number.
+NAMEs are parts of names of tests.
 """
 import argparse
 import collections
@@ -68,7 +70,8 @@ def infer(cortado, place, case, weights):
     names = [output.name for output in case.model.graph.output]
     flags += ['--output=%s=%s/out%d.npy' % (name, place, i) for i, name in enumerate(names)]
     ran = subprocess.run(flags, capture_output=True, text=True, timeout=120)
-    outputs = [numpy.load(os.path.join(place, 'out%d.npy' % i)) for i in range(len(names))] if not ran.returncode else []
+    made = range(len(names) if ran.returncode == 0 else 0)
+    outputs = [numpy.load(os.path.join(place, 'out%d.npy' % i)) for i in made]
     return ran.returncode, (ran.stderr.strip().splitlines() or [''])[0], outputs
 
 
@@ -111,7 +114,8 @@ def main():
         for case, (verdict, reason) in zip(cases, pool.map(lambda case: check(cortado, case), cases)):
             total[verdict] += 1
             print('%-60s %-8s %s' % (case.name, verdict, reason), flush=True)
-    print(', '.join('%d %s' % (total[verdict], verdict) for verdict in ('pass', 'refused', 'WRONG', 'disputed', 'unknown')),
+    verdicts = 'pass', 'refused', 'WRONG', 'disputed', 'unknown'
+    print(', '.join('%d %s' % (total[verdict], verdict) for verdict in verdicts),
           'of %d (onnx %s)' % (len(cases), onnx.__version__))
     sys.exit(total['WRONG'] > 0)
 

@@ -1,5 +1,5 @@
 """ONNX operators that several layers compute, in models with an open batch, against NumPy's implementation of their
-definition: selections, broadcasting of both operands, comparisons, reductions, paddings, poolings, norms, recurrences."""
+definition: selections, broadcasting, comparisons, reductions, paddings, poolings, norms, recurrences."""
 import pytest
 
 from tests.onnx.operators_test import array, ints, node, save
@@ -21,7 +21,8 @@ def pad(x, *around, **how):
 def pool_1d(x, kernel, stride, dilation, fill):
     """N x C x windows x kernel, without padding at the ends."""
     count = (x.shape[2] - dilation * (kernel - 1) - 1) // stride + 1
-    return numpy.stack([x[:, :, k * dilation:k * dilation + (count - 1) * stride + 1:stride] for k in range(kernel)], -1)
+    starts = range(0, kernel * dilation, dilation)
+    return numpy.stack([x[:, :, start:start + (count - 1) * stride + 1:stride] for start in starts], -1)
 
 
 def conv_1d(x, w):
@@ -102,7 +103,8 @@ CASES = {
     'RGB to BGR': (13, (3, 5, 6), [node('Gather', ['x', 'i'], ['y'], axis=1)], {'i': ints(2, 1, 0)},
                    lambda x: x[:, ::-1]),
     'gather of a table of places': (13, IMAGE, [node('Gather', ['x', 'i'], ['y'], axis=3)],
-                                    {'i': numpy.array([[3, -1, 0], [8, 3, 2]])}, lambda x: x[..., [[3, -1, 0], [8, 3, 2]]]),
+                                    {'i': numpy.array([[3, -1, 0], [8, 3, 2]])},
+                                    lambda x: x[..., [[3, -1, 0], [8, 3, 2]]]),
     'both operands broadcast': (13, (4, 1, 9), [node('Mul', ['x', 'k'], ['y'])], {'k': array(7, 1)}, None),
     'blobs broadcast both ways': (13, (4, 5), [node('ReduceMean', ['x'], ['a'], axes=[2]),
                                                node('ReduceMax', ['x'], ['b'], axes=[1]),
@@ -115,12 +117,14 @@ CASES = {
     'mean of two': (13, IMAGE, [node('Mean', ['x', 'c'], ['y'])], {'c': C4}, lambda x: (x + C4) / 2),
     'several exponents': (13, IMAGE, [node('Abs', ['x'], ['a']), node('Pow', ['a', 'p'], ['y'])], {'p': P4},
                           lambda x: abs(x) ** P4),
-    'largest over channels': (13, IMAGE, [node('ReduceMax', ['x'], ['y'], axes=[1], keepdims=0)], {}, lambda x: x.max(1)),
+    'largest over channels': (13, IMAGE, [node('ReduceMax', ['x'], ['y'], axes=[1], keepdims=0)], {},
+                         lambda x: x.max(1)),
     'smallest over two axes': (13, IMAGE, [node('ReduceMin', ['x'], ['y'], axes=[1, 3])], {},
                                lambda x: x.min((1, 3), keepdims=True)),
     'product': (13, SEQUENCE, [node('ReduceProd', ['x'], ['y'], axes=[1], keepdims=0)], {}, lambda x: x.prod(1)),
     'log of sums of powers': (13, SEQUENCE, [node('Mul', ['x', 's'], ['a']),
-                                             node('ReduceLogSumExp', ['a'], ['y'], axes=[2])], {'s': numpy.float32(200)},
+                                             node('ReduceLogSumExp', ['a'], ['y'], axes=[2])],
+                              {'s': numpy.float32(200)},
                               lambda x: numpy.logaddexp.reduce(200. * x, 2, keepdims=True)),
     'log of sums': (13, SEQUENCE, [node('Abs', ['x'], ['a']), node('ReduceLogSum', ['a'], ['y'], axes=[1])], {},
                     lambda x: numpy.log(abs(x).sum(1, keepdims=True))),
@@ -146,7 +150,8 @@ CASES = {
                           lambda x: conv_1d(pad(x, (0, 0), (2, 1)), W1)),
     'max pool of sequences': (13, SEQUENCE, [node('MaxPool', ['x'], ['y'], kernel_shape=[3], strides=[2])], {},
                               lambda x: pool_1d(x, 3, 2, 1, 0).max(-1)),
-    'dilated max pool': (13, SEQUENCE, [node('MaxPool', ['x'], ['y'], kernel_shape=[3], dilations=[2], pads=[2, 1])], {},
+    'dilated max pool': (13, SEQUENCE, [node('MaxPool', ['x'], ['y'], kernel_shape=[3], dilations=[2], pads=[2, 1])],
+                         {},
                          lambda x: pool_1d(pad(x, (0, 0), (2, 1), constant_values=-INF), 3, 1, 2, 0).max(-1)),
     'dilated average': (19, SEQUENCE, [node('AveragePool', ['x'], ['y'], kernel_shape=[3], dilations=[2], pads=[2, 1])],
                         {}, lambda x: pool_1d(pad(x, (0, 0), (2, 1)), 3, 1, 2, 0).sum(-1) /
@@ -169,9 +174,11 @@ CASES = {
                            node('Where', ['k', 'w', 'zero'], ['y'])],
                {'k': CONDITION, 'zero': numpy.float32(0)}, lambda x: numpy.where(CONDITION, x, 0)),
     'sign': (13, ROW, [node('Sign', ['x'], ['y'])], {}, numpy.sign),
-    'thresholded': (10, ROW, [node('ThresholdedRelu', ['x'], ['y'], alpha=0.5)], {}, lambda x: numpy.where(x > 0.5, x, 0)),
+    'thresholded': (10, ROW, [node('ThresholdedRelu', ['x'], ['y'], alpha=0.5)], {},
+                         lambda x: numpy.where(x > 0.5, x, 0)),
     'softsign': (13, ROW, [node('Softsign', ['x'], ['y'])], {}, lambda x: x / (1 + abs(x))),
-    'celu': (13, ROW, [node('Celu', ['x'], ['y'], alpha=2.0)], {}, lambda x: numpy.where(x > 0, x, 2 * numpy.expm1(x / 2))),
+    'celu': (13, ROW, [node('Celu', ['x'], ['y'], alpha=2.0)], {},
+                         lambda x: numpy.where(x > 0, x, 2 * numpy.expm1(x / 2))),
     'swish': (24, ROW, [node('Swish', ['x'], ['y'], alpha=1.5)], {}, lambda x: x * sigmoid(1.5 * x)),
     'slopes of places': (13, IMAGE, [node('PRelu', ['x', 'k'], ['y'])], {'k': K[:1]},
                          lambda x: numpy.where(x > 0, x, x * K[:1])),
@@ -190,6 +197,11 @@ CASES = {
     'vector on the right': (13, (3, 4), [node('MatMul', ['x', 'v'], ['y'])], {'v': M34[0]}, lambda x: x @ M34[0]),
     'gemm of blobs': (13, (4,), [node('Relu', ['x'], ['r']), node('Gemm', ['x', 'r', 'b'], ['y'], transA=1, alpha=0.5)],
                       {'b': M34[:, :1].T[0, :1]}, lambda x: x.T @ numpy.maximum(x, 0) / 2 + M34[0, 0]),
+    'einsum of heads': (13, (3, 2, 4), [node('Relu', ['x'], ['r']),
+                                        node('Einsum', ['x', 'r'], ['y'], equation='bqhd, bkhd -> bhqk')], {},
+                        lambda x: numpy.einsum('bqhd,bkhd->bhqk', x, numpy.maximum(x, 0))),
+    'einsum with weights': (13, (3, 4), [node('Einsum', ['m', 'x'], ['y'], equation='oc,bsc->bos')], {'m': M34},
+                            lambda x: numpy.einsum('oc,bsc->bos', M34, x)),
     'gru': (13, (5, 6), SWITCHED + [node('GRU', ['t', 'w', 'r', 'b'], ['y'], hidden_size=3, direction='bidirectional')],
             {'w': GW, 'r': GR, 'b': GB}, lambda x: both_ways(x, False)),
     'gru of PyTorch': (14, (5, 6), [node('GRU', ['x', 'w', 'r', 'b'], ['y'], hidden_size=3, direction='bidirectional',

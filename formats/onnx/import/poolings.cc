@@ -141,7 +141,8 @@ void read_max_pool(NodeReader& node) {
 }
 
 /// How many values each window of an axis averages: those in the input, or in the padded input if padding counts.
-std::vector<double> values_in_windows(const Window& window, size_t axis, int64_t in, bool counts, bool up) {
+std::vector<double> values_in_windows(NodeReader& node, const Window& window, size_t axis, int64_t in, bool counts,
+                                      bool up) {
   const int64_t before = window.padding.before[axis], behind = window.padding.behind[axis], low = counts ? -before : 0,
                 high = in + (counts ? behind : 0);
   std::vector<double> numbers;
@@ -151,6 +152,7 @@ std::vector<double> values_in_windows(const Window& window, size_t axis, int64_t
       const int64_t place = i * window.strides[axis] - before + k * window.dilations[axis];
       number += place >= low && place < high;
     }
+    if (number == 0) node.fail("a window averages no values");
     numbers.push_back(number);
   }
   return numbers;
@@ -165,6 +167,7 @@ void finish_average_by_sums(NodeReader& node, Blob x, const Window& window, bool
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     const int64_t windows = windows_of(window, i, in[int(i) + 2], up), before = window.padding.before[i];
     if (windows < 1) node.fail("the windows are larger than the input");
+    if (windows > kMaxFolded / window.kernel[i]) node.fail("averages of so many values are not supported");
     const int64_t end = (windows - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
     x = surrounded(node, x, int(i) + 2, before, std::max<int64_t>(0, end - before - in[int(i) + 2]), 0);
     x = node.sliced(x, int(i) + 2, 0, end);
@@ -172,7 +175,7 @@ void finish_average_by_sums(NodeReader& node, Blob x, const Window& window, bool
     extents.push_back(windows);
     std::vector<float> both;
     for (const float factor : factors)
-      for (const double number : values_in_windows(window, i, in[int(i) + 2], counts, up))
+      for (const double number : values_in_windows(node, window, i, in[int(i) + 2], counts, up))
         both.push_back(float(double(factor) / number));
     if (int64_t(both.size()) > kMaxFolded) node.fail("averages of so many windows are not supported");
     factors = std::move(both);

@@ -67,7 +67,8 @@ BlobFile rows_of(NodeReader& node, const Constant& all, const Recurrent& recurre
                  const std::vector<int64_t>& order) {
   const int64_t rows = blocks * recurrent.units, columns = int64_t(all.count()) / (recurrent.directions * rows);
   const bool matrix = all.shape.axes() == 3;
-  if (all.shape != (matrix ? Shape{recurrent.directions, rows, columns} : Shape{recurrent.directions, rows}))
+  if (all.count() == 0 ||
+      all.shape != (matrix ? Shape{recurrent.directions, rows, columns} : Shape{recurrent.directions, rows}))
     node.fail("the weights have shape " + all.shape.str() + ", which does not match hidden_size");
   const int64_t block = recurrent.units * columns;
   BlobFile out{{int64_t(order.size()) * recurrent.units, columns}, {}};

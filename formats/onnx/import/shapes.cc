@@ -148,6 +148,8 @@ void read_concat(NodeReader& node) {
 void read_expand(NodeReader& node) {
   const Blob x = node.x(0);
   std::vector<int64_t> dims = node.constant(1, "the shape")->as_integers();
+  if (dims.size() > size_t(Shape::kMaxAxes))
+    node.fail(std::to_string(dims.size()) + " axes are above the limit of " + std::to_string(Shape::kMaxAxes));
   for (const int64_t dim : dims)
     if (dim < 1) node.fail("extent " + std::to_string(dim) + " is not supported");
   for (int axis = 0; axis < x.shape.axes() && axis < int(dims.size()); ++axis) {

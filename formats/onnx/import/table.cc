@@ -9,7 +9,7 @@ const Table& importers() {
     Table table;
     for (const auto add :
          {add_activations, add_arithmetic, add_convolutions, add_poolings, add_norms, add_products, add_shapes,
-          add_comparisons, add_pads, add_slices, add_resizing, add_reductions, add_recurrent})
+          add_comparisons, add_einsum, add_pads, add_slices, add_resizing, add_reductions, add_recurrent})
       add(table);
     return table;
   }();

@@ -31,6 +31,7 @@ void add_products(Table& table);
 void add_shapes(Table& table);
 void add_comparisons(Table& table);
 void add_pads(Table& table);
+void add_einsum(Table& table);
 void add_slices(Table& table);
 void add_resizing(Table& table);
 void add_reductions(Table& table);

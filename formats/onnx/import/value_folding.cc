@@ -103,7 +103,9 @@ void fold_trilu(NodeReader& node) {
   Constant out = *node.constant(0, "the operand");
   const int axes = out.shape.axes();
   if (axes < 2) node.fail("the operand has shape " + out.shape.str() + ", not matrices");
-  const int64_t diagonal = node.has_input(1) ? node.list("k", 1).value_or(std::vector<int64_t>{0}).at(0) : 0;
+  const std::vector<int64_t> k = node.list("k", 1).value_or(std::vector<int64_t>{0});
+  if (k.size() != 1) node.fail("k is not a single number");
+  const int64_t diagonal = k[0];
   const bool upper = node.integer("upper", 1) != 0;
   const int64_t columns = out.shape[axes - 1], rows = out.shape[axes - 2];
   for (size_t i = 0; i < out.count(); ++i) {
