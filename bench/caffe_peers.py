@@ -1,26 +1,31 @@
 #!/usr/bin/env python3
-"""Public architectures, exported to ONNX by PyTorch with random weights, as nets of BVLC Caffe 1.0. Checks that other
-readers of Caffe's language return PyTorch's outputs: OpenCV's readNetFromCaffe, and MNN's converter.
+"""Public architectures, exported to ONNX by PyTorch with random weights, and ONNX models, as nets of BVLC Caffe 1.0.
+Checks that other readers of Caffe's language return the same outputs: OpenCV's readNetFromCaffe, MNN's converter, and
+the toolkit of Rockchip's chips.
 
-    caffe_peers.py CORTADO [--opencv=PYTHON] [--mnn=FOLDER] [NAME...]
+    caffe_peers.py CORTADO [--opencv=PYTHON] [--mnn=FOLDER] [--rknn=PYTHON] [NAME|MODEL.onnx@1,C,H,W ...]
 
---opencv is a Python with OpenCV 4 (OpenCV 5 does not read Caffe's nets), --mnn a folder with the Python package MNN.
+--opencv is a Python with OpenCV 4 (OpenCV 5 does not read Caffe's nets), --mnn a folder with the Python package MNN,
+--rknn a Python with rknn-toolkit2, whose simulator computes with 16-bit floats.
 """
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import warnings
 
 import numpy
+import onnxruntime
 import torch
 import torchvision
 from torch import nn
 
-NAMES = ('resnet18 squeezenet1_1 mobilenet_v2 mobilenet_v3_small efficientnet_b0 shufflenet_v2_x1_0 unet yolo').split()
-NEAR = 1e-4
+NAMES = ('resnet18 squeezenet1_1 mobilenet_v2 mobilenet_v3_small mobilenet_v3_large efficientnet_b0 shufflenet_v2_x1_0 '
+         'densenet121 regnet_x_400mf mnasnet0_5 unet yolov5 yolov8').split()
+NEAR, NEAR_HALVES = 1e-4, 3e-2
 OPENCV = '''
 import sys, cv2, numpy
 net = cv2.dnn.readNetFromCaffe('net.prototxt', 'net.caffemodel')
@@ -48,6 +53,18 @@ y = MNN.Tensor(made.getShape(), MNN.Halide_Type_Float, numpy.zeros(made.getShape
 made.copyToHostTensor(y)
 numpy.save('y.npy', numpy.array(y.getData(), 'f4').reshape(made.getShape()))
 '''
+
+
+RKNN = """
+import numpy
+from rknn.api import RKNN
+rknn, x = RKNN(), numpy.load('x.npy')
+rknn.config(target_platform='rk3588')
+assert rknn.load_caffe(model='net.prototxt', blobs='net.caffemodel') == 0
+assert rknn.build(do_quantization=False) == 0
+assert rknn.init_runtime() == 0
+numpy.save('y.npy', rknn.inference([x], data_format='nchw')[0])
+"""
 
 
 def block(inputs, outputs, kernel=3, stride=1, activation=nn.ReLU):
@@ -89,7 +106,7 @@ class C3(nn.Module):
     def forward(self, x): return self.c(torch.cat([self.m(self.a(x)), self.b(x)], 1))
 
 
-class Yolo(nn.Module):
+class Yolov5(nn.Module):
     """The parts of YOLOv5: a stem, C3, SPPF, a nearest resizing, and a head whose boxes are transposed."""
     def __init__(self, anchors=3, values=9):
         super().__init__()
@@ -109,11 +126,36 @@ class Yolo(nn.Module):
         return y.view(n, self.anchors, self.values, h, w).permute(0, 1, 3, 4, 2).contiguous().sigmoid()
 
 
+class Yolov8(nn.Module):
+    """The parts of YOLOv8: C2f, SPPF, and a head without anchors, whose distances are means of distributions."""
+    def __init__(self, classes=4, bins=8):
+        super().__init__()
+        self.stem = nn.Sequential(block(3, 16, 3, 2, nn.SiLU), block(16, 32, 3, 2, nn.SiLU))
+        self.wide, self.inner, self.join = block(32, 32, 1, 1, nn.SiLU), Bottleneck(16), block(48, 32, 1, 1, nn.SiLU)
+        self.down, self.before = block(32, 64, 3, 2, nn.SiLU), block(64, 32, 1, 1, nn.SiLU)
+        self.after = block(128, 64, 1)
+        self.boxes = nn.Sequential(block(64, 32, 3, 1, nn.SiLU), nn.Conv2d(32, 4 * bins, 1))
+        self.scores = nn.Sequential(block(64, 32, 3, 1, nn.SiLU), nn.Conv2d(32, classes, 1))
+        self.mean, self.bins = nn.Conv2d(bins, 1, 1, bias=False), bins
+        self.mean.weight.data = torch.arange(bins, dtype=torch.float).reshape(1, bins, 1, 1)
+
+    def forward(self, x):
+        halves = self.wide(self.stem(x)).chunk(2, 1)
+        parts = [self.before(self.down(self.join(torch.cat([*halves, self.inner(halves[1])], 1))))]
+        for _ in range(3): parts.append(nn.functional.max_pool2d(parts[-1], 5, 1, 2))
+        y = self.after(torch.cat(parts, 1))
+        boxes, scores = self.boxes(y).flatten(2), self.scores(y).flatten(2)
+        n, _, places = boxes.shape
+        boxes = self.mean(boxes.view(n, 4, self.bins, places).transpose(2, 1).softmax(1)).view(n, 4, places)
+        return torch.cat([boxes, scores.sigmoid()], 1)
+
+
 def make(name):
     """The net, with running statistics that differ from 0 and 1, and the side of its images."""
     torch.manual_seed(1)
-    net, side = {'unet': (Unet, 64), 'yolo': (Yolo, 96)}.get(name, (getattr(torchvision.models, name, None), 224))
-    net = net()
+    own = {'unet': (Unet, 64), 'yolov5': (Yolov5, 96), 'yolov8': (Yolov8, 96)}
+    kind, side = own[name] if name in own else (getattr(torchvision.models, name), 224)
+    net = kind()
     for module in net.modules():
         if isinstance(module, nn.BatchNorm2d):
             module.running_mean.normal_(0, 0.1)
@@ -142,18 +184,36 @@ def read_by_mnn(place, options):
     run_in(place, [sys.executable, '-c', MNN, output], env=path)
 
 
-def check(name, options):
-    """For each reader the largest difference, as a share of the largest value, or its error."""
+def read_by_rknn(place, options):
+    run_in(place, [options.rknn, '-c', RKNN])
+
+
+def export(name, place):
+    """Writes net.onnx; returns an input and the output."""
+    path = os.path.join(place, 'net.onnx')
+    if '.onnx@' in name:
+        model, shape = name.split('@')
+        shutil.copy(model, path)
+        session = onnxruntime.InferenceSession(path, providers=['CPUExecutionProvider'])
+        x = numpy.random.RandomState(1).uniform(-1, 1, [int(extent) for extent in shape.split(',')]).astype('f4')
+        return x, session.run(None, {session.get_inputs()[0].name: x})[0]
     net, side = make(name)
     x = torch.randn(1, 3, side, side)
+    torch.onnx.export(net, (x,), path, input_names=['input'], dynamo=False, opset_version=13)
+    return x.numpy(), net(x).numpy()
+
+
+def check(name, options):
+    """For each reader the largest difference, as a share of the largest value, or its error."""
     found = {}
     with tempfile.TemporaryDirectory() as place, torch.no_grad():
-        y = net(x).numpy()
-        torch.onnx.export(net, (x,), os.path.join(place, 'net.onnx'), input_names=['input'], dynamo=False,
-                          opset_version=13)
-        numpy.save(os.path.join(place, 'x.npy'), x.numpy())
-        run_in(place, [options.cortado, 'convert', 'onnx', 'net.onnx', '-o', 'net.prototxt', '--dialect=bvlc'])
-        readers = [('OpenCV', read_by_opencv)] * bool(options.opencv) + [('MNN', read_by_mnn)] * bool(options.mnn)
+        x, y = export(name, place)
+        numpy.save(os.path.join(place, 'x.npy'), x)
+        run_in(place, [options.cortado, 'convert', 'onnx', 'net.onnx', '-o', 'net.prototxt', '--dialect=bvlc',
+                       '--shape=' + ','.join(map(str, x.shape))])
+        readers = [(name, read) for name, read, given in (('OpenCV', read_by_opencv, options.opencv),
+                                                          ('MNN', read_by_mnn, options.mnn),
+                                                          ('RKNN', read_by_rknn, options.rknn)) if given]
         for reader, read in readers:
             try:
                 read(place, options)
@@ -163,9 +223,9 @@ def check(name, options):
     return found
 
 
-def is_near(share):
+def is_near(reader, share):
     try:
-        return float(share) < NEAR
+        return float(share) < (NEAR_HALVES if reader == 'RKNN' else NEAR)
     except ValueError:
         return False
 
@@ -176,13 +236,14 @@ def main():
     parser.add_argument('names', nargs='*', default=NAMES)
     parser.add_argument('--opencv', help='a Python with OpenCV 4')
     parser.add_argument('--mnn', type=os.path.abspath, help='a folder with the package MNN')
+    parser.add_argument('--rknn', help='a Python with rknn-toolkit2')
     options = parser.parse_intermixed_args()
     warnings.filterwarnings('ignore')
     good = 0
     for name in options.names:
         found = check(name, options)
-        good += all(is_near(share) for share in found.values())
-        print('%-20s %s' % (name, '  '.join('%s %s' % pair for pair in found.items())), flush=True)
+        good += all(is_near(*pair) for pair in found.items())
+        print('%-20s %s' % (os.path.basename(name), '  '.join('%s %s' % pair for pair in found.items())), flush=True)
     print('%d of %d nets are read alike' % (good, len(options.names)))
     return good < len(options.names)
 

@@ -144,7 +144,8 @@ def cut(g, x, s):
 
 def pad(g, x, s):
     before, after = [g.draw.randrange(2) for i in range(2)], [g.draw.randrange(3) for i in range(2)]
-    return g.add('Pad', [x, g.ints(0, 0, *before, 0, 0, *after)], s[:2] + [s[i + 2] + before[i] + after[i] for i in (0, 1)])
+    sides = [s[i + 2] + before[i] + after[i] for i in (0, 1)]
+    return g.add('Pad', [x, g.ints(0, 0, *before, 0, 0, *after)], s[:2] + sides)
 
 
 def transpose(g, x, s):
@@ -185,8 +186,8 @@ def classifier(g, x, s):
     return g.add('Gemm', [flat, g.floats(6, count, scale=count ** -0.5), g.floats(6)], [None, 6], transB=1)
 
 
-STEPS = [convolution, convolution, deconvolution, pooling, activation, activation, norm, binary, binary, concat, cut, pad,
-         transpose, reshape, resize, reduction, softmax, product, classifier]
+STEPS = [convolution, convolution, deconvolution, pooling, activation, activation, norm, binary, binary, concat, cut,
+         pad, transpose, reshape, resize, reduction, softmax, product, classifier]
 
 
 def build(seed):

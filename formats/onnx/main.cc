@@ -1,9 +1,11 @@
 // cortado-onnx: exports and imports ONNX models. A separate process, so that a damaged file cannot crash cortado.
 #include <signal.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <limits>
 #include <new>
+#include <sstream>
 
 #include "core/cpu/lesser_cpu.h"
 #include "core/error.h"
@@ -16,6 +18,7 @@
 #include "onnx/export/export.h"
 #include "onnx/import/import.h"
 #include "onnx/words.h"
+#include "proto/weights/onnx_file.h"
 
 namespace cortado {
 
@@ -28,8 +31,7 @@ constexpr const char* kUsage =
     "               [--fold] [--for=PROGRAM] [--half=weights|all | --int8] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--batch=N]\n"
     "               [--dialect=NAME]\n"
-    "  cortado-onnx send MODEL [--weights] [--shape=NAME=1,C,H,W]...   write the net's text to standard output, then "
-    "its weights as a "
+    "  cortado-onnx send MODEL [--weights]   write the net's text to standard output, then its weights as a "
     ".caffemodel\n";
 
 int show_usage(std::ostream& out, int code) {
@@ -95,10 +97,20 @@ int import_net(const Words& words) {
   return 0;
 }
 
+/// The lines of an environment variable.
+std::vector<std::string> lines_of(const char* variable) {
+  const char* value = std::getenv(variable);
+  std::istringstream text(value ? value : "");
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
 int send_net(const Words& words) {
   const std::string& model = words.operands().at(1);
   try {
-    importing::send(importing::import_model(model, import_options(words)), model, words.has("weights"));
+    const importing::ImportOptions options{.shapes = shapes_from_text(lines_of(kModelShapesVariable))};
+    importing::send(importing::import_model(model, options), model, words.has("weights"));
   } catch (const Error& error) {
     const Diagnostic& mistake = error.mistakes().front();
     importing::send_mistake(error.code(), mistake.message, mistake.hint);

@@ -3,9 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
 
 #include "core/error.h"
@@ -24,19 +22,6 @@ constexpr const char* kOnnxFileProgram = "cortado-onnx";
 constexpr size_t kOnnxFilePartBytes = size_t(1) << 20;
 constexpr uint64_t kMaxText = uint64_t(64) << 20;
 
-/// The open extents of each model, for set_model_shapes().
-std::map<std::string, std::vector<std::string>>& model_shapes() {
-  static std::map<std::string, std::vector<std::string>> shapes;
-  return shapes;
-}
-std::mutex model_shapes_mutex;
-
-std::vector<std::string> shapes_of_model(const std::string& path) {
-  const std::lock_guard lock(model_shapes_mutex);
-  const auto found = model_shapes().find(path);
-  return found == model_shapes().end() ? std::vector<std::string>{} : found->second;
-}
-
 /// The first bytes from the program: 0 and the length of the net's text, or an exit code and the lengths of a message
 /// and a hint.
 struct Head {
@@ -53,7 +38,6 @@ class Model {
                        "apt install libonnx-dev, then cmake --preset release && cmake --build build");
     std::vector<std::string> arguments = {"send", path};
     if (weights) arguments.push_back("--weights");
-    for (const std::string& shape : shapes_of_model(path)) arguments.push_back("--shape=" + shape);
     try {
       process_ = std::make_unique<HelperProcess>(kOnnxFileProgram, arguments);
     } catch (const std::runtime_error& error) {
@@ -127,11 +111,6 @@ bool is_onnx_file(const std::string& path) {
   const FileKind kind = kind_of_file(path);
   const bool unclear = kind == FileKind::kUnknown || kind == FileKind::kSolverState || kind == FileKind::kEmpty;
   return kind == FileKind::kOnnx || (path.ends_with(".onnx") && unclear && file_exists(path));
-}
-
-void set_model_shapes(const std::string& path, const std::vector<std::string>& shapes) {
-  const std::lock_guard lock(model_shapes_mutex);
-  model_shapes()[path] = shapes;
 }
 
 std::string read_onnx_net(const std::string& path) {

@@ -13,9 +13,9 @@ namespace cortado {
 /// Whether the content is an ONNX model, or the name is that of one and the content of no other kind. Never throws.
 bool is_onnx_file(const std::string& path);
 
-/// Sets the extents that the model at `path` leaves open, for all readers below in this process: 1,C,H,W, or
-/// INPUT=1,C,H,W for each of several inputs.
-void set_model_shapes(const std::string& path, const std::vector<std::string>& shapes);
+/// The environment variable of cortado-onnx with the extents that models leave open, one a line: 1,C,H,W or
+/// INPUT=1,C,H,W. Programs set it from --shape.
+inline constexpr const char* kModelShapesVariable = "CORTADO_MODEL_SHAPES";
 
 /// The model's net as a prototxt. Throws Error: kIo if it cannot be read or this build has no ONNX, kNet if it is
 /// damaged or contains operators without a layer.

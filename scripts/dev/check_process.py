@@ -37,6 +37,7 @@ ENVIRONMENT = {
     'engine/ranks/open_engine.cc': LAUNCHER,
     'engine/ranks/place.cc': LAUNCHER,
     'formats/hdf5/main.cc': 'a program',
+    'formats/onnx/main.cc': 'a program',
 }
 STATE = {
     'engine/core/arena.cc': 'counts allocated bytes, for tests',

@@ -144,7 +144,7 @@ int run_convert_weights(const Arguments& arguments) {
   Loaded loaded = load(arguments, files[0]);
   if (lists) return list_weights(files[0], loaded, arguments.on("json"));
   WeightsTarget target = targets().at(to);
-  target.halves = arguments.on("half");
+  target.halves = arguments.has("half");
   ordered_json json = origin_json(files[0], loaded);
   const size_t layers = loaded.layers.size();
   const std::string digest = write_weights_as(target, output, loaded.origin.net, std::move(loaded.layers));
@@ -171,7 +171,7 @@ Command convert_weights_command() {
       .flags = {output_flag("FILE", "weights; the ending is the format"),
                 format,
                 model,
-                {.name = "half", .help = "write 16-bit values (nvidia, safetensors, npz)"},
+                with_note(half_flag(), "nvidia, safetensors, npz"),
                 {.name = "list", .help = "show the layers of the file and write nothing"},
                 force_flag(),
                 json_flag()},

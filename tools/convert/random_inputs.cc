@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "layers/registry.h"
+
 namespace cortado::tools {
 
 namespace {
@@ -30,9 +32,10 @@ Array random_array(const NetFile& file, const std::string& blob, const Shape& sh
   Array array{shape, std::vector<float>(size_t(shape.count()))};
   const auto [layer, bottom] = reader_of(file, blob);
   const std::string type = layer ? layer->type() : "";
-  if (bottom == 1 && (type == "ROIPooling" || type == "ROIAlign" || type == "PSROIPooling")) {
+  const auto reads = [&](const char* options) { return reads_options(type, options); };
+  if (bottom == 1 && (reads("roi_pooling_param") || reads("roi_align_param") || reads("psroi_pooling_param"))) {
     fill_regions(array, rng);
-  } else if (type == "Embed") {
+  } else if (reads("embed_param")) {
     for (float& value : array.values) value = float(rng.below(std::max(1u, layer->embed_param().input_dim())));
   } else {
     for (float& value : array.values) value = float(rng.normal());

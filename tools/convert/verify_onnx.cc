@@ -17,6 +17,8 @@
 #include "core/process/process.h"
 #include "formats/helper_process.h"
 #include "formats/npy.h"
+#include "layers/registry.h"
+#include "layers/type_names.h"
 #include "net/inputs.h"
 #include "net/predictor.h"
 #include "tools/convert/random_inputs.h"
@@ -44,7 +46,8 @@ std::string origin_type(const NetFile& file, std::string blob) {
     const caffe::LayerParameter& layer = file.net.layer(i);
     if (std::ranges::find(layer.top(), blob) == layer.top().end()) continue;
     const std::string& type = layer.type();
-    const bool moves = type == "Reshape" || type == "Flatten" || type == "Permute" || type == "Slice";
+    const char* const moving[] = {"reshape_param", "flatten_param", "permute_param", "slice_param"};
+    const bool moves = std::ranges::any_of(moving, [&](const char* options) { return reads_options(type, options); });
     if (!moves || layer.bottom_size() == 0) return type;
     blob = layer.bottom(0);
   }
@@ -58,9 +61,9 @@ double difference(const Array& a, const Array& b, const std::string& origin) {
   constexpr double kLeast = 1e-20;
   if (a.shape != b.shape) return INFINITY;
   const auto value = [&](float one) {
-    return origin == "Softmax" ? std::log(std::max(double(one), kLeast)) : double(one);
+    return origin == kSoftmax ? std::log(std::max(double(one), kLeast)) : double(one);
   };
-  double largest = origin == "Sigmoid" ? 1 : 0, apart = 0;
+  double largest = origin == kSigmoid ? 1 : 0, apart = 0;
   for (size_t i = 0; i < a.values.size(); ++i) {
     if (a.values[i] == b.values[i] || (std::isnan(a.values[i]) && std::isnan(b.values[i]))) continue;
     if (!std::isfinite(a.values[i]) || !std::isfinite(b.values[i])) return INFINITY;
@@ -160,7 +163,7 @@ class Verification {
       const auto end = python.wait();
       return end ? end->shell_code() : 127;
     } catch (const std::runtime_error&) {
-      return 127;  // there is no such program
+      return 127;  // no program of this name
     }
   }
 

@@ -1,5 +1,7 @@
 #include "tools/options/net_file.h"
 
+#include <stdlib.h>
+
 #include <filesystem>
 #include <set>
 
@@ -93,7 +95,9 @@ std::shared_ptr<const NetFile> open_model(const Arguments& arguments) {
                         "the net's Input layers have its shapes");
     const std::vector<std::string> shapes = arguments.each("shape");
     shapes_from_text(shapes);  // reports errors in them
-    set_model_shapes(path, shapes);
+    std::string lines;
+    for (const std::string& shape : shapes) lines += shape + "\n";
+    ::setenv(kModelShapesVariable, lines.c_str(), 1);
   }
   return open_net(path, overrides_of(arguments));
 }

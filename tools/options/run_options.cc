@@ -239,6 +239,15 @@ Flag input_flag() {
           .letter = 'i'};
 }
 
+Flag half_flag() {
+  return {.name = "half",
+          .kind = FlagKind::kText,
+          .value = "WHAT",
+          .help = "write weights as 16-bit floats",
+          .implied = "all",
+          .choices = {"weights", "all"}};
+}
+
 Flag seed_flag() {
   return {.name = "seed", .kind = FlagKind::kInteger, .value = "N", .help = "seed of random numbers", .least = 0};
 }

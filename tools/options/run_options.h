@@ -24,6 +24,7 @@ Flag blobs_flag(const std::string& note);
 Flag labels_flag();
 Flag shape_flag();
 Flag input_flag();  ///< --input, arrays for input blobs
+Flag half_flag();   ///< --half, 16-bit floats
 Flag seed_flag();
 Flag split_flag();
 Flag json_flag();
