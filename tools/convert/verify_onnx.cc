@@ -61,9 +61,9 @@ double difference(const Array& a, const Array& b, const std::string& origin) {
   constexpr double kLeast = 1e-20;
   if (a.shape != b.shape) return INFINITY;
   const auto value = [&](float one) {
-    return origin == kSoftmax ? std::log(std::max(double(one), kLeast)) : double(one);
+    return origin == type_names::kSoftmax ? std::log(std::max(double(one), kLeast)) : double(one);
   };
-  double largest = origin == kSigmoid ? 1 : 0, apart = 0;
+  double largest = origin == type_names::kSigmoid ? 1 : 0, apart = 0;
   for (size_t i = 0; i < a.values.size(); ++i) {
     if (a.values[i] == b.values[i] || (std::isnan(a.values[i]) && std::isnan(b.values[i]))) continue;
     if (!std::isfinite(a.values[i]) || !std::isfinite(b.values[i])) return INFINITY;

@@ -89,7 +89,7 @@ std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides
 
 std::shared_ptr<const NetFile> open_model(const Arguments& arguments) {
   const std::string path = arguments.text("model");
-  if (arguments.has("shape")) {
+  if (arguments.knows("shape") && arguments.has("shape")) {
     if (!is_onnx_file(path))
       throw usage_error("--shape is for ONNX models, but " + path + " is none",
                         "the net's Input layers have its shapes");
