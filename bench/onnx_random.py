@@ -71,6 +71,7 @@ def convolution(g, x, s):
     out = groups * g.draw.choice([1, 2, 3])
     pads = [g.draw.randrange(k) for i in range(4)]
     sides = [(s[i] + pads[i - 2] + pads[i] - k) // stride + 1 for i in (2, 3)]
+    if min(sides) < 1: return None
     bias = [g.floats(out)] if g.draw.random() < 0.7 else []
     return g.add('Conv', [x, g.floats(out, c // groups, k, k, scale=(c // groups * k * k) ** -0.5)] + bias,
                  [None, out] + sides, kernel_shape=[k, k], strides=[stride] * 2, pads=pads, group=groups)
