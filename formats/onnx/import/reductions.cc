@@ -14,30 +14,6 @@ namespace cortado::importing {
 
 namespace {
 
-std::vector<int> reduced_axes(const NodeReader& node, const Shape& x) {
-  std::vector<int> axes;
-  const auto given = node.list("axes", 1);
-  if (!given || given->empty()) {
-    if (node.integer("noop_with_empty_axes", 0) != 0) return axes;
-    for (int axis = 0; axis < x.axes(); ++axis) axes.push_back(axis);
-    return axes;
-  }
-  for (const int64_t axis : *given) axes.push_back(node.axis_of(x, axis));
-  std::sort(axes.begin(), axes.end());
-  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
-  return axes;
-}
-
-/// The shape with these axes set to 1, or removed.
-std::vector<int64_t> result_shape(const Shape& x, const std::vector<int>& axes, bool keeps) {
-  std::vector<int64_t> dims;
-  for (int axis = 0; axis < x.axes(); ++axis) {
-    const bool goes = std::count(axes.begin(), axes.end(), axis) > 0;
-    if (!goes || keeps) dims.push_back(goes ? 1 : x[axis]);
-  }
-  return dims;
-}
-
 /// A reduction over the spatial axes is a global pooling.
 void finish_global_reduction(NodeReader& node, const Blob& x, bool average, bool keeps) {
   caffe::LayerParameter layer = NodeReader::layer("Pooling");
@@ -146,6 +122,29 @@ void read_arg_max(NodeReader& node) {
 }
 
 }  // namespace
+
+std::vector<int> reduced_axes(const NodeReader& node, const Shape& x) {
+  std::vector<int> axes;
+  const auto given = node.list("axes", 1);
+  if (!given || given->empty()) {
+    if (node.integer("noop_with_empty_axes", 0) != 0) return axes;
+    for (int axis = 0; axis < x.axes(); ++axis) axes.push_back(axis);
+    return axes;
+  }
+  for (const int64_t axis : *given) axes.push_back(node.axis_of(x, axis));
+  std::sort(axes.begin(), axes.end());
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  return axes;
+}
+
+std::vector<int64_t> result_shape(const Shape& x, const std::vector<int>& axes, bool keeps) {
+  std::vector<int64_t> dims;
+  for (int axis = 0; axis < x.axes(); ++axis) {
+    const bool goes = std::count(axes.begin(), axes.end(), axis) > 0;
+    if (!goes || keeps) dims.push_back(goes ? 1 : x[axis]);
+  }
+  return dims;
+}
 
 Blob reduced(NodeReader& node, const Blob& x, const std::vector<int>& axes,
              caffe::ReductionParameter::ReductionOp operation, bool keeps) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "onnx/import/composing.h"
+#include "onnx/import/reductions.h"
 #include "onnx/import/table.h"
 
 namespace cortado::importing {
@@ -35,16 +36,6 @@ const std::map<std::string, Reducer>& reducers() {
   return all;
 }
 
-/// Which axes a reduction removes.
-std::vector<bool> folded_axes(const NodeReader& node, const Shape& x) {
-  const auto axes = node.list("axes", 1);
-  const bool all = (!axes || axes->empty()) && node.integer("noop_with_empty_axes", 0) == 0;
-  std::vector<bool> goes(size_t(x.axes()), all);
-  if (axes)
-    for (const int64_t axis : *axes) goes[size_t(node.axis_of(x, axis))] = true;
-  return goes;
-}
-
 /// Integers that a double does not represent are refused.
 void check_exact(const NodeReader& node, const Constant& x, double value) {
   if (x.integers && std::abs(value) > 9007199254740992.0)
@@ -54,21 +45,17 @@ void check_exact(const NodeReader& node, const Constant& x, double value) {
 void fold_reduction(NodeReader& node) {
   const ConstantPtr x = node.constant(0, "the operand");
   const Reducer& reducer = reducers().at(node.op());
-  const std::vector<bool> goes = folded_axes(node, x->shape);
-  std::vector<int64_t> kept, shape;
+  const std::vector<int> axes = reduced_axes(node, x->shape);
+  const Shape kept(result_shape(x->shape, axes, true)),
+      shape(result_shape(x->shape, axes, node.integer("keepdims", 1) != 0));
   int64_t count = 1;
-  for (int axis = 0; axis < x->shape.axes(); ++axis) {
-    const bool gone = goes[size_t(axis)];
-    kept.push_back(gone ? 1 : x->shape[axis]);
-    if (gone) count *= x->shape[axis];
-    if (!gone || node.integer("keepdims", 1) != 0) shape.push_back(kept.back());
-  }
-  std::vector<double> sums(size_t(Shape(kept).count()), reducer.first);
+  for (const int axis : axes) count *= x->shape[axis];
+  std::vector<double> sums(size_t(kept.count()), reducer.first);
   for (int64_t i = 0; i < int64_t(x->count()); ++i) {
-    double& sum = sums[place_in(Shape(kept), x->shape, i)];
+    double& sum = sums[place_in(kept, x->shape, i)];
     sum = reducer.join(sum, x->at(size_t(i)));
   }
-  Constant out{.shape = Shape(shape), .integers = x->integers};
+  Constant out{.shape = shape, .integers = x->integers};
   for (double sum : sums) {
     if (node.op() == "ReduceMean") sum /= double(count);
     check_exact(node, *x, sum);
