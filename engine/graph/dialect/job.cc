@@ -136,6 +136,21 @@ void set_window(caffe::ConvolutionParameter& param, const FixedWindow& window) {
   set(window.pad, 0, &Param::add_pad, &Param::set_pad_h, &Param::set_pad_w);
 }
 
+void name_both_extents(caffe::ConvolutionParameter& param) {
+  using List = google::protobuf::RepeatedField<uint32_t>;
+  const auto name = [](List& list, auto set_h, auto set_w, caffe::ConvolutionParameter& of) {
+    if (list.size() != 2) return;
+    if (list[0] == list[1]) return list.Truncate(1);
+    (of.*set_h)(list[0]);
+    (of.*set_w)(list[1]);
+    list.Clear();
+  };
+  using Param = caffe::ConvolutionParameter;
+  name(*param.mutable_kernel_size(), &Param::set_kernel_h, &Param::set_kernel_w, param);
+  name(*param.mutable_stride(), &Param::set_stride_h, &Param::set_stride_w, param);
+  name(*param.mutable_pad(), &Param::set_pad_h, &Param::set_pad_w, param);
+}
+
 Blob by_channel(Job& job, const std::string& type, const Blob& x, const FixedWindow& window,
                 const std::vector<float>& filter) {
   const int64_t channels = x.shape[1];

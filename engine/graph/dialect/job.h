@@ -71,9 +71,11 @@ using Compositions = std::map<std::string, Composition>;  ///< by layer type
 
 void add_activations(Compositions& table);
 void add_layouts(Compositions& table);
+void add_matmul(Compositions& table);
 void add_norms(Compositions& table);
 void add_poolings(Compositions& table);
 void add_products(Compositions& table);
+void add_rare(Compositions& table);
 void add_recurrent(Compositions& table);
 void add_resizings(Compositions& table);
 
@@ -102,5 +104,7 @@ struct FixedWindow {
 Blob by_channel(Job& job, const std::string& type, const Blob& x, const FixedWindow& window,
                 const std::vector<float>& filter);
 void set_window(caffe::ConvolutionParameter& param, const FixedWindow& window);
+/// Replaces pairs of values, `stride: 2 stride: 1`, by stride_h and stride_w: some readers take the first for both.
+void name_both_extents(caffe::ConvolutionParameter& param);
 
 }  // namespace cortado::dialect

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/dialect/job.h"
+#include "graph/dialect/rare.h"
 #include "layers/common/windows/volume_options.h"
 
 namespace cortado::dialect {
@@ -49,6 +50,22 @@ Blob compose_convolution(Job& job) {
   return with_relu(job, job.add_own(std::move(layer), {job.x()}), relu, slope);
 }
 
+/// An InnerProduct with a later axis than the first, as a Convolution: all axes before it become samples, and it
+/// becomes the channels.
+Blob product_along_axis(Job& job) {
+  const caffe::InnerProductParameter& given = job.layer().inner_product_param();
+  const Shape& shape = job.x().shape;
+  const int axis = shape.canonical_axis(given.axis());
+  caffe::LayerParameter layer = as_type(job, "Convolution");
+  layer.clear_inner_product_param();
+  caffe::ConvolutionParameter& param = *layer.mutable_convolution_param();
+  param.set_num_output(given.num_output());
+  if (!given.bias_term()) param.set_bias_term(false);
+  param.add_kernel_size(1);
+  const Blob rows = job.reshape(job.x(), {shape.count(0, axis), shape.count(axis), 1, 1});
+  return job.reshape(job.add_own(std::move(layer), {rows}), job.y());
+}
+
 Blob compose_inner_product(Job& job) {
   caffe::LayerParameter layer = as_type(job, "InnerProduct");
   caffe::InnerProductParameter& param = *layer.mutable_inner_product_param();
@@ -56,6 +73,7 @@ Blob compose_inner_product(Job& job) {
   const float slope = param.negative_slope();
   param.clear_relu();
   param.clear_negative_slope();
+  if (!relu && is_rare(job.layer(), {job.x().shape}, true)) return product_along_axis(job);
   return with_relu(job, job.add_own(std::move(layer), {job.x()}), relu, slope);
 }
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "graph/dialect/fit.h"
+#include "graph/dialect/rare.h"
 #include "graph/dialect/table.h"
 #include "layers/registry.h"
 
@@ -17,8 +18,8 @@ constexpr int64_t kMaxValues = int64_t(1) << 28;  ///< of all new weights
 const Compositions& all_compositions() {
   static const Compositions all = [] {
     Compositions table;
-    for (const auto add :
-         {add_activations, add_layouts, add_norms, add_poolings, add_products, add_recurrent, add_resizings})
+    for (const auto add : {add_activations, add_layouts, add_matmul, add_norms, add_poolings, add_products, add_rare,
+                           add_recurrent, add_resizings})
       add(table);
     return table;
   }();
@@ -73,6 +74,7 @@ Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_o
 }
 
 void Rewriter::append(caffe::LayerParameter layer) {
+  if (layer.has_convolution_param()) name_both_extents(*layer.mutable_convolution_param());
   const int index = result_.net.layer_size();
   for (const auto* names : {&layer.bottom(), &layer.top()})
     for (const std::string& name : *names) uses_[name].push_back(index);
@@ -117,10 +119,12 @@ void Rewriter::learn_shapes(const caffe::LayerParameter& layer) {
 }
 
 /// What the dialect lacks of the layer, "" if nothing. Removes fields without effect.
-std::string Rewriter::lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x) const {
+std::string Rewriter::lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x, bool has_weights) const {
   const std::string lacks = fit_layer(layer, target_);
-  if (!lacks.empty() || !x || !needs_images(layer.type())) return lacks;
-  return x->at(0).axes() == 4 ? "" : "bottom";
+  if (!lacks.empty() || !x || x->empty()) return lacks;
+  if (needs_images(layer.type()) && x->at(0).axes() != 4) return "bottom";
+  const bool may_change = target_ == Target::kBvlc && subject_.weights_known && !trains_;
+  return may_change && is_rare(layer, *x, has_weights) ? "type" : "";
 }
 
 /// Adds the weights of a new layer, whose shapes are `specs`.
@@ -157,7 +161,7 @@ std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, co
   for (int i = 0; i < tops; ++i) layer.add_top(unused(blobs_, job.layer().name() + "_" + kind));
   const std::vector<Shape> x = shapes_of(bottoms);
   const LayerShapes shapes = inferred(layer, x);
-  const std::string lacks = lacking(layer, &x);
+  const std::string lacks = lacking(layer, &x, !weights.blobs.empty());
   if (!lacks.empty()) return {composed(layer, bottoms, shapes.y, &weights.blobs, lacks)};
   add_weights(layer, shapes.w, std::move(weights));
   std::vector<Blob> y;
@@ -233,7 +237,7 @@ void Rewriter::take(int index) {
   const bool known = shapes_known(layer) && layer.bottom_size() > 0;
   const std::vector<Shape> x = known ? shapes_of(bottoms_of(layer)) : std::vector<Shape>();
   caffe::LayerParameter fitted = layer;
-  const std::string lacks = lacking(fitted, known ? &x : nullptr);
+  const std::string lacks = lacking(fitted, known ? &x : nullptr, given_.contains(layer.name()));
   if (!lacks.empty()) return compose(std::move(layer), index, lacks);
   learn_shapes(layer);
   keep(std::move(fitted));

@@ -39,7 +39,7 @@ class Rewriter {
   void make_room_for_top(caffe::LayerParameter& layer);
   void refuse(int index, const std::string& lacks, const FieldError& error);
 
-  std::string lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x) const;
+  std::string lacking(caffe::LayerParameter& layer, const std::vector<Shape>* x, bool has_weights) const;
   std::string reason_of(const caffe::LayerParameter& layer, const std::string& lacks) const;
   bool shapes_known(const caffe::LayerParameter& layer) const;
   std::vector<Blob> bottoms_of(const caffe::LayerParameter& layer) const;
