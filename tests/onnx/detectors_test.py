@@ -120,3 +120,50 @@ def test_changing_threshold_is_refused(folder, run):
     (folder / 'net.prototxt').write_text(net_of(detector('', 'nms_threshold: 0.6 eta: 0.9'), ssd()))
     said = run('convert', 'onnx', 'net.prototxt', '-o', 'no.onnx', code=3).stderr
     for part in ("'tested'", 'eta'): assert part in said
+
+
+@pytest.mark.parametrize('layer, bottoms', LAYERS, ids=lambda value: value.split()[0] if isinstance(value, str) else '')
+def test_detector_is_restored(bottoms, folder, infer, layer, run, summary):
+    (folder / 'net.prototxt').write_text(net_of(layer, bottoms))
+    run('convert', 'onnx', 'net.prototxt', '-o', 'net.onnx', '-q')
+    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '-q')
+    outputs = summary('net.prototxt')['outputs']
+    x = {'x%d' % i: array for i, array in enumerate(bottoms)}
+    kind = layer.split()[0]
+    assert kind == 'DecodeBBox' or 'type: "%s"' % kind in (folder / 'back.prototxt').read_text()
+    weights = 'back.caffemodel' if (folder / 'back.caffemodel').exists() else None
+    for a, b in zip(infer('back.prototxt', weights, x, outputs), infer('net.prototxt', None, x, outputs)):
+        assert far(a, b) < (1e-5 if kind == 'DecodeBBox' else 1e-30)
+
+
+def change_constant(model):
+    next(tensor for tensor in model.graph.initializer if tensor.data_type == 1).float_data.append(1)
+
+
+def change_node(model):
+    model.graph.node[-1].doc_string = 'changed'
+
+
+def change_layer(model):
+    model.metadata_props[0].value = model.metadata_props[0].value.replace('"DetectionOutput"', '"Python"')
+
+
+def break_layer(model):
+    model.metadata_props[0].value += ' {'
+
+
+def read_inside(model):
+    model.graph.output.append(onnx.ValueInfoProto(name=model.graph.node[0].output[0]))
+
+
+@pytest.mark.parametrize('change, part', ((change_constant, 'is not supported'), (change_node, 'is not supported'),
+                                          (change_layer, 'is damaged'), (break_layer, 'is not supported'),
+                                          (read_inside, 'is not supported')))
+def test_layer_is_restored_only_if_unchanged(change, folder, part, run):
+    (folder / 'net.prototxt').write_text(net_of(*LAYERS[0]))
+    run('convert', 'onnx', 'net.prototxt', '-o', 'net.onnx', '-q')
+    model = onnx.load('net.onnx')
+    assert [entry.key for entry in model.metadata_props] == ['cortado.layer.1']
+    change(model)
+    onnx.save(model, 'changed.onnx')
+    assert part in run('convert', 'onnx', 'changed.onnx', '-o', 'back.prototxt', code=3).stderr

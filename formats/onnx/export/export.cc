@@ -9,6 +9,8 @@
 #include "onnx/export/simplify.h"
 #include "onnx/export/source_net.h"
 #include "onnx/export/table.h"
+#include "onnx/import/table.h"
+#include "onnx/whole_layers.h"
 
 namespace cortado::exporting {
 
@@ -45,6 +47,9 @@ class ModelWriter {
     if (request_.half == ExportRequest::Half::kAll) compute_in_half(out_.graph(), float_nodes_);
     warn_of_unsupported(reader_, out_.graph());
   }
+
+  /// Those whose operators the importer does not read.
+  const std::vector<caffe::LayerParameter>& whole_layers() const { return whole_layers_; }
 
  private:
   /// The last value of a blob has the blob's name. Earlier ones, which layers overwrote in place, get the layer's name
@@ -120,11 +125,30 @@ class ModelWriter {
       const bool has_indices =
           (node.type == "Pooling" && node.y.size() > 1) || (node.type == "Upsample" && node.x.size() > 1);
       if (has_indices || needs_floats(node.type)) keep_in_floats(before);
+      if (config.blobs_size() == 0 && !can_be_read(before)) note_whole(node, config);
     } catch (const Refusal& refusal) {
       add_mistake(node, refusal);
     } catch (const FieldError& error) {
       add_mistake(node, {error.field(), error.message(), error.hint()});
     }
+  }
+
+  /// Whether the importer reads the nodes from number `first` on.
+  bool can_be_read(int first) {
+    const auto& nodes = out_.graph().node();
+    return std::all_of(nodes.begin() + first, nodes.end(),
+                       [](const onnx::NodeProto& node) { return importing::importer_of(node.op_type()) != nullptr; });
+  }
+
+  void note_whole(const graph::Node& node, caffe::LayerParameter layer) {
+    layer.clear_bottom();
+    layer.clear_top();
+    layer.clear_phase();
+    layer.clear_include();
+    layer.clear_exclude();
+    for (const graph::ValueId id : node.x) layer.add_bottom(names_[size_t(id)]);
+    for (const graph::ValueId id : node.y) layer.add_top(names_[size_t(id)]);
+    whole_layers_.push_back(std::move(layer));
   }
 
   std::vector<EightBitLayer> eight_bit_layers() const {
@@ -163,6 +187,7 @@ class ModelWriter {
   GraphWriter out_;
   std::vector<std::string> names_;  ///< by value
   std::set<std::string> float_nodes_;
+  std::vector<caffe::LayerParameter> whole_layers_;
   Mistakes mistakes_;
 };
 
@@ -176,7 +201,9 @@ onnx::ModelProto make_model(const ExportRequest& request) {
   onnx::OperatorSetIdProto& opset = *model.add_opset_import();
   opset.set_domain("");
   opset.set_version(kOpset);
-  ModelWriter(request, *model.mutable_graph()).run();
+  ModelWriter writer(request, *model.mutable_graph());
+  writer.run();
+  if (request.half == ExportRequest::Half::kNone && !request.int8) note_layers(model, writer.whole_layers());
   return model;
 }
 

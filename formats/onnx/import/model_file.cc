@@ -9,6 +9,7 @@
 #include "core/process/process_limits.h"
 #include "formats/helper_process.h"
 #include "onnx/import/read_tensor.h"
+#include "onnx/whole_layers.h"
 
 namespace cortado::importing {
 
@@ -44,6 +45,7 @@ void ModelFile::parse() {
   if (file.damaged()) throw file_error(ExitCode::kIo, path_, "it changed while it was read");
   if (!parsed) fail("not an ONNX model, or damaged");
   if (!model_.has_graph() || model_.graph().output_size() == 0) fail("the model has no outputs");
+  restore_layers(model_);
 }
 
 void ModelFile::find_opset() {

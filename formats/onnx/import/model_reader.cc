@@ -3,10 +3,29 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "onnx/export/table.h"
 #include "onnx/import/patterns.h"
 #include "onnx/import/table.h"
+#include "onnx/whole_layers.h"
 
 namespace cortado::importing {
+
+namespace {
+
+/// Adds a layer of the model's metadata.
+void read_layer(NodeReader& node) {
+  caffe::LayerParameter layer;
+  // Only types that the exporter writes: others may run code or read files.
+  if (!layer.ParseFromString(node.text("layer", "")) || !exporting::exporter_of(layer.type()) ||
+      layer.type() == "Input")
+    node.fail("the layer in the model's metadata is damaged");
+  std::vector<Blob> bottoms;
+  for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
+  layer.clear_top();
+  node.finish(std::move(layer), bottoms);
+}
+
+}  // namespace
 
 bool has_steps_first(const onnx::TensorShapeProto& dims) {
   return dims.dim_size() == 3 && dims.dim(0).dim_value() > 1 && dims.dim(1).dim_value() <= 1;
@@ -119,12 +138,13 @@ Blob ModelReader::held(const Blob& input) {
 void ModelReader::read(const onnx::NodeProto& node) {
   place_ = describe(node);
   NodeReader reader(node, file_, net_, values_);
+  const bool whole = node.domain() == kLayerDomain && node.op_type() == "Layer";
   const bool known = node.domain().empty() || node.domain() == "ai.onnx";
   bool constant = true;
   for (size_t i = 0; i < reader.inputs(); ++i)
     if (reader.has_input(i) && !reader.is_constant(i)) constant = false;
   const auto fold = known && constant ? folder_of_op(node.op_type()) : nullptr;
-  const auto read = fold ? fold : known ? importer_of(node.op_type()) : nullptr;
+  const auto read = fold ? fold : known ? importer_of(node.op_type()) : whole ? read_layer : nullptr;
   if (!read) reader.fail("the operator is not supported", "use one of: " + operators());
   try {
     read(reader);
