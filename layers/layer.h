@@ -49,6 +49,9 @@ class Layer {
   /// message.
   virtual LayerShapes infer(const std::vector<Shape>& x) = 0;
 
+  /// The checks of infer() that need no shapes, for a layer whose bottoms have unknown shapes. Throws FieldError.
+  virtual void check_options() const {}
+
   /// The layer as a step that the previous layer can fuse, if there is one. Its weights, if any, are those that the
   /// step lists. Called after infer().
   virtual std::optional<kernels::PostOp> as_post_op() const { return std::nullopt; }

@@ -111,6 +111,10 @@ std::vector<Diagnostic> solver_warnings(const SolverFile& file) {
   if (const std::string& type = config.eval_type(); type != "classification" && type != "detection")
     warn("eval_type", "unknown eval_type '" + type + "': tests report the mean of each score",
          did_you_mean(type, {"classification", "detection"}));
+  if (config.device_id_size() > 1)
+    warn("device_id",
+         "device_id lists " + std::to_string(config.device_id_size()) + " GPUs, but only the first is used",
+         "train on all of them with --gpu=all");
   if (config.test_interval() > 0 && SolverChecks(config).described_test_nets() == 0)
     warn("test_interval", "test_interval has no effect, because no test net runs",
          "set test_iter to the number of batches of a test");

@@ -54,6 +54,9 @@ class Iteration {
   /// Throws Error(kSnapshot) with `path` if sizes do not match.
   virtual void load_histories(const caffe::SolverState& /*state*/, const std::string& /*path*/) {}
 
+  /// Throws Error(kDiverged) with the names of what is not finite.
+  void require_finite(double loss);
+
  protected:
   virtual void run(int asked, bool looked_at) = 0;
   virtual void update(const StepRates& rates);
@@ -61,7 +64,6 @@ class Iteration {
   const SolverConfig& config() const { return state_.config; }
   int64_t iter() const { return state_.progress.iter; }
   bool displays() const { return config().displays(iter()); }
-  void require_finite(double loss);
   [[noreturn]] void throw_diverged(const std::string& what, const std::string& hint);
   void log_display();
   /// Adds the time since the iteration began, or since the last call, to the training time.

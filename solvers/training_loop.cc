@@ -82,15 +82,20 @@ void TrainingLoop::start() {
   observers_.tell_early_warnings(progress);
 }
 
-/// Logs the loss after the last update and runs the last test. Both use the saved weights, although a training pass
-/// changes BatchNorm's statistics, on each rank with its own images.
+/// Computes the loss after the last update, and runs the last test. Both use the saved weights, although a training
+/// pass changes BatchNorm's statistics, on each rank with its own images. A loss that is not finite fails, although it
+/// is too late to save the training: its weights are of no use.
 void TrainingLoop::finish() {
-  if (config().displays(iter())) {
+  {
     const StatisticsGuard kept(net_);
     net_.context().pass = state_.pass(0);
     net_.forward();
-    state_.window.add(float(net_.loss()));
-    log_info() << "Iteration " << iter() << ", loss = " << Shown{state_.window.smoothed()};
+    const double loss = net_.loss();
+    if (config().displays(iter())) {
+      state_.window.add(float(loss));
+      log_info() << "Iteration " << iter() << ", loss = " << Shown{state_.window.smoothed()};
+    }
+    iteration_.require_finite(loss);
   }
   if (config().tests.interval > 0 && iter() % config().tests.interval == 0) test();
   if (!stop_) log_info() << "Optimization Done.";

@@ -23,15 +23,19 @@ ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
   ImageSizes sizes;
   sizes.height = checked_side("new_height", param.new_height());
   sizes.width = checked_side("new_width", param.new_width());
-  sizes.short_side = checked_side("short_side", param.short_side());
+  if (param.has_short_side() && param.has_new_dim())
+    throw FieldError(kImageOptionsOwn + ".new_dim", "short_side is set, too, and means the same",
+                     "remove one of the two");
+  sizes.short_side =
+      param.has_new_dim() ? checked_side("new_dim", param.new_dim()) : checked_side("short_side", param.short_side());
   sizes.min_height = checked_side("min_height", param.min_height());
   sizes.min_width = checked_side("min_width", param.min_width());
   if ((sizes.height > 0) != (sizes.width > 0))
     throw FieldError(kImageOptionsOwn + (sizes.height > 0 ? ".new_height" : ".new_width"),
                      "set both new_height and new_width, or neither");
   if (sizes.height > 0 && sizes.short_side > 0)
-    throw FieldError(kImageOptionsOwn + ".short_side", "new_height and new_width already set the size",
-                     "keep one of them");
+    throw FieldError(kImageOptionsOwn + (param.has_new_dim() ? ".new_dim" : ".short_side"),
+                     "new_height and new_width already set the size", "keep one of them");
   return sizes;
 }
 

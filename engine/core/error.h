@@ -33,6 +33,7 @@ struct Diagnostic {
   std::string message;
   std::string hint;  ///< the remedy; may be empty
   std::vector<Note> notes;
+  bool lacks_blob = false;  ///< a layer reads a blob that no layer of this phase makes
 };
 
 /// The exception type for all errors that a user can correct. Holds every diagnostic found and the exit code.

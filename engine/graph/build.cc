@@ -164,10 +164,12 @@ class Builder {
     const std::string what = label(config) + " reads '" + blob + "', which no layer makes";
     const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
     if (const int maker = all_layers().maker_from(0, blob); maker >= 0)
-      return complain(source, field, what + " in " + phase, {},
-                      {{graph_.file->positions.place(path_to("", "layer", maker)),
-                        "'" + blob + "' is made here, by a layer that is not in " + phase}});
-    complain(source, field, what, nearest_blob(blob));
+      complain(source, field, what + " in " + phase, {},
+               {{graph_.file->positions.place(path_to("", "layer", maker)),
+                 "'" + blob + "' is made here, by a layer that is not in " + phase}});
+    else
+      complain(source, field, what, nearest_blob(blob));
+    found_.rest.back().lacks_blob = found_.rest.back().hint.empty();  // a hint: a misspelled name
   }
 
   /// Hints and cycles cost a search: it is skipped for errors beyond the number reported.

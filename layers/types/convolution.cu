@@ -37,7 +37,7 @@ namespace {
 class ConvolutionLayer : public Layer {
  public:
   explicit ConvolutionLayer(const LayerOptions& options, bool depthwise = false)
-      : options_(options.config.convolution_param()),
+      : options_(depthwise ? depthwise_options(options.config) : options.config.convolution_param()),
         depthwise_(depthwise),
         window_(options_, /*has_filters=*/!depthwise || options_.has_num_output()),
         quantization_(options.config.quantization_param()),
@@ -51,6 +51,10 @@ class ConvolutionLayer : public Layer {
         quantization_(options.config.quantization_param()),
         tops_(size_t(options.config.top_size())) {
     check_fusions();
+  }
+
+  void check_options() const override {
+    if (!depthwise_) window_.check_group();
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {

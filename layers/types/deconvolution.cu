@@ -51,6 +51,8 @@ class DeconvolutionLayer : public Layer {
     check_fusions();
   }
 
+  void check_options() const override { window_.check_group(); }
+
   LayerShapes infer(const std::vector<Shape>& x) override {
     window_.check_operands(x, tops_);
     auto axes = window_.axes_for(x[0], "bottom[0]");

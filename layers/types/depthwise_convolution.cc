@@ -5,6 +5,21 @@
 
 namespace cortado {
 
+namespace {
+
+constexpr char kConvolutionDepthwise[] = "ConvolutionDepthwise";
+
+}  // namespace
+
+caffe::ConvolutionParameter depthwise_options(const caffe::LayerParameter& layer) {
+  caffe::ConvolutionParameter options = layer.convolution_param();
+  if (layer.type() == kConvolutionDepthwise) {
+    options.clear_group();
+    options.clear_num_output();
+  }
+  return options;
+}
+
 void fill_in_depthwise(caffe::ConvolutionParameter& options, int64_t channels) {
   if (channels > INT32_MAX)
     throw FieldError("bottom[0]", "it has " + std::to_string(channels) + " channels, which is too large");
@@ -21,7 +36,9 @@ namespace {
 
 const RegisterLayer register_depthwise_convolution(depthwise_type("DepthwiseConvolution",
                                                                   "convolution with separate filters for each channel"),
-                                                   "ConvolutionDepthwise", "another name for DepthwiseConvolution");
+                                                   kConvolutionDepthwise,
+                                                   "convolution with one filter for each channel; num_output and "
+                                                   "group are not read");
 
 }  // namespace
 

@@ -2,7 +2,7 @@
 
 // Depthwise convolution is Convolution with one group for each channel of x. It shares Convolution's kernels, fusions
 // and weight format (K x 1 x H x W). convolution_param may omit `group`, and `num_output`, which then is the number of
-// channels.
+// channels. ConvolutionDepthwise never reads the two: it has one filter for each channel.
 
 #include <memory>
 #include <string>
@@ -10,6 +10,9 @@
 #include "layers/registry.h"
 
 namespace cortado {
+
+/// The options of a layer of either type, without those that it does not read.
+caffe::ConvolutionParameter depthwise_options(const caffe::LayerParameter& layer);
 
 /// Sets the omitted fields of `options` for an x with this number of channels. Throws FieldError for contradicting
 /// ones.

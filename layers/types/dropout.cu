@@ -1,5 +1,6 @@
 // Dropout: y = x * mask / (1 - p) in training, where the mask is 0 with probability p = dropout_ratio; y = x in
-// testing. With scale_train false (Fast R-CNN) y = x * mask in training and y = x (1 - p) in testing.
+// testing. With scale_train false (Fast R-CNN) y = x * mask in training and y = x (1 - p) in testing. With
+// sample_weights_test (SegNet, as in Bayesian SegNet of Kendall 2015) testing is like training.
 //
 // The mask is a pure function of (seed, layer, forward pass, element), so backward recomputes it and nothing is saved.
 // A resumed run draws the same masks as an uninterrupted one. The element index is in storage order, which the plan
@@ -47,7 +48,7 @@ class DropoutLayer : public Layer {
   explicit DropoutLayer(const LayerOptions& options)
       : ratio_(options.config.dropout_param().dropout_ratio()),
         own_seed_(options.config.dropout_param().random_seed()),
-        training_(options.phase == caffe::TRAIN),
+        training_(options.phase == caffe::TRAIN || options.config.dropout_param().sample_weights_test()),
         scale_train_(options.config.dropout_param().scale_train()) {
     if (!(ratio_ >= 0 && ratio_ < 1))
       throw FieldError("dropout_param.dropout_ratio", "the ratio is " + to_text(ratio_) + ", but must be in [0, 1)",

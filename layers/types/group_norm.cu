@@ -198,9 +198,12 @@ class GroupNormLayer : public Layer {
 
 std::unique_ptr<Layer> make_group_norm_layer(const LayerOptions& options) {
   const caffe::GroupNormParameter& param = options.config.group_norm_param();
-  if (param.group() == 0)
-    throw FieldError("group_norm_param.group", "it is 0, but must be 1 or more", "set 1 to normalize whole samples");
-  return make_group_norm(norm_options(param, "group_norm_param"), param.group());
+  const std::string field = std::string("group_norm_param.") + (param.has_group_num() ? "group_num" : "group");
+  if (param.has_group() && param.has_group_num())
+    throw FieldError(field, "group is set, too, and means the same", "remove one of the two");
+  const int64_t groups = param.has_group_num() ? param.group_num() : param.group();
+  if (groups == 0) throw FieldError(field, "it is 0, but must be 1 or more", "set 1 to normalize whole samples");
+  return make_group_norm(norm_options(param, "group_norm_param"), groups);
 }
 
 const RegisterLayer register_group_norm({

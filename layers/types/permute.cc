@@ -1,6 +1,7 @@
 // Permute: y has the axes of x in the order of permute_param; the axes that it omits follow in their old order.
 
 #include <algorithm>
+#include <set>
 
 #include "core/error.h"
 #include "core/text/text.h"
@@ -24,16 +25,23 @@ class PermuteLayer : public PermutingLayer {
     return {.y = {y}, .w = {}};
   }
 
+  void check_options() const override {
+    std::set<uint32_t> axes;
+    for (int i = 0; i < param_.order_size(); ++i)
+      if (!axes.insert(param_.order(i)).second)
+        throw FieldError(entry("permute_param.order", i),
+                         "axis " + std::to_string(param_.order(i)) + " is listed twice", "list each axis once");
+  }
+
  private:
   /// All axes of x, each once. Throws FieldError.
   std::vector<int> order_of(const Shape& x) const {
+    check_options();
     std::vector<int> order;
     const auto named = [&](int axis) { return std::find(order.begin(), order.end(), axis) != order.end(); };
     for (int i = 0; i < param_.order_size(); ++i) {
       const std::string field = entry("permute_param.order", i);
       const int axis = axis_of(x, param_.order(i), field);
-      if (named(axis))
-        throw FieldError(field, "axis " + std::to_string(axis) + " is listed twice", "list each axis once");
       order.push_back(axis);
     }
     for (int axis = 0; axis < x.axes(); ++axis)

@@ -30,15 +30,15 @@ struct WriteBoxes {
   const CellBox* boxes;  ///< the boxes of one cell
   float* y;
   int64_t per_cell, cells_across;
-  float step_w, step_h, offset, image_w, image_h;
+  float step_w, step_h, offset_w, offset_h, image_w, image_h;
   bool clip;
 
   /// Box i.
   CORTADO_HD void operator()(int64_t i) const {
     const int64_t cell = i / per_cell;
     const CellBox& box = boxes[i % per_cell];
-    const float x = (float(cell % cells_across) + offset) * step_w + box.x;
-    const float top = (float(cell / cells_across) + offset) * step_h + box.y;
+    const float x = (float(cell % cells_across) + offset_w) * step_w + box.x;
+    const float top = (float(cell / cells_across) + offset_h) * step_h + box.y;
     y[4 * i] = limited((x - box.width / 2) / image_w);
     y[4 * i + 1] = limited((top - box.height / 2) / image_h);
     y[4 * i + 2] = limited((x + box.width / 2) / image_w);
@@ -93,7 +93,9 @@ class PriorBoxLayer : public Layer {
     const int64_t per_cell = int64_t(cell_boxes_.size()), boxes = per_cell * cells_h_ * cells_w_;
     for_each(context, boxes,
              WriteBoxes{reinterpret_cast<const CellBox*>(placed_.data()), y, per_cell, cells_w_, step_w_, step_h_,
-                        param_.offset(), float(image_w_), float(image_h_), param_.clip()});
+                        param_.has_offset_w() ? param_.offset_w() : param_.offset(),
+                        param_.has_offset_h() ? param_.offset_h() : param_.offset(), float(image_w_), float(image_h_),
+                        param_.clip()});
     for_each(context, 4 * boxes,
              WriteVariances{y + 4 * boxes, {variances_[0], variances_[1], variances_[2], variances_[3]}});
   }

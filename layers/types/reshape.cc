@@ -2,6 +2,8 @@
 // change. In the new shape 0 keeps the bottom's extent at the same index, and one -1 is inferred from the rest. A
 // negative `axis` counts from the end: -1 appends axes.
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "core/text/text.h"
 #include "layers/common/shape_rules.h"
@@ -21,6 +23,12 @@ class ReshapeLayer : public ViewLayer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override;
+
+  void check_options() const override {
+    const auto& dims = param_.shape().dim();
+    if (std::count(dims.begin(), dims.end(), -1) > 1)
+      throw FieldError("reshape_param.shape", "two extents are -1", "set -1 only once");
+  }
 
  private:
   struct Window {
@@ -58,13 +66,13 @@ int64_t ReshapeLayer::extent(int i, int begin, const Shape& x) const {
 }
 
 LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
+  check_options();
   const Window window = this->window(x[0]);
   const std::vector<int64_t>& old = x[0].dims();
   std::vector<int64_t> dims(old.begin(), old.begin() + window.begin);
   int open = -1;
   for (int i = 0; i < param_.shape().dim_size(); ++i) {
     const int64_t extent = this->extent(i, window.begin, x[0]);
-    if (extent == -1 && open >= 0) throw FieldError("reshape_param.shape", "two extents are -1", "set -1 only once");
     if (extent == -1) open = int(dims.size());
     dims.push_back(extent == -1 ? 1 : extent);
   }

@@ -26,6 +26,15 @@ TEST(Dropout, DropsTheGivenFraction) {
   }
 }
 
+TEST(Dropout, DropsInTestsOnRequest) {
+  RunOptions options;
+  options.phase = caffe::TEST;
+  const Array x({10000}, 1.0);
+  EXPECT_EQ(share_of_zeros(forward(kHalf, x, options)), 0);
+  const std::string layer = "type: 'Dropout' dropout_param { sample_weights_test: true }";
+  EXPECT_TRUE(same_bits(forward(layer, x, options), forward(kHalf, x)));
+}
+
 TEST(Dropout, BackwardRecomputesTheMask) {
   for (const Shape& shape : {Shape{1001}, Shape{2, 20, 3, 3}}) {
     RunOptions options;

@@ -37,6 +37,7 @@ LayerCase group_norm(const std::string& options, const Shape& shape, int64_t gro
 TEST(GroupNorm, NormalizesGroupsOfChannels) { check_layer(group_norm("group: 3", {2, 6, 3, 4}, 3)); }
 TEST(GroupNorm, NormalizesWholeSamples) { check_layer(group_norm("group: 1", {3, 4, 5}, 1)); }
 TEST(GroupNorm, HasThirtyTwoGroups) { check_layer(group_norm("", {2, 64, 3}, 32)); }
+TEST(GroupNorm, HasAnotherNameForGroup) { check_layer(group_norm("group_num: 3", {2, 6, 3}, 3)); }
 TEST(GroupNorm, TakesMatrices) { check_layer(group_norm("group: 2", {3, 8}, 2)); }
 TEST(GroupNorm, TakesVolumes) { check_layer(group_norm("group: 2", {2, 4, 3, 2, 2}, 2)); }
 TEST(GroupNorm, NormalizesOnly) { check_layer(group_norm("group: 2 affine: false", {2, 4, 3, 2}, 2)); }
@@ -56,6 +57,8 @@ TEST(GroupNorm, ReportsErrors) {
     expect_field_error("type: 'GroupNorm' group_norm_param { " + options + " }", {x}, field, words);
   };
   expect("group: 0", "group_norm_param.group", "it is 0");
+  expect("group_num: 0", "group_norm_param.group_num", "it is 0");
+  expect("group: 2 group_num: 2", "group_norm_param.group_num", "group is set, too");
   expect("group: 4", "group_norm_param.group", "6 channels cannot be split into 4 groups");
   expect("", "group_norm_param.group", "32 groups");
   expect("group: 2 eps: -1", "group_norm_param.eps", "above 0");

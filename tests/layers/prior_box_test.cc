@@ -63,6 +63,17 @@ TEST(PriorBox, TruncatesSizesAndClipsBoxes) {
                         priors(2, 3, 10, 12, 30, 50, {{8, 8}}, {0.1f, 0.1f, 0.1f, 0.1f})));
 }
 
+TEST(PriorBox, HasAnOffsetForEachAxis) {
+  // One cell of 20 x 20: an offset moves its centre.
+  const auto moved = [](const std::string& options, double x, double y) {
+    check_layer(
+        prior_box("min_size: 8 " + options, priors(2, 3, 20, 20, 40, 60, {{8, 8, x, y}}, {0.1f, 0.1f, 0.1f, 0.1f})));
+  };
+  moved("offset_w: 0.25 offset_h: 0.75", -5, 5);
+  moved("offset_w: 1", 10, 0);
+  moved("offset: 0 offset_h: 0.5", -10, 0);
+}
+
 TEST(PriorBox, HasEachSizeInTurn) {
   check_layer(prior_box("min_size: 4 min_size: 9 max_size: 9 max_size: 16",
                         priors(2, 3, 20, 20, 40, 60, {{4, 4}, {6, 6}, {9, 9}, {12, 12}}, {0.1f, 0.1f, 0.1f, 0.1f})));

@@ -211,6 +211,17 @@ TEST(Solver, ALossThatIsNotFiniteLeavesTheWeights) {
   EXPECT_EQ(solver.net().to_proto().SerializeAsString(), before);
 }
 
+TEST(Solver, TheLossAfterTheLastUpdateCounts) {
+  for (const std::string display : {"display: 0", "display: 1", "display: 3"}) {
+    Folder folder;
+    std::string message;
+    const ExitCode code =
+        exit_code_of([&] { train(tiny_solver(folder, "base_lr: 1e25 max_iter: 1 " + display)); }, &message);
+    EXPECT_EQ(code, ExitCode::kDiverged) << display;
+    EXPECT_NE(message.find("diverged at iteration 1: the loss is"), std::string::npos) << message;
+  }
+}
+
 TEST(Solver, StopsWhenTheLossIsNotFinite) {
   Folder folder;
   std::string message;

@@ -75,7 +75,7 @@ class Checker {
       Finding without;
       collect(stages.empty() ? finding : without, [&] { check_net(file, state, true, finding); });
     }
-    finding.name_phases();
+    finding.end_phases();
   }
 
   /// Without --stage: `state` in each of the stages that rules of its phase name. Solvers choose among the stages. The

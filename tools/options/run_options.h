@@ -64,6 +64,11 @@ struct DeviceDefaults {
   int local_rank = -1;  ///< this process's number among them, if they share a training: selects one of several devices
 };
 
+/// The solver's GPU: the first that device_id lists.
+inline int gpu_index_of(const caffe::SolverParameter& solver) {
+  return solver.device_id_size() > 0 ? solver.device_id(0) : 0;
+}
+
 /// How many devices --gpu, or -gpu under a name of Caffe's, lists; 0 where neither is given. Throws Error(kUsage) for
 /// an invalid list, and Error(kDevice) where --gpu lists several and one does not exist.
 int devices_listed(const Arguments& arguments);

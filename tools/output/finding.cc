@@ -50,13 +50,27 @@ void Finding::enter(caffe::Phase phase) {
   phases_.insert(phase);
 }
 
-void Finding::name_phases() {
+void Finding::end_phases() {
   phase_.reset();
   for (const auto& [text, entry] : reported_) {
     std::string& message = errors[entry.index].message;
     if (phases_.size() < 2 || entry.phases.size() != 1 || message.find(" phase ") != std::string::npos) continue;
     message += " (in phase " + caffe::Phase_Name(*entry.phases.begin()) + ")";
   }
+  warn_of_unused_phases();
+}
+
+void Finding::warn_of_unused_phases() {
+  std::set<caffe::Phase> failed;
+  for (const auto& [text, entry] : reported_) {
+    if (entry.phases.empty() || !errors[entry.index].lacks_blob) return;
+    failed.insert(entry.phases.begin(), entry.phases.end());
+  }
+  if (failed.size() == phases_.size()) return;
+  warn(errors);
+  errors.clear();
+  reported_.clear();
+  code = ExitCode::kOk;
 }
 
 void Finding::warn(const std::vector<Diagnostic>& list) {

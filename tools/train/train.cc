@@ -89,7 +89,7 @@ void apply_train_flags(const Arguments& arguments, const SolverOptions& options,
 
 DeviceDefaults defaults_of(const caffe::SolverParameter& solver, const RankRole& role) {
   return {.gpu = solver.solver_mode() == caffe::SolverParameter::GPU,
-          .gpu_index = solver.device_id(),
+          .gpu_index = gpu_index_of(solver),
           .source = solver.has_solver_mode() ? "solver_mode is GPU" : "",
           .precision = precision_named(solver.precision()),
           .processes = role.processes_here,

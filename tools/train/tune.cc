@@ -58,7 +58,7 @@ int64_t free_memory() {
 
 ContextOptions options_for_trials(const Arguments& arguments, const SolverFile& file) {
   return context_options(arguments, {.gpu = file.solver.solver_mode() == caffe::SolverParameter::GPU,
-                                     .gpu_index = file.solver.device_id(),
+                                     .gpu_index = gpu_index_of(file.solver),
                                      .source = file.solver.has_solver_mode() ? "solver_mode is GPU" : ""});
 }
 

@@ -4,6 +4,7 @@
 #include "graph/dialect/job.h"
 #include "graph/dialect/rare.h"
 #include "layers/common/windows/volume_options.h"
+#include "layers/types/depthwise_convolution.h"
 
 namespace cortado::dialect {
 
@@ -81,8 +82,8 @@ Blob compose_depthwise(Job& job) {
   refuse_more_bottoms(job);
   caffe::LayerParameter layer = as_type(job, "Convolution");
   caffe::ConvolutionParameter& param = *layer.mutable_convolution_param();
-  if (!param.has_group()) param.set_group(uint32_t(job.x().shape[1]));
-  if (!param.has_num_output()) param.set_num_output(uint32_t(job.x().shape[1]));
+  param = depthwise_options(job.layer());
+  fill_in_depthwise(param, job.x().shape[1]);
   return job.add_own(std::move(layer), {job.x()});
 }
 
@@ -107,6 +108,7 @@ Blob compose_axpy(Job& job) {
 Blob compose_dropout(Job& job) {
   job.require_inference();
   const caffe::DropoutParameter& param = job.layer().dropout_param();
+  if (param.sample_weights_test()) job.refuse("it draws at random");
   return power(job, job.x(), param.scale_train() ? 1 : 1 - param.dropout_ratio(), 0);
 }
 

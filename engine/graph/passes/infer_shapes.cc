@@ -1,10 +1,13 @@
 // Infers shapes of all values and weights, from first node to last. Layers whose input shape is unknown (after a
-// dataset that was not opened, or after a layer with an error) are skipped, so that each error is reported once.
+// dataset that was not opened, or after a layer with an error) are skipped, so that each error is reported once; only
+// their options are checked, as far as these need no shapes.
 
 #include <map>
 
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
+#include "layers/common/weights/filler.h"
+#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -86,6 +89,28 @@ void infer_node(Graph& graph, NodeId n) {
   add_weights(graph, n, std::move(shapes.w));
 }
 
+/// Throws FieldError for a filler of unknown type in the options that the layer reads.
+void check_fillers(const caffe::LayerParameter& config) {
+  const auto* reflection = config.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> options, fields;
+  reflection->ListFields(config, &options);
+  for (const auto* option : options) {
+    if (option->message_type() == nullptr || option->is_repeated() || !reads_options(config.type(), option->name()))
+      continue;
+    const google::protobuf::Message& param = reflection->GetMessage(config, option);
+    param.GetReflection()->ListFields(param, &fields);
+    for (const auto* field : fields)
+      if (field->message_type() == caffe::FillerParameter::descriptor() && !field->is_repeated())
+        check_filler_type(static_cast<const caffe::FillerParameter&>(param.GetReflection()->GetMessage(param, field)),
+                          option->name() + "." + field->name());
+  }
+}
+
+void check_without_shapes(const Graph& graph, const Node& node) {
+  check_fillers(*graph.source(node.sources[0]).config);
+  node.layer->check_options();
+}
+
 /// Weight files identify layers by name: a layer with weights needs a unique one.
 void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
   std::map<std::string, size_t> first;
@@ -116,9 +141,11 @@ void infer_shapes(Graph& graph) {
   ExitCode code = ExitCode::kNet;
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
-    if (!inputs_known(graph, node)) continue;
     try {
-      infer_node(graph, NodeId(n));
+      if (inputs_known(graph, node))
+        infer_node(graph, NodeId(n));
+      else
+        check_without_shapes(graph, node);
     } catch (const FieldError& e) {
       mistakes.add(
           {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});

@@ -15,6 +15,13 @@ const caffe::ParamSpec& spec_of(const Graph& graph, const Weight& weight) {
   return graph.source(node.sources[0]).config->param(weight.index);
 }
 
+/// The field of the factor that both set to different values, or "".
+std::string different_factor(const caffe::ParamSpec& a, const caffe::ParamSpec& b) {
+  if (a.has_lr_mult() && b.has_lr_mult() && a.lr_mult() != b.lr_mult()) return "lr_mult";
+  if (a.has_decay_mult() && b.has_decay_mult() && a.decay_mult() != b.decay_mult()) return "decay_mult";
+  return "";
+}
+
 /// Adds an error where `user` cannot use `owner`'s memory; returns whether it can.
 bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mistakes& mistakes) {
   const caffe::ParamSpec& spec = spec_of(graph, user);
@@ -30,12 +37,32 @@ bool compatible(const Graph& graph, const Weight& owner, const Weight& user, Mis
   if (by_count ? owner.spec.shape.count() != user.spec.shape.count() : owner.spec.shape != user.spec.shape)
     return complain("name", "shares '" + user.share_name + "' but its own shape is " + user.spec.shape.str(),
                     by_count ? "" : "set share_mode: PERMISSIVE to require only equal counts");
-  const caffe::ParamSpec& first = spec_of(graph, owner);
-  if (spec.has_lr_mult() && first.has_lr_mult() && spec.lr_mult() != first.lr_mult())
-    return complain("lr_mult", "shared weight '" + user.share_name + "' has two different lr_mult", kOneOfThem);
-  if (spec.has_decay_mult() && first.has_decay_mult() && spec.decay_mult() != first.decay_mult())
-    return complain("decay_mult", "shared weight '" + user.share_name + "' has two different decay_mult", kOneOfThem);
+  const std::string differs = different_factor(spec_of(graph, owner), spec);
+  if (!differs.empty())
+    return complain(differs, "shared weight '" + user.share_name + "' has two different " + differs, kOneOfThem);
   return true;
+}
+
+/// Layers whose shapes are unknown have no weights yet: only their factors can be compared.
+void compare_factors(const Graph& graph, Mistakes& mistakes) {
+  std::map<std::string, std::pair<const caffe::ParamSpec*, size_t>> first;  // with its layer
+  for (size_t i = 0; i < graph.layers.size(); ++i) {
+    const caffe::LayerParameter& config = *graph.layers[i].config;
+    for (int k = 0; k < config.param_size(); ++k) {
+      const std::string& name = config.param(k).name();
+      if (name.empty()) continue;
+      const auto [found, is_new] = first.emplace(name, std::pair(&config.param(k), i));
+      const auto& [owner, maker] = found->second;
+      if (is_new || (!graph.layers[i].weights.empty() && !graph.layers[maker].weights.empty())) continue;
+      const std::string differs = different_factor(*owner, config.param(k));
+      if (differs.empty()) continue;
+      mistakes.add({graph.place_of_layer(int(i), "param[" + std::to_string(k) + "]." + differs),
+                    "layer '" + config.name() + "': shared weight '" + name + "' has two different " + differs,
+                    kOneOfThem,
+                    {{graph.place_of_layer(int(maker)),
+                      "layer '" + graph.layers[maker].config->name() + "' owns '" + name + "'"}}});
+    }
+  }
 }
 
 void renumber(Graph& graph, const std::vector<WeightId>& owner_of) {
@@ -72,6 +99,7 @@ void share_weights(Graph& graph) {
     if (spec.has_decay_mult()) owner.decay_mult = spec.decay_mult();
     owner_of[id] = found->second;
   }
+  compare_factors(graph, mistakes);
   mistakes.throw_if_any(ExitCode::kNet);
   renumber(graph, owner_of);
 }

@@ -111,6 +111,8 @@ void write_threshold(LayerWriter& layer) {
 /// The identity in phase TEST, except for Fast R-CNN's form, which scales there.
 void write_dropout(LayerWriter& layer) {
   const auto& param = layer.config.dropout_param();
+  if (param.sample_weights_test())
+    layer.refuse("it zeroes values at random", "remove sample_weights_test", "dropout_param.sample_weights_test");
   if (!param.scale_train()) return layer.finish({"Mul", {layer.x[0].name, layer.number(1 - param.dropout_ratio())}});
   layer.finish({"Dropout", {layer.x[0].name, layer.number(param.dropout_ratio())}});
 }

@@ -45,7 +45,7 @@ void write_convolution(LayerWriter& layer) { write_of_images(layer, "Conv"); }
 void write_deconvolution(LayerWriter& layer) { write_of_images(layer, "ConvTranspose"); }
 
 void write_depthwise(LayerWriter& layer) {
-  caffe::ConvolutionParameter options = layer.config.convolution_param();
+  caffe::ConvolutionParameter options = depthwise_options(layer.config);
   fill_in_depthwise(options, layer.x[0].shape[1]);
   write(layer, "Conv", options, ConvWindow(options));
 }

@@ -20,14 +20,6 @@ const std::vector<std::string>& known_types() {
   return types;
 }
 
-void check_type(const FillerParameter& filler, const std::string& field) {
-  const auto& known = known_types();
-  if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
-  const std::string guess = did_you_mean(filler.type(), known);
-  throw FieldError(field + "type", "filler '" + filler.type() + "' is unknown",
-                   (guess.empty() ? "" : guess + " ") + "use " + list_text(known));
-}
-
 void check_sparse(const FillerParameter& filler, const Shape& shape, const std::string& field) {
   if (filler.sparse() == -1) return;
   if (filler.type() != "gaussian")
@@ -41,9 +33,17 @@ void check_sparse(const FillerParameter& filler, const Shape& shape, const std::
 
 }  // namespace
 
+void check_filler_type(const FillerParameter& filler, const std::string& path) {
+  const auto& known = known_types();
+  if (std::find(known.begin(), known.end(), filler.type()) != known.end()) return;
+  const std::string guess = did_you_mean(filler.type(), known);
+  throw FieldError(path + (path.empty() ? "" : ".") + "type", "filler '" + filler.type() + "' is unknown",
+                   (guess.empty() ? "" : guess + " ") + "use " + list_text(known));
+}
+
 void check_filler(const FillerParameter& filler, const Shape& shape, const std::string& path) {
   const std::string field = path.empty() ? "" : path + ".";
-  check_type(filler, field);
+  check_filler_type(filler, path);
   check_sparse(filler, shape, field);
   if (filler.type() == "uniform" && filler.min() > filler.max())
     throw FieldError(field + "min", "min " + to_text(filler.min()) + " is above max " + to_text(filler.max()),

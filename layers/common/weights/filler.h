@@ -16,6 +16,9 @@ namespace cortado {
 /// unsuitable shape. Layers call it in infer() for each weight ("convolution_param.weight_filler").
 void check_filler(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 
+/// Throws FieldError for an unknown type.
+void check_filler_type(const caffe::FillerParameter& filler, const std::string& field);
+
 /// A learned weight with this filler. Throws like check_filler().
 WeightSpec filled_weight(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);
 

@@ -189,6 +189,15 @@ void ConvWindow::check_kernel_fits(const std::vector<kernels::ConvAxis>& axes) c
   }
 }
 
+void ConvWindow::check_group() const {
+  const int64_t group = options_.group(), filters = options_.num_output();
+  if (group > 0 && filters % group != 0)
+    throw FieldError(
+        path("group"),
+        "group is " + std::to_string(group) + ", which does not divide num_output, " + std::to_string(filters),
+        "group must divide num_output and the channels of bottom[0]");
+}
+
 void ConvWindow::check_channels(int64_t channels) const {
   const int64_t group = options_.group(), filters = options_.num_output();
   if (channels == 0) throw FieldError("bottom[0]", "it has no channels");

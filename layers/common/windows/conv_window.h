@@ -65,6 +65,9 @@ class ConvWindow {
   /// Throws FieldError unless `group` divides the channels of bottom[0] and num_output, which is not 0.
   void check_channels(int64_t channels) const;
 
+  /// Throws FieldError unless `group` divides num_output.
+  void check_group() const;
+
  private:
   /// One option: its values and the fields that set them.
   struct Option {
