@@ -8,43 +8,12 @@
 #include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/windows/crop_window.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
-
-/// The position of a window in x, whose rows are runs of the last axis. Adjacent axes that are not cropped are merged.
-struct CropWindow {
-  int axes = 0;                      ///< without the last one
-  int64_t whole[Shape::kMaxAxes]{};  ///< extents of x
-  int64_t part[Shape::kMaxAxes]{};   ///< of the window
-  int64_t offset[Shape::kMaxAxes]{};
-  int64_t width = 1, part_width = 1, start = 0;  ///< the last axis
-
-  /// The start of the window's row r in x.
-  CORTADO_HD int64_t row_in_x(int64_t r) const {
-    int64_t row = 0, pitch = 1;
-    for (int a = axes - 1; a >= 0; --a) {
-      row += (r % part[a] + offset[a]) * pitch;
-      r /= part[a];
-      pitch *= whole[a];
-    }
-    return row * width + start;
-  }
-  /// The row of the window that is row r of x, or -1.
-  CORTADO_HD int64_t row_of_window(int64_t r) const {
-    int64_t row = 0, pitch = 1;
-    for (int a = axes - 1; a >= 0; --a) {
-      const int64_t at = r % whole[a] - offset[a];
-      if (at < 0 || at >= part[a]) return -1;
-      row += at * pitch;
-      r /= whole[a];
-      pitch *= part[a];
-    }
-    return row;
-  }
-};
 
 template <typename T>
 struct CropForward {
@@ -124,19 +93,13 @@ LayerShapes CropLayer::infer(const std::vector<Shape>& x) {
                          count_of(cropped, "cropped axis", "cropped axes"),
                      "set none, one for all, or one for each axis from " + std::to_string(first) + " on");
   Shape y = x[0];
-  window_ = {.width = x[0][axes - 1], .part_width = x[1][axes - 1], .start = offset_of(cropped - 1)};
-  if (first > 0 && first < axes) {
-    window_.whole[0] = window_.part[0] = x[0].count(0, first);
-    window_.axes = 1;
-  }
+  std::vector<int64_t> offsets;
   for (int a = first; a < axes; ++a) {
     check_fit(x, a, a - first);
+    offsets.push_back(offset_of(a - first));
     y[a] = x[1][a];
-    if (a == axes - 1) break;
-    window_.whole[window_.axes] = x[0][a];
-    window_.part[window_.axes] = x[1][a];
-    window_.offset[window_.axes++] = offset_of(a - first);
   }
+  window_ = crop_window(x[0], y, offsets);
   return {.y = {y}, .w = {}};
 }
 

@@ -4,6 +4,7 @@
 // Caffe's Reset(). A third top is DeepLab's: the height and width of each image.
 
 #include "core/error.h"
+#include "core/text/text.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
@@ -11,11 +12,32 @@ namespace cortado {
 
 namespace {
 
+/// Of OpenCL Caffe's `dim`. Throws FieldError.
+Shape shape_of_batch(const caffe::MemoryDataParameter& param) {
+  caffe::BlobShape shape;
+  for (const uint32_t extent : param.dim()) shape.add_dim(extent);
+  const auto refuse = [](bool set, const std::string& field) {
+    if (set)
+      throw FieldError("memory_data_param." + field, field + " and dim are both set", "remove it: dim has all extents");
+  };
+  refuse(param.has_batch_size(), "batch_size");
+  refuse(param.has_channels(), "channels");
+  refuse(param.has_height(), "height");
+  refuse(param.has_width(), "width");
+  for (int i = 0; i < param.dim_size(); ++i)
+    if (param.dim(i) == 0) throw FieldError(entry("memory_data_param.dim", i), "the extent is 0");
+  return shape_of(shape, "memory_data_param.dim");
+}
+
 class MemoryDataLayer : public Layer {
  public:
   explicit MemoryDataLayer(const LayerOptions& options)
       : name_(options.config.name()), tops_(size_t(options.config.top_size())) {
     const caffe::MemoryDataParameter& param = options.config.memory_data_param();
+    if (param.dim_size() > 0) {
+      shape_ = shape_of_batch(param);
+      return;
+    }
     const auto extent = [](const std::string& field, uint32_t value) {
       if (value == 0)
         throw FieldError("memory_data_param." + field, field + " is missing or 0",
@@ -52,6 +74,10 @@ class MemoryDataLayer : public Layer {
 
 std::vector<Shape> memory_shapes(const caffe::LayerParameter& layer) {
   const caffe::MemoryDataParameter& param = layer.memory_data_param();
+  if (param.dim_size() > 0) {
+    const Shape batch = shape_of_batch(param);
+    return {batch, {batch[0]}, {batch[0], 1, 1, 2}};
+  }
   return {{param.batch_size(), param.channels(), param.height(), param.width()},
           {param.batch_size()},
           {param.batch_size(), 1, 1, 2}};

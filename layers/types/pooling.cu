@@ -1,6 +1,7 @@
 // Pooling: the maximum or the average of each window (layers/common/windows/pool_window.h) of the last two axes, or a
 // random value of it (layers/types/stochastic_pooling.h); or of the last three axes, if x has five or kernel_size_3d is
-// set (layers/types/volume_pooling.h). A second top of MAX holds the position h * W + w of each maximum, as a float.
+// set (layers/types/volume_pooling.h), which also computes dilated windows. A second top of MAX holds the position h *
+// W + w of each maximum, as a float.
 //
 // MAX applies the backward mask of a preceding ReLU: a maximum of 0 means that the ReLU blocked it, so dy = 0 where y
 // is 0, in place. The ReLU's output then need not be kept.
@@ -127,8 +128,9 @@ bool has_one_window(const LayerOptions& options) {
 }
 
 std::unique_ptr<Layer> make_pooling(const LayerOptions& options) {
-  if (options.config.pooling_param().kernel_size_3d_size() > 0) return make_volume_pooling(options);
-  if (options.config.pooling_param().pool() == PoolingOptions::STOCHASTIC) return make_stochastic_pooling(options);
+  const PoolingOptions& o = options.config.pooling_param();
+  if (o.kernel_size_3d_size() > 0 || !pool_dilation(o).none()) return make_volume_pooling(options);
+  if (o.pool() == PoolingOptions::STOCHASTIC) return make_stochastic_pooling(options);
   if (has_one_window(options)) return std::make_unique<PoolingByShape>(options);
   return std::make_unique<PoolingLayer>(options);
 }

@@ -36,7 +36,8 @@ std::unique_ptr<Layer> make_pooling3d(const LayerOptions& options) {
   if (!layer.has_pooling3d_param()) {
     refuse_fields(layer.pooling_param(), "pooling_param",
                   {"kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "global_pooling", "round_mode",
-                   "torch_pooling", "pad_3d", "kernel_size_3d", "stride_3d", "avg_include_pad", "ceil_mode", "axis"},
+                   "torch_pooling", "pad_3d", "kernel_size_3d", "stride_3d", "avg_include_pad", "ceil_mode", "axis",
+                   "dilation", "kstride"},
                   "use a Pooling layer with kernel_size_3d, which also pools volumes");
     return make_volume_pooling(windows_of(layer.pooling_param(), "pooling_param"));
   }

@@ -16,22 +16,32 @@ constexpr int kAxes = 3;
 
 /// Windows along one axis.
 struct VolumePoolingSide {
-  int64_t in, out, kernel, stride, pad;
+  int64_t in, out, kernel, stride, pad, dilation;
 
+  CORTADO_HD int64_t extent() const { return (kernel - 1) * dilation + 1; }
   CORTADO_HD int64_t start(int64_t o) const { return o * stride - pad; }
-  CORTADO_HD int64_t begin(int64_t o) const { return start(o) > 0 ? start(o) : 0; }
-  CORTADO_HD int64_t end(int64_t o) const { return start(o) + kernel < in ? start(o) + kernel : in; }
-  /// The length of window o in the divisor of an average.
-  CORTADO_HD int64_t length(int64_t o, bool counts_padding) const {
-    const int64_t stop = start(o) + kernel < in + pad ? start(o) + kernel : in + pad;
-    return counts_padding ? stop - start(o) : end(o) - begin(o);
+  /// Window o has the values begin, begin + dilation and so on, before end.
+  CORTADO_HD int64_t begin(int64_t o) const {
+    const int64_t first = start(o);
+    return first >= 0 ? first : first + steps(-first) * dilation;
   }
-  /// The windows [first_over, end_over) that contain input i.
-  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < kernel ? 0 : (i + pad - kernel) / stride + 1; }
+  CORTADO_HD int64_t end(int64_t o) const { return start(o) + extent() < in ? start(o) + extent() : in; }
+  /// The number of values of window o in the divisor of an average.
+  CORTADO_HD int64_t length(int64_t o, bool counts_padding) const {
+    const int64_t stop = start(o) + extent() < in + pad ? start(o) + extent() : in + pad;
+    if (counts_padding) return steps(stop - start(o));
+    return end(o) > begin(o) ? steps(end(o) - begin(o)) : 0;
+  }
+  /// The windows that contain input i: those of [first_over, end_over) that have().
+  CORTADO_HD int64_t first_over(int64_t i) const { return i + pad < extent() ? 0 : (i + pad - extent()) / stride + 1; }
   CORTADO_HD int64_t end_over(int64_t i) const {
     const int64_t end = (i + pad) / stride + 1;
     return end < out ? end : out;
   }
+  CORTADO_HD bool has(int64_t o, int64_t i) const { return dilation == 1 || (i - start(o)) % dilation == 0; }
+
+ private:
+  CORTADO_HD int64_t steps(int64_t length) const { return (length + dilation - 1) / dilation; }
 };
 
 /// A position in a volume, or a window of y.
@@ -71,9 +81,9 @@ struct Maximum {
     const T* from = x + volume.first_x(at.plane);
     float best = 0;
     int64_t place = -1;
-    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); ++z)
-      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); ++r)
-        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); ++c) {
+    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); z += volume.d.dilation)
+      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); r += volume.h.dilation)
+        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); c += volume.w.dilation) {
           const int64_t i = volume.x_at(z, r, c);
           const float value = from[i];
           if (place < 0 || value > best) best = value, place = i;
@@ -93,9 +103,10 @@ struct Average {
     const VolumePoolingPlace at = volume.of_y(o);
     const T* from = x + volume.first_x(at.plane);
     float sum = 0;
-    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); ++z)
-      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); ++r)
-        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); ++c) sum += float(from[volume.x_at(z, r, c)]);
+    for (int64_t z = volume.d.begin(at.d); z < volume.d.end(at.d); z += volume.d.dilation)
+      for (int64_t r = volume.h.begin(at.h); r < volume.h.end(at.h); r += volume.h.dilation)
+        for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); c += volume.w.dilation)
+          sum += float(from[volume.x_at(z, r, c)]);
     y[o] = sum * volume.share(at);
   }
 };
@@ -120,7 +131,8 @@ struct VolumePoolingGradient {
     for (int64_t z = volume.d.first_over(at.d); z < volume.d.end_over(at.d); ++z)
       for (int64_t r = volume.h.first_over(at.h); r < volume.h.end_over(at.h); ++r)
         for (int64_t c = volume.w.first_over(at.w); c < volume.w.end_over(at.w); ++c)
-          sum += from({at.plane, z, r, c}, place);
+          if (volume.d.has(z, at.d) && volume.h.has(r, at.h) && volume.w.has(c, at.w))
+            sum += from({at.plane, z, r, c}, place);
     dx[i] = sum;
   }
 };
@@ -131,16 +143,42 @@ VolumeWindows::Option volume_option_of(const google::protobuf::RepeatedField<uin
   return {{values.begin(), values.end()}, std::vector<std::string>(size_t(values.size()), "pooling_param." + name)};
 }
 
-void refuse_other_fields(const LayerOptions& options) {
+/// Windows over images, which may have one value for each side.
+VolumeWindows windows_of_images(const VolumePoolingOptions& options) {
+  const PoolWindow window(options);
+  const auto option = [](const PoolWindow::Pair& pair, bool sides, const std::string& name) -> VolumeWindows::Option {
+    if (!sides) return {{pair.h}, {"pooling_param." + (name == "kernel" ? "kernel_size" : name)}};
+    return {{pair.h, pair.w}, {"pooling_param." + name + "_h", "pooling_param." + name + "_w"}};
+  };
+  VolumeWindows windows;
+  windows.kernel = option(window.kernel, options.has_kernel_h(), "kernel");
+  windows.stride = option(window.stride, options.has_stride_h() || options.has_stride_w(), "stride");
+  windows.pad = option(window.pad, options.has_pad_h() || options.has_pad_w(), "pad");
+  return windows;
+}
+
+VolumeWindows windows_of_lists(const VolumePoolingOptions& o) {
+  VolumeWindows windows;
+  windows.kernel = volume_option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
+  windows.stride = volume_option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
+  windows.pad = volume_option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
+  return windows;
+}
+
+bool has_sides(const VolumePoolingOptions& o) {
+  return o.has_kernel_h() || o.has_kernel_w() || o.has_stride_h() || o.has_stride_w() || o.has_pad_h() || o.has_pad_w();
+}
+
+void refuse_other_fields(const LayerOptions& options, bool sides) {
   const VolumePoolingOptions& o = options.config.pooling_param();
   const std::pair<const char*, bool> others[] = {
       {"kernel_size", o.has_kernel_size() && o.kernel_size_3d_size() > 0},
-      {"kernel_h", o.has_kernel_h()},
-      {"kernel_w", o.has_kernel_w()},
-      {"stride_h", o.has_stride_h()},
-      {"stride_w", o.has_stride_w()},
-      {"pad_h", o.has_pad_h()},
-      {"pad_w", o.has_pad_w()},
+      {"kernel_h", !sides && o.has_kernel_h()},
+      {"kernel_w", !sides && o.has_kernel_w()},
+      {"stride_h", !sides && o.has_stride_h()},
+      {"stride_w", !sides && o.has_stride_w()},
+      {"pad_h", !sides && o.has_pad_h()},
+      {"pad_w", !sides && o.has_pad_w()},
       {"global_pooling", o.global_pooling()},
       {"stride", o.has_stride() && o.stride_3d_size() > 0},
       {"pad", o.has_pad() && o.pad_3d_size() > 0},
@@ -154,9 +192,9 @@ void refuse_other_fields(const LayerOptions& options) {
                        std::string(name) + " contradicts the fields of three axes",
                        "use kernel_size_3d, stride_3d and pad_3d for windows over three axes");
   if (o.pool() == VolumePoolingOptions::STOCHASTIC)
-    throw FieldError("pooling_param.pool", "windows over three axes support only MAX and AVE");
+    throw FieldError("pooling_param.pool", "windows over three axes, or with dilation, support only MAX and AVE");
   if (options.config.top_size() > 1)
-    throw FieldError("top[1]", "only MAX over two axes supports a second top, the positions of the maxima");
+    throw FieldError("top[1]", "only MAX over two axes without dilation supports a second top, the maxima's positions");
 }
 
 void check(const VolumeWindows& windows) {
@@ -230,20 +268,21 @@ class VolumePoolingLayer : public Layer {
 /// The windows along one of the three axes; an axis that x does not have has an extent of 1.
 VolumePoolingSide VolumePoolingLayer::side(const Shape& x, int axis) const {
   const int axes = x.axes() - 2, own = axis - (kAxes - axes);
-  if (own < 0) return {1, 1, 1, 1, 0};
+  if (own < 0) return {1, 1, 1, 1, 0, 1};
   const OfAxis kernel = of_axis(windows_.kernel, axes, own), stride = of_axis(windows_.stride, axes, own),
-               pad = of_axis(windows_.pad, axes, own);
+               pad = of_axis(windows_.pad, axes, own), dilation = of_axis(windows_.dilation, axes, own);
   if (pad.value >= kernel.value)
     throw FieldError(
         pad.field,
         "the padding " + std::to_string(pad.value) + " is not smaller than the window " + std::to_string(kernel.value),
         "set a smaller padding: some windows would contain only padding");
-  const int64_t in = x[2 + own], windows = number_of_windows(in, kernel.value, stride.value, pad.value, windows_.up);
-  if (windows == 0)
-    throw FieldError(kernel.field, "the window is " + std::to_string(kernel.value) + ", larger than its padded input " +
-                                       std::to_string(in + 2 * pad.value) + ", on axis " + std::to_string(2 + own) +
-                                       " of " + x.str());
-  return {in, windows, kernel.value, stride.value, pad.value};
+  VolumePoolingSide side{x[2 + own], 0, kernel.value, stride.value, pad.value, dilation.value};
+  side.out = number_of_windows(side.in, side.extent(), side.stride, side.pad, windows_.up);
+  if (side.out > 0) return side;
+  throw FieldError(kernel.field, "the window is " + std::to_string(side.kernel) +
+                                     (side.dilation > 1 ? ", dilated to " + std::to_string(side.extent()) : "") +
+                                     ", larger than its padded input " + std::to_string(side.in + 2 * side.pad) +
+                                     ", on axis " + std::to_string(2 + own) + " of " + x.str());
 }
 
 LayerShapes VolumePoolingLayer::infer(const std::vector<Shape>& x) {
@@ -268,13 +307,14 @@ std::unique_ptr<Layer> make_volume_pooling(const VolumeWindows& windows) {
 }
 
 std::unique_ptr<Layer> make_volume_pooling(const LayerOptions& options) {
-  refuse_other_fields(options);
   const VolumePoolingOptions& o = options.config.pooling_param();
+  const PoolDilation dilation = pool_dilation(o);
+  const bool of_images = !dilation.none() && o.kernel_size_3d_size() == 0 && has_sides(o);
+  refuse_other_fields(options, of_images);
   check_channel_axis(o, Shape{1, 1, 1, 1, 1});
-  VolumeWindows windows;
-  windows.kernel = volume_option_of(o.kernel_size_3d(), "kernel_size_3d", o.kernel_size(), "kernel_size");
-  windows.stride = volume_option_of(o.stride_3d(), "stride_3d", o.stride(), "stride");
-  windows.pad = volume_option_of(o.pad_3d(), "pad_3d", o.pad(), "pad");
+  VolumeWindows windows = of_images ? windows_of_images(o) : windows_of_lists(o);
+  windows.dilation = {dilation.values, std::vector<std::string>(dilation.values.size(), dilation.field)};
+  windows.any_axes = !dilation.none() || o.kernel_size_3d_size() == kAxes - 1;
   windows.average = o.pool() == VolumePoolingOptions::AVE;
   windows.up = rounds_up(o);
   windows.counts_padding = o.avg_include_pad();

@@ -133,13 +133,15 @@ void TextReader::read_field() {
 }
 
 void TextReader::read_known_field(const Field* field, const Token& name) {
+  const bool colon = token_.is(':');
+  if (colon) advance();
   Message& message = *innermost().message;
-  if (!field->is_repeated() && message.GetReflection()->HasField(message, field)) {
+  if (const Field* list = list_of_axes(field)) {
+    field = list;
+  } else if (!field->is_repeated() && message.GetReflection()->HasField(message, field)) {
     note_duplicate(field, name);
     return skip_value();
   }
-  const bool colon = token_.is(':');
-  if (colon) advance();
   const bool is_message = field->cpp_type() == Field::CPPTYPE_MESSAGE;
   const bool value = !token_.is('{') && !token_.is('<') && !closes(token_) && token_.kind != TokenKind::kEnd;
   if (!colon && !is_message && value) report(token_.position, "missing ':' after " + quoted(name.text));
@@ -149,6 +151,25 @@ void TextReader::read_known_field(const Field* field, const Token& name) {
     return skip_brackets();
   }
   read_element(field, name);
+}
+
+/// OpenCL Caffe repeats some singular fields, once for each axis: kernel_size, for which Intel Caffe has the list
+/// kernel_size_3d. Returns the list if `field`, at its value, is repeated or a list; moves its first value there.
+const TextReader::Field* TextReader::list_of_axes(const Field* field) {
+  Open& open = innermost();
+  if (field->cpp_type() != Field::CPPTYPE_UINT32 || field->is_repeated()) return nullptr;
+  const Field* list = open.message->GetDescriptor()->FindFieldByName(field->name() + "_3d");
+  if (list == nullptr || !list->is_repeated() || list->cpp_type() != field->cpp_type()) return nullptr;
+  if (std::find(open.listed.begin(), open.listed.end(), field) != open.listed.end()) return list;
+  const google::protobuf::Reflection& reflection = *open.message->GetReflection();
+  const bool again = reflection.HasField(*open.message, field), is_list = token_.is('[');
+  if ((!again && !is_list) || reflection.FieldSize(*open.message, list) > 0) return nullptr;
+  open.listed.push_back(field);
+  if (!again) return list;
+  reflection.AddUInt32(open.message, list, reflection.GetUInt32(*open.message, field));
+  reflection.ClearField(open.message, field);
+  positions_.move(path_to(open.path, field->name()), path_to(open.path, list->name(), 0));
+  return list;
 }
 
 void TextReader::read_list(const Field* field, const Token& name) {

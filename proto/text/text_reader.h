@@ -41,12 +41,14 @@ class TextReader {
     Token name;                                           // of its field; kEnd for the whole file
     Position first_field;                                 // line 0: none yet
     std::vector<std::pair<size_t, std::string>> unknown;  // errors that get a hint when the message is complete
+    std::vector<const Field*> listed = {};                // fields whose values are in their list of axes
   };
 
   void read_all(google::protobuf::Message& message, bool partial);
   void read_fields(char close);
   void read_field();
   void read_known_field(const Field* field, const Token& name);
+  const Field* list_of_axes(const Field* field);
   void read_list(const Field* field, const Token& name);
   void read_element(const Field* field, const Token& name);
   void read_message(const Field* field, const Token& name);

@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCHEMA, LAYERS = ROOT / 'proto/cortado.proto', ROOT / 'docs/layers.md'
 MARK = re.compile(r'text only(?:, as all below)?(?:; )?')  # for readers of the schema alone
-ORIGIN = re.compile(r'(NVIDIA|Intel|SSD|person search|deepdetect|volumes): ')
+ORIGIN = re.compile(r'(NVIDIA|Intel|SSD|OpenCL Caffe|person search|deepdetect|volumes): ')
 FIELD = re.compile(r'  (optional|repeated) (\S+) (\w+) = (\d+)(?: \[(.*?)\])?;(?:\s*// (.*))?$')
 
 SOLVER = '''# Solver fields

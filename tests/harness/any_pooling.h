@@ -14,13 +14,15 @@ namespace cortado::harness {
 
 /// A window along one axis.
 struct PoolingSide {
-  int64_t kernel, stride = 1, pad = 0;
+  int64_t kernel, stride = 1, pad = 0, dilation = 1;
+
+  int64_t extent() const { return (kernel - 1) * dilation + 1; }
 };
 
 /// The number of windows, by enumeration.
 inline int64_t pooling_outputs(const PoolingSide& side, int64_t in) {
   int64_t n = 1;
-  while ((n - 1) * side.stride + side.kernel < in + 2 * side.pad) ++n;
+  while ((n - 1) * side.stride + side.extent() < in + 2 * side.pad) ++n;
   if (side.pad > 0 && (n - 1) * side.stride >= in + side.pad) --n;
   return n;
 }
@@ -41,8 +43,10 @@ inline Array pooled(const Array& x, const std::vector<PoolingSide>& sides, bool 
       for (int a = axes - 1; a >= 0; --a) {
         const PoolingSide& s = sides[size_t(a)];
         const int64_t extent = x.shape[2 + a], place = at % extent, start = to % shape[2 + a] * s.stride - s.pad;
-        inside = inside && place >= start && place < start + s.kernel;
-        size *= double(std::min(start + s.kernel, extent + s.pad) - start);
+        inside = inside && place >= start && place < start + s.extent() && (place - start) % s.dilation == 0;
+        int64_t values = 0;
+        for (int64_t k = 0; k < s.kernel; ++k) values += start + k * s.dilation < extent + s.pad;
+        size *= double(values);
         at /= extent, to /= shape[2 + a];
       }
       if (!inside) continue;

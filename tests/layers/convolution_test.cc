@@ -61,6 +61,7 @@ TEST(Convolution, IsTheDefinition) {
 TEST(Convolution, HoleIsDilation) {
   check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 hole: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
   check_layer(with_bias("num_output: 3 kernel_size: 3 hole_h: 2 hole_w: 2 dilation: 2", {1, 2, 6, 6}, {3, 3, 1, 0, 2}));
+  check_layer(with_bias("num_output: 3 kernel_size: 3 pad: 2 kstride: 2", {1, 4, 6, 6}, {3, 3, 1, 2, 2}));
   const MadeLayer made(layer("num_output: 3 kernel_size: 3 hole_w: 2"), "", {{1, 2, 6, 6}});
   EXPECT_EQ(made.shapes.y[0], (Shape{1, 3, 4, 2}));
 }
@@ -219,6 +220,8 @@ TEST(Convolution, ReportsErrors) {
   refuses("num_output: 2 kernel_size: 3 hole_h: 2 hole_w: 1 dilation: 2", p + ".hole_h", "hole contradicts dilation");
   refuses("num_output: 2 kernel_size: 3 hole: 2 hole_w: 2", p + ".hole_w", "hole_w contradicts hole");
   refuses("num_output: 2 kernel_size: 3 hole: 0", p + ".hole[0]", "hole is 0");
+  refuses("num_output: 2 kernel_size: 3 kstride: 2 dilation: 1", p + ".kstride[0]", "kstride contradicts dilation");
+  refuses("num_output: 2 kernel_size: 3 kstride: 2 hole: 2", p + ".kstride[0]", "both set");
   refuses("num_output: 2 kernel_size: 3 kernel_depth: 3", p + ".kernel_depth", "not available");
 }
 

@@ -95,6 +95,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
        {random({2, 7, 6, 5}, 5)}},
       {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
        {Array({6, 5}, 1), kLabels, kLabels, kRows}},
+      {"type: 'ConnectedComponent'", {random_labels({2, 2, 6, 5}, 5, 3)}},
       {"type: 'ContinuationIndicator' continuation_indicator_param { time_step: 3 axis: 1 }", {kRows}},
       {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5)}},
       {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5), kLabels}},

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {
@@ -19,6 +21,18 @@ LayerCase euclidean(const Shape& a, const Shape& b) {
 
 TEST(EuclideanLoss, IsHalfTheMeanSquaredDistance) { check_layer(euclidean({4, 3, 2, 2}, {4, 3, 2, 2})); }
 TEST(EuclideanLoss, ComparesSamplesOfTheSameSize) { check_layer(euclidean({4, 1}, {4})); }
+
+TEST(EuclideanLoss, WeightsDifferencesByAThirdBottom) {
+  LayerCase c = euclidean({4, 3, 2}, {4, 3, 2});
+  c.layer += " bottom: 'a' bottom: 'b' bottom: 'scale'";
+  c.x.push_back(random({4, 3, 2}, 3));
+  c.reference = [](const Arrays& x, const Arrays&) -> Arrays {
+    double sum = 0;
+    for (size_t i = 0; i < x[0].size(); ++i) sum += std::pow(x[2][i] * (x[0][i] - x[1][i]), 2);
+    return {Array(Shape(), sum / 2 / 4)};
+  };
+  check_layer(c);
+}
 
 TEST(EuclideanLoss, IsZeroForNoSamples) {
   LayerRun run("type: 'EuclideanLoss'", {Array({0, 3}), Array({0, 3})});

@@ -17,6 +17,17 @@ TEST(MemoryData, HasTheGivenShapes) {
   EXPECT_EQ(tops("top: 'data'"), (std::vector<Shape>{{2, 3, 4, 5}}));
 }
 
+/// Of OpenCL Caffe.
+TEST(MemoryData, HasAnyNumberOfAxes) {
+  const auto layer = [](const std::string& options) {
+    return "type: 'MemoryData' top: 'data' top: 'label' memory_data_param { " + options + " }";
+  };
+  EXPECT_EQ(MadeLayer(layer("dim: 2 dim: 1 dim: 4 dim: 5 dim: 6"), "", {}).shapes.y,
+            (std::vector<Shape>{{2, 1, 4, 5, 6}, {2}}));
+  expect_field_error(layer("dim: 2 dim: 0"), {}, "memory_data_param.dim[1]", "the extent is 0");
+  expect_field_error(layer("dim: [2, 3] channels: 3"), {}, "memory_data_param.channels", "both set");
+}
+
 TEST(MemoryData, ReportsMissingData) {
   LayerRun run("type: 'MemoryData' name: 'mem' top: 'data' memory_data_param { " + kSizes + " }", {},
                {.backward = false});

@@ -3,7 +3,7 @@
 #include <cfloat>
 #include <cmath>
 
-#include "tests/harness/layer_harness.h"
+#include "tests/harness/any_pooling.h"
 
 namespace cortado::harness {
 namespace {
@@ -90,6 +90,41 @@ TEST(VolumePooling, SupportsBothRoundings) {
 TEST(VolumePooling, SupportsDivisorsWithoutPadding) {
   check_both("kernel_size_3d: 3 stride_3d: 2 pad_3d: 1 avg_include_pad: false",
              {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}, false, true, false}, {1, 2, 4, 5, 6});
+}
+
+TEST(VolumePooling, SupportsDilation) {
+  const auto check = [](const std::string& options, const Shape& shape, const std::vector<PoolingSide>& sides) {
+    check_pooling("Pooling", "pooling_param", options, shape, sides);
+  };
+  check("kernel_size: 2 dilation: 2", {2, 3, 5, 6}, {{2, 1, 0, 2}, {2, 1, 0, 2}});
+  check("kernel_size: 3 stride: 2 pad: 1 dilation: 2", {1, 2, 8, 7}, {{3, 2, 1, 2}, {3, 2, 1, 2}});
+  check("kernel_size: 2 stride: 3 kstride: 3", {1, 2, 8, 9}, {{2, 3, 0, 3}, {2, 3, 0, 3}});
+  check("kernel_h: 2 kernel_w: 3 stride_h: 2 stride_w: 1 pad_h: 0 pad_w: 2 dilation: [3, 2]", {1, 2, 7, 6},
+        {{2, 2, 0, 3}, {3, 1, 2, 2}});
+  check("kernel_size: 2 dilation: [1, 2, 3]", {1, 2, 3, 5, 6}, {{2}, {2, 1, 0, 2}, {2, 1, 0, 3}});
+  check("kernel_size: 2 dilation: 4", {1, 2, 9}, {{2, 1, 0, 4}});
+}
+
+TEST(VolumePooling, SupportsListsForTwoAxes) {
+  check_pooling("Pooling", "pooling_param", "kernel_size_3d: [3, 2] stride: 2", {1, 2, 5, 6}, {{3, 2}, {2, 2}});
+}
+
+TEST(VolumePooling, ReportsErrorsOfDilation) {
+  const auto expect = [](const std::string& options, const std::string& field, const std::string& words) {
+    expect_field_error("type: 'Pooling' pooling_param { " + options + " }", {{1, 2, 4, 4}}, "pooling_param." + field,
+                       words);
+  };
+  expect("kernel_size: 2 dilation: 0", "dilation[0]", "the dilation is 0");
+  expect("kernel_size: 2 dilation: 4000000000", "dilation[0]", "too large");
+  expect("kernel_size: 4000000000 dilation: 2000000000", "kernel_size", "larger than its padded input");
+  expect("kernel_size: 3 dilation: 2", "kernel_size", "dilated to 5, larger than its padded input 4");
+  expect("kernel_size: 2 dilation: [1, 2, 3]", "dilation[2]", "3 values for 2 axes");
+  expect("kernel_size: 2 dilation: 2 kstride: 2", "kstride[0]", "both set");
+  expect("global_pooling: true dilation: 2", "global_pooling", "contradicts");
+  expect("kernel_size: 2 pool: STOCHASTIC dilation: 2", "pool", "only MAX and AVE");
+  expect("kernel_h: 2 dilation: 2", "kernel_h", "only one side");
+  expect_field_error("type: 'Pooling' top: 'a' top: 'b' pooling_param { kernel_size: 2 dilation: 2 }", {{1, 2, 4, 4}},
+                     "top[1]", "second top");
 }
 
 TEST(VolumePooling, ReportsErrors) {

@@ -342,5 +342,25 @@ TEST(Dialects, AreAllParsed) {
   EXPECT_NE(caffe::LossParameter::PRE_FIXED, caffe::LossParameter::NONE);
 }
 
+/// OpenCL Caffe repeats options of a pooling, once for each axis.
+TEST(Dialects, RepeatedOptionsOfPoolingsAreLists) {
+  const NetFile file = read_net_from_text(
+      "layer { pooling_param { kernel_size: 1\n  kernel_size: 2 stride: 1 stride: 2 pad: 0 kernel_size: 3 } }\n"
+      "layer { pooling_param { kernel_size: [4, 5] } }\n",
+      "n");
+  const caffe::PoolingParameter &a = file.net.layer(0).pooling_param(), &b = file.net.layer(1).pooling_param();
+  const auto list = [](const auto& values) { return std::vector<uint32_t>(values.begin(), values.end()); };
+  EXPECT_EQ(list(a.kernel_size_3d()), (std::vector<uint32_t>{1, 2, 3}));
+  EXPECT_EQ(list(a.stride_3d()), (std::vector<uint32_t>{1, 2}));
+  EXPECT_TRUE(!a.has_kernel_size() && !a.has_stride() && a.has_pad() && a.pad_3d().empty());
+  EXPECT_EQ(list(b.kernel_size_3d()), (std::vector<uint32_t>{4, 5}));
+  EXPECT_EQ(file.positions.place("layer[0].pooling_param.kernel_size_3d[0]").column, 38);
+  EXPECT_EQ(file.positions.place("layer[0].pooling_param.kernel_size_3d[1]").line, 2);
+  EXPECT_EQ(only_mistake_in("layer { pooling_param { kernel_size_3d: 2 kernel_size: 2 kernel_size: 3 } }").message,
+            "'kernel_size' is given twice");
+  EXPECT_EQ(only_mistake_in("layer { pooling_param { kernel_h: 2 kernel_h: 3 } }").message,
+            "'kernel_h' is given twice");
+}
+
 }  // namespace
 }  // namespace cortado

@@ -172,13 +172,15 @@ Blob pooled_over(Job& job, const Windows& windows) {
 Blob compose_pooling(Job& job) {
   const caffe::PoolingParameter& param = job.layer().pooling_param();
   if (param.pool() == caffe::PoolingParameter::STOCHASTIC) job.refuse("its windows are random");
+  if (!pool_dilation(param).none()) job.refuse("its windows are dilated");
   Windows windows;
   windows.average = param.pool() == caffe::PoolingParameter::AVE;
   windows.counts_padding = param.avg_include_pad();
   if (param.kernel_size_3d_size() > 0) {
-    windows.kernel = spread(param.kernel_size_3d(), 3, 0);
-    windows.stride = spread(param.stride_3d(), 3, 1);
-    windows.pad = spread(param.pad_3d(), 3, 0);
+    const size_t axes = size_t(std::max(job.x().shape.axes() - 2, 0));
+    windows.kernel = spread(param.kernel_size_3d(), axes, 0);
+    windows.stride = spread(param.stride_3d(), axes, param.stride());
+    windows.pad = spread(param.pad_3d(), axes, param.pad());
     return pooled_over(job, windows);
   }
   if (job.x().shape.axes() == 5) {

@@ -74,7 +74,7 @@ int64_t entry(const Values& values, int i, int64_t absent) {
 }
 
 void add_volume_windows(const LayerWriter& layer, const caffe::PoolingParameter& o, Pooling& pooling) {
-  for (int i = 0; i < 3; ++i)
+  for (int i = 0; i < layer.x[0].shape.axes() - 2; ++i)
     pooling.windows.push_back(window_of(layer, 2 + i, entry(o.kernel_size_3d(), i, o.kernel_size()),
                                         entry(o.stride_3d(), i, o.stride()), entry(o.pad_3d(), i, o.pad())));
 }
@@ -91,6 +91,8 @@ void write_pooling(LayerWriter& layer) {
   const auto& options = layer.config.pooling_param();
   if (options.pool() == caffe::PoolingParameter::STOCHASTIC)
     layer.refuse("stochastic pooling has no ONNX operator", {}, "pooling_param.pool");
+  const PoolDilation dilation = pool_dilation(options);
+  if (!dilation.none()) layer.refuse("dilated windows are not exported", {}, dilation.field + "[0]");
   const bool average = options.pool() == caffe::PoolingParameter::AVE;
   const bool indices = layer.y.size() > 1;
   if (indices && layer.x[0].shape.axes() != 4)
@@ -98,7 +100,7 @@ void write_pooling(LayerWriter& layer) {
   if (options.global_pooling() && !indices)
     return layer.finish({average ? "GlobalAveragePool" : "GlobalMaxPool", {layer.x[0].name}});
   Pooling pooling{{}, average, options.avg_include_pad()};
-  if (layer.x[0].shape.axes() == 5) {
+  if (layer.x[0].shape.axes() == 5 || options.kernel_size_3d_size() > 0) {
     add_volume_windows(layer, options, pooling);
   } else {
     PoolWindow window(options);

@@ -55,16 +55,21 @@ ConvWindow::Option ConvWindow::read(const std::string& name, int64_t absent) con
   return option;
 }
 
-/// DeepLab calls it `hole`.
+/// DeepLab calls it `hole`, the first OpenCL Caffe `kstride`.
 ConvWindow::Option ConvWindow::read_dilation() const {
   const Option dilation = read("dilation", 1);
-  if (options_.hole_size() == 0 && !options_.has_hole_h() && !options_.has_hole_w()) return dilation;
-  const Option hole = read("hole", 1);
+  const bool kstride = options_.kstride_size() > 0;
+  const bool holes = options_.hole_size() > 0 || options_.has_hole_h() || options_.has_hole_w();
+  if (kstride && holes)
+    throw FieldError(path("kstride[0]"), "kstride and hole are both set", "keep one: they are names of dilation");
+  if (!kstride && !holes) return dilation;
+  const Option hole = read(kstride ? "kstride" : "hole", 1);
   const size_t n = std::max(hole.values.size(), dilation.values.size());
   bool same = hole.values.size() == 1 || dilation.values.size() == 1 || hole.values.size() == dilation.values.size();
   for (size_t i = 0; same && i < n; ++i) same = hole.value(i) == dilation.value(i);
   if (options_.dilation_size() > 0 && !same)
-    throw FieldError(hole.fields[0], "hole contradicts dilation", "set one: they are two names of the same option");
+    throw FieldError(hole.fields[0], hole.name + " contradicts dilation",
+                     "set one: they are two names of the same option");
   return hole;
 }
 

@@ -1,5 +1,7 @@
 #include "layers/common/windows/pool_window.h"
 
+#include <algorithm>
+
 #include "core/error.h"
 #include "layers/common/windows/volume_options.h"
 
@@ -91,6 +93,25 @@ bool rounds_up(const PoolWindowOptions& o) {
     throw FieldError("pooling_param.torch_pooling", "torch_pooling contradicts round_mode",
                      "keep one of them: torch_pooling rounds down");
   return up;
+}
+
+bool PoolDilation::none() const {
+  return std::all_of(values.begin(), values.end(), [](int64_t value) { return value == 1; });
+}
+
+PoolDilation pool_dilation(const PoolWindowOptions& o) {
+  if (o.dilation_size() > 0 && o.kstride_size() > 0)
+    throw FieldError("pooling_param.kstride[0]", "kstride and dilation are both set",
+                     "remove kstride, the earlier name of dilation");
+  const auto& values = o.kstride_size() > 0 ? o.kstride() : o.dilation();
+  const std::string field = o.kstride_size() > 0 ? "pooling_param.kstride" : "pooling_param.dilation";
+  for (int i = 0; i < values.size(); ++i)
+    if (values[i] == 0 || values[i] > INT32_MAX)
+      throw FieldError(field + "[" + std::to_string(i) + "]",
+                       "the dilation is " + std::to_string(values[i]) + (values[i] ? ", which is too large" : ""),
+                       "set it to at least 1");
+  if (values.empty()) return {{1}, field};
+  return {{values.begin(), values.end()}, field};
 }
 
 int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up) {

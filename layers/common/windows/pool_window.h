@@ -5,7 +5,9 @@
 // padding, a last window that starts beyond the image and its first padding is dropped. A kernel larger than the padded
 // input is an error, unless rounding up yields one window that extends over the edge: 2 on 1 with stride 2.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/shape.h"
 #include "proto/cortado.pb.h"
@@ -15,7 +17,17 @@ namespace cortado {
 /// Whether the number of windows is rounded up; three dialects have different options for it. Throws FieldError.
 bool rounds_up(const caffe::PoolingParameter& options);
 
-/// The number of windows along an axis; 0 if the window is larger than the padded extent.
+/// The distance of a window's values on each axis: dilation, or its earlier name.
+struct PoolDilation {
+  std::vector<int64_t> values;  ///< one for all axes, or one for each
+  std::string field;
+  bool none() const;  ///< all are 1
+};
+/// Throws FieldError if both names are used.
+PoolDilation pool_dilation(const caffe::PoolingParameter& options);
+
+/// The number of windows along an axis, if a window extends over `kernel` elements; 0 if the window is larger than the
+/// padded extent.
 int64_t number_of_windows(int64_t in, int64_t kernel, int64_t stride, int64_t pad, bool up);
 
 /// Throws FieldError unless the channels are on axis 1 of x.

@@ -52,8 +52,8 @@ VolumeConvolution read_volume_convolution(const caffe::LayerParameter& layer) {
                            own ? "convolution3d_param" : "convolution_param"};
   caffe::ConvolutionParameter& o = volume.options;
   refuse_fields(o, volume.message,
-                {"kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation", "hole", "hole_h",
-                 "hole_w", "axis"},
+                {"kernel_h", "kernel_w", "stride_h", "stride_w", "pad_h", "pad_w", "dilation", "kstride", "hole",
+                 "hole_h", "hole_w", "axis"},
                 "use a Convolution layer, with one value for each axis");
   if (o.kernel_size().empty() || !o.has_kernel_depth())
     throw FieldError(volume.message, o.kernel_size().empty() ? "kernel_size is missing" : "kernel_depth is missing",
