@@ -12,8 +12,6 @@ namespace cortado::data {
 
 namespace {
 
-constexpr uint8_t kDeepLabFill = 255;  ///< the label outside of images, which losses ignore
-
 /// The common fields of the two messages.
 struct Given {
   std::string message;
@@ -86,13 +84,21 @@ void spare_labels(TransformPlan& plan, int channels) {
   if (!std::isnormal(plan.scale)) throw FieldError("transform_param.scale", "it must be a number other than 0");
 }
 
+/// The label outside of images, which losses ignore.
+uint8_t fill_label_of(const caffe::ImageDataParameter& param) {
+  if (param.ignore_label() < 0 || param.ignore_label() > 255)
+    throw FieldError("image_data_param.ignore_label", "it is " + std::to_string(param.ignore_label()),
+                     "labels are from 0 to 255");
+  return uint8_t(param.ignore_label());
+}
+
 /// DeepLab pads images that are smaller than the crop with the mean, and their labels with one that is ignored.
 void fill_to_crop(const caffe::LayerParameter& layer, const TransformPlan& plan, PairSourceOptions& pairs) {
   if (plan.crop_h > 0 && layer.transform_param().has_mean_file())
     throw FieldError("transform_param.mean_file", "images smaller than the crop are padded with the mean's colour",
                      "set mean_value instead");
   pairs.fill = plan.mean_values;
-  pairs.fill_label = kDeepLabFill;
+  pairs.fill_label = fill_label_of(layer.image_data_param());
   pairs.pad_height = plan.crop_h;
   pairs.pad_width = plan.crop_w;
   pairs.has_labels = layer.image_data_param().has_label();
@@ -141,6 +147,20 @@ PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, co
   PipelineOptions made = make_common(layer, given, options, read_files);
   PairSourceOptions pairs = pairs_of(given);
   fill_to_crop(layer, made.transform, pairs);
+  return with_pairs(std::move(made), pairs);
+}
+
+PipelineOptions make_window_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                         bool read_files) {
+  caffe::ImageDataParameter param = layer.image_data_param();
+  const bool none = param.has_label_type() && param.label_type() == caffe::ImageDataParameter::NONE;
+  if (none) param.clear_label_type();
+  const Given given = given_by(param);
+  PipelineOptions made = make_common(layer, given, options, read_files);
+  PairSourceOptions pairs = pairs_of(given);
+  fill_to_crop(layer, made.transform, pairs);
+  pairs.has_labels = pairs.has_labels && !none;
+  pairs.has_windows = true;
   return with_pairs(std::move(made), pairs);
 }
 

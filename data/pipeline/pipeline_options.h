@@ -32,6 +32,8 @@ PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, cons
                                         bool read_files);
 PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
                                           bool read_files);
+PipelineOptions make_window_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                         bool read_files);
 PipelineOptions make_map_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_clip_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_window_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);

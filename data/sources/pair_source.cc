@@ -1,7 +1,9 @@
 #include "data/sources/pair_source.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <system_error>
 
 #include "core/error.h"
 #include "data/formats/text.h"
@@ -12,27 +14,57 @@ namespace cortado::data {
 
 namespace {
 
+/// A window of an image, corners included.
+struct PairWindow {
+  int32_t x1, y1, x2, y2;
+};
+
 struct PairSourcePair {
   std::string_view image, labels;
+  PairWindow window;
 };
+
+/// Removes the window from the end of a line; false if there is none.
+bool split_pair_window(std::string_view& line, PairWindow& window) {
+  for (int32_t* corner : {&window.y2, &window.x2, &window.y1, &window.x1}) {
+    const auto [before, word] = split_last_word(line);
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), *corner);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return false;
+    line = before;
+  }
+  return true;
+}
+
+std::string pair_hint(const PairSourceOptions& options) {
+  return std::string(options.has_labels ? "a line is the path of an image, a space and the path of its labels"
+                                        : "a line is the path of an image") +
+         (options.has_windows ? ", then the window x1 y1 x2 y2 in pixels" : "");
+}
 
 class Pairs {
  public:
   explicit Pairs(const PairSourceOptions& given)
       : options(given),
-        file(given.list, "image",
-             given.has_labels ? "a line is the path of an image, a space and the path of its labels"
-                              : "a line is the path of an image",
-             [this](std::string_view line) -> LineFault {
-               const auto [image, labels] = options.has_labels ? split_last_word(line) : LastWord{line, {}};
-               if (image.empty()) return {"the path of the labels is missing"};
-               pairs.push_back({image, labels});
-               return {};
-             }) {}
+        file(given.list, "image", pair_hint(given), [this](std::string_view line) { return add(line); }) {}
 
   const PairSourceOptions options;
   std::vector<PairSourcePair> pairs;
   const ListFile file;
+
+ private:
+  LineFault add(std::string_view line) {
+    PairWindow window{};
+    if (options.has_windows) {
+      if (!split_pair_window(line, window)) return {"the window is missing"};
+      const int64_t height = int64_t(window.y2) - window.y1 + 1, width = int64_t(window.x2) - window.x1 + 1;
+      if (height < 1 || width < 1) return {"the window is empty"};
+      if (height > kMaxPixels / width) return {"the window is larger than the limit for images"};
+    }
+    const auto [image, labels] = options.has_labels ? split_last_word(line) : LastWord{line, {}};
+    if (image.empty()) return {"the path of the labels is missing"};
+    pairs.push_back({image, labels, window});
+    return {};
+  }
 };
 
 /// Like cv::resize INTER_NEAREST.
@@ -47,6 +79,17 @@ void resize_nearest(const Image& image, int height, int width, Image& out) {
   }
 }
 
+/// The window of an image; pixels outside of the image are `fill`.
+void cut_window(const Image& image, const PairWindow& window, uint8_t fill, Image& out) {
+  const int64_t channels = image.channels;
+  out.resize(image.channels, int(int64_t(window.y2) - window.y1 + 1), int(int64_t(window.x2) - window.x1 + 1));
+  std::fill(out.pixels.begin(), out.pixels.end(), fill);
+  const int64_t left = std::max(window.x1, 0), right = std::min<int64_t>(int64_t(window.x2) + 1, image.width);
+  for (int64_t y = std::max(window.y1, 0); y <= window.y2 && y < image.height && left < right; ++y)
+    std::copy_n(image.pixels.data() + (y * image.width + left) * channels, (right - left) * channels,
+                out.pixels.data() + ((y - window.y1) * out.width + left - window.x1) * channels);
+}
+
 std::string size_text(const Image& image) { return std::to_string(image.height) + "x" + std::to_string(image.width); }
 
 class PairReader : public SampleReader {
@@ -57,11 +100,13 @@ class PairReader : public SampleReader {
     const PairSourceOptions& options = pairs_->options;
     const PairSourcePair& pair = pairs_->pairs[size_t(record.number)];
     decode(pair.image, mode_, image_);
+    if (options.has_labels) decode_labels(pair.labels);
+    if (options.has_windows) cut_windows(pair.window);
     if (options.height > 0 && (image_.height != options.height || image_.width != options.width)) {
       resize_bilinear(image_, options.height, options.width, spare_);
       std::swap(image_, spare_);
     }
-    if (options.has_labels) open_labels(pair.labels);
+    if (options.has_labels) prepare_labels();
     merge();
     label = options.tells_size ? size_number() : 0;
     Sample sample = merged_.sample();
@@ -83,22 +128,38 @@ class PairReader : public SampleReader {
     decoder_.decode(file_.read(path_), mode, image);
   }
 
-  void open_labels(std::string_view name) {
-    const PairSourceOptions& options = pairs_->options;
+  void decode_labels(std::string_view name) {
     try {
       decode(name, ColorMode::kGray, labels_);
     } catch (const SampleError& error) {
       throw SampleError("its labels " + printable(name) + ": " + error.what(), error.hint());
     }
+  }
+
+  void cut_windows(const PairWindow& window) {
+    if (pairs_->options.has_labels) {
+      require_equal_sizes("use label images of the same size");
+      cut_window(labels_, window, pairs_->options.fill_label, spare_);
+      std::swap(labels_, spare_);
+    }
+    cut_window(image_, window, 0, spare_);
+    std::swap(image_, spare_);
+  }
+
+  void prepare_labels() {
+    const PairSourceOptions& options = pairs_->options;
     if (options.height > 0) {
       resize_nearest(labels_, image_.height, image_.width, spare_);
       std::swap(labels_, spare_);
     }
-    if (labels_.height != image_.height || labels_.width != image_.width)
-      throw SampleError("the image is " + size_text(image_) + ", but its labels are " + size_text(labels_),
-                        "use equal sizes, or set new_height and new_width to resize both");
+    require_equal_sizes("use equal sizes, or set new_height and new_width to resize both");
     if (!options.binary) return;
     for (uint8_t& value : labels_.pixels) value = value >= 128;
+  }
+
+  void require_equal_sizes(const std::string& hint) const {
+    if (labels_.height != image_.height || labels_.width != image_.width)
+      throw SampleError("the image is " + size_text(image_) + ", but its labels are " + size_text(labels_), hint);
   }
 
   /// Merges row by row: pixels, labels and padding.

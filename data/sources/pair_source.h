@@ -13,10 +13,11 @@
 namespace cortado::data {
 
 struct PairSourceOptions {
-  std::string list;           ///< lines "image labels", or, without labels, "image"
+  std::string list;           ///< lines "image labels", or, without labels, "image"; with windows, "... x1 y1 x2 y2"
   std::string root;           ///< prepended to each path as a string
   int height = 0, width = 0;  ///< the size to which both are resized, labels by nearest neighbour; 0: not resized
   bool has_labels = true;     ///< false: all are `fill_label`
+  bool has_windows = false;   ///< of each image only a window is used, corners included; outside are 0 and fill_label
   bool binary = false;        ///< labels of 128 and above are 1, all others 0
   int pad_height = 0, pad_width = 0;  ///< smaller images are padded at the bottom and on the right
   std::vector<float> fill;            ///< the padding: empty (0), one value, or one for each channel

@@ -83,6 +83,7 @@ const std::map<V1::LayerType, const char*>& fork_types() {
       {V1::VIDEO_DATA, "VideoData"},
       {V1::VOXEL_SOFTMAX, "VoxelSoftmax"},
       {V1::VOXEL_SOFTMAX_LOSS, "VoxelSoftmaxLoss"},
+      {V1::WINDOW_SEG_DATA, "WindowSegData"},
   };
   return types;
 }

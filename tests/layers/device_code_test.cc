@@ -54,6 +54,7 @@ class Dataset {
   std::string windows() const { return folder_ / "windows"; }
   /// The image with itself as its labels; a clip of two frames.
   std::string pairs() const { return folder_ / "pairs"; }
+  std::string pair_windows() const { return folder_ / "pair_windows"; }
   std::string clips() const { return folder_ / "clips"; }
   std::string objects() const { return folder_ / "objects"; }
 
@@ -63,6 +64,7 @@ class Dataset {
     std::ofstream(image) << "P5 3 2 255\nabcdef";
     std::ofstream(list()) << image << " 1\n" << image << " 2\n";
     std::ofstream(pairs()) << image << " " << image << "\n";
+    std::ofstream(pair_windows()) << image << " " << image << " -1 0 1 2\n";
     data::Image frame;
     frame.resize(3, 4, 5);
     for (const char* name : {"000001.jpg", "000002.jpg"})
@@ -141,6 +143,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Threshold'", {kOther}},
       {"type: 'VideoData' top: 'data' top: 'label' video_data_param { source: '" + dataset.clips() +
        "' batch_size: 3 new_length: 2 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
+      {"type: 'WindowSegData' top: 'data' top: 'label' image_data_param { source: '" + dataset.pair_windows() +
+       "' batch_size: 3 new_height: 4 new_width: 5 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
       {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "
        "source: '" +
        dataset.windows() + "' batch_size: 4 context_pad: 1 }"},
