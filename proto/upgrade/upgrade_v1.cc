@@ -68,6 +68,7 @@ const std::map<V1::LayerType, const char*>& fork_types() {
       {V1::DENSE_IMAGE_DATA, "DenseImageData"},
       {V1::IMAGE_SEG_DATA, "ImageSegData"},
       {V1::INTERP, "Interp"},
+      {V1::MAT_READ, "MatRead"},
       {V1::MAT_WRITE, "MatWrite"},
       {V1::MULTI_STAGE_MEANFIELD, "MultiStageMeanfield"},
       {V1::PADDING, "Padding"},

@@ -14,6 +14,7 @@
 #include "data/image/image.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "formats/hdf5_file.h"
+#include "formats/mat_file.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
 
@@ -57,11 +58,14 @@ class Dataset {
   std::string pair_windows() const { return folder_ / "pair_windows"; }
   std::string clips() const { return folder_ / "clips"; }
   std::string objects() const { return folder_ / "objects"; }
+  std::string mat_files() const { return folder_ / "mat_"; }
 
  private:
   void write_images() const {
     const std::string image = folder_ / "a.pgm";
     std::ofstream(image) << "P5 3 2 255\nabcdef";
+    const float values[] = {1, 2, 3, 4, 5, 6};
+    write_mat(mat_files() + "iter_0_blob_0.mat", "data", {3, 2}, values);
     std::ofstream(list()) << image << " 1\n" << image << " 2\n";
     std::ofstream(pairs()) << image << " " << image << "\n";
     std::ofstream(pair_windows()) << image << " " << image << " -1 0 1 2\n";
@@ -130,6 +134,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
        "field_h: 4 output_gt_boxes: true do_multiple_scale: true min_scale: 2 max_scale: 9 }"},
       {"type: 'Input' input_param { shape { dim: 3 } }"},
       {"type: 'LabelsequenceAccuracy'", {random({6, 3, 4}, 5), kLabels}},
+      {"type: 'MatRead' top: 'data' mat_read_param { prefix: '" + dataset.mat_files() + "' }"},
+      {"type: 'MatWrite' mat_write_param { prefix: '" + dataset.mat_files() + "written_' }", {kImage, kRows}},
       {"type: 'Parameter' parameter_param { shape { dim: 9 } }"},
       {"type: 'Proposal' top: 'rois' top: 'scores' proposal_param { ratio: 1 scale: 1 scale: 2 post_nms_topn: 5 }",
        {kImage, random({2, 8, 6, 5}, 5), Array({2, 3}, 40)}},
