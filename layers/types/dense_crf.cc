@@ -3,7 +3,7 @@
 //     Q = softmax(s), then max_iter times Q = softmax(s + sum over the kernels of w K Q)
 // where K Q is the mean of Q over all pixels, weighted by a Gaussian of their distance: in position (pos_w,
 // pos_xy_std), or in position and colour (bi_w, bi_xy_std, bi_rgb_std), the colours being those of x[2]. Each entry of
-// a list is one kernel. Gaussians are filtered by layers/common/loops/permutohedral.h, so the result is an
+// a list is one kernel. Gaussians are filtered by layers/common/loops/pixel_gaussian.h, so the result is an
 // approximation, bit-identical for any number of threads.
 //
 // x[1] is the height and width of each image within x[0] (N x 1 x 1 x 2); outside of them y is 0. y is Q, or with
@@ -16,7 +16,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "core/threads/threads.h"
-#include "layers/common/loops/permutohedral.h"
+#include "layers/common/loops/pixel_gaussian.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -24,8 +24,6 @@ namespace cortado {
 namespace {
 
 using DenseCrfOptions = caffe::DenseCRFParameter;
-
-constexpr int kDenseCrfColors = 3;
 
 /// The used part of an image, from its upper left corner.
 struct DenseCrfSize {
@@ -61,18 +59,17 @@ class DenseCrfLayer : public Layer {
   void check_extent(const Shape& x, const std::string& name, const List& deviations, int dimensions) const;
   void place_kernels(Context& context, DenseCrfSize size, const float* image);
   void run(Context& context, DenseCrfSize size, const float* scores, const float* image, float* y);
-  void softmax(Context& context, int64_t pixels, const std::vector<float>& scores);
 
   /// One kernel: the positions of pixels in its space, its weight divided by the sum of its Gaussian at each pixel.
   struct Kernel {
-    Permutohedral lattice;
+    PixelGaussian gaussian;
     std::vector<float> weights;
   };
 
   const DenseCrfOptions& param_;
   int64_t classes_ = 0, height_ = 0, width_ = 0;
   std::vector<Kernel> kernels_;
-  std::vector<float> features_, unary_, next_, q_, message_;
+  std::vector<float> unary_, next_, q_, message_;
   HostStage staged_;
 };
 
@@ -110,11 +107,11 @@ LayerShapes DenseCrfLayer::infer(const std::vector<Shape>& x) {
   if (x[1].count() != 2 * x[0][0])
     throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must have the height and width of " +
                                       count_of(x[0][0], "image", "images"));
-  if (x.size() > 2 && x[2] != Shape{x[0][0], kDenseCrfColors, x[0][2], x[0][3]})
+  if (x.size() > 2 && x[2] != Shape{x[0][0], kPixelColors, x[0][2], x[0][3]})
     throw FieldError("bottom[2]", "its shape is " + x[2].str() + ", but bottom[0] has " + x[0].str(),
                      "images need three channels and the size of the scores");
   check_extent(x[0], "pos_xy_std", param_.pos_xy_std(), 2);
-  check_extent(x[0], "bi_xy_std", param_.bi_xy_std(), 2 + kDenseCrfColors);
+  check_extent(x[0], "bi_xy_std", param_.bi_xy_std(), 2 + kPixelColors);
   classes_ = x[0][1], height_ = x[0][2], width_ = x[0][3];
   if (checked_mul(height_, width_) > (int64_t(1) << 26))
     throw FieldError("bottom[0]", "images of " + x[0].str() + " are too large");
@@ -124,37 +121,17 @@ LayerShapes DenseCrfLayer::infer(const std::vector<Shape>& x) {
 void DenseCrfLayer::place_kernels(Context& context, DenseCrfSize size, const float* image) {
   const int n = param_.pos_w_size();
   kernels_.resize(size_t(n + param_.bi_w_size()));
-  const std::vector<float> ones(size_t(size.count()), 1.0f);
   for (int k = 0; k < int(kernels_.size()); ++k) {
     const bool places = k < n;
-    const int b = k - n, dimensions = places ? 2 : 2 + kDenseCrfColors;
-    const float xy = places ? param_.pos_xy_std(k) : param_.bi_xy_std(b);
-    features_.clear();
-    for (int64_t h = 0; h < size.height; ++h)
-      for (int64_t w = 0; w < size.width; ++w) {
-        features_.insert(features_.end(), {float(w) / xy, float(h) / xy});
-        for (int64_t c = 0; c < dimensions - 2; ++c)
-          features_.push_back(image[(c * height_ + h) * width_ + w] / param_.bi_rgb_std(b));
-      }
+    const int b = k - n;
+    PixelSpace space{size.height, size.width, width_, height_ * width_,
+                     places ? param_.pos_xy_std(k) : param_.bi_xy_std(b)};
+    if (!places) space.image = image, space.color_std = param_.bi_rgb_std(b);
     Kernel& kernel = kernels_[size_t(k)];
-    kernel.lattice.place(features_, dimensions);
-    kernel.weights.resize(size_t(size.count()));
-    kernel.lattice.filter(context, ones.data(), 1, kernel.weights.data());
+    kernel.gaussian.place(context, space);
+    kernel.weights = kernel.gaussian.sums();
     for (float& weight : kernel.weights) weight = (places ? param_.pos_w(k) : param_.bi_w(b)) / (weight + 1e-20f);
   }
-}
-
-/// Softmax of each pixel's classes, which are contiguous.
-void DenseCrfLayer::softmax(Context& context, int64_t pixels, const std::vector<float>& scores) {
-  parallel_ranges(context, pixels, 256, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const float* from = &scores[size_t(i * classes_)];
-      float *to = &q_[size_t(i * classes_)], most = from[0], sum = 0;
-      for (int64_t c = 1; c < classes_; ++c) most = std::max(most, from[c]);
-      for (int64_t c = 0; c < classes_; ++c) sum += to[c] = std::exp(from[c] - most);
-      for (int64_t c = 0; c < classes_; ++c) to[c] /= sum;
-    }
-  });
 }
 
 void DenseCrfLayer::run(Context& context, DenseCrfSize size, const float* scores, const float* image, float* y) {
@@ -165,14 +142,14 @@ void DenseCrfLayer::run(Context& context, DenseCrfSize size, const float* scores
     for (int64_t c = 0; c < classes_; ++c)
       unary_[size_t(i * classes_ + c)] = scores[c * height_ * width_ + in_plane(i)];
   place_kernels(context, size, image);
-  softmax(context, pixels, unary_);
+  softmax_of_pixels(context, unary_.data(), pixels, classes_, q_.data());
   for (uint32_t step = 0; step < param_.max_iter(); ++step) {
     next_ = unary_;
     for (Kernel& kernel : kernels_) {
-      kernel.lattice.filter(context, q_.data(), classes_, message_.data());
+      kernel.gaussian.filter(context, q_.data(), classes_, message_.data());
       for (size_t i = 0; i < next_.size(); ++i) next_[i] += kernel.weights[i / size_t(classes_)] * message_[i];
     }
-    softmax(context, pixels, next_);
+    softmax_of_pixels(context, next_.data(), pixels, classes_, q_.data());
   }
   for (int64_t i = 0; i < pixels; ++i) {
     const float* q = &q_[size_t(i * classes_)];
@@ -194,7 +171,7 @@ void DenseCrfLayer::forward(Context& context, const Operands& io) {
   for (int64_t n = 0; n < images_count; ++n) {
     const DenseCrfSize size{side(sizes.data()[2 * n], height_), side(sizes.data()[2 * n + 1], width_)};
     if (size.count() == 0) continue;
-    const float* image = images.empty() ? nullptr : images[0].data() + n * kDenseCrfColors * plane;
+    const float* image = images.empty() ? nullptr : images[0].data() + n * kPixelColors * plane;
     run(context, size, scores.data() + n * classes_ * plane, image, y + n * of_y);
   }
   staged_.commit(context);

@@ -112,8 +112,9 @@ void Permutohedral::place(const std::vector<float>& features, int dimensions) {
   find_neighbours();
 }
 
-void Permutohedral::blur(Context& context, int64_t channels) {
-  for (int axis = 0; axis <= dimensions_; ++axis) {
+void Permutohedral::blur(Context& context, int64_t channels, bool transposed) {
+  for (int step = 0; step <= dimensions_; ++step) {
+    const int axis = transposed ? dimensions_ - step : step;
     const Neighbours* neighbours = &neighbours_[size_t(axis) * size_t(corner_count_)];
     parallel_ranges(context, corner_count_, 256, [&](int64_t begin, int64_t end) {
       for (int64_t corner = begin; corner < end; ++corner) {
@@ -128,7 +129,7 @@ void Permutohedral::blur(Context& context, int64_t channels) {
   }
 }
 
-void Permutohedral::filter(Context& context, const float* values, int64_t channels, float* out) {
+void Permutohedral::filter(Context& context, const float* values, int64_t channels, float* out, bool transposed) {
   const int64_t n = dimensions_ + 1;
   lattice_.assign(size_t((corner_count_ + 1) * channels), 0.0f);  // corner 0 means "none": it stays 0
   blurred_.assign(lattice_.size(), 0.0f);
@@ -137,7 +138,7 @@ void Permutohedral::filter(Context& context, const float* values, int64_t channe
       for (int64_t c = begin; c < end; ++c)
         lattice_[size_t((corners_[size_t(i)] + 1) * channels + c)] += shares_[size_t(i)] * values[i / n * channels + c];
   });
-  blur(context, channels);
+  blur(context, channels, transposed);
   const float factor = 1 / (1 + std::exp2(-float(dimensions_)));
   parallel_ranges(context, places_, 256, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)

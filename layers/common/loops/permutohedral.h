@@ -20,8 +20,9 @@ class Permutohedral {
   /// far_out().
   void place(const std::vector<float>& features, int dimensions);
 
-  /// out = the filtered values of `channels` channels, both n x channels.
-  void filter(Context& context, const float* values, int64_t channels, float* out);
+  /// out = the filtered values of `channels` channels, both n x channels. `transposed`: by the transposed filter, which
+  /// blurs along the axes in reverse order.
+  void filter(Context& context, const float* values, int64_t channels, float* out, bool transposed = false);
 
  private:
   static constexpr int kMost = 8;
@@ -33,7 +34,7 @@ class Permutohedral {
   int32_t corner_of(const int16_t* key, bool adds);
   void grow_table();
   void find_neighbours();
-  void blur(Context& context, int64_t channels);
+  void blur(Context& context, int64_t channels, bool transposed);
 
   int dimensions_ = 0;
   int64_t places_ = 0;
