@@ -1,4 +1,4 @@
-// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, from NVIDIA's Caffe, makes it SELU.
+// ELU: y = lambda * (x > 0 ? x : alpha (e^x - 1)); lambda, from NVIDIA's Caffe, makes it SELU (layers/types/selu.cc).
 //
 // With alpha >= 0 and lambda > 0, y has the sign of x, and the slope below 0 is y + lambda alpha: backward reads y, and
 // forward may overwrite x. Otherwise backward reads x.
@@ -7,6 +7,7 @@
 
 #include "layers/common/loops/elementwise.h"
 #include "layers/common/loops/typed.h"
+#include "layers/types/elu.h"
 
 namespace cortado {
 
@@ -53,7 +54,8 @@ struct BackwardFromX {
 class EluLayer : public ElementwiseLayer {
  public:
   explicit EluLayer(const LayerOptions& options)
-      : alpha_(options.config.elu_param().alpha()), lambda_(options.config.elu_param().lambda()) {}
+      : EluLayer(options.config.elu_param().alpha(), options.config.elu_param().lambda()) {}
+  EluLayer(float alpha, float lambda) : alpha_(alpha), lambda_(lambda) {}
 
   BackwardReads backward_reads() const override {
     return alpha_ >= 0 && lambda_ > 0 ? BackwardReads::kY : BackwardReads::kX;
@@ -78,5 +80,7 @@ class EluLayer : public ElementwiseLayer {
 const RegisterLayer register_elu(elementwise_type<EluLayer>("ELU", "x above 0, alpha (e^x - 1) below", "elu_param"));
 
 }  // namespace
+
+std::unique_ptr<Layer> make_elu(float alpha, float lambda) { return std::make_unique<EluLayer>(alpha, lambda); }
 
 }  // namespace cortado
