@@ -144,6 +144,15 @@ void tile_of_product(const TileOperands<typename Terms::Word> o, int64_t depth, 
   tile.finish(o);
 }
 
+/// c = a b for kRows rows of a, whose columns are `a_step` words apart.
+template <typename Terms, int kRows, int kBlocks>
+void tile_of_strided(const TileOperands<typename Terms::Word> o, int64_t depth, int64_t a_step) {
+  Tile<kRows, kBlocks> tile;
+  tile.start(o);
+  for (int64_t d = 0; d < depth; ++d) tile.template term<Terms>(o.a + d * a_step, o.a_row, o.b + d * kLanes, o.b_block);
+  tile.finish(o);
+}
+
 /// c = a^T b for kRows columns of a, summed over the rows of both.
 template <typename Terms, int kRows, int kBlocks>
 void tile_of_transposed(const TileOperands<typename Terms::Word> o, int64_t depth) {
@@ -165,33 +174,60 @@ void tiles_of_transposed(const TileOperands<typename Terms::Word>& o, int64_t de
 }
 
 template <typename Word>
-using ProductTile = void (*)(TileOperands<Word>, int64_t depth, int64_t a_block);
+using ProductTile = void (*)(TileOperands<Word>, int64_t depth, int64_t a_next);
 
 template <typename Terms, int kBlocks, int... kRows>
-ProductTile<typename Terms::Word> product_tile(int rows, std::integer_sequence<int, kRows...>) {
-  static constexpr ProductTile<typename Terms::Word> table[] = {tile_of_product<Terms, kRows + 1, kBlocks>...};
-  return table[rows - 1];
+ProductTile<typename Terms::Word> product_tile(bool strided, int rows, std::integer_sequence<int, kRows...>) {
+  static constexpr ProductTile<typename Terms::Word> blocked[] = {tile_of_product<Terms, kRows + 1, kBlocks>...},
+                                                     any[] = {tile_of_strided<Terms, kRows + 1, kBlocks>...};
+  return (strided ? any : blocked)[rows - 1];
 }
 
-}  // namespace detail
+/// A matrix in blocks, or with any strides: the offsets that its tiles need, in words.
+template <typename Word>
+struct LeftOperand {
+  const Word* data;
+  int64_t row;   ///< from a row to the next
+  int64_t next;  ///< from a block to the next or, if strided, from a column to the next
+  bool strided;
+};
 
-/// c = a b on one core, with a of rows x depth and b of depth x columns. a, b and c must not overlap. `depth` is in
-/// words.
-template <typename Terms = FloatTerms>
-void multiply(const BlockedMatrix<const typename Terms::Word>& a, const BlockedMatrix<const typename Terms::Word>& b,
-              const BlockedMatrix<float>& c, int64_t depth, int64_t columns) {
+template <typename Terms>
+void multiply(const LeftOperand<typename Terms::Word>& a, const BlockedMatrix<const typename Terms::Word>& b,
+              const BlockedMatrix<float>& c, int64_t depth, int64_t columns, bool add) {
   using Rows = std::make_integer_sequence<int, kTileRows>;
   const int64_t tiles = (c.rows + kTileRows - 1) / kTileRows, blocks = (columns + kLanes - 1) / kLanes;
   for (int64_t tile = 0; tile < tiles; ++tile) {
     const int64_t first = c.rows * tile / tiles, rows = c.rows * (tile + 1) / tiles - first;
-    const auto all = detail::product_tile<Terms, kTileBlocks>(int(rows), Rows()),
-               one = detail::product_tile<Terms, 1>(int(rows), Rows());
+    const auto all = product_tile<Terms, kTileBlocks>(a.strided, int(rows), Rows()),
+               one = product_tile<Terms, 1>(a.strided, int(rows), Rows());
     for (int64_t block = 0; block < blocks; block += kTileBlocks)
-      (block + kTileBlocks <= blocks ? all : one)(
-          {a.data + first * Terms::kRow, Terms::kRow, b.block(block), b.rows * kLanes, c.block(block) + first * kLanes,
-           c.rows * kLanes, false},
-          depth, a.rows * Terms::kRow);
+      (block + kTileBlocks <= blocks ? all : one)({a.data + first * a.row, a.row, b.block(block), b.rows * kLanes,
+                                                   c.block(block) + first * kLanes, c.rows * kLanes, add},
+                                                  depth, a.next);
   }
+}
+
+}  // namespace detail
+
+/// c = a b, or c += a b, on one core, with a of rows x depth and b of depth x columns. a, b and c must not overlap.
+/// `depth` is in words.
+template <typename Terms = FloatTerms>
+void multiply(const BlockedMatrix<const typename Terms::Word>& a, const BlockedMatrix<const typename Terms::Word>& b,
+              const BlockedMatrix<float>& c, int64_t depth, int64_t columns, bool add = false) {
+  detail::multiply<Terms>({a.data, Terms::kRow, a.rows * Terms::kRow, false}, b, c, depth, columns, add);
+}
+
+/// A matrix of floats with any strides; the transposed one has them exchanged.
+struct StridedMatrix {
+  const float* data = nullptr;
+  int64_t row = 0, column = 0;  ///< from one to the next
+};
+
+/// As above, with a in any order.
+inline void multiply(const StridedMatrix& a, const BlockedMatrix<const float>& b, const BlockedMatrix<float>& c,
+                     int64_t depth, int64_t columns, bool add = false) {
+  detail::multiply<FloatTerms>({a.data, a.row, a.column, true}, b, c, depth, columns, add);
 }
 
 /// c = a^T b, or c += a^T b; a of depth x rows, b of depth x columns, c of c.rows (rows rounded up to a multiple of 16)
