@@ -16,6 +16,20 @@ LayerCase parameter(const std::string& shape) {
 TEST(Parameter, IsItsWeight) { check_layer(parameter("dim: 2 dim: 3 dim: 4 dim: 2")); }
 TEST(Parameter, MayBeAScalar) { check_layer(parameter("")); }
 
+TEST(Parameter, IsRepeatedForTheSamplesOfABottom) {
+  for (const int64_t samples : {1, 3, 40}) {
+    LayerCase repeated = parameter("dim: 2 dim: 3");
+    repeated.layer += " bottom: 'x' top: 'y'";
+    repeated.x = {random({samples, 5}, 1)};
+    repeated.reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+      Array y({x[0].shape[0], 2, 3});
+      for (size_t i = 0; i < y.size(); ++i) y[i] = w[0][i % 6];
+      return {y};
+    };
+    check_layer(repeated);
+  }
+}
+
 TEST(Parameter, StartsAsZeros) {
   const MadeLayer made(parameter("dim: 2").layer, "", {});
   EXPECT_EQ(made.shapes.w[0].filler.type(), "constant");
