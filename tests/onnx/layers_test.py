@@ -9,6 +9,7 @@ from tests.onnx.random_weights import draw_weights, far, numpy, onnx
 IMAGES = 'shape { dim: 2 dim: 12 dim: 9 dim: 11 }'
 ROWS = 'shape { dim: 3 dim: 12 }'
 STEPS = 'shape { dim: 5 dim: 2 dim: 6 }'
+MASK = 'shape { dim: 1 dim: 2 dim: 2 dim: 2 }'
 VOLUMES = 'shape { dim: 2 dim: 3 dim: 6 dim: 7 dim: 8 }'
 
 LAYERS = {  # the text after `type: `, by the shapes of the bottoms
@@ -125,6 +126,8 @@ PriorBox prior_box_param { min_size: 4 aspect_ratio: 2 variance: 0.1 }
 Scale scale_param { axis: 0 }
 Bias bias_param { axis: 0 }''',
     ('shape { dim: 2 dim: 12 }', IMAGES, IMAGES): 'Axpy',
+    (STEPS, STEPS, STEPS): 'Attention attention_param { heads: 3 scale: 0.5 }',
+    (STEPS, MASK): 'Attention attention_param { heads: 2 }',
     (ROWS,): '''
 BatchNorm
 InnerProduct inner_product_param { num_output: 4 }
@@ -136,6 +139,8 @@ ArgMax
 Lstm lstm_param { num_output: 4 }
 InnerProduct inner_product_param { num_output: 4 axis: 2 }
 Reverse
+Attention attention_param { heads: 2 causal: true }
+Parameter parameter_param { shape { dim: 1 dim: 4 } }
 ''',
     (VOLUMES,): '''
 Convolution convolution_param { num_output: 4 kernel_size: 3 pad: 1 }

@@ -10,6 +10,7 @@ MODELS = pathlib.Path(__file__).parent.parent.parent / 'models'
 LARGE = 'alexnet', 'caffenet', 'vgg16', 'resnet50', 'resnet50_v1_5'
 # Before layers whose operators OpenCV 4 does not run, and import does not read.
 STOPS = {'crnn_digits': 'scores', 'ssd_fashion': 'mbox_loc,mbox_conf_flatten'}
+NOT_IN_OPENCV = ('vit_tiny',)  # it has LayerNormalization
 BATCHES = (1, 3)
 NEAR = 1e-5
 
@@ -50,6 +51,7 @@ def test_model_computes_the_same(folder, infer, name, form, run, runtime, summar
         x = numpy.random.RandomState(batch).uniform(-1, 1, [batch] + of_net['blobs']['data'][1:]).astype('f4')
         ours = infer(net, 'net.npz', {'data': x}, outputs)
         back = infer('back.prototxt', 'back.caffemodel', {'data': x}, outputs)
-        theirs = (runtime or with_opencv)('net.onnx', {'data': x}, outputs)
-        assert max(far(a, b) for a, b in zip(theirs, ours)) < NEAR, batch
+        if runtime or name not in NOT_IN_OPENCV:
+            theirs = (runtime or with_opencv)('net.onnx', {'data': x}, outputs)
+            assert max(far(a, b) for a, b in zip(theirs, ours)) < NEAR, batch
         assert max(far(a, b) for a, b in zip(back, ours)) < NEAR, batch

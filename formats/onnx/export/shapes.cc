@@ -3,6 +3,7 @@
 #include <functional>
 #include <limits>
 
+#include "onnx/export/operators.h"
 #include "onnx/export/table.h"
 
 namespace cortado::exporting {
@@ -149,7 +150,17 @@ void write_padding(LayerWriter& layer) {
   layer.finish({"Pad", {layer.x[0].name, layer.integers("pads", {0, 0, begin, begin, 0, 0, end, end})}});
 }
 
-void write_parameter(LayerWriter& layer) { layer.finish_constant(layer.values(0)); }
+/// With a bottom, once for each of its samples.
+void write_parameter(LayerWriter& layer) {
+  if (layer.x.empty()) return layer.finish_constant(layer.values(0));
+  const Shape& y = layer.y[0].shape;
+  std::vector<int64_t> once(y.dims().begin() + 1, y.dims().end());
+  once.insert(once.begin(), 1);
+  const std::string samples = gather(layer, unary(layer, "Shape", layer.x[0].name), {0}, 0);
+  const std::vector<int64_t> rest(size_t(y.axes() - 1), 1);
+  const std::string shape = rest.empty() ? samples : concat(layer, {samples, layer.integers("ones", rest)}, 0);
+  layer.finish({"Expand", {layer.weight(0, Shape(once)), shape}});
+}
 
 void write_nothing(LayerWriter&) {}
 

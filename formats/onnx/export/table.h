@@ -24,6 +24,7 @@ void add_convolutions(Table& table);
 void add_poolings(Table& table);
 void add_norms(Table& table);
 void add_products(Table& table);
+void add_attention(Table& table);
 void add_shapes(Table& table);
 void add_resizing(Table& table);
 void add_recurrent(Table& table);
