@@ -62,7 +62,9 @@ class BiasLayer : public Layer {
   }
 
   void forward(Context& context, const Operands& io) override {
-    const ChannelView view = view_of(io.x[0].spec, broadcast_);
+    ChannelView view = view_of(io.x[0].spec, broadcast_);
+    if (view.inner == 1 && view.layout == Layout::kPlain)
+      view.layout = Layout::kChannelsLast;  // the same, in long rows
     if (learned_)
       for_each_channel_typed<PlusWeight>(context, view, io.x[0], io.y[0], io.w[0].f32());
     else
