@@ -19,6 +19,19 @@ AugmentPlan make_augment_plan(const caffe::TransformationParameter& param, caffe
 /// Adds the options of other dialects.
 void add_dialect_options(const caffe::TransformationParameter& param, bool training, AugmentPlan& plan);
 
+/// `path` is that of the message, with a dot.
+DistortPlan make_distort_plan(const caffe::DistortionParameter& given, const std::string& path);
+
+/// The colour operations of one sample.
+struct Distortion {
+  ColorMatrix list[5];
+  int count = 0;
+  void add(const ColorMatrix& matrix) { list[count++] = matrix; }
+  const ColorMatrix* begin() const { return list; }
+  const ColorMatrix* end() const { return list + count; }
+};
+Distortion draw_distortion(const DistortPlan& plan, const SampleKey& key);
+
 /// Checks 0 <= low <= high <= `most`. `path` is that of the message, `name` that of the field.
 float checked(const std::string& path, const std::string& name, float value, float least, float most);
 Range checked_range(const std::string& path, const std::string& low_name, float low, const std::string& high_name,

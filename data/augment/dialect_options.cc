@@ -145,9 +145,10 @@ void add_intel(const TransformationParameter& param, bool training, AugmentPlan&
   }
 }
 
-void add_distortion(const caffe::DistortionParameter& given, AugmentPlan& plan) {
-  const std::string path = kPath + "distort_param.";
-  DistortPlan& made = plan.distort;
+}  // namespace
+
+DistortPlan make_distort_plan(const caffe::DistortionParameter& given, const std::string& path) {
+  DistortPlan made;
   // deepdetect: one probability for all enabled distortions.
   const float of_all = given.has_prob() ? checked(path, "prob", given.prob(), 0, 1) : 0;
   const auto prob = [&](const std::string& name, float value, bool on) {
@@ -166,7 +167,10 @@ void add_distortion(const caffe::DistortionParameter& given, AugmentPlan& plan) 
                                 given.contrast_upper(), 0, kDialectOptionsMaxFactor);
   made.saturation = checked_range(path, "saturation_lower", given.saturation_lower(), "saturation_upper",
                                   given.saturation_upper(), 0, kDialectOptionsMaxFactor);
+  return made;
 }
+
+namespace {
 
 void refuse_noise(const caffe::NoiseParameter& given) {
   const std::pair<const char*, bool> refused[] = {{"jpeg", given.jpeg() >= 0},
@@ -220,7 +224,7 @@ void add_ssd(const TransformationParameter& param, bool training, AugmentPlan& p
   AugmentPlan checked_only;
   AugmentPlan& random = training ? plan : checked_only;
   if (param.has_noise_param()) add_noise(param.noise_param(), random);
-  if (param.has_distort_param()) add_distortion(param.distort_param(), random);
+  if (param.has_distort_param()) random.distort = make_distort_plan(param.distort_param(), kPath + "distort_param.");
   if (param.geometry_param().prob() != 0)
     throw FieldError(kPath + "geometry_param.prob", "geometry_param is not supported",
                      "set prob to 0, or transform_param.augment with shear and zoom_max");

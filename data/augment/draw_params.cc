@@ -41,8 +41,11 @@ void draw_filter(const AugmentPlan& plan, const CropBox& place, const SampleKey&
   if (plan.by_direction && place.columns > place.width) params.filter = plan.filter_up;
 }
 
-void distort(const DistortPlan& plan, const SampleKey& key, ColorList& colors) {
-  if (!plan.on) return;
+}  // namespace
+
+Distortion draw_distortion(const DistortPlan& plan, const SampleKey& key) {
+  Distortion colors;
+  if (!plan.on) return colors;
   Draws draws(key, Lane::kDistort);
   if (draws.chance(plan.brightness_prob)) colors.add(brightened(1, draws.either_side(plan.brightness)));
   const bool contrast = draws.chance(plan.contrast_prob), contrast_first = draws.chance(0.5f);
@@ -56,7 +59,10 @@ void distort(const DistortPlan& plan, const SampleKey& key, ColorList& colors) {
     const int* order = kOrders[draws.below(6)];
     colors.add(reordered(order[0], order[1], order[2]));
   }
+  return colors;
 }
+
+namespace {
 
 void jitter(const JitterPlan& plan, const SampleKey& key, ColorList& colors) {
   if (!plan.on()) return;
@@ -110,7 +116,7 @@ Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, 
   ColorList colors(params);
   Draws flips(key, Lane::kFlip);
   const bool across = flips.chance(augment.flip_h) != mirror, down = flips.chance(augment.flip_v);
-  distort(augment.distort, key, colors);
+  for (const ColorMatrix& matrix : draw_distortion(augment.distort, key)) colors.add(matrix);
   const PolicyChoice policy = apply_policy(augment, params.out_height, params.out_width, key, colors);
   jitter(augment.jitter, key, colors);
   if (augment.grayscale > 0 && Draws(key, Lane::kGray).chance(augment.grayscale)) colors.add(saturated(0));

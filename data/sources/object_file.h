@@ -7,10 +7,11 @@
 //   HEIGHT
 //   WIDTH
 //   NUMBER OF OBJECTS
-//   CLASS IGNORED X1 Y1 X2 Y2      one line for each; classes count from 1, IGNORED is 0 or 1
+//   CLASS IGNORED X1 Y1 X2 Y2      one line for each; classes count from 1, IGNORED is 0 or 1. In files of Cascade
+//                                  R-CNN's tools DIFFICULT, 0 or 1, follows IGNORED
 //   NUMBER OF REGIONS
 //   X1 Y1 X2 Y2                    one line for each: regions to ignore in training
-// Numbers are separated by any white space. CHANNELS, HEIGHT and WIDTH are required, but the actual image size is used.
+// Numbers are separated by any white space. CHANNELS is not used.
 
 #include <string>
 #include <vector>
@@ -22,12 +23,13 @@ namespace cortado::data {
 struct FileObject {
   Box box;
   int label = 0;
-  bool ignored = false;
+  bool ignored = false, difficult = false;
 };
 
 struct ObjectImage {
   std::string path;
-  int line = 0;  ///< in the file, of its path
+  int line = 0;               ///< in the file, of its path
+  int height = 0, width = 0;  ///< as listed; the image may differ
   std::vector<FileObject> objects;
   std::vector<Box> regions;  ///< to ignore in training
 };
@@ -37,7 +39,7 @@ struct ObjectFile {
   std::vector<ObjectImage> images;  ///< at least one
 };
 
-/// Throws Error(kIo), or Error(kData) with the place of the first error.
-ObjectFile read_object_file(const std::string& path);
+/// `difficult`: objects have that number. Throws Error(kIo), or Error(kData) with the place of the first error.
+ObjectFile read_object_file(const std::string& path, bool difficult = false);
 
 }  // namespace cortado::data

@@ -10,8 +10,7 @@
 // nms_type IOU divides the intersection by the union, IOMU by the smaller box. Of equal scores the first in the order
 // of branches and positions is better; MS-CNN takes the last.
 //
-// The number of regions depends on the values (layers/roles.h). Without any region y has a single one, in image 0 from
-// (1, 1) to (10, 10), and its R x 6 is 0. NaN boxes are dropped.
+// NaN boxes are dropped. common/region_rows.h describes the rows.
 
 #include <algorithm>
 #include <cmath>
@@ -19,10 +18,9 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/text.h"
-#include "layers/common/detection/suppression.h"
+#include "layers/common/detection/region_rows.h"
 #include "layers/common/detection/template_field.h"
 #include "layers/registry.h"
-#include "layers/roles.h"
 
 namespace cortado {
 
@@ -50,19 +48,15 @@ std::vector<TemplateField> make_fields(const BoxOutputParam& param) {
   return fields;
 }
 
-class BoxOutputLayer : public Layer, public DynamicRows {
+class BoxOutputLayer : public RegionRowsLayer {
  public:
   explicit BoxOutputLayer(const LayerOptions& options)
       : param_(options.config.box_output_param()),
         fields_(make_fields(param_)),
         scale_(offset_scale(options.config.bbox_reg_param().bbox_mean(), options.config.bbox_reg_param().bbox_std(),
                             "bbox_reg_param")),
-        tops_(options.config.top_size()) {
-    if (param_.nms_type() != "IOU" && param_.nms_type() != "IOMU")
-      throw FieldError("box_output_param.nms_type", "it is '" + param_.nms_type() + "', but must be IOU or IOMU");
-    for (const auto& [value, field] : {std::pair(param_.fg_thr(), "fg_thr"), {param_.iou_thr(), "iou_thr"}})
-      if (std::isnan(value)) throw FieldError(std::string("box_output_param.") + field, "it is NaN");
-  }
+        limits_(region_limits(param_, "box_output_param", 0)),
+        tops_(options.config.top_size()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     if (x.size() != fields_.size())
@@ -79,10 +73,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
       places_ += x[i].count(2);
     }
     images_ = x[0][0], channels_ = x[0][1];
-    int64_t of_image = places_;
-    for (const int64_t limit : {int64_t(param_.max_nms_num()), int64_t(param_.max_post_nms_num())})
-      if (limit > 0) of_image = std::min(of_image, limit);
-    most_ = live_ = std::max<int64_t>(1, checked_mul(images_, of_image));
+    rows_.reserve(limits_.most(images_, places_), tops_);
     return {.y = current_shapes(), .w = {}};
   }
 
@@ -95,11 +86,7 @@ class BoxOutputLayer : public Layer, public DynamicRows {
   void forward(Context& context, const Operands& io) override {
     std::vector<HostView> branches;
     for (const Tensor& x : io.x) branches.emplace_back(context, x.f32(), x.count());
-    float* rows = row_stage_.begin(context, io.y[0].f32(), 5 * most_);
-    float* scored = tops_ > 1 ? scored_stage_.begin(context, io.y[1].f32(), 6 * most_) : nullptr;
-    std::fill_n(rows, 5 * most_, 0.0f);
-    if (scored) std::fill_n(scored, 6 * most_, 0.0f);
-    live_ = 0;
+    rows_.begin(context, io);
     for (int64_t n = 0; n < images_; ++n) {
       int64_t place = 0;
       for (size_t i = 0; i < fields_.size(); ++i) {
@@ -107,24 +94,12 @@ class BoxOutputLayer : public Layer, public DynamicRows {
         detect(fields_[i], branches[i].data() + n * shape.count(1), shape[2], shape[3], place);
         place += shape.count(2);
       }
-      write(n, rows, scored);
+      rows_.add(n, boxes_, scores_, limits_);
     }
-    if (live_ == 0) {
-      const float none[5] = {0, 1, 1, 10, 10};
-      std::copy_n(none, 5, rows);
-      live_ = 1;
-    }
-    row_stage_.commit(context);
-    if (scored) scored_stage_.commit(context);
+    rows_.finish(context);
   }
 
   bool differentiable(int) const override { return false; }
-  LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
-
-  std::vector<Shape> current_shapes() const override {
-    if (tops_ > 1) return {{live_, 5}, {live_, 6}};
-    return {{live_, 5}};
-  }
 
  private:
   /// The boxes and scores of a branch for one image, from index `first` on.
@@ -152,28 +127,14 @@ class BoxOutputLayer : public Layer, public DynamicRows {
     return {x, y, x + std::min(box_width(box), width - x), y + std::min(box_height(box), height - y)};
   }
 
-  void write(int64_t image, float* rows, float* scored) {
-    const int64_t looked_at = param_.max_nms_num(), stay = param_.max_post_nms_num();
-    const SuppressionRule rule = {
-        .threshold = param_.iou_thr(), .most = stay > 0 ? stay : -1, .by_smaller = param_.nms_type() == "IOMU"};
-    for (const int k : suppress(boxes_.data(),
-                                best_first(scores_.data(), places_, -INFINITY, looked_at > 0 ? looked_at : -1), rule)) {
-      const Box& box = boxes_[size_t(k)];
-      const float row[6] = {float(image), box.x0, box.y0, box.x1, box.y1, scores_[size_t(k)]};
-      std::copy_n(row, 5, rows + 5 * live_);
-      if (scored) std::copy_n(row, 6, scored + 6 * live_);
-      ++live_;
-    }
-  }
-
   const BoxOutputParam& param_;
   std::vector<TemplateField> fields_;
   OffsetScale scale_;
+  RegionLimits limits_;
   int tops_;
-  int64_t images_ = 0, channels_ = 0, places_ = 0, most_ = 0, live_ = 0;
+  int64_t images_ = 0, channels_ = 0, places_ = 0;
   std::vector<Box> boxes_;     ///< of one image, branch by branch
   std::vector<float> scores_;  ///< -infinity: dropped
-  HostStage row_stage_, scored_stage_;
 };
 
 const RegisterLayer register_box_output({

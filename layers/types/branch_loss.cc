@@ -20,7 +20,6 @@
 #include "layers/types/branch_loss.h"
 
 #include <algorithm>
-#include <cfloat>
 #include <cmath>
 
 #include "core/device/host_view.h"
@@ -28,6 +27,7 @@
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "layers/common/detection/template_field.h"
+#include "layers/common/detection/template_loss.h"
 #include "layers/common/losses/branch_labels.h"
 #include "layers/common/weights/kept_gradient.h"
 
@@ -107,7 +107,6 @@ class BranchLossLayer : public Layer {
   void judge(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
   void judge_class(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
   void judge_box(const float* x, int64_t n, int64_t p, BranchLossSums& sums);
-  BoxOffsets limited(const BoxOffsets& o) const;
   void save_gradient(Context& context, float* to, float of_class, float of_box);
 
   const caffe::DetectionLossParameter& param_;
@@ -216,45 +215,16 @@ void BranchLossLayer::judge(const float* x, int64_t n, int64_t p, BranchLossSums
 void BranchLossLayer::judge_class(const float* x, int64_t n, int64_t p, BranchLossSums& sums) {
   const int64_t label = int64_t(labels_.label(n, p));
   const float weight = weights_[size_t(n * labels_.places + p)];
-  float most = x[at(n, 0, p)], sum = 0;
-  for (int64_t c = 1; c < labels_.classes; ++c) most = std::max(most, x[at(n, c, p)]);
-  for (int64_t c = 0; c < labels_.classes; ++c) sum += std::exp(x[at(n, c, p)] - most);
-  for (int64_t c = 0; c < labels_.classes; ++c) {
-    const float probability = std::exp(x[at(n, c, p)] - most) / sum;
-    gradient_[at(n, c, p)] = weight * (probability - (c == label ? 1 : 0));
-    if (c == label) sums.classes -= double(weight) * double(std::log(probability < FLT_MIN ? FLT_MIN : probability));
-  }
+  sums.classes +=
+      softmax_term(x + at(n, 0, p), labels_.places, labels_.classes, label, weight, &gradient_[at(n, 0, p)]);
   ++sums.places;
 }
 
-/// The offsets, normalized as in bbox_reg_param, within the limits of boxes. As in MS-CNN, the limits use the mean of
-/// both means and the geometric mean of both deviations.
-BoxOffsets BranchLossLayer::limited(const BoxOffsets& o) const {
-  const float mean_xy = (scale_.mean[0] + scale_.mean[1]) / 2, mean_wh = (scale_.mean[2] + scale_.mean[3]) / 2;
-  const float by_xy = std::sqrt(scale_.deviation[0] * scale_.deviation[1]);
-  const float by_wh = std::sqrt(scale_.deviation[2] * scale_.deviation[3]);
-  const BoxOffsets found =
-      field_.limited({o.x * by_xy + mean_xy, o.y * by_xy + mean_xy, o.w * by_wh + mean_wh, o.h * by_wh + mean_wh});
-  return {(found.x - mean_xy) / by_xy, (found.y - mean_xy) / by_xy, (found.w - mean_wh) / by_wh,
-          (found.h - mean_wh) / by_wh};
-}
-
 void BranchLossLayer::judge_box(const float* x, int64_t n, int64_t p, BranchLossSums& sums) {
-  const int64_t first = labels_.classes;
-  const BoxOffsets t =
-      limited({x[at(n, first, p)], x[at(n, first + 1, p)], x[at(n, first + 2, p)], x[at(n, first + 3, p)]});
-  const float centre_x = (float(p % width_) + 0.5f) * field_.rate, centre_y = (float(p / width_) + 0.5f) * field_.rate;
-  const BoxOffsets g = scale_.done({(labels_.value(n, p, 1) - centre_x) / field_.width,
-                                    (labels_.value(n, p, 2) - centre_y) / field_.height,
-                                    std::log(std::max(labels_.value(n, p, 3), 2.0f) / field_.width),
-                                    std::log(std::max(labels_.value(n, p, 4), 2.0f) / field_.height)});
-  const float differences[4] = {t.x - g.x, t.y - g.y, t.w - g.w, t.h - g.h};
-  for (int64_t i = 0; i < 4; ++i) {
-    const float d = differences[i];
-    const bool steep = param_.bb_smooth() && !(std::fabs(d) < 1);
-    sums.boxes += steep ? std::fabs(d) - 0.5 : 0.5 * double(d) * double(d);
-    gradient_[at(n, first + i, p)] = steep ? (d > 0 ? 1.0f : -1.0f) : d;
-  }
+  const size_t first = at(n, labels_.classes, p);
+  const BoxOffsets t = limited_offsets(field_, scale_, offsets_at(x + first, labels_.places));
+  const BoxOffsets g = wanted_offsets(field_, scale_, labels_, n, p, width_);
+  sums.boxes += box_term(t, g, param_.bb_smooth(), &gradient_[first], labels_.places);
   sums.numbers += 4;
 }
 

@@ -4,8 +4,9 @@
 // gradient.
 //
 // In training, regions with swapped corners are dropped. With a third bottom, ProposalTarget's matches R x 6, those
-// that overlap their object by 0.95 or more are dropped, too: ProposalTarget added these objects. The number of regions
-// depends on the values (layers/roles.h). Tests keep all regions and do not accept a third bottom.
+// that overlap their object by decode_bbox_param.gt_iou_thr or more are dropped, too: ProposalTarget added these
+// objects. The number of regions depends on the values (layers/roles.h). Tests keep all regions and do not accept a
+// third bottom.
 //
 // bbox_mean and bbox_std may be in decode_bbox_param instead.
 
@@ -21,8 +22,6 @@
 namespace cortado {
 
 namespace {
-
-constexpr float kDecodeBboxIsObject = 0.95f;
 
 void require_rows(const std::vector<Shape>& x, size_t i, int64_t width, const std::string& what) {
   if (x[i].axes() < 2 || x[i].count(1) != width || x[i][0] != x[0][0])
@@ -45,7 +44,9 @@ OffsetScale scale_of(const caffe::LayerParameter& config) {
 class DecodeBBoxLayer : public Layer {
  public:
   explicit DecodeBBoxLayer(const LayerOptions& options)
-      : scale_(scale_of(options.config)), training_(options.phase == caffe::TRAIN) {}
+      : scale_(scale_of(options.config)),
+        training_(options.phase == caffe::TRAIN),
+        object_overlap_(options.config.decode_bbox_param().gt_iou_thr()) {}
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     require_rows(x, 0, 8, "each region needs four offsets of the background and four of objects");
@@ -72,7 +73,7 @@ class DecodeBBoxLayer : public Layer {
       const float *row = regions.data() + 5 * r, *o = offsets.data() + 8 * r + 4;
       const Box box = moved({row[1], row[2], row[3], row[4]}, scale_.undone({o[0], o[1], o[2], o[3]}), 1, 1);
       if (training_ && !(box.x0 <= box.x1 && box.y0 <= box.y1)) continue;
-      if (matched && matches.data()[6 * r + 5] >= kDecodeBboxIsObject) continue;
+      if (matched && matches.data()[6 * r + 5] >= object_overlap_) continue;
       const float found[5] = {row[0], box.x0, box.y0, box.x1, box.y1};
       std::copy_n(found, 5, to + 5 * live_++);
     }
@@ -93,6 +94,7 @@ class DecodeBBoxLayer : public Layer {
  private:
   OffsetScale scale_;
   bool training_;
+  float object_overlap_;  ///< regions that overlap their object by this or more are objects
   Shape most_;
   int64_t count_ = 0, live_ = 0;
   HostStage stage_;

@@ -22,13 +22,6 @@ namespace {
 
 constexpr float kDetectionAccuracyUnclear = 0.5f;  ///< background that overlaps an object by at least this is ignored
 
-struct DetectionAccuracyShare {
-  double sum = 0;
-  int64_t count = 0;
-  void add(double value) { sum += value, ++count; }
-  float mean() const { return count > 0 ? float(sum / double(count)) : -1; }
-};
-
 class DetectionAccuracyLayer : public Layer {
  public:
   explicit DetectionAccuracyLayer(const LayerOptions& options)
@@ -52,7 +45,7 @@ class DetectionAccuracyLayer : public Layer {
   void forward(Context& context, const Operands& io) override {
     const HostView x(context, io.x[0].f32(), io.x[0].count()), values(context, io.x[1].f32(), io.x[1].count());
     labels_.values = values.data();
-    DetectionAccuracyShare all, objects, boxes;
+    CountedMean all, objects, boxes;
     for (int64_t n = 0; n < labels_.images; ++n)
       for (int64_t p = 0; p < labels_.places; ++p) {
         const float label = labels_.label(n, p);
@@ -90,9 +83,7 @@ class DetectionAccuracyLayer : public Layer {
     const float* o = place + labels_.classes * labels_.places;
     const int64_t apart = labels_.places;
     const Box box = field_.box(field_.limited({o[0], o[apart], o[2 * apart], o[3 * apart]}), p / width_, p % width_);
-    const float x = labels_.value(n, p, 1), y = labels_.value(n, p, 2);
-    const float half_w = labels_.value(n, p, 3) / 2, half_h = labels_.value(n, p, 4) / 2;
-    return box_overlap(box, {x - half_w, y - half_h, x + half_w, y + half_h});
+    return box_overlap(box, labels_.object(n, p));
   }
 
   const caffe::LayerParameter& config_;

@@ -7,6 +7,11 @@
 // score. Average precisions follow from all rows of a test (layers/roles.h).
 //
 // Overlaps are computed in relative coordinates: name_size_file, which SSD uses to convert to pixels, is not read.
+//
+// With a third bottom, the sizes of the images N x 2, rows are Cascade R-CNN's: of FrcnnOutput, image, left, top,
+// right, bottom, class, score; and of EvalData, image, left, top, right, bottom, class, ignored (not read), difficult.
+// Sides are a pixel longer than the difference of corners. The sizes are not read: overlaps are computed in pixels of
+// the net's images, which Cascade R-CNN converts to those of the files.
 
 #include <algorithm>
 #include <cmath>
@@ -49,8 +54,13 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    require_rows(x[0], 0, kDetectionWidth, "use the top of DetectionOutput");
-    require_rows(x[1], 1, kTruthWidth, "use the second top of AnnotatedData");
+    cascade_ = x.size() > 2;
+    require_rows(x[0], 0, kDetectionWidth, cascade_ ? "use the top of FrcnnOutput" : "use the top of DetectionOutput");
+    require_rows(x[1], 1, kTruthWidth,
+                 cascade_ ? "use the second top of EvalData" : "use the second top of AnnotatedData");
+    if (cascade_ && (x[2].axes() < 2 || x[2].count(1) != 2))
+      throw FieldError("bottom[2]", "its shape is " + x[2].str() + ", but must be N x 2",
+                       "use the third top of EvalData");
     detections_ = x[0].count() / kDetectionWidth;
     return {.y = {Shape{1, 1, counted_classes() + detections_, kJudgedWidth}}, .w = {}};
   }
@@ -60,8 +70,14 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
   void forward(Context& context, const Operands& io) override {
     const HostView detections(context, io.x[0].f32(), io.x[0].count()),
         objects(context, io.x[1].f32(), io.x[1].count());
-    sort_objects(objects.data(), io.x[1].count() / kTruthWidth);
-    sort_candidates(detections.data());
+    if (cascade_) {
+      reorder(detections.data(), objects.data(), io.x[1].count() / kTruthWidth);
+      sort_objects(reordered_objects_.data(), io.x[1].count() / kTruthWidth);
+      sort_candidates(reordered_detections_.data());
+    } else {
+      sort_objects(objects.data(), io.x[1].count() / kTruthWidth);
+      sort_candidates(detections.data());
+    }
     float* y = stage_.begin(context, io.y[0].f32(), io.y[0].count());
     std::fill_n(y, io.y[0].count(), 0.f);
     judge(write_counts(y));
@@ -76,10 +92,24 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
  private:
   static constexpr uint32_t kMaxClasses = 1 << 20;
 
-  static void require_rows(const Shape& shape, int64_t i, int64_t width, const std::string& what) {
-    if (shape.axes() >= 1 && shape[shape.axes() - 1] == width) return;
+  void require_rows(const Shape& shape, int64_t i, int64_t width, const std::string& what) const {
+    if (shape.axes() >= 1 && (cascade_ ? shape.count(1) : shape[shape.axes() - 1]) == width) return;
     throw FieldError(entry("bottom", i),
                      "its shape is " + shape.str() + ", but rows need " + std::to_string(width) + " numbers", what);
+  }
+
+  /// Converts Cascade R-CNN's rows.
+  void reorder(const float* detections, const float* objects, int64_t count) {
+    reordered_detections_.clear(), reordered_objects_.clear();
+    for (int64_t i = 0; i < detections_; ++i) {
+      const float* row = detections + i * kDetectionWidth;
+      reordered_detections_.insert(reordered_detections_.end(),
+                                   {row[0], row[5], row[6], row[1], row[2], row[3], row[4]});
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      const float* row = objects + i * kTruthWidth;
+      reordered_objects_.insert(reordered_objects_.end(), {row[0], row[5], 0, row[1], row[2], row[3], row[4], row[7]});
+    }
   }
 
   bool is_background(int64_t label) const { return label == int64_t(param_.background_label_id()); }
@@ -139,7 +169,7 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
       float overlap = -1;
       for (size_t t = 0; t < truths.size(); ++t) {
         if (truths[t].label != one.label) continue;
-        const float with_this = box_overlap(one.box, truths[t].box);
+        const float with_this = box_overlap(one.box, truths[t].box, cascade_ ? 1 : 0);
         if (with_this > overlap) best = t, overlap = with_this;
       }
       const bool hits = overlap >= param_.overlap_threshold();
@@ -152,7 +182,9 @@ class DetectionEvaluateLayer : public Layer, public Scoring {
 
   const caffe::DetectionEvaluateParameter& param_;
   uint32_t classes_;
+  bool cascade_ = false;  ///< there is a third bottom
   int64_t detections_ = 0;
+  std::vector<float> reordered_detections_, reordered_objects_;
   std::vector<std::vector<Truth>> truths_;
   std::vector<DetectionEvaluateCandidate> candidates_;
   HostStage stage_;
@@ -163,7 +195,7 @@ const RegisterLayer register_detection_evaluate({
     .help = "correct detections, and the number of objects of each class",
     .options = "detection_evaluate_param",
     .min_bottoms = 2,
-    .max_bottoms = 2,
+    .max_bottoms = 3,
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<DetectionEvaluateLayer>,

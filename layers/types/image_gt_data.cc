@@ -33,14 +33,11 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/text.h"
-#include "data/formats/text.h"
-#include "data/image/image.h"
-#include "data/image/image_file_reader.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/shuffled_order.h"
-#include "data/sources/object_file.h"
 #include "layers/common/data/record_layer.h"
 #include "layers/registry.h"
+#include "layers/types/object_images.h"
 #include "layers/types/object_labels.h"
 #include "layers/types/object_view.h"
 
@@ -49,10 +46,9 @@ namespace cortado {
 namespace {
 
 constexpr uint64_t kObjectKey = 0x494D4741474554ull;  // separates these draws from others with the same seed
-constexpr uint32_t kMaxSide = 1 << 14, kMaxImages = 1 << 16, kLargestRate = 1 << 14;
-constexpr float kMaxScaling = 1024;
+constexpr uint32_t kMaxSide = kObjectMostSide, kMaxImages = 1 << 16;
+constexpr float kMaxScaling = kObjectMostScaling;
 constexpr int kNoise = 10;
-constexpr int64_t kImageGtDataMostRows = int64_t(1) << 24;
 const std::string kImageGtDataOwn = "image_gt_data_param.";
 
 struct ImageGtDataSize {
@@ -60,10 +56,7 @@ struct ImageGtDataSize {
 };
 
 uint32_t require_in(const std::string& field, uint32_t value, uint32_t least, uint32_t most) {
-  if (value < least || value > most)
-    throw FieldError(kImageGtDataOwn + field, "it is " + std::to_string(value) + ", but must be in [" +
-                                                  std::to_string(least) + ", " + std::to_string(most) + "]");
-  return value;
+  return require_between(kImageGtDataOwn + field, value, least, most);
 }
 
 /// 0 x 0: images are not resized.
@@ -89,27 +82,11 @@ ImageGtDataSize sample_of(const caffe::ImageGtDataParameter& param, const ImageG
 }
 
 std::vector<ObjectBranch> branches_of(const caffe::ImageGtDataParameter& param, const ImageGtDataSize& sample) {
-  const int count = param.downsample_rate_size();
-  if (count == 0) throw FieldError(kImageGtDataOwn + "downsample_rate", "it is missing", "set one for each branch");
-  for (const auto& [given, name] : {std::pair(param.field_w_size(), "field_w"), {param.field_h_size(), "field_h"}})
-    if (given != count)
-      throw FieldError(
-          kImageGtDataOwn + name,
-          "it has " + count_of(given, "value", "values") + ", but downsample_rate has " + std::to_string(count),
-          "set one for each branch");
-  std::vector<ObjectBranch> branches;
-  for (int i = 0; i < count; ++i) {
-    const auto rate = float(require_in("downsample_rate", param.downsample_rate(i), 1, kLargestRate));
-    ObjectBranch branch{rate, float(require_in("field_w", param.field_w(i), 1, kMaxSide)),
-                        float(require_in("field_h", param.field_h(i), 1, kMaxSide))};
-    branch.width = int64_t(std::round(float(sample.width) / rate));
-    branch.height = int64_t(std::round(float(sample.height) / rate));
-    if (branch.width == 0 || branch.height == 0)
-      throw FieldError(kImageGtDataOwn + "downsample_rate",
-                       "a rate of " + std::to_string(param.downsample_rate(i)) + " leaves no position of " +
-                           std::to_string(sample.width) + " x " + std::to_string(sample.height) + " pixels");
-    branches.push_back(branch);
-  }
+  const std::string rate = kImageGtDataOwn + "downsample_rate";
+  if (param.downsample_rate_size() == 0) throw FieldError(rate, "it is missing", "set one for each branch");
+  std::vector<ObjectBranch> branches =
+      object_branches(param.downsample_rate(), rate, param.field_w(), param.field_h(), kImageGtDataOwn);
+  set_places(branches, rate, sample.height, sample.width);
   return branches;
 }
 
@@ -128,19 +105,6 @@ ObjectScales scales_of(const caffe::ImageGtDataParameter& param) {
 void check_transform(const caffe::TransformationParameter& param) {
   data::refuse_transforms_but({"mirror", "mean_value"}, param, "ImageGtData crops and resizes images itself",
                               "use only mirror and mean_value");
-  if (param.mean_value_size() != 0 && param.mean_value_size() != 1 && param.mean_value_size() != 3)
-    throw FieldError("transform_param.mean_value",
-                     std::to_string(param.mean_value_size()) + " mean values for images of 3 channels",
-                     "set one, or one for each channel");
-}
-
-void mirror_image(data::Image& image) {
-  const auto channels = size_t(image.channels), width = size_t(image.width);
-  for (size_t h = 0; h < size_t(image.height); ++h) {
-    uint8_t* row = &image.pixels[h * width * channels];
-    for (size_t w = 0; w < width / 2; ++w)
-      std::swap_ranges(row + w * channels, row + (w + 1) * channels, row + (width - 1 - w) * channels);
-  }
 }
 
 class ImageGtDataLayer : public RecordLayer {
@@ -155,12 +119,8 @@ class ImageGtDataLayer : public RecordLayer {
   void open();
   const data::ObjectImage& image_at(uint64_t position);
   void read(const data::ObjectImage& listed, RandomStream& stream);
-  void fit(const data::ObjectImage& listed);
   ObjectView draw_view(RandomStream& stream) const;
-  void show(const ObjectView& view);
-  void cut(const ObjectView& view, float* to);
   void write_rows(int64_t n, float* to) const;
-  [[noreturn]] void fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const;
 
   const caffe::ImageGtDataParameter& param_;
   const caffe::TransformationParameter& transform_;
@@ -169,16 +129,9 @@ class ImageGtDataLayer : public RecordLayer {
   ObjectScales scales_;
   bool open_data_;
   uint64_t seed_;
-  std::optional<data::ObjectFile> file_;
   std::optional<data::ShuffledOrder> order_;
-  int64_t most_objects_ = 1;  ///< in one image
-  // The image of the current sample:
-  std::string path_;
-  data::ImageFileReader reader_;
-  data::ImageDecoder decoder_;
-  data::Image image_, other_;
-  bool mirrored_ = false;
-  float scale_x_ = 1, scale_y_ = 1;  ///< from resize_width and resize_height
+  ObjectImages images_;
+  PixelScale pixels_;
   SampleObjects seen_ = {};
   std::vector<HostStage> stages_;  ///< per top
 };
@@ -189,11 +142,13 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
       transform_(options.config.transform_param()),
       resize_(resize_of(param_)),
       sample_(sample_of(param_, resize_)),
-      labels_(branches_of(param_, sample_), param_.fg_threshold()),
+      labels_(branches_of(param_, sample_), {.fg_threshold = param_.fg_threshold()}),
       scales_(scales_of(param_)),
       open_data_(options.open_data),
-      seed_(options.seed) {
+      seed_(options.seed),
+      images_(param_.root_folder()) {
   check_transform(transform_);
+  pixels_ = pixel_scale(transform_);
   if (param_.source().empty()) throw FieldError(kImageGtDataOwn + "source", "the window file is missing");
   require_in("batch_size", param_.batch_size(), 1, kMaxImages);
   if (param_.coord_num() != 4)
@@ -212,125 +167,57 @@ ImageGtDataLayer::ImageGtDataLayer(const LayerOptions& options)
 }
 
 LayerShapes ImageGtDataLayer::infer(const std::vector<Shape>&) {
-  if (open_data_ && !file_) open();
+  if (open_data_ && !images_.is_open()) open();
   const int64_t batch = param_.batch_size();
   LayerShapes shapes;
   shapes.y.push_back({batch, 3, sample_.height, sample_.width});
   for (const ObjectBranch& branch : labels_.branches()) shapes.y.push_back({batch, 6, branch.height, branch.width});
-  if (param_.output_gt_boxes()) shapes.y.push_back(file_ ? Shape{batch * most_objects_, 7, 1, 1} : Shape{-1});
+  if (param_.output_gt_boxes()) shapes.y.push_back(images_.rows_shape(batch, 7));
   return shapes;
 }
 
 void ImageGtDataLayer::open() {
-  file_ = data::read_object_file(param_.source());
-  for (const data::ObjectImage& image : file_->images) {
-    most_objects_ = std::max(most_objects_, int64_t(image.objects.size()));
-    if (most_objects_ * param_.batch_size() > kImageGtDataMostRows)
-      fail(image, "it has " + std::to_string(most_objects_) + " objects, too many for a batch", "");
-  }
-  if (param_.shuffle()) order_.emplace(file_->images.size(), file_->images.size(), 1, seed_);
+  images_.open(param_.source(), false, param_.batch_size());
+  const size_t count = images_.file().images.size();
+  if (param_.shuffle()) order_.emplace(count, count, 1, seed_);
 }
 
 const data::ObjectImage& ImageGtDataLayer::image_at(uint64_t position) {
-  const uint64_t count = file_->images.size(), index = position % count;
-  return file_->images[size_t(order_ ? order_->at(position / count, index) : index)];
+  const uint64_t count = images_.file().images.size(), index = position % count;
+  return images_.file().images[size_t(order_ ? order_->at(position / count, index) : index)];
 }
 
-void ImageGtDataLayer::fail(const data::ObjectImage& listed, const std::string& what, const std::string& hint) const {
-  const std::string path = data::printable(listed.path);
-  Diagnostic mistake;
-  mistake.place = {file_->path, listed.line, 1, path};
-  mistake.message = path + ": " + what;
-  mistake.hint = hint;
-  throw Error(ExitCode::kData, mistake);
-}
-
-/// Reads the image, before it is cropped.
+/// Reads the image and its objects, before it is cropped.
 void ImageGtDataLayer::read(const data::ObjectImage& listed, RandomStream& stream) {
-  path_.assign(param_.root_folder()).append(listed.path);
-  try {
-    decoder_.decode(reader_.read(path_), data::ColorMode::kColor, image_);
-  } catch (const data::SampleError& error) {
-    fail(listed, error.what(), error.hint());
-  }
-  mirrored_ = transform_.mirror() && stream.below(2) == 1;
-  if (mirrored_) mirror_image(image_);
-}
-
-/// Resizes the image, and scales objects and regions with it.
-void ImageGtDataLayer::fit(const data::ObjectImage& listed) {
-  const float width = float(image_.width);
-  scale_x_ = scale_y_ = 1;
-  if (resize_.width > 0 && (resize_.width != image_.width || resize_.height != image_.height)) {
-    scale_x_ = float(resize_.width) / width, scale_y_ = float(resize_.height) / float(image_.height);
-    data::resize_bilinear(image_, resize_.height, resize_.width, other_);
-    std::swap(image_, other_);
-  }
-  if (image_.width < sample_.width || image_.height < sample_.height)
-    fail(listed,
-         "the image is " + std::to_string(image_.width) + " x " + std::to_string(image_.height) +
-             ", smaller than crop_width x crop_height",
-         "set resize_width and resize_height, or a smaller crop");
-  const auto moved = [&](Box box) {
-    if (mirrored_) box = {width - box.x1, box.y0, width - box.x0, box.y1};
-    return Box{box.x0 * scale_x_, box.y0 * scale_y_, box.x1 * scale_x_, box.y1 * scale_y_};
-  };
-  seen_.objects.clear(), seen_.regions.clear();
-  for (const data::FileObject& object : listed.objects)
-    seen_.objects.push_back({moved(object.box), float(object.label), object.ignored});
-  for (const Box& region : listed.regions) seen_.regions.push_back(moved(region));
+  images_.read(listed);
+  const bool mirrored = transform_.mirror() && stream.below(2) == 1;
+  if (mirrored) images_.mirror();
+  const int height = images_.image().height, width = images_.image().width;
+  if (resize_.width > 0) images_.resize(resize_.height, resize_.width);
+  const data::Image& image = images_.image();
+  if (image.width < sample_.width || image.height < sample_.height)
+    images_.fail(listed,
+                 "the image is " + std::to_string(image.width) + " x " + std::to_string(image.height) +
+                     ", smaller than crop_width x crop_height",
+                 "set resize_width and resize_height, or a smaller crop");
+  images_.place(listed, height, width, mirrored, seen_);
 }
 
 ObjectView ImageGtDataLayer::draw_view(RandomStream& stream) const {
+  const data::Image& image = images_.image();
   const auto below = [&stream](int n) { return int(stream.below(uint64_t(n))); };
   float x, y, factor = 1;
   if (seen_.objects.empty()) {
-    x = float(below(image_.width - sample_.width + 1)) + float(sample_.width) / 2;
-    y = float(below(image_.height - sample_.height + 1)) + float(sample_.height) / 2;
+    x = float(below(image.width - sample_.width + 1)) + float(sample_.width) / 2;
+    y = float(below(image.height - sample_.height + 1)) + float(sample_.height) / 2;
   } else {
     const Box& box = seen_.objects[size_t(stream.below(seen_.objects.size()))].box;
     x = (box.x0 + box.x1) / 2, y = (box.y0 + box.y1) / 2;
     if (scales_.least > 0 && below(2) == 1) factor = draw_factor(scales_, box, stream);
   }
   const int noise_x = below(2 * kNoise) - kNoise, noise_y = below(2 * kNoise) - kNoise;
-  return {view_axis(image_.width, sample_.width, x, factor, noise_x),
-          view_axis(image_.height, sample_.height, y, factor, noise_y)};
-}
-
-/// Converts objects and regions to the coordinates of the sample.
-void ImageGtDataLayer::show(const ObjectView& view) {
-  seen_.left = view.x.to, seen_.width = view.x.copied, seen_.top = view.y.to, seen_.height = view.y.copied;
-  for (Box& region : seen_.regions) region = view.place(region);
-  for (SampleObject& object : seen_.objects) {
-    object.box = view.place(object.box);
-    const float x = (object.box.x0 + object.box.x1) / 2, y = (object.box.y0 + object.box.y1) / 2;
-    const bool in_sight = x >= 0 && x < float(sample_.width) && y >= 0 && y < float(sample_.height);
-    const bool small =
-        box_height(object.box, 1) < param_.min_gt_height() || box_width(object.box, 1) < param_.min_gt_width();
-    if (!in_sight || small) object.ignored = true;
-  }
-}
-
-/// Copies the pixels of the view into 3 x height x width zeros.
-void ImageGtDataLayer::cut(const ObjectView& view, float* to) {
-  if (view.x.length < image_.width || view.y.length < image_.height) {
-    other_.resize(image_.channels, view.y.length, view.x.length);
-    data::copy_part(image_.sample(), {view.y.first, view.x.first, view.y.length, view.x.length}, other_.pixels.data());
-    std::swap(image_, other_);
-  }
-  if (view.x.scaled != image_.width || view.y.scaled != image_.height) {
-    data::resize_bilinear(image_, view.y.scaled, view.x.scaled, other_);
-    std::swap(image_, other_);
-  }
-  for (int c = 0; c < 3; ++c) {
-    const int means = transform_.mean_value_size();
-    const float mean = means == 0 ? 0 : transform_.mean_value(means == 1 ? 0 : c);
-    for (int h = 0; h < view.y.copied; ++h) {
-      const uint8_t* from = &image_.pixels[3 * (size_t(view.y.from + h) * size_t(image_.width) + size_t(view.x.from))];
-      float* row = to + (int64_t(c) * sample_.height + view.y.to + h) * sample_.width + view.x.to;
-      for (int w = 0; w < view.x.copied; ++w) row[w] = float(from[3 * w + c]) - mean;
-    }
-  }
+  return {view_axis(image.width, sample_.width, x, factor, noise_x),
+          view_axis(image.height, sample_.height, y, factor, noise_y)};
 }
 
 /// Writes the objects of image n, one row each.
@@ -357,10 +244,9 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
     const data::ObjectImage& listed = image_at(place);
     RandomStream stream(mix_key(mix_key(seed_, kObjectKey), place));
     read(listed, stream);
-    fit(listed);
     const ObjectView view = draw_view(stream);
-    show(view);
-    cut(view, to[0] + n * (io.y[0].count() / batch));
+    show_objects(view, sample_.height, sample_.width, {param_.min_gt_height(), param_.min_gt_width()}, seen_);
+    images_.cut(view, pixels_, sample_.height, sample_.width, to[0] + n * (io.y[0].count() / batch));
     std::vector<float*> labels;
     for (size_t i = 1; i <= branches; ++i) labels.push_back(to[i] + n * (io.y[i].count() / batch));
     labels_.write(seen_, labels);
@@ -369,7 +255,7 @@ void ImageGtDataLayer::forward(Context& context, const Operands& io) {
     rows += int64_t(seen_.objects.size());
   }
   if (param_.output_gt_boxes())
-    for (; rows < batch * most_objects_; ++rows) to[branches + 1][7 * rows + 6] = 1;
+    for (; rows < batch * images_.most_objects(); ++rows) to[branches + 1][7 * rows + 6] = 1;
   for (HostStage& stage : stages_) stage.commit(context);
   cursor_.advance();
 }

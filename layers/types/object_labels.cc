@@ -7,8 +7,6 @@ namespace cortado {
 
 namespace {
 
-constexpr float kInRegions = 0.4f;         ///< templates with this fraction in ignored regions are ignored
-constexpr float kLeastMatch = 0.2f;        ///< objects that overlap every template by less get no label
 constexpr float kObjectLabelsUnclear = 1;  ///< the overlap value of ignored positions
 
 /// Whether position i of an axis lies on the image.
@@ -18,9 +16,16 @@ bool on_image(int64_t i, float rate, int first, int length) {
 }
 
 /// Writes the label and the box of a position; the map has `places` positions.
-void set_object(float* to, int64_t places, float label, const Box& box) {
-  const float values[5] = {label, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, box_width(box), box_height(box)};
+void set_object(float* to, int64_t places, float label, const Box& box, float border) {
+  const float values[5] = {label, (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2, box_width(box, border),
+                           box_height(box, border)};
   for (int64_t i = 0; i < 5; ++i) to[i * places] = values[i];
+}
+
+/// The fraction of a template that `cover` covers.
+float coverage(const Box& field, const Box& cover, float border) {
+  const float area = box_area(field, border);
+  return area > 0 ? box_area(common_part(field, cover), border) / area : 0;
 }
 
 int64_t place_of(float at, float rate, int64_t places) {
@@ -52,23 +57,36 @@ void ObjectLabels::write_place(const SampleObjects& sample, size_t branch, int64
   const int64_t places = b.height * b.width;
   const Box field = b.field(p / b.width, p % b.width);
   float in_regions = 0;
-  for (const Box& region : sample.regions) in_regions += box_coverage(field, region);
-  if (in_regions >= kInRegions) {
+  for (const Box& region : sample.regions) in_regions += coverage(field, region, rule_.border);
+  const bool unclear = in_regions >= rule_.in_regions;
+  if (!is_inside(sample, field) || (unclear && !rule_.objects_first)) {
     to[5 * places] = kObjectLabelsUnclear;
     return;
   }
   float best = 0;
   size_t match = 0;
   for (size_t i = 0; i < found_.size(); ++i) {
-    const float overlap = box_overlap(sample.objects[i].box, field);
+    const float overlap = box_overlap(sample.objects[i].box, field, rule_.border);
     if (overlap > best) best = overlap, match = i;
     if (overlap > found_[i].overlap) found_[i].overlap = overlap, found_[i].branch = branch;
   }
-  to[5 * places] = best;
-  if (!(best > 0 && best > fg_threshold_)) return;
+  const bool matches = best > 0 && best > rule_.fg_threshold;
+  to[5 * places] = unclear && !matches ? kObjectLabelsUnclear : best;
+  if (!matches) return;
   const SampleObject& object = sample.objects[match];
-  set_object(to, places, object.ignored ? 0 : object.label, object.box);
+  set_object(to, places, object.ignored ? 0 : object.label, object.box, rule_.border);
   found_[match].matched = true;
+}
+
+bool ObjectLabels::is_inside(const SampleObjects& sample, const Box& field) const {
+  const auto left = float(sample.left), top = float(sample.top);
+  const float right = left + float(sample.width), bottom = top + float(sample.height);
+  if (std::isfinite(rule_.margin)) {
+    const float margin_x = rule_.margin * box_width(field) / 2, margin_y = rule_.margin * box_height(field) / 2;
+    return field.x0 >= left - margin_x && field.x1 < right + margin_x && field.y0 >= top - margin_y &&
+           field.y1 < bottom + margin_y;
+  }
+  return rule_.least_inside < 0 || !(coverage(field, {left, top, right, bottom}, rule_.border) < rule_.least_inside);
 }
 
 /// Assigns each unmatched object the position at its centre, in the branch with the best-fitting template.
@@ -76,12 +94,14 @@ void ObjectLabels::write_missed(const SampleObjects& sample, const std::vector<f
   for (size_t i = 0; i < found_.size(); ++i) {
     const SampleObject& object = sample.objects[i];
     const Found& found = found_[i];
-    if (object.ignored || found.matched || found.overlap < kLeastMatch) continue;
+    if (object.ignored || found.matched || found.overlap < rule_.least_match) continue;
     const ObjectBranch& b = branches_[found.branch];
     const int64_t h = place_of((object.box.y0 + object.box.y1) / 2, b.rate, b.height);
     const int64_t w = place_of((object.box.x0 + object.box.x1) / 2, b.rate, b.width);
     float* place = to[found.branch] + h * b.width + w;
-    if (place[0] == 0) set_object(place, b.height * b.width, object.label, object.box);
+    if (place[0] != 0) continue;
+    set_object(place, b.height * b.width, object.label, object.box, rule_.border);
+    if (rule_.labels_overlap) place[5 * b.height * b.width] = found.overlap;
   }
 }
 

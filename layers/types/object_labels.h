@@ -1,7 +1,8 @@
 #pragma once
 
-// The label maps of ImageGtData's branches (the layout is in common/branch_labels.h).
+// The label maps of the branches of ImageGtData and DetectionData (the layout is in common/branch_labels.h).
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct ObjectBranch {
 struct SampleObject {
   Box box;
   float label;
-  bool ignored;
+  bool ignored, difficult = false;
 };
 
 /// The objects and the valid part of a sample.
@@ -35,10 +36,22 @@ struct SampleObjects {
   int left, top, width, height;  ///< the part of the sample that shows the image, not padding
 };
 
+/// How positions are assigned objects.
+struct ObjectRule {
+  float fg_threshold = 0.5f;    ///< templates that overlap an object by more have its class
+  float in_regions = 0.4f;      ///< templates with this fraction in ignored regions are ignored
+  float least_match = 0.2f;     ///< objects that overlap every template by less get no label
+  float border = 0;             ///< sides are longer than the difference of corners by this
+  bool objects_first = false;   ///< templates in ignored regions may have an object
+  bool labels_overlap = false;  ///< positions of otherwise unmatched objects have the largest overlap as theirs
+  float margin = INFINITY;      ///< templates that extend out of the image by more than half this fraction are ignored
+  float least_inside = -1;      ///< and so are those of which less than this fraction is in the image
+};
+
 class ObjectLabels {
  public:
-  ObjectLabels(std::vector<ObjectBranch> branches, float fg_threshold)
-      : branches_(std::move(branches)), fg_threshold_(fg_threshold) {}
+  ObjectLabels(std::vector<ObjectBranch> branches, const ObjectRule& rule)
+      : branches_(std::move(branches)), rule_(rule) {}
 
   const std::vector<ObjectBranch>& branches() const { return branches_; }
 
@@ -55,10 +68,11 @@ class ObjectLabels {
 
   void write_branch(const SampleObjects& sample, size_t branch, float* to);
   void write_place(const SampleObjects& sample, size_t branch, int64_t p, float* to);
+  bool is_inside(const SampleObjects& sample, const Box& field) const;
   void write_missed(const SampleObjects& sample, const std::vector<float*>& to);
 
   std::vector<ObjectBranch> branches_;
-  float fg_threshold_;
+  ObjectRule rule_;
   std::vector<Found> found_;  ///< per object
 };
 

@@ -1,6 +1,7 @@
-// ProposalTarget (MS-CNN): samples regions for the second stage and computes their targets. Bottoms are regions R x 5
-// (common/regions.h) and the images' objects G x 7: index of the image, corners, class, and whether it is ignored; rows
-// of class 0 are unused. Tops are
+// ProposalTarget (MS-CNN, Cascade R-CNN): samples regions for a stage and computes their targets. Bottoms are regions
+// R x 5 (common/regions.h) and the images' objects G x 7: index of the image, corners, class, and whether it is
+// ignored; rows of class 0 or image -1 are unused. Cascade R-CNN's are G x 8, with a last number that is not read. Tops
+// are
 //   regions n x 5, their classes n, the box targets n x D, the inside and outside weights of the box loss n x D,
 //   matches n x 6 (class, the object's corners, overlap), and, optionally, the weights n of the class loss
 // The layer has no gradient. D is 4 cls_num, or with cls_aware: false 8 (background and all objects); the default is
@@ -14,6 +15,11 @@
 // drawn if there are too many; then the first poor ones; then random boxes that overlap no object by fg_thr. The class
 // weights make the foreground count fg_fraction in total, the background the rest.
 //
+// With Cascade R-CNN's objects only one random box is drawn, if there is none else, and classes and weights are
+// n x 1 x 1 x 1. Its options: append_gtbox and pickup_discard false leave out objects and poor background; bbox_thr_lw
+// and bbox_thr_hg limit the overlaps of regions whose weights in the box loss are 1; iou_weighted makes the class
+// weights of the foreground proportional to overlaps.
+//
 // The number of rows depends on the values (layers/roles.h): there are fewer than batch_size if objects leave no room
 // for background. Sides are a pixel longer than the difference of their corners.
 
@@ -25,6 +31,7 @@
 #include "core/rng.h"
 #include "core/text/text.h"
 #include "layers/common/detection/box_offsets.h"
+#include "layers/common/detection/keep_some.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 #include "layers/roles.h"
@@ -56,14 +63,15 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   explicit ProposalTargetLayer(const LayerOptions& options);
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    for (size_t i = 0; i < 2; ++i)
-      if (const int64_t width = i == 0 ? 5 : 7; x[i].axes() < 2 || x[i].count(1) != width)
-        throw FieldError(entry("bottom", int64_t(i)),
-                         "its shape is " + x[i].str() + ", but must be N x " + std::to_string(width),
-                         i == 0 ? "set rows of an image index and a region"
-                                : "set rows of an image index, corners, class, and whether it is ignored");
-    regions_ = x[0][0], rows_ = x[1][0];
-    most_ = live_ = param_.batch_size() > 0 ? param_.batch_size() : regions_ + rows_;
+    const auto require_width = [&](size_t i, int64_t least, int64_t most, const std::string& hint) {
+      if (x[i].axes() >= 2 && x[i].count(1) >= least && x[i].count(1) <= most) return;
+      throw FieldError(entry("bottom", int64_t(i)),
+                       "its shape is " + x[i].str() + ", but must be N x " + std::to_string(least), hint);
+    };
+    require_width(0, 5, 5, "set rows of an image index and a region");
+    require_width(1, 7, 8, "set rows of an image index, corners, class, and whether it is ignored");
+    regions_ = x[0][0], rows_ = x[1][0], row_width_ = x[1].count(1);
+    most_ = live_ = param_.batch_size() > 0 ? param_.batch_size() : std::max<int64_t>(1, regions_ + rows_);
     return {.y = current_shapes(), .w = {}};
   }
 
@@ -83,7 +91,8 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
 
   std::vector<Shape> current_shapes() const override {
     const Shape numbers = {live_, numbers_};
-    const std::vector<Shape> all = {{live_, 5}, {live_}, numbers, numbers, numbers, {live_, 6}, {live_}};
+    const Shape one = cascade() ? Shape{live_, 1, 1, 1} : Shape{live_};
+    const std::vector<Shape> all = {{live_, 5}, one, numbers, numbers, numbers, {live_, 6}, one};
     return {all.begin(), all.begin() + tops_};
   }
 
@@ -91,6 +100,8 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   bool valid_image(float image) const {
     return image >= 0 && image < float(param_.num_img_per_batch()) && image == std::floor(image);
   }
+  bool cascade() const { return row_width_ == 8; }
+  static bool is_unused(const float* row) { return row[5] == 0 || row[0] == -1; }
   bool valid_object(const float* row) const {
     return valid_image(row[0]) && row[5] >= 1 && row[5] < float(param_.cls_num()) && row[5] == std::floor(row[5]);
   }
@@ -100,7 +111,6 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   void sort_out();
   void take(RandomStream& stream);
   void draw_background(RandomStream& stream, size_t count);
-  static void keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream);
   void write(size_t r, const ProposalTargetCandidate& candidate, bool has_object, float* const* to) const;
   void write_weights(float* to) const;
 
@@ -108,7 +118,7 @@ class ProposalTargetLayer : public Layer, public DynamicRows {
   OffsetScale scale_;
   bool by_class_;
   int tops_;
-  int64_t numbers_ = 0, regions_ = 0, rows_ = 0, most_ = 0, live_ = 0;
+  int64_t numbers_ = 0, regions_ = 0, rows_ = 0, row_width_ = 7, most_ = 0, live_ = 0;
   uint64_t layer_seed_ = 0;
   std::vector<ProposalTargetCandidate> candidates_;
   std::vector<Object> objects_;
@@ -156,9 +166,9 @@ void ProposalTargetLayer::gather(const float* regions, const float* rows) {
   };
   for (int64_t r = 0; r < regions_; ++r) add(regions + 5 * r);
   for (int64_t g = 0; g < rows_; ++g) {
-    const float* row = rows + 7 * g;
+    const float* row = rows + row_width_ * g;
     if (!valid_object(row)) continue;
-    add(row);
+    if (param_.append_gtbox()) add(row);
     objects_.push_back({row[0], {row[1], row[2], row[3], row[4]}, row[5], row[6] != 0});
   }
 }
@@ -187,33 +197,33 @@ void ProposalTargetLayer::sort_out() {
   }
 }
 
-/// Keeps `count` random entries of the list; a shorter list keeps its order.
-void ProposalTargetLayer::keep_some(std::vector<size_t>& list, size_t count, RandomStream& stream) {
-  if (list.size() <= count) return;
-  for (size_t i = 0; i < count; ++i) std::swap(list[i], list[i + size_t(stream.below(list.size() - i))]);
-  list.resize(count);
-}
-
 /// Stores the background in good_.
 void ProposalTargetLayer::take(RandomStream& stream) {
-  if (param_.batch_size() < 0) return;
+  if (param_.batch_size() < 0) {
+    if (cascade() && with_object_.empty() && good_.empty()) draw_background(stream, 1);
+    return;
+  }
   const size_t wanted = size_t(param_.batch_size());
   keep_some(with_object_, size_t(std::round(param_.fg_fraction() * float(wanted))), stream);
   const size_t background = wanted - with_object_.size();
   keep_some(good_, background, stream);
-  const size_t missing = std::min(background - good_.size(), poor_.size());
+  const size_t missing = param_.pickup_discard() ? std::min(background - good_.size(), poor_.size()) : 0;
   good_.insert(good_.end(), poor_.begin(), poor_.begin() + int64_t(missing));
-  draw_background(stream, background - good_.size());
+  if (!cascade())
+    draw_background(stream, background - good_.size());
+  else if (with_object_.empty() && good_.empty())
+    draw_background(stream, 1);
 }
 
 void ProposalTargetLayer::draw_background(RandomStream& stream, size_t count) {
-  const auto below = [&stream](int64_t n) { return int64_t(stream.below(uint64_t(n))); };
+  const auto below = [&stream](int64_t n) { return int64_t(stream.below(uint64_t(std::max<int64_t>(n, 1)))); };
   for (int64_t tries = kMaxTries * int64_t(count); count > 0 && tries > 0; --tries) {
     ProposalTargetCandidate box;
     box.image = float(below(param_.num_img_per_batch()));
-    const int64_t x = below(param_.img_width() - kLeastSide), y = below(param_.img_height() - kLeastSide);
-    const int64_t width = std::max<int64_t>(below(param_.img_width() - x), kLeastSide);
-    const int64_t height = std::max<int64_t>(below(param_.img_height() - y), kLeastSide);
+    const int64_t whole_width = param_.img_width(), whole_height = param_.img_height();
+    const int64_t x = below(whole_width - kLeastSide), y = below(whole_height - kLeastSide);
+    const int64_t width = std::max<int64_t>(below(whole_width - x), kLeastSide);
+    const int64_t height = std::max<int64_t>(below(whole_height - y), kLeastSide);
     box.box = {float(x), float(y), float(x + width - 1), float(y + height - 1)};
     match(box);
     if (box.overlap >= param_.fg_thr()) continue;
@@ -235,21 +245,26 @@ void ProposalTargetLayer::write(size_t r, const ProposalTargetCandidate& candida
   const float numbers[4] = {o.x, o.y, o.w, o.h};
   const size_t first = r * size_t(numbers_) + 4 * (by_class_ ? size_t(object.label) : 1);
   std::copy_n(numbers, 4, to[2] + first);
-  std::fill_n(to[3] + first, 4, 1.0f);
-  std::fill_n(to[4] + first, 4, 1.0f);
+  const bool counts = candidate.overlap >= param_.bbox_thr_lw() && candidate.overlap <= param_.bbox_thr_hg();
+  for (const size_t weights : {3, 4}) std::fill_n(to[weights] + first, 4, counts ? 1.0f : 0.0f);
   const float match[6] = {object.label, object.box.x0, object.box.y0, object.box.x1, object.box.y1, candidate.overlap};
   std::copy_n(match, 6, to[5] + 6 * r);
 }
 
 void ProposalTargetLayer::write_weights(float* to) const {
-  const float objects = float(with_object_.size()), background = float(good_.size()), share = param_.fg_fraction();
-  const float all = objects + background;
-  std::fill_n(to, with_object_.size(), objects > 0 ? share * all / objects : 1);
+  const float background = float(good_.size()), share = param_.fg_fraction();
+  const float all = float(with_object_.size()) + background;
+  float objects = 0;
+  for (size_t i = 0; i < with_object_.size(); ++i) {
+    to[i] = param_.iou_weighted() ? candidates_[with_object_[i]].overlap : 1;
+    objects += to[i];
+  }
+  for (size_t i = 0; i < with_object_.size(); ++i) to[i] *= share * all / objects;
   std::fill_n(to + with_object_.size(), good_.size(), objects > 0 ? (1 - share) * all / background : 1);
 }
 
 void ProposalTargetLayer::forward(Context& context, const Operands& io) {
-  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), 7 * rows_);
+  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), row_width_ * rows_);
   float* to[7] = {};
   for (int k = 0; k < tops_; ++k) {
     to[k] = stages_[k].begin(context, io.y[size_t(k)].f32(), io.y[size_t(k)].count());
@@ -267,13 +282,13 @@ void ProposalTargetLayer::forward(Context& context, const Operands& io) {
 }
 
 void ProposalTargetLayer::validate(Context& context, const Operands& io) {
-  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), 7 * rows_);
+  const HostView regions(context, io.x[0].f32(), 5 * regions_), rows(context, io.x[1].f32(), row_width_ * rows_);
   const std::string images = "num_img_per_batch is " + std::to_string(param_.num_img_per_batch());
   for (int64_t r = 0; r < regions_; ++r)
     if (const float image = regions.data()[5 * r]; !valid_image(image))
       throw Error(ExitCode::kData, "region " + std::to_string(r) + " is of image " + to_text(image), images);
   for (int64_t g = 0; g < rows_; ++g)
-    if (const float* row = rows.data() + 7 * g; row[5] != 0 && !valid_object(row))
+    if (const float* row = rows.data() + row_width_ * g; !is_unused(row) && !valid_object(row))
       throw Error(ExitCode::kData,
                   "object " + std::to_string(g) + " is of image " + to_text(row[0]) + " and class " + to_text(row[5]),
                   images + ", cls_num " + std::to_string(param_.cls_num()));

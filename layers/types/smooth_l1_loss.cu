@@ -4,6 +4,8 @@
 // 1. Faster R-CNN's and Intel's has sigma, and both `inside` and `outside` or neither. In both the third bottom is
 // `inside`, the fourth `outside`, each with a weight for each element; the default weight is 1.
 //
+// A second top (Cascade R-CNN) is the sum over axis 1 for each sample and position, not divided by N.
+//
 // Both x0 and x1 get gradients, which are exact. SSD omits the factor `inside`, which makes no difference for its
 // weights of 0 and 1.
 
@@ -40,7 +42,7 @@ const RegisterLayer register_smooth_l1_loss({
     .min_bottoms = 2,
     .max_bottoms = 4,
     .min_tops = 1,
-    .max_tops = 1,
+    .max_tops = 2,
     .make = make_layer<DifferenceLossLayer<Huber>>,
     .loss = LossRole{},
 });

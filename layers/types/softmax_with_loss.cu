@@ -3,6 +3,8 @@
 // label_smoothing e changes t to (1 - e) t + e / classes. t is multiplied by the class_weight of its class and by the
 // weight of its sample, from an optional third bottom.
 //
+// A second top is p, a third the loss of each sample (Cascade R-CNN).
+//
 // The minimum of p makes the loss of a dead net exactly 87.3365. With class weights the normalizer VALID is the sum of
 // the labels' weights, so the loss is PyTorch's weighted mean. Sample weights, SegNet's class_weighting and the weights
 // of WeightedSoftmaxWithLoss do not change the normalizer. For the rest see layers/common/losses/softmax_loss.h.
@@ -161,7 +163,7 @@ const RegisterLayer register_softmax_with_loss({
     .min_bottoms = 2,
     .max_bottoms = 3,
     .min_tops = 1,
-    .max_tops = 2,
+    .max_tops = 3,
     .make = make_layer<SoftmaxWithLossLayer>,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
 });

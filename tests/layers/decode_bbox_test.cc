@@ -63,6 +63,16 @@ TEST(DecodeBBox, DropsUnusableRegionsInTraining) {
   EXPECT_EQ(kept({nan, kRegions, matches}), (std::vector<double>{1, 0, 0, 9, 9}));
 }
 
+TEST(DecodeBBox, DropsObjectsByTheirOverlap) {
+  Array matches({3, 6}, 0.0);
+  matches[5] = 0.9, matches[11] = 0.8;
+  LayerRun run(kLayer + "decode_bbox_param { gt_iou_thr: 0.85 }",
+               {offsets({{0, 0, 0, 0}, {0, 0, 0, 0}, {0, 0, 0, 0}}), kRegions, matches});
+  run.forward();
+  EXPECT_EQ(dynamic_cast<DynamicRows&>(run.layer()).current_shapes()[0], (Shape{1, 5}));
+  EXPECT_EQ(run.y()[0][0], 1);
+}
+
 TEST(DecodeBBox, ReportsErrors) {
   expect_field_error(kLayer, {{3, 4}, {3, 5}}, "bottom[0]", "3x4, but must be 3 x 8");
   expect_field_error(kLayer, {{3, 8}, {2, 5}}, "bottom[1]", "2x5, but must be 3 x 5");

@@ -59,6 +59,7 @@ class Dataset {
   std::string clips() const { return folder_ / "clips"; }
   std::string objects() const { return folder_ / "objects"; }
   std::string mat_files() const { return folder_ / "mat_"; }
+  std::string with_difficult() const { return folder_ / "with_difficult"; }
 
  private:
   void write_images() const {
@@ -76,6 +77,7 @@ class Dataset {
     std::ofstream(clips()) << folder_.string() << " 1 3\n";
     std::ofstream(windows()) << "# 0\n" << image << "\n1\n2\n3\n2\n1 0.9 0 0 1 1\n0 0 1 0 2 1\n";
     std::ofstream(objects()) << "# 0\n" << image << "\n1\n2\n3\n1\n1 0 0 0 2 2\n0\n";
+    std::ofstream(with_difficult()) << "# 0\n" << image << "\n1\n2\n3\n1\n1 0 1 0 0 2 2\n0\n";
   }
 
   void write_rows() const {
@@ -97,6 +99,9 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }", {kImage}},
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
       {"type: 'BboxAccuracy' top: 'after' top: 'before'", {Array({6, 8}, 0.5), Array({6, 5}, 1), Array({6, 6}, 1)}},
+      {"type: 'BoxGroupOutput' top: 'rois' top: 'scored' box_group_output_param { box_group_param { field_w: 8 "
+       "field_w: 9 field_h: 4 field_h: 9 stride: 8 } }",
+       {random({4, 2, 6, 5}, 5, 0, 1), random({4, 4, 6, 5}, 6)}},
       {"type: 'BoxOutput' top: 'rois' top: 'scored' box_output_param { field_w: 8 field_h: 4 downsample_rate: 8 }",
        {random({2, 7, 6, 5}, 5)}},
       {"type: 'BoxAnnotatorOHEM' box_annotator_ohem_param { roi_per_img: 2 }",
@@ -115,6 +120,19 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DetectionAccuracy' top: 'a' top: 'b' detection_accuracy_param { cls_num: 2 field_w: 9 field_h: 9 "
        "downsample_rate: 8 }",
        {random({2, 6, 6, 5}, 5), Array({2, 6, 6, 5}, 1)}},
+      {"type: 'DetectionData' top: 'data' top: 'label' top: 'boxes' transform_param { mirror: true mean_value: 3 } "
+       "detection_data_param { source: '" +
+       dataset.with_difficult() +
+       "' batch_size: 2 crop_width: 8 crop_height: 9 stride: 2 field_w: 4 field_h: 4 output_gt_boxes: true "
+       "distort_param { brightness_prob: 1 brightness_delta: 9 } }"},
+      {"type: 'DetectionEvaluate' detection_evaluate_param { num_classes: 3 }",
+       {Array({6, 7}, 1), Array({2, 8}, 1), Array({1, 2}, 9)}},
+      {"type: 'DetectionGroupAccuracy' top: 'a' top: 'b' detection_group_accuracy_param { cls_num: 2 field_w: 9 "
+       "field_w: 5 field_h: 9 field_h: 5 stride: 8 }",
+       {random({4, 2, 6, 5}, 5), random({4, 4, 6, 5}, 6), Array({4, 6, 6, 5}, 1)}},
+      {"type: 'DetectionGroupLoss' detection_group_loss_param { cls_num: 2 field_w: 9 field_w: 5 field_h: 9 "
+       "field_h: 5 stride: 8 }",
+       {random({4, 2, 6, 5}, 5), random({4, 4, 6, 5}, 6), Array({4, 6, 6, 5}, 1)}},
       {"type: 'DetectionLoss' detection_loss_param { cls_num: 2 field_w: 9 field_h: 9 downsample_rate: 8 }",
        {random({2, 6, 6, 5}, 5), Array({2, 6, 6, 5}, 1)}},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { value: 3 } }"},
@@ -123,6 +141,13 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'positive_unitball' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'msra' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } data_filler { type: 'bilinear' } }"},
+      {"type: 'EvalData' top: 'data' top: 'boxes' top: 'sizes' transform_param { mean_value: 3 } eval_data_param { "
+       "source: '" +
+       dataset.with_difficult() + "' batch_size: 2 short_size: 32 long_size: 64 }"},
+      {"type: 'FrcnnOutput'", {random({6, 3}, 5, 0, 1), random({6, 12}, 6), Array({6, 5}, 0), Array({1, 2}, 40)}},
+      {"type: 'HardMining' bottom: 'a' bottom: 'b' bottom: 'c' top: 'd' top: 'e' hard_mining_param { "
+       "num_roi_per_image: 2 }",
+       {random({6}, 5), Array({6, 5}, 1), kLabels}},
       {"type: 'ImageData' top: 'data' top: 'label' image_data_param { source: '" + dataset.list() +
        "' batch_size: 3 }"},
       {"type: 'ImageLabelmapData' top: 'data' top: 'label' image_data_param { source: '" + dataset.pairs() +
@@ -143,6 +168,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
        "cls_num: 2 batch_size: 9 num_img_per_batch: 2 img_width: 90 img_height: 80 }",
        {Array({6, 5}, 1), Array({2, 7}, 1)}},
       {"type: 'Reorder'", {kImage}},
+      {"type: 'ScaleRoute' bottom: 'a' bottom: 'b' top: 'c' top: 'd' scale_route_param { high_scale: 9 }",
+       {Array({6, 5}, 1), kLabels}},
       {"type: 'SegAccuracy' seg_accuracy_param { ignore_label: 3 }", {kRows, kLabels}},
       {"type: 'Silence'", {kImage, kOther}},
       {"type: 'Split' top: 'a' top: 'b'", {kImage}},

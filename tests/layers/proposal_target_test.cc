@@ -28,7 +28,7 @@ Array matrix(const Rows& rows, int64_t width) {
 
 /// The live rows of each top; the rows after them must be 0.
 std::vector<Rows> run(const std::string& text, const Rows& regions, const Rows& objects, uint64_t pass = 0) {
-  LayerRun run(text, {matrix(regions, 5), matrix(objects, 7)}, {.pass = pass});
+  LayerRun run(text, {matrix(regions, 5), matrix(objects, int64_t(objects[0].size()))}, {.pass = pass});
   run.forward();
   std::vector<Rows> tops;
   const std::vector<Shape> shapes = dynamic_cast<DynamicRows&>(run.layer()).current_shapes();
@@ -67,6 +67,55 @@ TEST(ProposalTarget, TakesAllForegroundAndAllGoodBackground) {
   EXPECT_EQ(y[5][2], std::vector<double>(6));
   // Objects have a quarter of the total weight, the background the rest.
   EXPECT_EQ(y[6], (Rows{{0.375}, {0.375}, {2.25}}));
+}
+
+/// kObjects in Cascade R-CNN's rows.
+const Rows kLongObjects = {
+    {0, 10, 20, 19, 39, 2, 0, 1}, {1, 10, 20, 19, 40, 1, 1, 0}, {-1, -1, -1, -1, -1, -1, -1, -1}};
+
+TEST(ProposalTarget, ReadsRowsOfCascadeRcnn) {
+  const std::string options = "batch_size: -1 bg_thr_lw: 0.1";
+  EXPECT_EQ(run(layer(options), kRegions, kLongObjects), run(layer(options), kRegions, kObjects));
+  LayerRun shaped(layer(options), {matrix(kRegions, 5), matrix(kLongObjects, 8)});
+  EXPECT_EQ(shaped.made().shapes.y[1], (Shape{8, 1, 1, 1}));
+}
+
+TEST(ProposalTarget, DrawsOneRegionOfCascadeRcnnOnlyIfThereIsNone) {
+  const std::vector<Rows> some = run(layer("batch_size: 9 bg_thr_lw: 0"), kRegions, kLongObjects);
+  EXPECT_EQ(some[0].size(), 5u);
+  for (const char* size : {"9", "-1"}) {
+    const std::vector<Rows> one = run(layer(std::string("fg_thr: 0.5 append_gtbox: false batch_size: ") + size),
+                                      {{1, 10, 20, 19, 40}}, kLongObjects);
+    ASSERT_EQ(one[0].size(), 1u) << "the region of an ignored object is left out";
+    EXPECT_EQ(one[1][0][0], 0);
+  }
+}
+
+TEST(ProposalTarget, LeavesOutObjectsAndPoorBackground) {
+  EXPECT_EQ(run(layer("batch_size: -1 bg_thr_lw: 0.1 append_gtbox: false"), kRegions, kObjects)[0],
+            (Rows{kRegions[0], kRegions[1]}));
+  const std::string options = "batch_size: 9 bg_thr_lw: 0.1 append_gtbox: false ";
+  EXPECT_EQ(run(layer(options), kRegions, kLongObjects)[0].size(), 4u);
+  EXPECT_EQ(run(layer(options + "pickup_discard: false"), kRegions, kLongObjects)[0].size(), 2u);
+}
+
+TEST(ProposalTarget, LimitsTheOverlapsOfTheBoxLoss) {
+  const Rows none(1, Rows::value_type(12));
+  const Rows all = {{0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1}};
+  const auto weights = [](const std::string& options) {
+    return run(layer("batch_size: -1 bg_thr_lw: 0.4 append_gtbox: false " + options), {kRegions[0]}, kObjects)[3];
+  };
+  EXPECT_EQ(weights("bbox_thr_lw: 0.8 bbox_thr_hg: 0.9"), all);
+  EXPECT_EQ(weights("bbox_thr_lw: 0.85"), none);
+  EXPECT_EQ(weights("bbox_thr_hg: 0.8"), none);
+}
+
+TEST(ProposalTarget, WeighsClassesByOverlaps) {
+  const std::vector<Rows> y = run(layer("batch_size: -1 bg_thr_lw: 0.1 iou_weighted: true"), kRegions, kObjects);
+  const double all = 9 / 11. + 1;
+  EXPECT_NEAR(y[6][0][0], 0.75 * (9 / 11.) / all, 1e-6);
+  EXPECT_NEAR(y[6][1][0], 0.75 / all, 1e-6);
+  EXPECT_NEAR(y[6][2][0], 2.25, 1e-6);
 }
 
 TEST(ProposalTarget, NormalizesOffsetsAndSupportsClassAgnosticTargets) {

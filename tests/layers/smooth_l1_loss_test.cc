@@ -48,6 +48,23 @@ TEST(SmoothL1Loss, MatchesTheFormula) {
   EXPECT_EQ(run.dx(1).values, (std::vector<double>{-0.25, 0.5, -0.5, 0}));
 }
 
+TEST(SmoothL1Loss, HasTheSumOfEachPositionAsASecondTop) {
+  LayerCase layer = smooth_l1("top: 'loss' top: 'rows'", 1, 4);
+  const Shape shape = {3, 4, 2, 5};
+  for (size_t i = 0; i < 4; ++i) layer.x[i] = random(shape, 7 + i, -3, 3);
+  layer.reference = [](const Arrays& x, const Arrays&) -> Arrays {
+    Array rows({3, 1, 2, 5});
+    double sum = 0;
+    for (size_t i = 0; i < x[0].size(); ++i) {
+      const double term = x[3][i] * smooth(x[2][i] * (x[0][i] - x[1][i]), 1);
+      rows[i / 40 * 10 + i % 10] += term;
+      sum += term;
+    }
+    return {Array(Shape(), sum / 3), rows};
+  };
+  check_layer(layer);
+}
+
 TEST(SmoothL1Loss, WeightsHaveNoGradient) {
   const MadeLayer made("type: 'SmoothL1Loss'", "", {{2, 3}, {2, 3}, {2, 3}, {2, 3}});
   EXPECT_TRUE(made.layer->differentiable(0) && made.layer->differentiable(1));

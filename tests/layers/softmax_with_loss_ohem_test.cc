@@ -8,9 +8,10 @@
 namespace cortado::harness {
 namespace {
 
-LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, By by, double ignored = -9) {
+LayerCase loss_case(const std::string& options, const Shape& shape, const Shape& labels, By by, double ignored = -9,
+                    const std::string& type = "SoftmaxWithLossOHEM") {
   return {
-      .layer = "type: 'SoftmaxWithLossOHEM' top: 'loss' top: 'p' top: 'losses' " + options,
+      .layer = "type: '" + type + "' top: 'loss' top: 'p' top: 'losses' " + options,
       .x = {random(shape, 1, -3, 3), random_labels(labels, 2, shape[1])},
       .reference = [=](const Arrays& x, const Arrays&) -> Arrays {
         const SoftmaxRowsOf rows(x[0], 1);
@@ -38,6 +39,10 @@ TEST(SoftmaxWithLossOHEM, ReturnsTheLossOfEachPositionBeforeTheDivision) {
   check_layer(loss_case("loss_param { ignore_label: 2 }", {2, 5, 3, 4}, {2, 1, 3, 4}, By::kCounted, 2));
   check_layer(
       loss_case("loss_param { normalization: PRE_FIXED pre_fixed_normalizer: 5 }", {2, 5, 3, 4}, {2, 3, 4}, By::kFive));
+}
+
+TEST(SoftmaxWithLoss, ReturnsTheLossOfEachRow) {
+  check_layer(loss_case("", {6, 10, 1, 1}, {6, 1, 1, 1}, By::kCounted, -9, "SoftmaxWithLoss"));
 }
 
 TEST(SoftmaxWithLossOHEM, SupportsOneTop) {

@@ -54,4 +54,8 @@ struct OffsetScale {
 OffsetScale offset_scale(const google::protobuf::RepeatedField<float>& means,
                          const google::protobuf::RepeatedField<float>& deviations, const std::string& field);
 
+inline OffsetScale offset_scale(const caffe::BboxRegParameter& param) {
+  return offset_scale(param.bbox_mean(), param.bbox_std(), "bbox_reg_param");
+}
+
 }  // namespace cortado

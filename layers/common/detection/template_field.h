@@ -34,16 +34,23 @@ struct TemplateField {
 
   /// Throws FieldError(field + ...).
   void check(const std::string& field) const {
-    const auto require = [&](float value, float least, const std::string& name, const std::string& hint) {
-      if (!(value > 0 && value >= least && std::isfinite(value)))
-        throw FieldError(field + "." + name,
-                         "it is " + to_text(value) + ", but must be " + (least > 0 ? "1 or more" : "above 0"), hint);
-    };
-    require(width, 0, "field_w", "set the template's width in pixels");
-    require(height, 0, "field_h", "set the template's height in pixels");
-    require(rate, 0, "downsample_rate", "set the stride of the positions in pixels");
-    require(whr, 1, "field_whr", "set the largest ratio of a box's side to the template's");
-    require(xyr, 0, "field_xyr", "centres are at most 1 / field_xyr of the template's side away");
+    check_template(field, "downsample_rate");
+    check_limits(field);
+  }
+  void check_template(const std::string& field, const std::string& rate_name) const {
+    require(width, 0, field + ".field_w", "set the template's width in pixels");
+    require(height, 0, field + ".field_h", "set the template's height in pixels");
+    require(rate, 0, field + "." + rate_name, "set the stride of the positions in pixels");
+  }
+  void check_limits(const std::string& field) const {
+    require(whr, 1, field + ".field_whr", "set the largest ratio of a box's side to the template's");
+    require(xyr, 0, field + ".field_xyr", "centres are at most 1 / field_xyr of the template's side away");
+  }
+
+ private:
+  static void require(float value, float least, const std::string& field, const std::string& hint) {
+    if (value > 0 && value >= least && std::isfinite(value)) return;
+    throw FieldError(field, "it is " + to_text(value) + ", but must be " + (least > 0 ? "1 or more" : "above 0"), hint);
   }
 };
 
