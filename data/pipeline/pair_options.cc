@@ -48,7 +48,7 @@ Given given_by(const caffe::ImageDataParameter& param) {
                                                  {"dataset_share_per_node", param.dataset_share_per_node() != 1}};
   if (param.has_label_type() && param.label_type() != caffe::ImageDataParameter::PIXEL)
     throw FieldError(message + ".label_type", "labels must be images, which is PIXEL",
-                     "use ImageData for classes, or has_label: false for images without labels");
+                     "use ImageData for classes, or NONE for images without labels");
   for (const auto& [name, set] : others)
     if (set)
       throw FieldError(message + "." + name, std::string(name) + " is not supported for label images",
@@ -133,6 +133,21 @@ PipelineOptions with_pairs(PipelineOptions made, const PairSourceOptions& pairs)
   return made;
 }
 
+/// Options of DeepLab's pairs; with label_type: NONE, as with has_label: false, lists have no labels.
+PipelineOptions make_padded_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
+                                         bool read_files, bool windows) {
+  caffe::ImageDataParameter param = layer.image_data_param();
+  const bool none = param.has_label_type() && param.label_type() == caffe::ImageDataParameter::NONE;
+  if (none) param.clear_label_type();
+  const Given given = given_by(param);
+  PipelineOptions made = make_common(layer, given, options, read_files);
+  PairSourceOptions pairs = pairs_of(given);
+  fill_to_crop(layer, made.transform, pairs);
+  pairs.has_labels = pairs.has_labels && !none;
+  pairs.has_windows = windows;
+  return with_pairs(std::move(made), pairs);
+}
+
 }  // namespace
 
 PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
@@ -143,25 +158,12 @@ PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, cons
 
 PipelineOptions make_segment_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
                                           bool read_files) {
-  const Given given = given_by(layer.image_data_param());
-  PipelineOptions made = make_common(layer, given, options, read_files);
-  PairSourceOptions pairs = pairs_of(given);
-  fill_to_crop(layer, made.transform, pairs);
-  return with_pairs(std::move(made), pairs);
+  return make_padded_pair_options(layer, options, read_files, false);
 }
 
 PipelineOptions make_window_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
                                          bool read_files) {
-  caffe::ImageDataParameter param = layer.image_data_param();
-  const bool none = param.has_label_type() && param.label_type() == caffe::ImageDataParameter::NONE;
-  if (none) param.clear_label_type();
-  const Given given = given_by(param);
-  PipelineOptions made = make_common(layer, given, options, read_files);
-  PairSourceOptions pairs = pairs_of(given);
-  fill_to_crop(layer, made.transform, pairs);
-  pairs.has_labels = pairs.has_labels && !none;
-  pairs.has_windows = true;
-  return with_pairs(std::move(made), pairs);
+  return make_padded_pair_options(layer, options, read_files, true);
 }
 
 PipelineOptions make_map_pair_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {

@@ -1,7 +1,7 @@
 // ImageSegData: DeepLab's images and label images, one pair on each line of a list. Images smaller than the crop are
 // padded below and on the right: the images with the mean, the labels with 255, which losses should ignore
-// (ignore_label). With has_label: false a line has only an image, and all labels are 255. A third top holds the height
-// and width of each image within the crop. See layers/common/data/pair_data_layer.h.
+// (ignore_label). With has_label: false or label_type: NONE a line has only an image, and all labels are 255. A third
+// top holds the height and width of each image within the crop. See layers/common/data/pair_data_layer.h.
 
 #include "data/pipeline/pipeline_options.h"
 #include "layers/common/data/pair_data_layer.h"

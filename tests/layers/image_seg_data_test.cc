@@ -44,7 +44,7 @@ TEST_F(ImageSegData, AcceptsListsWithoutLabels) {
   run.forward();
   EXPECT_EQ(run.y()[0][6], pixel_of(0, 1, 1));
   for (size_t k = 0; k < 50; ++k) EXPECT_EQ(run.y()[1][k], 255);
-  LayerRun alone(layer("top: 'data' ", "has_label: false", "transform_param { crop_size: 5 }", "images"), {},
+  LayerRun alone(layer("top: 'data' ", "label_type: NONE", "transform_param { crop_size: 5 }", "images"), {},
                  {.backward = false});
   EXPECT_EQ(alone.made().shapes.y, (std::vector<Shape>{{2, 1, 5, 5}}));
   alone.forward();

@@ -105,7 +105,7 @@ TEST(MatFile, InvalidFilesAreErrors) {
   refuses(std::string(128, 'x'), "not a MAT-file");
   refuses(std::string(124, 'x') + std::string("\1\0MI", 4), "big-endian");
   refuses(header(), "it has no variable 'data'");
-  refuses(header() + element(15, std::string(9, 'z')), "compressed");
+  refuses(header() + element(15, std::string(16, 'z')), "compressed");
   refuses(header() + "1234", "truncated between elements");
   refuses(header() + variable("data", 6, {2, 1}, values).substr(0, 70), "truncated in an element");
   refuses(header() + variable("data", 6, {3, 1}, values), "do not match its dimensions");

@@ -62,7 +62,7 @@ TEST(Upgrade, LayersOf2014) {
 
 TEST(Upgrade, EveryTypeOf2014HasItsName) {
   const auto* types = caffe::V1LayerParameter::LayerType_descriptor();
-  EXPECT_EQ(types->value_count(), 63);
+  EXPECT_EQ(types->value_count(), 65);
   for (int i = 0; i < types->value_count(); ++i) {
     const NetFile file = read_net_from_text("layers { type: " + types->value(i)->name() + " }", "n");
     std::string folded;  // EUCLIDEAN_LOSS and EuclideanLoss become equal
@@ -133,7 +133,7 @@ TEST(Upgrade, EveryOptionOf2014IsKept) {
     EXPECT_EQ(net.layer(0).GetReflection()->GetMessage(net.layer(0), today).DebugString(), wanted) << field.name();
     ++options;
   }
-  EXPECT_EQ(options, 36);
+  EXPECT_EQ(options, 39);
 }
 
 TEST(Upgrade, DeepLabsNamesOfLosses) {
