@@ -1,5 +1,5 @@
 // Accuracy: the fraction of samples whose true class is among the top_k best scores and, as a second top, that fraction
-// for each class (0 for a class without samples).
+// for each class (0 for a class without samples). With min_is_better (NormFace) the smallest scores are the best.
 //
 // A sample is correct if fewer than top_k other classes score at least as much as the true one. Ties count against it,
 // so constant scores have accuracy 0. (NVIDIA's and Intel's Caffe resolve ties in favour of the higher class.) NaN
@@ -27,6 +27,7 @@ struct Judge {
   const T* scores;
   ClassLabels labels;
   int64_t inner, top_k;
+  bool smallest;  ///< the smallest scores are the best
   float *right, *counted;
 
   CORTADO_HD void operator()(int64_t r) const {
@@ -37,7 +38,10 @@ struct Judge {
     const T* own_scores = scores + r / inner * labels.classes * inner + r % inner;
     const float own = own_scores[labels.at(r) * inner];
     int64_t as_good = -1;  // the true class itself does not count
-    for (int64_t c = 0; c < labels.classes; ++c) as_good += !(own_scores[c * inner] < own);
+    for (int64_t c = 0; c < labels.classes; ++c) {
+      const float score = own_scores[c * inner];
+      as_good += smallest ? !(score > own) : !(score < own);
+    }
     return as_good < top_k ? 1 : 0;
   }
 };
@@ -142,7 +146,7 @@ void AccuracyLayer::forward(Context& context, const Operands& io) {
   const ClassLabels labels = this->labels(io.x[1].f32());
   float *right = static_cast<float*>(io.scratch), *counted = right + samples();
   const auto judge = [&](const auto& functor) { for_each(context, samples(), functor); };
-  with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), right, counted);
+  with_functor<Judge>(judge, io.x[0], labels, inner_, int64_t(param_.top_k()), param_.min_is_better(), right, counted);
   note(context, notes_, io.x[0], labels, inner_);
   reduce_rows(context, 2, samples(), Verdicts{right, samples()}, sums(0));
   for_each(context, 1, AccuracyShare{sums(0), 1, io.y[0].f32()});

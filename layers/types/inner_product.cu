@@ -16,6 +16,7 @@
 #include "layers/common/weights/linear_weights.h"
 #include "layers/common/weights/quantization.h"
 #include "layers/registry.h"
+#include "layers/types/margin_inner_product.h"
 
 namespace cortado {
 
@@ -155,6 +156,11 @@ class InnerProductLayer : public Layer {
   std::unique_ptr<kernels::Conv> quantized_;  ///< replaces kernel_ for 8-bit integers
 };
 
+std::unique_ptr<Layer> make_inner_product(const LayerOptions& options) {
+  if (options.config.inner_product_param().normalize()) return make_normalized_inner_product(options);
+  return std::make_unique<InnerProductLayer>(options);
+}
+
 const RegisterLayer register_inner_product({
     .name = "InnerProduct",
     .help = "every output is a weighted sum of all inputs",
@@ -163,7 +169,7 @@ const RegisterLayer register_inner_product({
     .max_bottoms = 1,
     .min_tops = 1,
     .max_tops = 1,
-    .make = make_layer<InnerProductLayer>,
+    .make = make_inner_product,
     .family = LayerFamily::kDense,
 });
 

@@ -16,17 +16,19 @@ struct Magnitude {
   CORTADO_HD float slope(float d) const { return d > 0 ? 1 : d < 0 ? -1 : 0; }
 };
 
-const RegisterLayer register_l1_loss({
-    .name = "L1Loss",
-    .help = "the mean over samples of the sum of absolute differences",
-    .options = "",
-    .min_bottoms = 2,
-    .max_bottoms = 2,
-    .min_tops = 1,
-    .max_tops = 1,
-    .make = make_layer<DifferenceLossLayer<Magnitude>>,
-    .loss = LossRole{},
-});
+const RegisterLayer register_l1_loss(
+    {
+        .name = "L1Loss",
+        .help = "the mean over samples of the sum of absolute differences",
+        .options = "",
+        .min_bottoms = 2,
+        .max_bottoms = 2,
+        .min_tops = 1,
+        .max_tops = 1,
+        .make = make_layer<DifferenceLossLayer<Magnitude>>,
+        .loss = LossRole{},
+    },
+    "ManhattanLoss", "another name of L1Loss");
 
 }  // namespace
 

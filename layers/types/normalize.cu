@@ -3,6 +3,9 @@
 // each channel, and is initialized to 1. With n = x / norm and h = dy scale
 //   dx = (h - n sum(n h)) / norm,   dscale = sum of dy n
 // The defaults are SSD's, whose files set both switches to false.
+//
+// With normalize_param it is NormFace's (Wang et al. 2017), without a scale: the norm is that of the channels at
+// each position, by normalize_type L2 or L1. For L1, y = x / (sum of |x| + eps), dx = (dy - sign(x) sum(y dy)) / norm.
 
 #include <cmath>
 
@@ -23,7 +26,8 @@ struct Sets {
   int64_t channels, places;
   bool whole;                    ///< a set is a sample, else the channels of one position
   int64_t scale_stride;          ///< stride between the scales of channels; 0 if shared
-  const float *inverse, *scale;  ///< 1 / norm of each set
+  const float *inverse, *scale;  ///< 1 / norm of each set; null: no scale
+  bool absolute = false;         ///< the norm is L1
 
   CORTADO_HD int64_t at(int64_t k, int64_t i) const {
     return whole ? k * channels * places + i : (k / places * channels + i) * places + k % places;
@@ -32,17 +36,20 @@ struct Sets {
   CORTADO_HD int64_t of(int64_t i, int64_t r) const {
     return whole ? r / channels : r / channels * places + i - r * places;
   }
-  CORTADO_HD float gain(int64_t r) const { return scale[r % channels * scale_stride]; }
+  CORTADO_HD float gain(int64_t r) const { return scale ? scale[r % channels * scale_stride] : 1; }
+  /// The term of an element in the sum of its norm.
+  CORTADO_HD float term(float v) const { return absolute ? fabsf(v) : v * v; }
+  /// The slope of the norm, by element v.
+  CORTADO_HD float slope(float v, float inverse_norm) const {
+    return absolute ? v > 0 ? 1 : v < 0 ? -1 : 0 : v * inverse_norm;
+  }
 };
 
 template <typename T>
 struct Square {
   const T* x;
   Sets sets;
-  CORTADO_HD float operator()(int64_t k, int64_t i) const {
-    const float v = x[sets.at(k, i)];
-    return v * v;
-  }
+  CORTADO_HD float operator()(int64_t k, int64_t i) const { return sets.term(x[sets.at(k, i)]); }
 };
 
 template <typename T>
@@ -73,7 +80,7 @@ struct NormalizeBackward {
   CORTADO_HD void operator()(int64_t i, int64_t r) const {
     const int64_t k = sets.of(i, r);
     const float inverse = sets.inverse[k];
-    dx[i] = (dy[i] * sets.gain(r) - x[i] * inverse * projection[k]) * inverse;
+    dx[i] = (dy[i] * sets.gain(r) - sets.slope(x[i], inverse) * projection[k]) * inverse;
   }
 };
 
@@ -95,10 +102,32 @@ struct SumOfRows {
   CORTADO_HD float operator()(int64_t c, int64_t i) const { return sums[i * scales + c]; }
 };
 
+struct InverseOfNorm {
+  float* values;
+  float eps;
+  CORTADO_HD void operator()(int64_t k) const { values[k] = 1 / (values[k] + eps); }
+};
+
+/// NormFace's layer, as options of SSD's.
+caffe::NormalizeParameter vector_norm(const caffe::LayerParameter& config) {
+  const caffe::VectorNormParameter& param = config.normalize_param();
+  if (config.has_norm_param()) throw FieldError("normalize_param", "norm_param is set as well", "set one of them");
+  if (param.normalize_type() != "L2" && param.normalize_type() != "L1")
+    throw FieldError("normalize_param.normalize_type", "it is '" + param.normalize_type() + "', but must be L2 or L1");
+  if (param.fix_gradient()) throw FieldError("normalize_param.fix_gradient", "true is not supported", "set false");
+  caffe::NormalizeParameter options;
+  options.set_across_spatial(false);
+  options.set_eps(1e-12f);
+  return options;
+}
+
 class NormalizeLayer : public Layer {
  public:
   explicit NormalizeLayer(const LayerOptions& options)
-      : options_(options.config.norm_param()), filler_(options_.scale_filler()) {
+      : scales_(!options.config.has_normalize_param()),
+        absolute_(!scales_ && options.config.normalize_param().normalize_type() == "L1"),
+        options_(scales_ ? options.config.norm_param() : vector_norm(options.config)),
+        filler_(options_.scale_filler()) {
     if (!options_.has_scale_filler()) filler_.set_value(1);
     if (!(options_.eps() > 0))
       throw FieldError("norm_param.eps", "it is " + to_text(options_.eps()) + ", but must be above 0",
@@ -108,6 +137,7 @@ class NormalizeLayer : public Layer {
   LayerShapes infer(const std::vector<Shape>& x) override {
     require_axes(x[0], 2);
     samples_ = x[0][0], channels_ = x[0][1], places_ = x[0].count(2);
+    if (!scales_) return {.y = {x[0]}, .w = {}};
     const Shape scale = options_.channel_shared() ? Shape() : Shape{channels_};
     return {.y = {x[0]}, .w = {filled_weight(filler_, scale, "norm_param.scale_filler")}};
   }
@@ -123,14 +153,17 @@ class NormalizeLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     sum_of_rows<Square>(context, sets(), size(), inverse(io), io.x[0], sets_of(io));
-    for_each(context, sets(), InverseDeviation{inverse(io), options_.eps()});
+    if (absolute_)
+      for_each(context, sets(), InverseOfNorm{inverse(io), options_.eps()});
+    else
+      for_each(context, sets(), InverseDeviation{inverse(io), options_.eps()});
     for_each_channel_typed<NormalizeForward>(context, view(), io.x[0], io.y[0], sets_of(io));
   }
 
   void backward(Context& context, const Operands& io) override {
     float *projection = static_cast<float*>(io.scratch), *sums = projection + sets();
     // The scale first: dx may overwrite dy.
-    if (io.dw[0]) {
+    if (scales_ && io.dw[0]) {
       const int64_t scales = options_.channel_shared() ? 1 : channels_;
       sum_of_rows<ScaleTerm>(context, rows(), places_, sums, io.x[0], io.dy[0], sets_of(io));
       reduce_rows(context, scales, options_.channel_shared() ? rows() : samples_, SumOfRows{sums, scales},
@@ -150,11 +183,18 @@ class NormalizeLayer : public Layer {
   int64_t size() const { return options_.across_spatial() ? channels_ * places_ : channels_; }
   ChannelView view() const { return {1, rows(), places_, Layout::kPlain}; }
   Sets sets_of(const Operands& io) const {
-    return {channels_,   places_,      options_.across_spatial(), options_.channel_shared() ? 0 : 1,
-            inverse(io), io.w[0].f32()};
+    return {.channels = channels_,
+            .places = places_,
+            .whole = options_.across_spatial(),
+            .scale_stride = options_.channel_shared() ? 0 : 1,
+            .inverse = inverse(io),
+            .scale = scales_ ? io.w[0].f32() : nullptr,
+            .absolute = absolute_};
   }
 
-  const caffe::NormalizeParameter& options_;
+  bool scales_;    ///< SSD's layer
+  bool absolute_;  ///< the norm is L1
+  caffe::NormalizeParameter options_;
   caffe::FillerParameter filler_;
   int64_t samples_ = 0, channels_ = 0, places_ = 0;
 };

@@ -1,11 +1,12 @@
-// Parameter: y is a learned weight of shape parameter_param.shape. It is initialized to zeros, as in Caffe, unless
-// weights are loaded. With a bottom, which Caffe does not have, y repeats the weight for each of the bottom's samples:
-// a class token. The bottom's values are not read. dw is the sum over the samples.
+// Parameter: y is a learned weight of shape parameter_param.shape. It is initialized to zeros, as in Caffe, or with
+// blob_filler, unless weights are loaded. With a bottom, which Caffe does not have, y repeats the weight for each of
+// the bottom's samples: a class token. The bottom's values are not read. dw is the sum over the samples.
 
 #include <algorithm>
 
 #include "layers/common/loops/row_moments.h"
 #include "layers/common/shape_rules.h"
+#include "layers/common/weights/filler.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -34,7 +35,7 @@ class ParameterLayer : public Layer {
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     const Shape shape = shape_of(param_.shape(), "parameter_param.shape");
-    LayerShapes shapes{.y = {shape}, .w = {{.shape = shape, .filler = {}}}};
+    LayerShapes shapes{.y = {shape}, .w = {filled_weight(param_.blob_filler(), shape, "parameter_param.blob_filler")}};
     width_ = shape.count();
     samples_ = 1;
     if (x.empty()) return shapes;

@@ -37,6 +37,12 @@ TEST(Accuracy, UsesTheBestK) {
   EXPECT_EQ(accuracy("top_k: 3", kScores, Array({4}, {1, 0, 0, 0}))[0][0], 1);
 }
 
+TEST(Accuracy, TakesTheSmallestScores) {
+  EXPECT_EQ(accuracy("min_is_better: true", kScores, Array({4}, {2, 0, 0, 0}))[0][0], 0.75);
+  EXPECT_EQ(accuracy("min_is_better: true top_k: 2", kScores, Array({4}, {1, 1, 0, 2}))[0][0], 0.5);
+  EXPECT_EQ(accuracy("min_is_better: true", Array({2, 3}, {1, 1, 2, 0, 1, NAN}), Array({2}, {0, 0}))[0][0], 0);
+}
+
 TEST(Accuracy, CountsTiesAgainstTheSample) {
   const Array equal({2, 3}, 1.0);
   EXPECT_EQ(accuracy("", equal, Array({2}, {0, 2}))[0][0], 0);

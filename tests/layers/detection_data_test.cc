@@ -165,7 +165,8 @@ std::pair<int64_t, int64_t> shown(const Array& images, int64_t n) {
   for (int64_t y = 0; y < images.shape[2]; ++y)
     for (int64_t x = 0; x < images.shape[3]; ++x) {
       if (pixel(images, n, y, x) == 0) continue;
-      top = std::min(top, y), bottom = std::max(bottom, y + 1), left = std::min(left, x), right = std::max(right, x + 1);
+      top = std::min(top, y), bottom = std::max(bottom, y + 1), left = std::min(left, x),
+      right = std::max(right, x + 1);
     }
   return {bottom - top, right - left};
 }

@@ -139,6 +139,7 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'uniform' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 99 } data_filler { type: 'gaussian' sparse: 5 } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'positive_unitball' } }"},
+      {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'gaussian_unitball' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 9 dim: 7 } data_filler { type: 'msra' } }"},
       {"type: 'DummyData' dummy_data_param { shape { dim: 1 dim: 2 dim: 4 dim: 4 } data_filler { type: 'bilinear' } }"},
       {"type: 'EvalData' top: 'data' top: 'boxes' top: 'sizes' transform_param { mean_value: 3 } eval_data_param { "

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
 
 #include "core/error.h"
 #include "core/rng.h"
@@ -93,6 +94,17 @@ TEST(Filler, PositiveUnitballRowsSumToOne) {
   }
 }
 
+TEST(Filler, GaussianUnitballRowsHaveNormOne) {
+  const Array w = filled("type: 'gaussian_unitball'", {200, 30});
+  for (size_t row = 0; row < 200; ++row) {
+    double squares = 0;
+    for (size_t i = 0; i < 30; ++i) squares += w[row * 30 + i] * w[row * 30 + i];
+    EXPECT_NEAR(squares, 1, 1e-5);
+  }
+  const double sum = std::accumulate(w.values.begin(), w.values.end(), 0.0);
+  EXPECT_NEAR(sum / 6000, 0, 0.01) << "both signs";
+}
+
 TEST(Filler, XavierScalesByTheFan) {
   const auto bound = [](double n) { return std::sqrt(3 / n); };
   expect_uniform(filled("type: 'xavier'", kWeights), -bound(1000), bound(1000));
@@ -126,7 +138,7 @@ TEST(Filler, BilinearInterpolates) {
 }
 
 TEST(Filler, IsAFunctionOfItsKeyAlone) {
-  for (const char* type : {"uniform", "gaussian", "xavier", "msra", "positive_unitball"}) {
+  for (const char* type : {"uniform", "gaussian", "xavier", "msra", "positive_unitball", "gaussian_unitball"}) {
     const std::string text = "type: '" + std::string(type) + "'";
     const Array one = filled(text, kWeights, 1, 1), eight = filled(text, kWeights, 1, 8),
                 other = filled(text, kWeights, 2, 1);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {
@@ -51,6 +53,26 @@ TEST(InnerProduct, WithoutBias) {
                  return {product(x[0], w[0], nullptr, {3, 4}, false)};
                },
                .same_bits_for_any_threads = false});
+}
+
+TEST(InnerProduct, DividesRowsOfWeightsByTheirNorms) {
+  check_layer({.layer = layer("num_output: 4 bias_term: false normalize: true weight_filler { type: 'gaussian' }"),
+               .x = {random({3, 5, 2}, 1)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 Array rows = w[0];
+                 for (size_t r = 0; r < 4; ++r) {
+                   double squares = 0;
+                   for (size_t k = 0; k < 10; ++k) squares += w[0][10 * r + k] * w[0][10 * r + k];
+                   for (size_t k = 0; k < 10; ++k) rows[10 * r + k] /= std::sqrt(squares);
+                 }
+                 return {product(x[0], rows, nullptr, {3, 4}, false)};
+               },
+               .same_bits_for_any_threads = false});
+  const std::string field = "inner_product_param.";
+  expect_field_error(layer("normalize: true bias_term: false"), {{3, 5}}, field + "num_output", "it is 0");
+  expect_field_error(layer("num_output: 4 normalize: true"), {{3, 5}}, field + "bias_term", "with normalize");
+  expect_field_error(layer("num_output: 4 normalize: true bias_term: false transpose: true"), {{3, 5}},
+                     field + "transpose", "with normalize");
 }
 
 TEST(InnerProduct, FusesARelu) {

@@ -51,6 +51,33 @@ TEST(Normalize, TakesMatrices) {
 }
 TEST(Normalize, TakesVolumes) { check_layer(normalize("across_spatial: false", false, true, {2, 3, 2, 2, 3})); }
 
+TEST(Normalize, DividesByTheNormOfChannelsWithoutAScale) {
+  for (const bool absolute : {false, true})
+    check_layer({.layer = std::string("type: 'Normalize' normalize_param { normalize_type: '") +
+                          (absolute ? "L1" : "L2") + "' }",
+                 .x = {keep_away(random({2, 5, 3, 4}, 1), 0)},
+                 .reference = [absolute](const Arrays& x, const Arrays&) -> Arrays {
+                   if (!absolute) return {normalized(x[0], false, true, 0, Array({1}, 1.0))};
+                   Array y = x[0];
+                   for (size_t i = 0; i < y.size(); ++i) {
+                     double sum = 0;
+                     for (size_t c = 0; c < 5; ++c) sum += std::fabs(x[0][i / 60 * 60 + c * 12 + i % 12]);
+                     y[i] /= sum;
+                   }
+                   return {y};
+                 },
+                 .tolerance = 2e-4});
+  const MadeLayer made("type: 'Normalize' normalize_param { }", "", {{2, 3}});
+  EXPECT_TRUE(made.shapes.w.empty());
+}
+
+TEST(Normalize, ReportsErrorsOfTheNorm) {
+  const std::string layer = "type: 'Normalize' normalize_param { ";
+  expect_field_error(layer + "normalize_type: 'L3' }", {{2, 5}}, "normalize_param.normalize_type", "'L3'");
+  expect_field_error(layer + "fix_gradient: true }", {{2, 5}}, "normalize_param.fix_gradient", "not supported");
+  expect_field_error(layer + "} norm_param { }", {{2, 5}}, "normalize_param", "norm_param is set as well");
+}
+
 TEST(Normalize, StartsAtOneOrWithItsFiller) {
   const MadeLayer one("type: 'Normalize'", "", {{2, 3, 4, 4}});
   EXPECT_EQ(one.shapes.w[0].shape, Shape());

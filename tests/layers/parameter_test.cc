@@ -36,6 +36,12 @@ TEST(Parameter, StartsAsZeros) {
   EXPECT_EQ(made.shapes.w[0].filler.value(), 0);
 }
 
+TEST(Parameter, StartsWithItsFiller) {
+  const std::string text = "type: 'Parameter' parameter_param { shape { dim: 2 } blob_filler { type: ";
+  EXPECT_EQ(MadeLayer(text + "'gaussian' std: 3 } }", "", {}).shapes.w[0].filler.std(), 3);
+  expect_field_error(text + "'none' } }", {}, "parameter_param.blob_filler.type", "'none' is unknown");
+}
+
 TEST(Parameter, ReportsAnInvalidShape) {
   expect_field_error(parameter("dim: 2 dim: -1").layer, {}, "parameter_param.shape", "-1 is negative");
 }

@@ -160,6 +160,8 @@ void write_mvn(LayerWriter& layer) {
 
 /// x / sqrt(sum of x^2 + eps) times a learned scale.
 void write_normalize(LayerWriter& layer) {
+  if (layer.config.has_normalize_param())
+    layer.refuse("norms without a scale cannot be exported", {}, "normalize_param");
   const auto& param = layer.config.norm_param();
   const Operand& x = layer.x[0];
   const std::vector<int64_t> axes = param.across_spatial() ? axes_from(x, 1) : std::vector<int64_t>{1};

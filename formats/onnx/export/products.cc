@@ -43,6 +43,8 @@ Operation product_of(LayerWriter& layer, int axis) {
 }
 
 void write_inner_product(LayerWriter& layer) {
+  if (layer.config.inner_product_param().normalize())
+    layer.refuse("weights with normalised rows cannot be exported", {}, "inner_product_param.normalize");
   const auto& param = layer.config.inner_product_param();
   const int axis = layer.x[0].shape.canonical_axis(param.axis());
   if (axis < 1)

@@ -16,7 +16,7 @@ using caffe::FillerParameter;
 
 const std::vector<std::string>& known_types() {
   static const std::vector<std::string> types = {"constant", "uniform", "gaussian", "positive_unitball",
-                                                 "xavier",   "msra",    "bilinear"};
+                                                 "xavier",   "msra",    "bilinear", "gaussian_unitball"};
   return types;
 }
 

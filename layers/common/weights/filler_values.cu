@@ -3,6 +3,7 @@
 //   uniform            U[min, max)
 //   gaussian           N(mean, std); with sparse = s each value stays with probability s / shape[0] and else is 0
 //   positive_unitball  U(0, 1), then each row (along axis 0) divided by its sum
+//   gaussian_unitball  N(0, 1), then each row (along axis 0) divided by its L2 norm (NormFace)
 //   xavier             U[-a, a), a = sqrt(3 / n)       (Glorot and Bengio, 2010)
 //   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
 //   bilinear           the bilinear interpolation kernel, the same in every channel
@@ -154,6 +155,21 @@ struct DivideBySum {
   }
 };
 
+/// The same by the L2 norm.
+template <typename T>
+struct DivideByNorm {
+  T* y;
+  int64_t width;
+  Order order;
+  CORTADO_HD double at(int64_t i) const { return double(float(y[order.at(i)])); }
+  CORTADO_HD void operator()(int64_t row) const {
+    double squares = 0;
+    for (int64_t i = row * width; i < (row + 1) * width; ++i) squares += at(i) * at(i);
+    const double norm = sqrt(squares);
+    for (int64_t i = row * width; i < (row + 1) * width && norm > 0; ++i) y[order.at(i)] = float(at(i) / norm);
+  }
+};
+
 template <typename T>
 struct Bilinear {
   T* y;
@@ -196,11 +212,18 @@ void fill_gaussian(Context& context, const FillerParameter& filler, uint64_t key
   draw<SparseGaussian>(context, y, key, mean, deviation, kept);
 }
 
-void fill_unit_balls(Context& context, uint64_t key, const Tensor& y) {
-  fill_uniform(context, key, y, 0, 1);
+/// For positive_unitball, or for gaussian_unitball.
+void fill_unit_balls(Context& context, uint64_t key, const Tensor& y, bool positive) {
+  if (positive)
+    fill_uniform(context, key, y, 0, 1);
+  else
+    fill_normal(context, key, y, 0, 1);
   const int64_t rows = y.shape().axes() > 0 ? y.shape()[0] : 1;
   const auto divide = [&](const auto& functor) { for_each(context, rows, functor); };
-  with_functor<DivideBySum>(divide, y, y.count() / rows, order_of(y.spec));
+  if (positive)
+    with_functor<DivideBySum>(divide, y, y.count() / rows, order_of(y.spec));
+  else
+    with_functor<DivideByNorm>(divide, y, y.count() / rows, order_of(y.spec));
 }
 
 void fill_bilinear(Context& context, const Tensor& y) {
@@ -217,7 +240,8 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
   if (type == "constant") return for_each_typed<Constant>(context, y, filler.value());
   if (type == "uniform") return fill_uniform(context, key, y, filler.min(), filler.max());
   if (type == "gaussian") return fill_gaussian(context, filler, key, y);
-  if (type == "positive_unitball") return fill_unit_balls(context, key, y);
+  if (type == "positive_unitball" || type == "gaussian_unitball")
+    return fill_unit_balls(context, key, y, type == "positive_unitball");
   if (type == "bilinear") return fill_bilinear(context, y);
   if (type == "msra") {
     const double deviation = double(filler.scale()) * std::sqrt(2 / fan(filler, y.shape()));
