@@ -149,6 +149,15 @@ TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
 }
 
+/// Without gradients, in one piece or in several.
+TEST(InnerProduct, OneDnnDividesSmallProducts) {
+  for (const int64_t rows : {1, 50, 128, 400})
+    for (const bool bias : {false, true}) {
+      const InnerProductRequest request{rows, 64, 192, false, bias, relu_if(bias)};
+      EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
+    }
+}
+
 TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {
   for (const Activation::Kind kind : kAllActivations) {
     const InnerProductRequest request{

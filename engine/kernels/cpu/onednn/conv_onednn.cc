@@ -7,6 +7,7 @@
 #include <cfloat>
 #include <optional>
 
+#include "core/threads/threads.h"
 #include "kernels/conv.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/largest_magnitude.h"
@@ -190,6 +191,7 @@ class OneDnnForward final : public OneDnn {
 
   bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
+    const auto alone = if_small();
     if (request_.post.sum && p.run.y != p.own.y) return why = "adds only to y in the caller's layout", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, p.w_any, [&](const Desc& w) {
       return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
@@ -206,6 +208,7 @@ class OneDnnForward final : public OneDnn {
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
+    const auto alone = if_small();
     const void* x = x_.load(lib, io.x, scratch);
     const void* w = load_weights(context, lib, io.w, scratch);
     void* y = y_.target(io.y, scratch);
@@ -222,6 +225,15 @@ class OneDnnForward final : public OneDnn {
   }
 
  private:
+  /// A small convolution runs in the calling thread, because waking the library's threads takes as long.
+  std::optional<LibrariesAlone> if_small() const {
+    constexpr double kProducts = 1 << 20;
+    const ConvShape& s = problem_.shape;
+    const double places = double(s.n) * double(s.h.out()) * double(s.w.out());
+    if (places * double(s.weight().count()) > kProducts) return std::nullopt;
+    return std::optional<LibrariesAlone>(std::in_place);
+  }
+
   int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(problem_.shape.dtype)); }
 
   /// An upper bound of the growth of values in the algorithms' transforms.

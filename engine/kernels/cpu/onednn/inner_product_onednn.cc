@@ -1,10 +1,12 @@
 // Inner product by oneDNN. Weights are stored in forward's blocks; the backward kernels accept the same format but
 // transpose it in each call. If many calls share a weight, backward_data is therefore a forward product with the
 // transposed weight (turn()). Gradients summed over many rows use the library's GEMM, which is faster. A ReLU is always
-// applied separately (clips()).
+// applied separately (clips()). Small products without gradients are divided into pieces of rows for our own threads:
+// the library's threads wait for each other, on a busy machine longer than a small product takes.
 
 #include <optional>
 
+#include "core/threads/threads.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/row_sums.h"
@@ -24,7 +26,21 @@ using Tag = dnnl::memory::format_tag;
 /// From this number of rows on the GEMM was never slower, and up to 1.2 times as fast.
 constexpr int64_t kManyRows = 640;
 
+/// Multiplications that take about as long as waking a thread; the fewest rows of a piece, and the most pieces.
+constexpr int64_t kPieceProducts = 1 << 18, kMinRows = 16, kMaxPieces = 16;
+
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
+
+/// The number of equal pieces; 0: the library's threads compute the product.
+int64_t pieces_of(const InnerProductRequest& r) {
+  if (r.backward_data || r.backward_weights) return 0;
+  const double products = double(r.rows) * double(r.inputs) * double(r.outputs);
+  int64_t pieces = 1;
+  while (products > 2.0 * kPieceProducts * double(pieces) && pieces < kMaxPieces && r.rows % (2 * pieces) == 0 &&
+         r.rows >= 2 * pieces * kMinRows)
+    pieces *= 2;
+  return products > 4.0 * kPieceProducts * double(pieces) ? 0 : pieces;
+}
 
 class OneDnn final : public InnerProduct {
  public:
@@ -32,6 +48,7 @@ class OneDnn final : public InnerProduct {
       : r_(request),
         x_(plain_desc({r_.rows, r_.inputs})),
         y_(plain_desc({r_.rows, r_.outputs})),
+        pieces_(pieces_of(request)),
         bias_(plain_desc({r_.outputs})),
         w_any_(any_desc({r_.outputs, r_.inputs})),
         w_plain_({r_.outputs, r_.inputs}, kF32, r_.transpose ? Tag::io : Tag::oi) {}
@@ -52,7 +69,9 @@ class OneDnn final : public InnerProduct {
   void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
     Library& lib = library(context);
     const void *w_in = forward_.w.load(lib, w, scratch), *pad = scratch_part(scratch, forward_.pad);
-    if (bias)
+    if (pieces_ > 0)
+      forward_pieces(context, x, w_in, bias, y, scratch);
+    else if (bias)
       forward_.primitive.run(lib, {x, w_in, y, pad, bias});
     else
       forward_.primitive.run(lib, {x, w_in, y, pad});
@@ -101,12 +120,58 @@ class OneDnn final : public InnerProduct {
     int64_t pad = 0;  ///< offset of the primitive's scratchpad
   };
 
-  bool prepare_forward(Library& lib, std::string& why) {
+  /// Some rows of forward, with a stream of its own.
+  struct Piece {
+    Library library;
+    Direction direction;
+  };
+
+  void forward_pieces(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) {
+    const int64_t rows = r_.rows / pieces_, size = cortado::size_of(r_.dtype);
+    parallel_ranges(context, pieces_, 1, [&](int64_t begin, int64_t end) {
+      const LibrariesAlone alone;
+      for (int64_t i = begin; i < end; ++i) {
+        Piece& piece = all_[size_t(i)];
+        const void *from = scratch_part(const_cast<void*>(x), i * rows * r_.inputs * size),
+                   *to = scratch_part(y, i * rows * r_.outputs * size),
+                   *pad = scratch_part(scratch, piece.direction.pad);
+        if (bias)
+          piece.direction.primitive.run(piece.library, {from, w, to, pad, bias});
+        else
+          piece.direction.primitive.run(piece.library, {from, w, to, pad});
+      }
+    });
+  }
+
+  bool prepare_pieces(Library& lib, std::string& why) {
+    const LibrariesAlone alone;
+    const Desc x = plain_desc({r_.rows / pieces_, r_.inputs}), y = plain_desc({r_.rows / pieces_, r_.outputs});
+    const Forward::primitive_desc pd = forward_pd(lib, x, y);
+    const Desc w = pd.weights_desc();
+    stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : w;
+    forward_.w = Staged(lib, stored_, w, Staged::Way::kIn, forward_.scratch);
+    for (int64_t i = 0; i < pieces_; ++i) {
+      Piece& piece = all_.emplace_back(Piece{{lib.engine, dnnl::stream(lib.engine), 0}, {}});
+      piece.direction.scratch = forward_.scratch;
+      if (!finish(lib, piece.direction, pd, Forward(pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}},
+                  DNNL_ARG_BIAS, why))
+        return false;
+      forward_.scratch = piece.direction.scratch;
+    }
+    return true;
+  }
+
+  Forward::primitive_desc forward_pd(Library& lib, const Desc& x, const Desc& y) const {
     constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
     dnnl::primitive_attr attributes = user_scratchpad();
     attributes.set_post_ops(describe(before_clip(r_.post)));
-    const auto desc = r_.bias ? Forward::desc(kKind, x_, w_any_, bias_, y_) : Forward::desc(kKind, x_, w_any_, y_);
-    forward_pd_ = Forward::primitive_desc(desc, attributes, lib.engine);
+    const auto desc = r_.bias ? Forward::desc(kKind, x, w_any_, bias_, y) : Forward::desc(kKind, x, w_any_, y);
+    return Forward::primitive_desc(desc, attributes, lib.engine);
+  }
+
+  bool prepare_forward(Library& lib, std::string& why) {
+    if (pieces_ > 0) return prepare_pieces(lib, why);
+    forward_pd_ = forward_pd(lib, x_, y_);
     const Desc w = forward_pd_.weights_desc();
     stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : w;
     forward_.w = Staged(lib, stored_, w, Staged::Way::kIn, forward_.scratch);
@@ -169,7 +234,10 @@ class OneDnn final : public InnerProduct {
   }
 
   InnerProductRequest r_;
-  Desc x_, y_, bias_, w_any_, w_plain_, stored_;
+  Desc x_, y_;
+  int64_t pieces_;
+  std::vector<Piece> all_;  ///< with pieces
+  Desc bias_, w_any_, w_plain_, stored_;
   Forward::primitive_desc forward_pd_;
   Direction forward_, data_, weights_;
   Reorder turn_;
