@@ -11,7 +11,7 @@ import pathlib
 import sys
 
 from net_writer import AVE, MAX, MSRA, TEST, WITHIN_CHANNEL, XAVIER, Net
-from task_nets import crnn_digits, ssd_fashion
+from task_nets import crnn_digits, ssd_fashion, vit_tiny
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / 'models'
 IMAGENET_MEAN = [104, 117, 123]  # blue, green, red
@@ -405,7 +405,7 @@ NAMES = {lenet: 'LeNet', cifar10_quick: 'CIFAR10_quick', cifar10_full: 'CIFAR10_
          caffenet: 'CaffeNet', googlenet: 'GoogLeNet', vgg16: 'VGG16', resnet18: 'ResNet18', resnet50: 'ResNet50',
          resnet50_v1_5: 'ResNet50_v1.5', mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2',
          shufflenet_v2: 'ShuffleNetV2', squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion',
-         crnn_digits: 'CRNNDigits'}
+         crnn_digits: 'CRNNDigits', vit_tiny: 'ViTTiny'}
 
 SMALL = resnet18, mobilenet_v2, shufflenet_v2
 

@@ -1,12 +1,16 @@
-"""Nets for other tasks than classification, for make_models.py: ssd_fashion detects, crnn_digits reads."""
+"""Small nets for make_models.py: ssd_fashion detects, crnn_digits reads, vit_tiny is a transformer."""
 from net_writer import LMDB, MAX, MSRA, TEST, TRAIN, XAVIER, Word
 
 
-def active(n, name, outputs, **shape):
-    """3x3 convolution, BatchNorm with averages over about 20 iterations, Scale and ReLU."""
+def normalised(n, name, outputs, **shape):
+    """3x3 convolution, BatchNorm with averages over about 20 iterations, and Scale."""
     n.conv(name, outputs, 3, MSRA, None, pad=1, **shape)
     n.inplace('BatchNorm', name + '/bn', batch_norm_param={'moving_average_fraction': 0.95})
     n.inplace('Scale', name + '/scale', scale_param={'bias_term': True})
+
+
+def active(n, name, outputs, **shape):
+    normalised(n, name, outputs, **shape)
     n.relu(name + '/relu')
 
 
@@ -120,3 +124,41 @@ def crnn_digits(n):
     n.add('Transpose', 'scores_by_strip', 'scores', **tests, transpose_param={'dim': [1, 0, 2]})
     n.add('LabelsequenceAccuracy', 'accuracy', ['scores_by_strip', 'label'], **tests,
           labelsequence_accuracy_param={'blank_label': blank})
+
+
+def transformer_block(n, name, width, heads):
+    """Attention and two inner products, each after a normalisation, and each added to its input."""
+    def product(suffix, outputs):
+        layer, fillers = n.learned(XAVIER, 0)
+        options = {'num_output': outputs, 'axis': 2, **fillers}
+        return n.add('InnerProduct', name + suffix, **layer, inner_product_param=options)
+
+    x = n.top
+    n.add('LayerNorm', name + '/norm1')
+    product('/qkv', 3 * width)
+    n.add('Attention', name + '/attention', attention_param={'heads': heads})
+    product('/projection', width)
+    x = n.add('Eltwise', name + '/sum1', [x, n.top])
+    n.add('LayerNorm', name + '/norm2')
+    product('/expand', 2 * width)
+    n.inplace('GELU', name + '/gelu')
+    product('/reduce', width)
+    n.add('Eltwise', name + '/sum2', [x, n.top])
+
+
+def vit_tiny(n):
+    """A small vision transformer (Dosovitskiy et al., 2020), patches from two convolutions: 187,434 parameters."""
+    width = 64
+    scale = {'scale': 0.0111, 'mean_value': 73}  # 1 / standard deviation, and mean, of Fashion-MNIST's pixels
+    n.data('fashion_mnist', (1, 28, 28), (64, 100), {'mirror': True, **scale}, scale)
+    active(n, 'stem', width // 2, stride=2)
+    normalised(n, 'patches', width, stride=2)
+    n.add('Flatten', 'patches/flat', flatten_param={'axis': 2})
+    n.add('Permute', 'tokens', permute_param={'order': [0, 2, 1]})
+    filler = {'filler': {'type': 'gaussian', 'std': 0.5}} if n.training else {}
+    n.add('Bias', 'positions', bias_param={'axis': 1, 'num_axes': 2, **filler})
+    for i in range(1, 5):
+        transformer_block(n, 'block%d' % i, width, 4)
+    n.add('LayerNorm', 'norm')
+    n.fc('scores', 10, XAVIER)
+    n.finish()

@@ -123,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(, Models,
                                          Model{"mobilenet_v1", kImage224, 4231976, 4231976, 2 * 10944 + 27},
                                          Model{"mobilenet_v2", kImage224, 3504872, 3504872, 2 * 17056 + 52},
                                          Model{"shufflenet_v2", kImage224, 2278604, 2278604, 2 * 8090 + 56},
-                                         Model{"squeezenet", kImage227, 1235496, 1235496, 0}),
+                                         Model{"squeezenet", kImage227, 1235496, 1235496, 0},
+                                         Model{"vit_tiny", {1, 1, 28, 28}, 187434, 187434, 2 * 96 + 2}),
                          [](const testing::TestParamInfo<Model>& info) { return info.param.folder; });
 
 }  // namespace
