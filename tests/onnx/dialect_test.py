@@ -161,11 +161,9 @@ def in_opencv(text, layer, shapes):
     return all(len(extents(shape)) == 4 for shape in shapes)
 
 
-BEYOND = {  # refused, by dialect
-    'bvlc': {'PriorBox', 'Reorg reorg_param { stride: 2 reverse: true }'},
-    'ssd': {'Reorg reorg_param { stride: 2 reverse: true }'},
-    'nvcaffe': {'Reorg reorg_param { stride: 2 reverse: true }'},
-}
+EVERYWHERE = {'Attention', 'Reorg reorg_param { stride: 2 reverse: true }',
+              'Parameter parameter_param { shape { dim: 1 dim: 4 } }'}
+BEYOND = {'bvlc': EVERYWHERE | {'PriorBox'}, 'ssd': EVERYWHERE, 'nvcaffe': EVERYWHERE}  # refused, by dialect
 
 
 @pytest.mark.parametrize('dialect', HAS)

@@ -126,6 +126,7 @@ void drop_unread_options(caffe::LayerParameter& layer, Target target) {
 std::string fit_layer(caffe::LayerParameter& layer, Target target) {
   drop_unread_options(layer, target);
   if (!has_type(target, layer.type())) return "type";
+  if (layer.type() == "Parameter" && layer.bottom_size() > 0) return "bottom";  // repeats the weight, only here
   return fit(layer, target);
 }
 
