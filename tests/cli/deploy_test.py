@@ -6,7 +6,7 @@ import pytest
 
 MODELS = pathlib.Path(__file__).resolve().parents[2] / 'models'
 NETS = sorted(path.name for path in MODELS.iterdir() if path.is_dir())
-SHAPES = {'lenet': '1,1,28,28', 'cifar10_quick': '1,3,32,32', 'cifar10_full': '1,3,32,32'}
+SHAPES = {'lenet': '1,1,28,28', 'vit_tiny': '1,1,28,28', 'cifar10_quick': '1,3,32,32', 'cifar10_full': '1,3,32,32'}
 
 
 def layers(run, net):
