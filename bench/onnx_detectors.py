@@ -107,11 +107,13 @@ def compare(cortado, net, shape, folder):
             found[reader] = [far(a, b) for a, b in zip(theirs, ours)]
         except (RuntimeError, cv2.error) as error:
             found[reader] = [str(error).strip().split('\n')[0][-200:]]
-    return 'outputs %s' % ' '.join('%s %s' % (name, 'x'.join(map(str, y.shape))) for name, y in zip(outputs, ours)), found
+    made = ['%s %s' % (name, 'x'.join(map(str, y.shape))) for name, y in zip(outputs, ours)]
+    return 'outputs ' + ' '.join(made), found
 
 
 for net in sys.argv[2:]:
     path, _, shape = net.partition('@')
     with tempfile.TemporaryDirectory() as folder:
         text, found = compare(sys.argv[1], path, shape, pathlib.Path(folder))
-    print(path, text, *('%s %s' % (reader, ' '.join(shares)) for reader, shares in found.items()), sep='\n  ', flush=True)
+    print(path, text, *('%s %s' % (reader, ' '.join(shares)) for reader, shares in found.items()), sep='\n  ',
+          flush=True)

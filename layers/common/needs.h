@@ -14,4 +14,11 @@ inline LayerNeeds needs_of_x(const PrepareRequest& request) {
   return needs;
 }
 
+/// The needs of layers whose backward reads every x.
+inline LayerNeeds needs_of_all_x(const PrepareRequest& request) {
+  LayerNeeds needs;
+  needs.backward_reads_x.assign(request.x.size(), true);
+  return needs;
+}
+
 }  // namespace cortado

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "layers/common/loops/typed.h"
+#include "layers/common/needs.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -94,11 +95,7 @@ class AffinityLayer : public Layer {
     return shapes;
   }
 
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x.assign(request.x.size(), true);
-    return needs;
-  }
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override { return needs_of_all_x(request); }
 
   void forward(Context& context, const Operands& io) override {
     for (size_t i = 0; i < io.x.size(); ++i)

@@ -7,6 +7,7 @@
 
 #include "core/error.h"
 #include "core/loops/for_each.h"
+#include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
 #include "layers/registry.h"
@@ -102,11 +103,7 @@ class InnerDistanceLayer : public Layer {
     return shapes;
   }
 
-  LayerNeeds prepare(const PrepareRequest& request, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x.assign(request.x.size(), true);
-    return needs;
-  }
+  LayerNeeds prepare(const PrepareRequest& request, Context&) override { return needs_of_all_x(request); }
 
   void forward(Context& context, const Operands& io) override {
     reduce_rows(context, samples_ * classes_, width_, DistanceTerm{distances(io)}, io.y[0].f32());

@@ -190,7 +190,8 @@ class InterpLayer : public Layer {
                                                        : "shrink_factor"),
                        "the size contradicts the second bottom, which also sets it", "remove one of the two");
     if (!by_bottom && param_.use_blob_size())
-      throw FieldError(path("use_blob_size"), "there is no second bottom", "add a second bottom of the wanted size");
+      throw FieldError(path("use_blob_size"), "the second bottom, whose size it takes, is missing",
+                       "add a second bottom");
     if (!by_bottom && !by_size() && !by_factors())
       throw FieldError(path(""), "the size of the top is missing",
                        "set height and width, zoom_factor or shrink_factor, or add a second bottom of that size");

@@ -137,6 +137,12 @@ TEST(Filler, BilinearInterpolates) {
   for (size_t i = 0; i < odd.size(); ++i) EXPECT_NEAR(odd[i], three[i % 3] * three[i / 3], 1e-6);
 }
 
+TEST(Filler, BilinearOfVolumesInterpolates) {
+  const std::vector<double> four = {0.25, 0.75, 0.75, 0.25};
+  const Array w = filled("type: 'bilinear_3D'", {2, 1, 4, 4, 4});
+  for (size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(w[i], four[i % 4] * four[i / 4 % 4] * four[i / 16 % 4], 1e-6);
+}
+
 TEST(Filler, IsAFunctionOfItsKeyAlone) {
   for (const char* type : {"uniform", "gaussian", "xavier", "msra", "positive_unitball", "gaussian_unitball"}) {
     const std::string text = "type: '" + std::string(type) + "'";
@@ -181,6 +187,8 @@ TEST(Filler, RejectsInvalidOptions) {
   expect_refused("type: 'gaussian' sparse: 3", {2, 2}, "sparse", "between 0 and 2");
   expect_refused("type: 'xavier' sparse: 1", {2, 2}, "sparse", "only the gaussian");
   expect_refused("type: 'bilinear'", {2, 2}, "type", "2x2");
+  expect_refused("type: 'bilinear_3D'", {2, 2, 3, 3}, "type", "2x2x3x3");
+  expect_refused("type: 'bilinear_3D'", {2, 2, 3, 3, 4}, "type", "2x2x3x3x4");
   expect_refused("type: 'bilinear'", {2, 2, 3, 4}, "type", "2x2x3x4");
 }
 

@@ -102,7 +102,7 @@ TEST(Interp, ReportsErrors) {
   };
   const std::string p = "interp_param";
   refuses("", p, "size of the top is missing");
-  refuses("use_blob_size: true", p + ".use_blob_size", "no second bottom");
+  refuses("use_blob_size: true", p + ".use_blob_size", "is missing");
   refuses("height: 3", p + ".height", "only one side");
   refuses("width: 3", p + ".width", "only one side");
   refuses("height: 0 width: 3", p + ".height", "height is 0");

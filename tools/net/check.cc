@@ -75,7 +75,8 @@ class Checker {
       Finding without;
       collect(stages.empty() ? finding : without, [&] { check_net(file, state, true, finding); });
     }
-    finding.end_phases();
+    finding.name_phases();
+    finding.forgive_unused_phase();
   }
 
   /// Without --stage: `state` in each of the stages that rules of its phase name. Solvers choose among the stages. The

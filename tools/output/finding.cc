@@ -50,17 +50,16 @@ void Finding::enter(caffe::Phase phase) {
   phases_.insert(phase);
 }
 
-void Finding::end_phases() {
+void Finding::name_phases() {
   phase_.reset();
   for (const auto& [text, entry] : reported_) {
     std::string& message = errors[entry.index].message;
     if (phases_.size() < 2 || entry.phases.size() != 1 || message.find(" phase ") != std::string::npos) continue;
     message += " (in phase " + caffe::Phase_Name(*entry.phases.begin()) + ")";
   }
-  warn_of_unused_phases();
 }
 
-void Finding::warn_of_unused_phases() {
+void Finding::forgive_unused_phase() {
   std::set<caffe::Phase> failed;
   for (const auto& [text, entry] : reported_) {
     if (entry.phases.empty() || !errors[entry.index].lacks_blob) return;

@@ -44,9 +44,10 @@ struct Finding {
   void warn(const std::vector<Diagnostic>& list);
 
   void enter(caffe::Phase phase);  ///< diagnostics added from now on are of this phase
-  /// Ends the phases. Appends the phase to diagnostics that only one of several phases has. A phase that only lacks blobs
-  /// is not one that the net is meant for, if another phase has no errors: its errors become warnings.
-  void end_phases();
+  void name_phases();  ///< appends the phase to diagnostics that only one of several phases has; leaves the phase
+  /// A phase that only lacks blobs is not one that the net is meant for, if another phase has no errors: its errors
+  /// become warnings.
+  void forgive_unused_phase();
   const std::set<caffe::Phase>& phases() const { return phases_; }
 
  private:
@@ -57,8 +58,6 @@ struct Finding {
 
   std::set<caffe::Phase> phases_;
   std::optional<caffe::Phase> phase_;
-  void warn_of_unused_phases();
-
   std::map<std::string, Reported> reported_;  ///< by the rendered diagnostic
   std::set<std::string> warned_;
 };

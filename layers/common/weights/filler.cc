@@ -15,8 +15,9 @@ namespace {
 using caffe::FillerParameter;
 
 const std::vector<std::string>& known_types() {
-  static const std::vector<std::string> types = {"constant", "uniform", "gaussian", "positive_unitball",
-                                                 "xavier",   "msra",    "bilinear", "gaussian_unitball"};
+  static const std::vector<std::string> types = {"constant",   "uniform", "gaussian", "positive_unitball",
+                                                 "xavier",     "msra",    "bilinear", "gaussian_unitball",
+                                                 "bilinear_3D"};
   return types;
 }
 
@@ -50,6 +51,9 @@ void check_filler(const FillerParameter& filler, const Shape& shape, const std::
                      "set max: its default is 1");
   if (filler.type() == "gaussian" && filler.std() < 0)
     throw FieldError(field + "std", "the standard deviation " + to_text(filler.std()) + " is negative");
+  if (filler.type() == "bilinear_3D" && (shape.axes() != 5 || shape[2] != shape[3] || shape[3] != shape[4]))
+    throw FieldError(field + "type",
+                     "a bilinear_3D filler needs five axes and cubic kernels, not the shape " + shape.str());
   if (filler.type() == "bilinear" && (shape.axes() != 4 || shape[2] != shape[3]))
     throw FieldError(field + "type",
                      "a bilinear filler needs four axes and square kernels, not the shape " + shape.str());

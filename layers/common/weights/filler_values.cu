@@ -7,6 +7,7 @@
 //   xavier             U[-a, a), a = sqrt(3 / n)       (Glorot and Bengio, 2010)
 //   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
 //   bilinear           the bilinear interpolation kernel, the same in every channel
+//   bilinear_3D        the trilinear one, of volumes (DenseVoxNet)
 // n is FAN_IN count / shape[0], FAN_OUT count / shape[1], or their AVERAGE.
 //
 // Values are drawn in chunks with a RandomStream each, in groups of four that know their position in it. So threads, on
@@ -176,8 +177,12 @@ struct Bilinear {
   Order order;
   int64_t size, half;
   double centre;
+  bool volumes;
   CORTADO_HD double weight(int64_t i) const { return 1 - fabs(double(i) / double(half) - centre); }
-  CORTADO_HD void operator()(int64_t i) const { y[order.at(i)] = float(weight(i % size) * weight(i / size % size)); }
+  CORTADO_HD void operator()(int64_t i) const {
+    const double depth = volumes ? weight(i / (size * size) % size) : 1;
+    y[order.at(i)] = float(weight(i % size) * weight(i / size % size) * depth);
+  }
 };
 
 /// for_each over the groups of four.
@@ -228,7 +233,8 @@ void fill_unit_balls(Context& context, uint64_t key, const Tensor& y, bool posit
 
 void fill_bilinear(Context& context, const Tensor& y) {
   const int64_t size = y.shape()[3], half = (size + 1) / 2;
-  for_each_typed<Bilinear>(context, y, order_of(y.spec), size, half, double(size - 1) / (2.0 * double(half)));
+  for_each_typed<Bilinear>(context, y, order_of(y.spec), size, half, double(size - 1) / (2.0 * double(half)),
+                           y.shape().axes() == 5);
 }
 
 }  // namespace
@@ -242,7 +248,7 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
   if (type == "gaussian") return fill_gaussian(context, filler, key, y);
   if (type == "positive_unitball" || type == "gaussian_unitball")
     return fill_unit_balls(context, key, y, type == "positive_unitball");
-  if (type == "bilinear") return fill_bilinear(context, y);
+  if (type == "bilinear" || type == "bilinear_3D") return fill_bilinear(context, y);
   if (type == "msra") {
     const double deviation = double(filler.scale()) * std::sqrt(2 / fan(filler, y.shape()));
     return fill_normal(context, key, y, 0, deviation);
