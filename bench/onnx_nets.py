@@ -80,8 +80,8 @@ def verify(cortado, source, more, result):
 def far_from_itself(model):
     """The largest difference of ONNX Runtime's outputs with its optimizations from those without."""
     worst = 0
-    for batch in 1, 3:
-        found, draw = [], numpy.random.RandomState(batch)
+    for seed, batch in enumerate((1, 3, 3, 3)):
+        found, draw = [], numpy.random.RandomState(seed)
         for level in 'ORT_DISABLE_ALL', 'ORT_ENABLE_ALL':
             options = onnxruntime.SessionOptions()
             options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, level)
@@ -92,7 +92,7 @@ def far_from_itself(model):
                      for value in session.get_inputs()}
             found.append(session.run(None, x))
         for a, b in zip(*found):
-            if a.shape != b.shape: return float('inf')
+            if a.shape != b.shape or not numpy.isfinite(b).all(): return float('inf')
             worst = max(worst, float(abs(a - b).max() / max(1e-30, abs(b).max())))
     return worst
 

@@ -77,7 +77,8 @@ class ScaleRouteLayer : public Layer, public DynamicRows {
     float least = INFINITY;
     for (int64_t r = 0; r < regions_; ++r) {
       const float* row = rows + 5 * r;
-      const float size = std::sqrt(box_area({row[1], row[2], row[3], row[4]}, 1));
+      const bool is_nan = std::isnan(row[1] + row[2] + row[3] + row[4]);  // whose area would be 0
+      const float size = is_nan ? NAN : std::sqrt(box_area({row[1], row[2], row[3], row[4]}, 1));
       if (size >= low_ && size < high_) picked_.push_back(r);
       const float distance = std::fabs(std::log2(size / middle_));
       if (distance < least) least = distance, nearest = r;

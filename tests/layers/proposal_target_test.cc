@@ -28,7 +28,8 @@ Array matrix(const Rows& rows, int64_t width) {
 
 /// The live rows of each top; the rows after them must be 0.
 std::vector<Rows> run(const std::string& text, const Rows& regions, const Rows& objects, uint64_t pass = 0) {
-  LayerRun run(text, {matrix(regions, 5), matrix(objects, int64_t(objects[0].size()))}, {.pass = pass});
+  const int64_t numbers = objects.empty() ? 7 : int64_t(objects[0].size());
+  LayerRun run(text, {matrix(regions, 5), matrix(objects, numbers)}, {.pass = pass});
   run.forward();
   std::vector<Rows> tops;
   const std::vector<Shape> shapes = dynamic_cast<DynamicRows&>(run.layer()).current_shapes();
@@ -183,7 +184,7 @@ TEST(ProposalTarget, RejectsInvalidRows) {
   EXPECT_NE(message({{2, 0, 0, 9, 9}}, {}).find("region 0 is of image 2"), std::string::npos);
   EXPECT_NE(message({{NAN, 0, 0, 9, 9}}, {}).find("region 0 is of image"), std::string::npos);
   EXPECT_NE(message({}, {{0, 0, 0, 9, 9, 3, 0}}).find("class 3"), std::string::npos);
-  EXPECT_NE(message({}, {{-1, 0, 0, 9, 9, 1, 0}}).find("image -1"), std::string::npos);
+  EXPECT_NE(message({}, {{-2, 0, 0, 9, 9, 1, 0}}).find("image -2"), std::string::npos);
   EXPECT_EQ(message({{0, NAN, 0, 9, 9}}, {{0, 0, 0, 9, 9, 0, 0}}), "");
 }
 

@@ -178,7 +178,7 @@ TEST(DeviceTraining, AfterADivergenceNothingIsUpdatedThatWasToldSince) {
         const std::string until = std::regex_replace(options, std::regex("max_iter: 60"),
                                                      "snapshot_after_train: false max_iter: " + std::to_string(bad));
         const Trained before = run_on(device, precision, true, false, shorter, until, with_large_targets());
-        EXPECT_EQ(before.code, ExitCode::kOk) << before.message;
+        EXPECT_TRUE(before.code == ExitCode::kOk || before.code == ExitCode::kDiverged) << before.message;
         EXPECT_TRUE(before.weights == trained.weights) << "the weights before iteration " << bad;
       }
 }

@@ -225,8 +225,10 @@ class OneDnnForward final : public OneDnn {
   }
 
  private:
-  /// A small convolution runs in the calling thread, because waking the library's threads takes as long.
+  /// A small convolution runs in the calling thread, because waking the library's threads takes as long. Not in
+  /// training: OpenMP allocates a team of one thread each time.
   std::optional<LibrariesAlone> if_small() const {
+    if (request_.backward_data || request_.backward_weights) return std::nullopt;
     constexpr double kProducts = 1 << 20;
     const ConvShape& s = problem_.shape;
     const double places = double(s.n) * double(s.h.out()) * double(s.w.out());
