@@ -50,7 +50,7 @@ class Layer {
   virtual LayerShapes infer(const std::vector<Shape>& x) = 0;
 
   /// The checks of infer() that need no shapes, for a layer whose bottoms have unknown shapes. Throws FieldError.
-  virtual void check_options() const {}
+  virtual void check_without_shapes() const {}
 
   /// The layer as a step that the previous layer can fuse, if there is one. Its weights, if any, are those that the
   /// step lists. Called after infer().

@@ -53,7 +53,7 @@ class ConvolutionLayer : public Layer {
     check_fusions();
   }
 
-  void check_options() const override {
+  void check_without_shapes() const override {
     if (!depthwise_) window_.check_group();
   }
 

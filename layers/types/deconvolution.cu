@@ -51,7 +51,7 @@ class DeconvolutionLayer : public Layer {
     check_fusions();
   }
 
-  void check_options() const override { window_.check_group(); }
+  void check_without_shapes() const override { window_.check_group(); }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     window_.check_operands(x, tops_);

@@ -25,7 +25,7 @@ class PermuteLayer : public PermutingLayer {
     return {.y = {y}, .w = {}};
   }
 
-  void check_options() const override {
+  void check_without_shapes() const override {
     std::set<uint32_t> axes;
     for (int i = 0; i < param_.order_size(); ++i)
       if (!axes.insert(param_.order(i)).second)
@@ -36,7 +36,7 @@ class PermuteLayer : public PermutingLayer {
  private:
   /// All axes of x, each once. Throws FieldError.
   std::vector<int> order_of(const Shape& x) const {
-    check_options();
+    check_without_shapes();
     std::vector<int> order;
     const auto named = [&](int axis) { return std::find(order.begin(), order.end(), axis) != order.end(); };
     for (int i = 0; i < param_.order_size(); ++i) {

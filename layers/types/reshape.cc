@@ -24,7 +24,7 @@ class ReshapeLayer : public ViewLayer {
 
   LayerShapes infer(const std::vector<Shape>& x) override;
 
-  void check_options() const override {
+  void check_without_shapes() const override {
     const auto& dims = param_.shape().dim();
     if (std::count(dims.begin(), dims.end(), -1) > 1)
       throw FieldError("reshape_param.shape", "two extents are -1", "set -1 only once");
@@ -66,7 +66,7 @@ int64_t ReshapeLayer::extent(int i, int begin, const Shape& x) const {
 }
 
 LayerShapes ReshapeLayer::infer(const std::vector<Shape>& x) {
-  check_options();
+  check_without_shapes();
   const Window window = this->window(x[0]);
   const std::vector<int64_t>& old = x[0].dims();
   std::vector<int64_t> dims(old.begin(), old.begin() + window.begin);

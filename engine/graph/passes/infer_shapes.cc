@@ -108,7 +108,7 @@ void check_fillers(const caffe::LayerParameter& config) {
 
 void check_without_shapes(const Graph& graph, const Node& node) {
   check_fillers(*graph.source(node.sources[0]).config);
-  node.layer->check_options();
+  node.layer->check_without_shapes();
 }
 
 /// Weight files identify layers by name: a layer with weights needs a unique one.
