@@ -219,7 +219,7 @@ def test_every_type_is_kept_rewritten_or_refused(dialect, folder, run):
         (folder / 'some.prototxt').write_text(types_net(kinds[i:i + 40]))
         said = run('upgrade', 'some.prototxt', 'out.prototxt', '--dialect=' + dialect, code=3).stderr
         refused |= set(re.findall(r"some.prototxt:\d+:\d+: error: layer '(\w+)' \(\1\): ", said))
-    # A Parameter with a bottom is no layer of another fork.
+    # Other forks have no Parameter with a bottom.
     assert len(refused) > 10 and refused & HAS[dialect] <= {'Parameter'}, refused & HAS[dialect]
     (folder / 'rest.prototxt').write_text(types_net(kind for kind in kinds if kind not in refused))
     run('upgrade', 'rest.prototxt', 'out.prototxt', '--dialect=' + dialect)
