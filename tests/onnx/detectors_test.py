@@ -167,3 +167,26 @@ def test_layer_is_restored_only_if_unchanged(change, folder, part, run):
     change(model)
     onnx.save(model, 'changed.onnx')
     assert part in run('convert', 'onnx', 'changed.onnx', '-o', 'back.prototxt', code=3).stderr
+
+
+def message(kind, more=b''):
+    """A serialized layer: field 2 is its type."""
+    return b'\x12' + bytes([len(kind)]) + kind.encode() + more
+
+
+@pytest.mark.parametrize('layer, inputs, outputs, part', (
+    (message('DetectionOutput'), 1, 1, 'wrong number of bottoms, 1'),
+    (message('PSROIPooling'), 1, 1, 'wrong number of bottoms, 1'),
+    (message('Flatten', b'\x1a\x01a'), 2, 1, 'wrong number of bottoms, 2'),
+    (message('Proposal'), 3, 3, 'wrong number of tops, 3'),
+    (message('Python'), 1, 1, 'is damaged'),
+    (b'\xff', 1, 1, 'is damaged')))
+def test_forged_layer_is_refused(folder, inputs, layer, outputs, part, run):
+    helper = onnx.helper
+    x = [helper.make_tensor_value_info('x%d' % i, 1, (1, 4, 6, 6)) for i in range(inputs)]
+    y = [helper.make_tensor_value_info('y%d' % i, 1, None) for i in range(outputs)]
+    node = helper.make_node('Layer', [value.name for value in x], [value.name for value in y], domain='cortado',
+                            layer=layer)
+    onnx.save(helper.make_model(helper.make_graph([node], 'forged', x, y),
+                                opset_imports=[helper.make_opsetid('', 17)]), 'forged.onnx')
+    assert part in run('convert', 'onnx', 'forged.onnx', '-o', 'net.prototxt', code=3).stderr

@@ -6,6 +6,7 @@
 #include "graph/dialect/fit.h"
 #include "graph/dialect/rare.h"
 #include "graph/dialect/table.h"
+#include "graph/infer_layer.h"
 #include "layers/registry.h"
 
 namespace cortado::dialect {
@@ -39,19 +40,6 @@ bool works_in_place(const caffe::LayerParameter& layer) {
     for (const std::string& bottom : layer.bottom())
       if (top == bottom) return true;
   return false;
-}
-
-void check_count(int count, int least, int most, const std::string& what) {
-  if (count < least || (most >= 0 && count > most))
-    throw FieldError("", "it has a wrong number of " + what + ", " + std::to_string(count));
-}
-
-LayerShapes inferred(const caffe::LayerParameter& layer, const std::vector<Shape>& x) {
-  const LayerType* type = find_layer_type(layer.type());
-  if (!type) throw FieldError("type", "layer type '" + layer.type() + "' is unknown");
-  check_count(int(x.size()), type->min_bottoms, type->max_bottoms, "bottoms");
-  check_count(layer.top_size(), type->min_tops, type->max_tops, "tops");
-  return type->make({.config = layer, .phase = caffe::TEST, .open_data = false})->infer(x);
 }
 
 std::vector<Shape> shapes_of(const std::vector<Blob>& blobs) {
@@ -106,7 +94,7 @@ void Rewriter::learn_shapes(const caffe::LayerParameter& layer) {
   std::vector<Shape> y;
   if (shapes_known(layer) && layer.type() != "Python") {
     try {
-      y = inferred(layer, shapes_of(bottoms_of(layer))).y;
+      y = graph::infer_layer(layer, shapes_of(bottoms_of(layer))).y;
     } catch (const FieldError&) {  // the net's own error, which other commands report
     } catch (const Error&) {
     }
@@ -160,7 +148,7 @@ std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, co
   for (const Blob& bottom : bottoms) layer.add_bottom(bottom.name);
   for (int i = 0; i < tops; ++i) layer.add_top(unused(blobs_, job.layer().name() + "_" + kind));
   const std::vector<Shape> x = shapes_of(bottoms);
-  const LayerShapes shapes = inferred(layer, x);
+  const LayerShapes shapes = graph::infer_layer(layer, x);
   const std::string lacks = lacking(layer, &x, !weights.blobs.empty());
   if (!lacks.empty()) return {composed(layer, bottoms, shapes.y, &weights.blobs, lacks)};
   add_weights(layer, shapes.w, std::move(weights));
@@ -212,7 +200,7 @@ void Rewriter::compose(caffe::LayerParameter source, int index, const std::strin
     if (works_in_place(source)) make_room_for_top(source);
     const std::vector<Blob> x = bottoms_of(source);
     std::vector<Shape> y;
-    if (all_compositions().contains(source.type())) y = inferred(source, shapes_of(x)).y;
+    if (all_compositions().contains(source.type())) y = graph::infer_layer(source, shapes_of(x)).y;
     Blob result = composed(source, x, y, weights_of(source.name()), lacks);
     if (std::any_of(x.begin(), x.end(), [&](const Blob& blob) { return blob.name == result.name; })) {
       Job job(*this, source, x, y, nullptr);

@@ -17,10 +17,11 @@ void read_layer(NodeReader& node) {
   caffe::LayerParameter layer;
   // Only types that the exporter writes: others may run code or read files.
   if (!layer.ParseFromString(node.text("layer", "")) || !exporting::exporter_of(layer.type()) ||
-      layer.type() == "Input")
+      layer.type() == "Input" || node.outputs() == 0)
     node.fail("the layer in the model's metadata is damaged");
   std::vector<Blob> bottoms;
   for (size_t i = 0; i < node.inputs(); ++i) bottoms.push_back(node.x(i));
+  layer.clear_bottom();
   layer.clear_top();
   node.finish(std::move(layer), bottoms);
 }

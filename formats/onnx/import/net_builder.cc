@@ -1,7 +1,7 @@
 #include "onnx/import/net_builder.h"
 
 #include "core/error.h"
-#include "layers/registry.h"
+#include "graph/infer_layer.h"
 
 namespace cortado::importing {
 
@@ -18,9 +18,7 @@ std::vector<Blob> NetBuilder::add(caffe::LayerParameter layer, const std::vector
     layer.add_bottom(bottom.name);
     x.push_back(bottom.shape);
   }
-  const LayerType* type = find_layer_type(layer.type());
-  if (!type) throw_internal("unknown layer type " + layer.type());
-  const LayerShapes shapes = type->make({.config = layer, .phase = caffe::TEST})->infer(x);
+  const LayerShapes shapes = graph::infer_layer(layer, x);
   if (weights.size() != shapes.w.size())
     throw FieldError("", layer.type() + " has " + std::to_string(shapes.w.size()) + " weights, not " +
                              std::to_string(weights.size()));
