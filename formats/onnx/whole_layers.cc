@@ -117,6 +117,7 @@ onnx::NodeProto node_of(const caffe::LayerParameter& layer) {
 }  // namespace
 
 void note_layers(onnx::ModelProto& model, const std::vector<caffe::LayerParameter>& layers) {
+  if (layers.empty()) return;
   const PartFinder finder(model.graph());
   int count = 0;
   for (const caffe::LayerParameter& layer : layers) {
@@ -129,11 +130,13 @@ void note_layers(onnx::ModelProto& model, const std::vector<caffe::LayerParamete
 }
 
 void restore_layers(onnx::ModelProto& model) {
+  const auto is_layer = [](const onnx::StringStringEntryProto& entry) { return entry.key().starts_with(kKey); };
+  if (std::ranges::none_of(model.metadata_props(), is_layer)) return;
   const PartFinder finder(model.graph());
   std::map<int, onnx::NodeProto> restored;  // by the last node of each layer
   std::set<int> gone;
   for (const onnx::StringStringEntryProto& entry : model.metadata_props()) {
-    if (!entry.key().starts_with(kKey)) continue;
+    if (!is_layer(entry)) continue;
     const auto layer = layer_of(entry.value());
     const auto part = layer ? finder.find(*layer) : std::nullopt;
     if (!part || !entry.value().starts_with(head_of(part->checksum))) continue;
