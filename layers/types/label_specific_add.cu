@@ -9,8 +9,7 @@
 #include "core/error.h"
 #include "core/text/text.h"
 #include "layers/common/loops/typed.h"
-#include "layers/common/losses/class_labels.h"
-#include "layers/common/shape_rules.h"
+#include "layers/common/losses/labelled_scores.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -56,7 +55,7 @@ struct LabelSpecificAddBackward {
   CORTADO_HD void operator()(int64_t i) const { dx[i] = dy[i]; }
 };
 
-class LabelSpecificAddLayer : public Layer, public ReadsClasses {
+class LabelSpecificAddLayer : public LabelledScoresLayer {
  public:
   explicit LabelSpecificAddLayer(const LayerOptions& options)
       : param_(options.config.label_specific_add_param()), training_(options.phase == caffe::TRAIN) {
@@ -77,25 +76,6 @@ class LabelSpecificAddLayer : public Layer, public ReadsClasses {
                        "it is " + std::to_string(param_.iteration()) + ", but must not be below 0");
   }
 
-  LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 2);
-    classes_ = x[0].count(1);
-    require_labels(x[0], x[1], x[0][0]);
-    return {.y = {x[0]}, .w = {}};
-  }
-
-  StorageRule storage(const kernels::PostOps&) const override { return {.layout = LayoutRule::kPlain}; }
-  LayerRoles roles() override { return {.classes = this}; }
-  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
-    needs.aliasing.y_may_overwrite_x = true;
-    needs.aliasing.dx_may_overwrite_dy = true;
-    return needs;
-  }
-
   void forward(Context& context, const Operands& io) override {
     const LabelBias bias = {param_.has_bias_base() ? param_.bias_base() : param_.bias(),
                             param_.has_bias_base(),
@@ -114,15 +94,12 @@ class LabelSpecificAddLayer : public Layer, public ReadsClasses {
   }
 
   void validate(Context& context, const Operands& io) override {
-    if (training_)
-      validate_labels(context, io.x[1], ClassLabels{nullptr, classes_}, 1, "bottom[0] needs a score of each class");
+    if (training_) LabelledScoresLayer::validate(context, io);
   }
-  bool differentiable(int i) const override { return i == 0; }
 
  private:
   const caffe::LabelSpecificAddParameter& param_;
   bool training_;
-  int64_t classes_ = 1;
 };
 
 const RegisterLayer register_label_specific_add({

@@ -12,8 +12,7 @@
 #include "core/text/text.h"
 #include "layers/common/loops/pass_weight.h"
 #include "layers/common/loops/typed.h"
-#include "layers/common/losses/class_labels.h"
-#include "layers/common/shape_rules.h"
+#include "layers/common/losses/labelled_scores.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -56,7 +55,7 @@ struct LabelSpecificRescaleBackward {
   }
 };
 
-class LabelSpecificRescaleLayer : public Layer, public ReadsClasses {
+class LabelSpecificRescaleLayer : public LabelledScoresLayer {
  public:
   explicit LabelSpecificRescaleLayer(const LayerOptions& options)
       : param_(options.config.label_specific_rescale_param()),
@@ -71,24 +70,9 @@ class LabelSpecificRescaleLayer : public Layer, public ReadsClasses {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    require_axes(x[0], 2);
-    classes_ = x[0].count(1);
-    require_labels(x[0], x[1], x[0][0]);
-    LayerShapes shapes{.y = {x[0]}, .w = {}};
+    LayerShapes shapes = LabelledScoresLayer::infer(x);
     if (tops_ > 1) shapes.y.push_back({1});
     return shapes;
-  }
-
-  StorageRule storage(const kernels::PostOps&) const override { return {.layout = LayoutRule::kPlain}; }
-  LayerRoles roles() override { return {.classes = this}; }
-  std::optional<ClassLabels> class_labels() const override { return ClassLabels{nullptr, classes_}; }
-
-  LayerNeeds prepare(const PrepareRequest&, Context&) override {
-    LayerNeeds needs;
-    needs.backward_reads_x = {false, true};
-    needs.aliasing.y_may_overwrite_x = true;
-    needs.aliasing.dx_may_overwrite_dy = true;
-    return needs;
   }
 
   void forward(Context& context, const Operands& io) override {
@@ -99,11 +83,6 @@ class LabelSpecificRescaleLayer : public Layer, public ReadsClasses {
   void backward(Context& context, const Operands& io) override {
     if (io.dx[0]) for_each_typed<LabelSpecificRescaleBackward>(context, io.dy[0], io.dx[0], scales_of(context, io));
   }
-
-  void validate(Context& context, const Operands& io) override {
-    validate_labels(context, io.x[1], ClassLabels{nullptr, classes_}, 1, "bottom[0] needs a score of each class");
-  }
-  bool differentiable(int i) const override { return i == 0; }
 
  private:
   LabelScales scales_of(Context& context, const Operands& io) const {
@@ -117,7 +96,6 @@ class LabelSpecificRescaleLayer : public Layer, public ReadsClasses {
   PassWeight rule_;
   bool scales_;
   int tops_;
-  int64_t classes_ = 1;
 };
 
 const RegisterLayer register_label_specific_rescale({

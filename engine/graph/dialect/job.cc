@@ -58,6 +58,8 @@ std::vector<float> values(const Job& job, int64_t count, float value) {
   return std::vector<float>(size_t(count), value);
 }
 
+BlobFile filled(const Job& job, const Shape& shape, float value) { return {shape, values(job, shape.count(), value)}; }
+
 caffe::LayerParameter layer_of(const std::string& type) {
   caffe::LayerParameter layer;
   layer.set_type(type);

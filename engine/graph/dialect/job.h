@@ -81,6 +81,7 @@ void add_resizings(Compositions& table);
 
 /// Values of a new weight. Throws FieldError beyond 2^24 of them.
 std::vector<float> values(const Job& job, int64_t count, float value);
+BlobFile filled(const Job& job, const Shape& shape, float value);  ///< a new weight of them
 
 // Layers that several compositions use.
 

@@ -85,7 +85,7 @@ Blob compose_reverse(Job& job) {
     return concatenated(job, parts, axis);
   }
   if (axis == 0) job.refuse("its axis of " + std::to_string(extent) + " is too long");
-  BlobFile matrix{{extent, extent}, values(job, checked_mul(extent, extent), 0)};
+  BlobFile matrix = filled(job, {extent, extent}, 0);
   for (int64_t i = 0; i < extent; ++i) matrix.data[size_t(i * extent + extent - 1 - i)] = 1;
   return along_axis(job, x, axis, matrix);
 }
@@ -125,7 +125,7 @@ Blob compose_pixel_shuffle(Job& job) {
   param.set_group(uint32_t(channels));
   set_window(param, {.kernel = {factor, factor}, .stride = {factor, factor}});
   const int64_t block = factor * factor;
-  BlobFile filters{{x.shape[1], 1, factor, factor}, values(job, checked_mul(x.shape[1], block), 0)};
+  BlobFile filters = filled(job, {x.shape[1], 1, factor, factor}, 0);
   for (int64_t c = 0; c < x.shape[1]; ++c) filters.data[size_t(c * block + c % block)] = 1;
   return job.add(std::move(layer), {x}, {std::move(filters)});
 }

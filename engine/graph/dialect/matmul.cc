@@ -10,8 +10,6 @@ namespace {
 
 constexpr int64_t kMaxPairs = int64_t(1) << 26;
 
-BlobFile filled(const Job& job, const Shape& shape, float value) { return {shape, values(job, shape.count(), value)}; }
-
 /// Matrices of p x q with a third axis of `extent` equal elements, inserted as axis `at`.
 Blob expanded(Job& job, const Blob& x, int at, int64_t extent) {
   std::vector<int64_t> shape = x.shape.dims();

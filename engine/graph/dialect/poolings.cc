@@ -82,7 +82,7 @@ std::vector<float> factors_of(const PoolSide& side, int64_t windows) {
 }
 
 Blob without_padding(Job& job, const Blob& y, const Pooling& pooling) {
-  BlobFile factors{{y.shape[2], y.shape[3]}, values(job, checked_mul(y.shape[2], y.shape[3]), 1)};
+  BlobFile factors = filled(job, {y.shape[2], y.shape[3]}, 1);
   size_t at = 0;
   const std::vector<float> w = factors_of(pooling.w, y.shape[3]);
   for (const float h : factors_of(pooling.h, y.shape[2]))

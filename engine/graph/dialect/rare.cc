@@ -14,7 +14,7 @@ Blob repeated(Job& job, const Blob& rows, const Shape& x) {
   const int64_t times = x.count() / rows.shape.count();
   if (times == 1) return job.reshape(rows, x);
   const Blob column = job.reshape(rows, {x[0], rows.shape.count(1), 1});
-  return job.reshape(along_axis(job, column, 2, {{times, 1}, values(job, times, 1)}), x);
+  return job.reshape(along_axis(job, column, 2, filled(job, {times, 1}, 1)), x);
 }
 
 Blob sum(Job& job, const std::vector<Blob>& terms) { return job.add(layer_of("Eltwise"), terms); }
@@ -41,8 +41,7 @@ Blob compose_bias(Job& job) {
   if (job.bottoms().size() == 2) return sum(job, {job.x(0), repeated(job, job.x(1), job.x(0).shape)});
   const BlobFile& term = job.weight(0);
   const int axis = job.x().shape.canonical_axis(job.layer().bias_param().axis());
-  const BlobFile ones{term.shape, values(job, term.shape.count(), 1)};
-  return affine(job, job.x(), axis, ones, &term);
+  return affine(job, job.x(), axis, filled(job, term.shape, 1), &term);
 }
 
 Blob compose_reduction(Job& job) {
@@ -56,7 +55,7 @@ Blob compose_reduction(Job& job) {
   const bool mean = param.operation() == caffe::ReductionParameter::MEAN;
   const float factor = mean ? param.coeff() / float(count) : param.coeff();
   const Blob rows = job.reshape(x, {shape[0], shape.count(1, axis), count});
-  return job.reshape(along_axis(job, rows, 2, {{1, count}, values(job, count, factor)}), job.y());
+  return job.reshape(along_axis(job, rows, 2, filled(job, {1, count}, factor)), job.y());
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ Blob compose_upsample(Job& job) {
 
 /// Bilinear from corner to corner, of the elements [start, start + used) of `in`.
 BlobFile corner_matrix(const Job& job, int64_t in, int64_t start, int64_t used, int64_t out) {
-  BlobFile matrix{{out, in}, values(job, checked_mul(out, in), 0)};
+  BlobFile matrix = filled(job, {out, in}, 0);
   for (int64_t i = 0; i < out; ++i) {
     const double at = out > 1 ? double(i) * (double(used - 1) / double(out - 1)) : 0;
     const int64_t low = int64_t(at), high = std::min(low + 1, used - 1);
