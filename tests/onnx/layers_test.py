@@ -19,6 +19,7 @@ ArgMax argmax_param { axis: 1 }
 BN bn_param { eps: 0.001 }
 BNLL
 BatchNorm
+BatchNorm batch_norm_param { use_global_stats: false eps: 0.01 }
 BatchNorm batch_norm_param { use_weight_bias: true eps: 0.01 relu: true }
 Bias
 Bias bias_param { axis: 2 num_axes: 2 }
@@ -29,6 +30,8 @@ Convolution convolution_param { num_output: 4 kernel_size: 1 relu: true }
 ConvolutionDepthwise convolution_param { kernel_size: 3 pad: 1 }
 DepthwiseConvolution convolution_param { kernel_size: 3 num_output: 24 }
 Deconvolution convolution_param { num_output: 6 kernel_size: 4 stride: 2 pad: 1 group: 3 }
+DenseBlock denseblock_param { numTransition: 2 initChannel: 12 growthRate: 4 }
+DenseBlock denseblock_param { numTransition: 3 initChannel: 8 growthRate: 2 use_BC: true filter_W: 5 pad_w: 2 }
 Dropout
 Dropout dropout_param { scale_train: false dropout_ratio: 0.3 }
 ELU elu_param { alpha: 0.7 }
@@ -135,8 +138,10 @@ Scale scale_param { bias_term: true }
 Softmax
 ArgMax
 ''',
+    ('shape { dim: 6 dim: 12 }',): 'Lstm lstm_param { num_output: 4 batch_size: 2 }',
     (STEPS,): '''
 Lstm lstm_param { num_output: 4 }
+Lstm lstm_param { num_output: 4 batch_size: 2 }
 InnerProduct inner_product_param { num_output: 4 axis: 2 }
 Reverse
 Attention attention_param { heads: 2 causal: true }
@@ -201,7 +206,6 @@ RECURRENT = [  # the layer, and the shapes of x0, x1, ...; without a shape for "
      (STEP, CONT, FIXED, STATE, STATE), 'expose_hidden: true'),
 ]
 REFUSED = {
-    'BatchNorm batch_norm_param { use_global_stats: false }': 'batch statistics',
     'Pooling pooling_param { pool: STOCHASTIC kernel_size: 2 }': 'stochastic',
     'Im2col convolution_param { kernel_size: 3 }': 'this layer type has no ONNX operator',
 }
@@ -267,6 +271,22 @@ def check(infer, run, runtime, written):
 def test_layers_are_exported_and_imported(check, shapes):
     layers = LAYERS[shapes].strip().split('\n')
     check(layers, net_text(shapes, layers), shapes)
+
+
+def test_layers_in_place_on_an_input(check):
+    """A model's input keeps its name; an output computed in place on it gets the layer's name appended."""
+    relu = 'layer { name: "relu" type: "ReLU" bottom: "x0" top: "x0" }\n'
+    check(['Sigmoid'], inputs_text((IMAGES,)) + relu + layer_text(0, 1, 'Sigmoid'), (IMAGES,))
+
+
+def test_embedding_is_imported(infer, run, written):
+    """Its indices are cast to integers in the model."""
+    shape = 'shape { dim: 2 dim: 3 }'
+    outputs, weights = written(net_text((shape,), ['Embed embed_param { input_dim: 5 num_output: 3 }']))
+    run('convert', 'onnx', 'net.onnx', '-o', 'back.prototxt', '-q')
+    x = {'x0': numpy.array([[0, 4, 2], [1, 1, 3]], 'f4')}
+    ours, back = infer('net.prototxt', weights, x, outputs), infer('back.prototxt', 'back.caffemodel', x, outputs)
+    assert (ours[0] == back[0]).all()
 
 
 def test_lstm_is_exported_and_imported(check):

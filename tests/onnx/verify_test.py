@@ -72,6 +72,60 @@ def test_import_is_verified(run, opencv):
     assert 'fc' in said.stdout and 'ONNX Runtime 9.9' in said.stdout
 
 
+def test_output_in_place_on_an_input(folder, run, opencv):
+    (folder / 'relu.prototxt').write_text(NET.partition('layer { name: "conv"')[0] + """
+layer { name: "relu" type: "ReLU" bottom: "data" top: "data" }""")
+    said = run('convert', 'onnx', 'relu.prototxt', '-o', 'relu.onnx', '--verify', '--python=./python')
+    assert 'data/relu' in said.stdout
+
+
+BOXES = """
+layer { name: "at" type: "Input" top: "at" input_param { shape { dim: 1 dim: 16 } } }
+layer { name: "score" type: "Input" top: "score" input_param { shape { dim: 1 dim: 8 } } }
+layer { name: "prior" type: "Input" top: "prior" input_param { shape { dim: 1 dim: 2 dim: 16 } } }
+layer { name: "boxes" type: "DetectionOutput" bottom: "at" bottom: "score" bottom: "prior" top: "boxes"
+  detection_output_param { num_classes: 2 } }
+"""
+
+
+# Runs the net itself, and writes its boxes in reverse order.
+REVERSING = """
+import os, subprocess, numpy, onnx
+__version__ = '9.9'
+def set_default_logger_severity(level): pass
+class Value:
+    def __init__(self, info):
+        self.name, self.type = info.name, 'tensor(float)'
+        self.shape = [dim.dim_param or dim.dim_value for dim in info.type.tensor_type.shape.dim]
+class InferenceSession:
+    def __init__(self, path, providers): self.graph = onnx.load(path).graph
+    def get_inputs(self): return [Value(info) for info in self.graph.input]
+    def get_outputs(self): return [Value(info) for info in self.graph.output]
+    def run(self, outputs, arrays):
+        words = [os.environ['CORTADO'], 'infer', '--force', '--model=boxes.prototxt', '--output', 'boxes=boxes.npy']
+        for name, array in arrays.items():
+            numpy.save(name + '.npy', array)
+            words += ['--input', '%s=%s.npy' % (name, name)]
+        subprocess.check_call(words)
+        boxes = numpy.load('boxes.npy')[:, :, ::-1]
+        boxes[0, 0, 0, 3] += float(os.environ.get('ERROR', '0'))
+        return [boxes]
+"""
+
+
+def test_boxes_in_another_order(folder, run, monkeypatch):
+    (folder / 'boxes.prototxt').write_text(BOXES)
+    (folder / 'packages').mkdir()
+    (folder / 'packages/onnxruntime.py').write_text(REVERSING)
+    (folder / 'python').write_text(RUNTIME)
+    os.chmod('python', 0o755)
+    convert = 'convert', 'onnx', 'boxes.prototxt', '-o', 'boxes.onnx', '--force', '--verify', '--python=./python'
+    assert 'boxes' in run(*convert).stdout
+    assert len(numpy.load('boxes.npy')[0, 0]) > 1
+    monkeypatch.setenv('ERROR', '0.01')
+    run(*convert, code=1)
+
+
 def test_difference_exits_with_1(run, opencv, monkeypatch):
     monkeypatch.setenv('ERROR', '0.01')
     said = run(*CONVERT, '--python=./python', code=1)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -81,6 +82,35 @@ std::pair<std::string, std::string> named_array(const std::string& text, const s
       equals == std::string::npos && declared.size() == 1 ? declared.begin()->first : text.substr(0, equals);
   if (!declared.contains(blob)) throw usage_error("--input=" + text + ": '" + blob + "' is not an input of the net");
   return {blob, equals == std::string::npos ? text : text.substr(equals + 1)};
+}
+
+/// Whether a layer of this type writes rows of boxes. The order of boxes with equal scores differs between programs.
+bool writes_boxes(const std::string& type) {
+  const char* const options[] = {"detection_output_param", "yolo_detection_output_param",
+                                 "yolov3_detection_output_param"};
+  return std::ranges::any_of(options, [&](const char* name) { return reads_options(type, name); });
+}
+
+/// The rows of `a`, each at the place of the nearest row of `b` that no earlier one took.
+Array reordered(const Array& a, const Array& b) {
+  if (a.shape != b.shape || a.shape.axes() == 0) return a;
+  const size_t width = size_t(a.shape[a.shape.axes() - 1]), rows = width == 0 ? 0 : a.values.size() / width;
+  const auto distance = [&](size_t row, size_t place) {
+    double sum = 0;
+    for (size_t i = 0; i < width; ++i)
+      sum += std::abs(double(a.values[row * width + i]) - b.values[place * width + i]);
+    return std::isnan(sum) ? INFINITY : sum;
+  };
+  Array out = a;
+  std::vector<size_t> places(rows);
+  std::iota(places.begin(), places.end(), 0);
+  for (size_t row = 0; row < rows; ++row) {
+    const auto nearest =
+        std::ranges::min_element(places, {}, [&](size_t place) { return distance(row, place); });
+    std::copy_n(a.values.begin() + row * width, width, out.values.begin() + *nearest * width);
+    places.erase(nearest);
+  }
+  return out;
 }
 
 class Verification {
@@ -216,11 +246,20 @@ class Verification {
   }
 
   void run_net() {
-    PredictorOptions options{.outputs = outputs_};
+    PredictorOptions options;
+    for (const std::string& output : outputs_) options.outputs.push_back(blob_of(output));
     options.state = pair_.state;
     Predictor predictor(pair_.net, pair_.weights, options);
     for (const VerifySet& set : sets_)
       computed_.push_back(set.outputs.empty() ? Arrays{} : results(predictor, set, pair_.net->positions.file()));
+  }
+
+  /// An output computed in place on an input has the layer's name appended, because a model's inputs and outputs
+  /// cannot share a name.
+  std::string blob_of(const std::string& output) const {
+    for (const auto& [blob, shape] : declared_)
+      if (output.starts_with(blob + "/") && origin_type(*pair_.net, output).empty()) return blob;
+    return output;
   }
 
   int report() const {
@@ -229,14 +268,15 @@ class Verification {
     Table table(header);
     double worst = 0;
     for (const std::string& output : outputs_) {
+      const std::string blob = blob_of(output), origin = origin_type(*pair_.net, blob);
       std::vector<std::string> row = {output};
       for (size_t k = 0; k < sets_.size(); ++k) {
-        if (!computed_[k].contains(output)) {
+        if (!computed_[k].contains(blob)) {
           row.push_back("not taken");
           continue;
         }
-        const double apart =
-            difference(computed_[k].at(output), sets_[k].outputs.at(output), origin_type(*pair_.net, output));
+        const Array &net = computed_[k].at(blob), &model = sets_[k].outputs.at(output);
+        const double apart = difference(writes_boxes(origin) ? reordered(net, model) : net, model, origin);
         worst = std::max(worst, apart);
         row.push_back(number_text("%.1e", apart));
       }

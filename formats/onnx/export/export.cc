@@ -36,8 +36,10 @@ class ModelWriter {
     for (const graph::Node& node : graph_.nodes)
       if (node.type != "Input") write_layer(node);
     mistakes_.throw_if_any(ExitCode::kNet);
-    for (const std::string& output : source_.outputs())
-      describe(graph_.names.at(output), output, *out_.graph().add_output());
+    for (const std::string& output : source_.outputs()) {
+      const graph::ValueId id = graph_.names.at(output);
+      describe(id, names_[size_t(id)], *out_.graph().add_output());
+    }
     std::map<std::string, Shape> shapes;
     for (size_t id = 0; id < names_.size(); ++id) shapes[names_[id]] = graph_.values[id].shape;
     merge_channel_maps(out_.graph(), shapes, request_.fold || request_.int8);
@@ -52,11 +54,16 @@ class ModelWriter {
   const std::vector<caffe::LayerParameter>& whole_layers() const { return whole_layers_; }
 
  private:
-  /// The last value of a blob has the blob's name. Earlier ones, which layers overwrote in place, get the layer's name
-  /// appended.
+  /// Inputs and the last values of other blobs have their blob's name. Values that layers overwrite in place, and those
+  /// computed in place on an input, get their layer's name appended.
   void name_values() {
     names_.resize(graph_.values.size());
-    for (const auto& [blob, id] : graph_.names) names_[size_t(id)] = out_.value_name(blob);
+    for (const graph::Node& node : graph_.nodes)
+      if (node.type == "Input")
+        for (const graph::ValueId id : node.y) names_[size_t(id)] = out_.value_name(graph_.value(id).name);
+    std::set<std::string> inputs(names_.begin(), names_.end());
+    for (const auto& [blob, id] : graph_.names)
+      if (!inputs.count(blob)) names_[size_t(id)] = out_.value_name(blob);
     for (size_t id = 0; id < names_.size(); ++id) {
       const graph::Value& value = graph_.values[id];
       if (names_[id].empty() && value.producer >= 0)

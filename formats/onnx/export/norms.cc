@@ -23,14 +23,32 @@ void finish_with_relu(LayerWriter& layer, const Operation& norm, bool relu) {
   layer.finish({"Relu", {layer.add(norm)}});
 }
 
+std::string mean_over(LayerWriter& layer, const std::string& x, const std::vector<int64_t>& axes) {
+  return layer.add({"ReduceMean", {x}, {{"axes", axes}, {"keepdims", int64_t(1)}}});
+}
+
+/// (x - mean) / sqrt(variance + eps), with the statistics of the batch.
+Operation with_batch_statistics(LayerWriter& layer, float eps) {
+  const Operand& x = layer.x[0];
+  std::vector<int64_t> axes;
+  for (int axis = 0; axis < x.shape.axes(); ++axis)
+    if (axis != 1) axes.push_back(axis);
+  const std::string difference = layer.add({"Sub", {x.name, mean_over(layer, x.name, axes)}});
+  const std::string variance = mean_over(layer, layer.add({"Mul", {difference, difference}}), axes);
+  const std::string deviation = layer.add({"Sqrt", {layer.add({"Add", {variance, layer.number(eps)}})}});
+  return {"Div", {difference, deviation}};
+}
+
 /// Caffe stores accumulated statistics and the factor to divide them by; 0 means that there are none yet.
 void write_batch_norm(LayerWriter& layer) {
   const auto& param = layer.config.batch_norm_param();
   const BatchNormForm form = form_of(param);
-  if (param.has_use_global_stats() && !param.use_global_stats() && !form.nvidia)
-    layer.refuse("batch statistics in phase TEST cannot be exported",
-                 "remove use_global_stats; phase TEST then uses the running averages",
-                 "batch_norm_param.use_global_stats");
+  if (param.has_use_global_stats() && !param.use_global_stats() && !form.nvidia) {
+    Operation norm = with_batch_statistics(layer, param.eps());
+    if (form.scales) norm = {"Mul", {layer.add(norm), layer.weight(3, channel_shape(layer.x[0]))}};
+    if (form.shifts) norm = {"Add", {layer.add(norm), layer.weight(4, channel_shape(layer.x[0]))}};
+    return finish_with_relu(layer, norm, param.relu());
+  }
   const int64_t channels = layer.x[0].shape[1];
   const float factor = layer.values(2)[0], scale = factor == 0 ? 0 : 1 / factor;
   Floats mean, variance;
@@ -51,12 +69,19 @@ void write_batch_norm(LayerWriter& layer) {
       param.relu());
 }
 
+float bn_eps(const caffe::BNParameter& param) { return param.has_var_eps() ? param.var_eps() : param.eps(); }
+
 void write_bn(LayerWriter& layer) {
   const auto& param = layer.config.bn_param();
   const Shape shape = {layer.x[0].shape[1]};
   switch (form_of(param)) {
     case BnForm::kBatch:
-      layer.refuse("batch statistics in phase TEST cannot be exported", {}, "bn_param");
+      return layer.finish(
+          {"Add",
+           {layer.add({"Mul",
+                       {layer.add(with_batch_statistics(layer, bn_eps(param))),
+                        layer.weight(0, channel_shape(layer.x[0]))}}),
+            layer.weight(1, channel_shape(layer.x[0]))}});
     case BnForm::kStored:
       return layer.finish({"Add",
                            {layer.add({"Mul", {layer.x[0].name, layer.weight(0, channel_shape(layer.x[0]))}}),
@@ -67,7 +92,7 @@ void write_bn(LayerWriter& layer) {
   layer.finish({"BatchNormalization",
                 {layer.x[0].name, layer.weight(0, shape), layer.weight(1, shape), layer.weight(2, shape),
                  layer.weight(3, shape)},
-                {{"epsilon", param.has_var_eps() ? param.var_eps() : param.eps()}}});
+                {{"epsilon", bn_eps(param)}}});
 }
 
 void write_instance_norm(LayerWriter& layer) {
@@ -148,13 +173,10 @@ void write_mvn(LayerWriter& layer) {
   const auto& param = layer.config.mvn_param();
   const Operand& x = layer.x[0];
   const std::vector<int64_t> axes = axes_from(x, param.across_channels() ? 1 : 2);
-  const auto mean = [&](const std::string& of) {
-    return layer.add({"ReduceMean", {of}, {{"axes", axes}, {"keepdims", int64_t(1)}}});
-  };
-  const Operation centred = {"Sub", {x.name, mean(x.name)}};
+  const Operation centred = {"Sub", {x.name, mean_over(layer, x.name, axes)}};
   if (!param.normalize_variance()) return layer.finish(centred);
   const std::string difference = layer.add(centred);
-  const std::string deviation = layer.add({"Sqrt", {mean(layer.add({"Mul", {difference, difference}}))}});
+  const std::string deviation = layer.add({"Sqrt", {mean_over(layer, layer.add({"Mul", {difference, difference}}), axes)}});
   layer.finish({"Div", {difference, layer.add({"Add", {deviation, layer.number(param.eps())}})}});
 }
 

@@ -78,14 +78,17 @@ void refuse_unless_fresh(LayerWriter& layer, size_t bottom) {
                "bottom[" + std::to_string(bottom) + "]");
 }
 
-/// junhyukoh's fork: W_x, W_h, b.
+/// junhyukoh's fork: W_x, W_h, b. Steps and sequences have an axis each, or share the first axis.
 void write_small_lstm(LayerWriter& layer) {
   const auto& param = layer.config.lstm_param();
-  if (layer.x[0].shape.axes() != 3 || param.has_batch_size())
-    layer.refuse("only a bottom of steps x sequences x inputs can be exported", {}, "bottom[0]");
+  const Operand& x = layer.x[0];
   if (layer.x.size() > 1) refuse_unless_fresh(layer, 1);
-  const std::string h = add_recurrence(layer, kLstmUnit, {0, 1, 2}, layer.x[0].name);
-  layer.finish(without_direction(layer, h, param.num_output()));
+  const int64_t units = param.num_output();
+  if (x.shape.axes() == 3 && !param.has_batch_size())
+    return layer.finish(without_direction(layer, add_recurrence(layer, kLstmUnit, {0, 1, 2}, x.name), units));
+  const std::string steps = reshape(layer, x.name, {-1, param.batch_size(), x.shape.count(1)});
+  const std::string h = add_recurrence(layer, kLstmUnit, {0, 1, 2}, steps);
+  layer.finish({"Reshape", {h, layer.integers("shape", {-1, units})}});
 }
 
 /// The inputs of all steps, with the static input after those of each.

@@ -30,6 +30,7 @@ void add_resizing(Table& table);
 void add_recurrent(Table& table);
 void add_selections(Table& table);
 void add_regions(Table& table);
+void add_dense_blocks(Table& table);
 void add_detections(Table& table);
 void add_grid_detections(Table& table);
 void add_proposals(Table& table);

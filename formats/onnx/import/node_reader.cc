@@ -86,8 +86,15 @@ Blob NodeReader::x(size_t i, std::optional<Padding>& padding) {
     values_[node_.input(int(i))] = Value{known, nullptr, blob};
     return blob;
   }
+  if (found.is_truncated)
+    fail("it reads blob '" + found.blob.name + "' cast to integers", "blobs are floats; remove the Cast");
   padding = found.padding;
   return found.blob;
+}
+
+Blob NodeReader::indices(size_t i) {
+  const bool is_truncated = has_input(i) && value(i).is_truncated && !value(i).padding;
+  return is_truncated ? value(i).blob : x(i);
 }
 
 Blob NodeReader::x(size_t i) {

@@ -25,6 +25,7 @@ struct Value {
   const onnx::TensorProto* tensor = nullptr;  ///< or a constant of the model
   Blob blob = {};
   std::optional<Padding> padding = {};
+  bool is_truncated = false;  ///< a blob cast to integers: only a table of rows can read it
 
   bool is_constant() const { return constant || tensor; }
 };
@@ -68,7 +69,9 @@ class NodeReader {
   Blob x(size_t i);
   /// The same, but the caller handles the padding.
   Blob x(size_t i, std::optional<Padding>& padding);
-  /// The same; if it is a constant with the model's own batch size along `axis`, it is repeated for any batch.
+  /// The same for indices, which Cortado's layers truncate to integers.
+  Blob indices(size_t i);
+  /// x(i); if it is a constant with the model's own batch size along `axis`, it is repeated for any batch.
   Blob x_with_batch(size_t i, int axis);
   const Value& value(size_t i) const;
   /// A list that is an attribute in older opsets and an input in newer ones; nothing if both are missing.

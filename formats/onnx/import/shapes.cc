@@ -12,12 +12,15 @@ namespace {
 
 void read_identity(NodeReader& node) { node.set(0, node.value(0)); }
 
-/// Blobs are always floats, so a Cast to floats is the identity.
+/// Blobs are always floats, so a Cast to floats is the identity. One to integers must be of indices.
 void read_cast(NodeReader& node) {
   const int64_t to = node.integer("to", 0);
+  if (to == onnx::TensorProto::INT64 || to == onnx::TensorProto::INT32)
+    return node.set(0, Value{.blob = node.indices(0), .is_truncated = true});
   if (to != onnx::TensorProto::FLOAT && to != onnx::TensorProto::FLOAT16 && to != onnx::TensorProto::DOUBLE &&
       to != onnx::TensorProto::BFLOAT16)
-    node.fail("only a Cast to floats is supported", "blobs are floats; remove the Cast");
+    node.fail("only a Cast to floats, or of indices to integers, is supported", "blobs are floats; remove the Cast");
+  if (node.value(0).is_truncated) node.x(0);  // fails
   node.set(0, node.value(0));
 }
 

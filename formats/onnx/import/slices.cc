@@ -66,7 +66,7 @@ void finish_embedding(NodeReader& node, const Constant& table) {
   param.set_input_dim(uint32_t(table.shape[0]));
   param.set_num_output(uint32_t(table.shape[1]));
   param.set_bias_term(false);
-  node.finish(layer, {node.x(1)}, {weight_of(table.shape, table.as_floats())});
+  node.finish(layer, {node.indices(1)}, {weight_of(table.shape, table.as_floats())});
 }
 
 /// An embedding, or constant indices of a blob.
