@@ -85,16 +85,18 @@ bool check(const ConvCandidate& candidate, const ConvRequest& request, DeviceKin
     EXPECT_FALSE(why.empty());
     return false;
   }
+  SCOPED_TRACE(conv->name());
   const Values x = rounded(random_values(s.x().shape.count(), 1), s.dtype),
                w = rounded(random_values(s.weight().count(), 2), s.dtype),
                bias = rounded(random_values(request.bias ? s.k : 0, 3), s.dtype),
                dy = rounded(random_values(s.y().shape.count(), 4), s.dtype);
-  // Others may accumulate in the 16 bits of the result, round before they add a bias, and transform.
+  // Others may accumulate in the 16 bits of the result, round before they add a bias, and transform. On an H100 cuDNN's
+  // errors were up to 2.4 times a rounding to 16 bits.
   const bool plain = candidate.name == "plain";
   const double terms = double(s.weight().count(2) * std::max(s.c, s.k)) / double(s.groups);
   const double spectra = candidate.name.ends_with("-bf16") ? 0.003 * std::sqrt(terms) : 0;
-  const double sums = (plain ? 1e-5 : 1e-4) + (plain ? 0 : rounding(s.dtype)) + 4 * spectra,
-               values = (plain ? 1e-5 : 1e-4) + (plain ? 1 : 2) * rounding(s.dtype) + spectra;
+  const double sums = (plain ? 1e-5 : 1e-4) + (plain ? 0 : 3 * rounding(s.dtype)) + 4 * spectra,
+               values = (plain ? 1e-5 : 1e-4) + (plain ? 1 : 3) * rounding(s.dtype) + spectra;
   const Reference expected = reference(request, x, w, bias, dy);
   const Operand x_in(context, s.x(), x), dy_in(context, s.y(), dy), y(context, s.y()), dx(context, s.x()),
       bias_memory = floats_of(context, bias);

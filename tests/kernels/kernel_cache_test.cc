@@ -38,11 +38,20 @@ TEST(KernelCache, MeasuresWithinItsBudget) {
   choices.set_budget(100);
   choices.begin_plan();
   choices.add_budget(1);
-  plan_conv(some_request(), context);
+  ConvRequest request = some_request();
+  for (const int64_t kernel : {1, 3, 5})
+    for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
+      request.shape.h = request.shape.w = {28, kernel, 1, kernel / 2, 1};
+      request.shape.x_layout = request.shape.y_layout = layout;
+      plan_conv(request, context);
+    }
+  // A problem is not measured if it is too small for this CPU, or if the estimates leave only one candidate.
+  int measured = 0;
   for (const auto& [problem, choice] : choices.recorded()) {
-    EXPECT_EQ(choice.origin, "measured") << problem;
-    EXPECT_GT(choice.seconds, 0) << problem;
+    EXPECT_EQ(choice.seconds > 0, choice.origin == "measured") << problem;
+    measured += choice.origin == "measured";
   }
+  EXPECT_GT(measured, 0);
   EXPECT_LT(choices.budget(), 100);
 }
 

@@ -83,6 +83,8 @@ int check(const ConvCandidate& candidate, ConvShape s, DeviceKind kind = DeviceK
       for (const bool sum : {false, true})
         for (const Harm harm : kHarms) {
           if (harm == Harm::kZ && !sum) continue;
+          // A device's library adds up in another order, in which an overflowing sum may be infinite instead.
+          if (harm == Harm::kOverflow && !on_cpu && candidate.name != "plain") continue;
           s.x_layout = s.y_layout = layout;
           ConvRequest request{.shape = s, .bias = true, .post = {.sum = sum}};
           const Values bare = forward(on_cpu ? candidate : exact_on_devices(), request, harm, kind);

@@ -141,7 +141,6 @@ ArgMax
     ('shape { dim: 6 dim: 12 }',): 'Lstm lstm_param { num_output: 4 batch_size: 2 }',
     (STEPS,): '''
 Lstm lstm_param { num_output: 4 }
-Lstm lstm_param { num_output: 4 batch_size: 2 }
 InnerProduct inner_product_param { num_output: 4 axis: 2 }
 Reverse
 Attention attention_param { heads: 2 causal: true }

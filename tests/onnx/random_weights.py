@@ -10,8 +10,10 @@ def draw_weights(summary, path, seed=1):
     """Writes random weights for every layer of a summary to an .npz, scaled so that values neither explode nor vanish.
     Returns [path], or [] if no layer has weights."""
     draw, arrays = numpy.random.RandomState(seed), {}
+    types = {layer['name']: layer['type'] for layer in summary['layers']}
     for layer, shapes in summary['params'].items():
-        for i, values in enumerate(blobs(draw, shapes)):
+        drawn = dense_block if types.get(layer) == 'DenseBlock' else blobs
+        for i, values in enumerate(drawn(draw, shapes)):
             arrays['%s/%d' % (layer, i)] = values.astype('f4')
     numpy.savez(path, **arrays)
     return [path] if arrays else []
@@ -34,6 +36,18 @@ def blobs(draw, shapes):
             yield draw.normal(0, (2 / numpy.prod(shape[1:])) ** 0.5, shape)
         else:
             yield draw.uniform(0.8, 1.2, shape) if i == 0 else draw.normal(0, 0.1, shape)
+
+
+def dense_block(draw, shapes):
+    """Random blobs of a DenseBlock: those of one kind for all steps, then those of the next, and at the end the factor
+    to divide means and variances by."""
+    steps = next(i for i, shape in enumerate(shapes) if shape == [1, shape[1], 1, 1])
+    for i, shape in enumerate(shapes[:-1]):
+        if i // steps % 5 == 0:
+            yield draw.normal(0, (2 / numpy.prod(shape[1:])) ** 0.5, shape)
+        else:
+            yield draw.uniform(*((0.8, 1.2), (-0.1, 0.1), (-0.2, 0.2), (0.5, 1.5))[i // steps % 5 - 1], shape)
+    yield numpy.array([1.0])
 
 
 def far(a, b):

@@ -72,8 +72,8 @@ def test_import_is_verified(run, opencv):
     assert 'fc' in said.stdout and 'ONNX Runtime 9.9' in said.stdout
 
 
-def test_output_in_place_on_an_input(folder, run, opencv):
-    (folder / 'relu.prototxt').write_text(NET.partition('layer { name: "conv"')[0] + """
+def test_output_in_place_on_an_input(run, shared_folder, opencv):
+    (shared_folder / 'relu.prototxt').write_text(NET.partition('layer { name: "conv"')[0] + """
 layer { name: "relu" type: "ReLU" bottom: "data" top: "data" }""")
     said = run('convert', 'onnx', 'relu.prototxt', '-o', 'relu.onnx', '--verify', '--python=./python')
     assert 'data/relu' in said.stdout

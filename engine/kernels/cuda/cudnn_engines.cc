@@ -181,7 +181,9 @@ std::vector<Engine> rank_engines(Context& context, const Graph& graph, const Eng
   std::vector<Engine> engines;
   // Fallback engines that were already ranked with settings are skipped. With default settings engine 1 computes weight
   // gradients of 32-bit floats with reduced precision on an H100, without reporting it.
+  const bool whole_floats = limits.floats && !limits.tensor_cores_on_floats;
   const auto is_new = [&](const Engine& engine) {
+    if (whole_floats && engine.name() == "e1") return false;
     return std::none_of(engines.begin(), engines.end(), [&](const Engine& e) {
       return e.name() == engine.name() || e.name().starts_with(engine.name() + "k");
     });
