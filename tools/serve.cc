@@ -56,7 +56,8 @@ std::vector<Flag> model_flags() {
                   top_flag(1000),
                   threshold_flag(),
                   blobs,
-                  set_flag()}});
+                  set_flag(),
+                  layer_flag()}});
 }
 
 std::vector<Flag> address_flags() {

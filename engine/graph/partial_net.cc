@@ -39,7 +39,9 @@ std::string hint_for(const std::string& type) {
     if (capitals && bare(type) == bare(name))
       return "did you mean '" + name + "'? write it in the current form: layer { type: \"" + name + "\" ... }";
   const std::string meant = did_you_mean(type, known);
-  return meant.empty() ? "run `cortado layers` for the list of types" : meant;
+  if (!meant.empty()) return meant;
+  return "run `cortado layers` for the list of types, or name a class in Python that computes it: --layer=" + type +
+         "=MODULE.CLASS";
 }
 
 }  // namespace

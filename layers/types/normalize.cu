@@ -4,17 +4,17 @@
 //   dx = (h - n sum(n h)) / norm,   dscale = sum of dy n
 // The defaults are SSD's, whose files set both switches to false.
 //
-// With normalize_param it is NormFace's (Wang et al. 2017), without a scale: the norm is that of the channels at
-// each position, by normalize_type L2 or L1. For L1, y = x / (sum of |x| + eps), dx = (dy - sign(x) sum(y dy)) / norm.
+// Without norm_param it is NormFace's (Wang et al. 2017), without a scale: the norm is that of the channels at each
+// position, by normalize_param's normalize_type L2 or L1. For L1, y = x / (sum of |x| + eps), dx = (dy - sign(x) sum(y
+// dy)) / norm.
 
 #include <cmath>
 
-#include "core/error.h"
-#include "core/text/text.h"
 #include "layers/common/loops/row_moments.h"
 #include "layers/common/needs.h"
 #include "layers/common/shape_rules.h"
 #include "layers/common/weights/filler.h"
+#include "layers/common/weights/normalize_form.h"
 #include "layers/registry.h"
 
 namespace cortado {
@@ -108,36 +108,17 @@ struct InverseOfNorm {
   CORTADO_HD void operator()(int64_t k) const { values[k] = 1 / (values[k] + eps); }
 };
 
-/// NormFace's layer, as options of SSD's.
-caffe::NormalizeParameter vector_norm(const caffe::LayerParameter& config) {
-  const caffe::VectorNormParameter& param = config.normalize_param();
-  if (config.has_norm_param()) throw FieldError("normalize_param", "norm_param is set as well", "set one of them");
-  if (param.normalize_type() != "L2" && param.normalize_type() != "L1")
-    throw FieldError("normalize_param.normalize_type", "it is '" + param.normalize_type() + "', but must be L2 or L1");
-  if (param.fix_gradient()) throw FieldError("normalize_param.fix_gradient", "true is not supported", "set false");
-  caffe::NormalizeParameter options;
-  options.set_across_spatial(false);
-  options.set_eps(1e-12f);
-  return options;
-}
-
 class NormalizeLayer : public Layer {
  public:
   explicit NormalizeLayer(const LayerOptions& options)
-      : scales_(!options.config.has_normalize_param()),
-        absolute_(!scales_ && options.config.normalize_param().normalize_type() == "L1"),
-        options_(scales_ ? options.config.norm_param() : vector_norm(options.config)),
-        filler_(options_.scale_filler()) {
+      : form_(normalize_form(options.config)), options_(form_.options), filler_(options_.scale_filler()) {
     if (!options_.has_scale_filler()) filler_.set_value(1);
-    if (!(options_.eps() > 0))
-      throw FieldError("norm_param.eps", "it is " + to_text(options_.eps()) + ", but must be above 0",
-                       "set a small positive eps: it avoids division by 0");
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
     require_axes(x[0], 2);
     samples_ = x[0][0], channels_ = x[0][1], places_ = x[0].count(2);
-    if (!scales_) return {.y = {x[0]}, .w = {}};
+    if (!form_.scales) return {.y = {x[0]}, .w = {}};
     const Shape scale = options_.channel_shared() ? Shape() : Shape{channels_};
     return {.y = {x[0]}, .w = {filled_weight(filler_, scale, "norm_param.scale_filler")}};
   }
@@ -153,7 +134,7 @@ class NormalizeLayer : public Layer {
 
   void forward(Context& context, const Operands& io) override {
     sum_of_rows<Square>(context, sets(), size(), inverse(io), io.x[0], sets_of(io));
-    if (absolute_)
+    if (form_.absolute)
       for_each(context, sets(), InverseOfNorm{inverse(io), options_.eps()});
     else
       for_each(context, sets(), InverseDeviation{inverse(io), options_.eps()});
@@ -163,7 +144,7 @@ class NormalizeLayer : public Layer {
   void backward(Context& context, const Operands& io) override {
     float *projection = static_cast<float*>(io.scratch), *sums = projection + sets();
     // The scale first: dx may overwrite dy.
-    if (scales_ && io.dw[0]) {
+    if (form_.scales && io.dw[0]) {
       const int64_t scales = options_.channel_shared() ? 1 : channels_;
       sum_of_rows<ScaleTerm>(context, rows(), places_, sums, io.x[0], io.dy[0], sets_of(io));
       reduce_rows(context, scales, options_.channel_shared() ? rows() : samples_, SumOfRows{sums, scales},
@@ -188,20 +169,19 @@ class NormalizeLayer : public Layer {
             .whole = options_.across_spatial(),
             .scale_stride = options_.channel_shared() ? 0 : 1,
             .inverse = inverse(io),
-            .scale = scales_ ? io.w[0].f32() : nullptr,
-            .absolute = absolute_};
+            .scale = form_.scales ? io.w[0].f32() : nullptr,
+            .absolute = form_.absolute};
   }
 
-  bool scales_;    ///< SSD's layer
-  bool absolute_;  ///< the norm is L1
-  caffe::NormalizeParameter options_;
+  NormalizeForm form_;
+  const caffe::NormalizeParameter& options_;
   caffe::FillerParameter filler_;
   int64_t samples_ = 0, channels_ = 0, places_ = 0;
 };
 
 const RegisterLayer register_normalize({
     .name = "Normalize",
-    .help = "divides by the L2 norm of the channels or of whole samples, times a learned scale",
+    .help = "divides by the L2 norm of the channels or of whole samples, with norm_param times a learned scale",
     .options = "norm_param",
     .min_bottoms = 1,
     .max_bottoms = 1,

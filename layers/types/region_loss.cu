@@ -26,6 +26,7 @@ namespace {
 constexpr int64_t kImagesDrawnToAnchors = 12800;
 
 struct RegionRule {
+  static constexpr bool kShowsSquares = false;
   BoxGrid grid;
   Anchors anchors;
   const float* x;

@@ -11,9 +11,10 @@
 // their classes. With use_logic_gradient each CE(s, t) is (s - t)^2 / 2 instead, and the score of a box with an object
 // has the weight object_scale.
 //
-// The gradients are those of MobileNet-YOLO, which reports the sum of their squares as the loss. There noobject_scale,
-// and object_scale without use_logic_gradient, have no effect. Here object_scale has none either, because nets set 5
-// but were trained with 1. The grid's size is bottom[0]'s; side has no effect.
+// The gradients are those of these costs. The loss is MobileNet-YOLO's: the sum of the squares of the costs'
+// derivatives, divided by the number of images. There noobject_scale, and object_scale without use_logic_gradient, have
+// no effect. Here object_scale has none either, because nets set 5 but were trained with 1. The grid's size is
+// bottom[0]'s; side has no effect.
 
 #include "core/error.h"
 #include "layers/common/detection/grid_loss.h"
@@ -24,6 +25,7 @@ namespace cortado {
 namespace {
 
 struct Yolov3Rule {
+  static constexpr bool kShowsSquares = true;
   BoxGrid grid;
   Anchors anchors;
   const float* x;

@@ -207,7 +207,8 @@ bool is_of_inputs(const OverridePath& path) {
 
 }  // namespace
 
-Overrides::Overrides(const std::vector<std::string>& texts) : texts_(texts) {
+Overrides::Overrides(const std::vector<std::string>& texts, PythonTypes types)
+    : types_(std::move(types)), texts_(texts) {
   for (const std::string& text : texts) text_ += text + "\n";
   places_ = Positions("--set", text_);
   size_t begin = 0;
@@ -242,6 +243,7 @@ void Overrides::apply(const std::function<bool(const OverridePath&)>& which, Mes
 }
 
 void Overrides::apply(NetFile& file) const {
+  types_.apply(file);
   if (!has("net")) return;
   if (std::any_of(paths_.begin(), paths_.end(), is_of_inputs)) {
     const auto is_dim = [](const OverridePath& path) {

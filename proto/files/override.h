@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "proto/files/python_types.h"
 #include "proto/files/read_text.h"
 #include "proto/text/override_path.h"
 
@@ -20,9 +21,10 @@ class Overrides {
  public:
   Overrides() = default;
   /// Throws Error(kUsage) for invalid syntax, with its place: "--set:2:11" is the 11th character of the second text.
-  explicit Overrides(const std::vector<std::string>& texts);
+  /// `types` are the layer types that classes in Python compute.
+  explicit Overrides(const std::vector<std::string>& texts, PythonTypes types = {});
 
-  bool empty() const { return paths_.empty(); }
+  bool empty() const { return paths_.empty() && types_.empty(); }
   const std::vector<std::string>& texts() const { return texts_; }
   bool has(const std::string& root) const;  ///< whether anything in "net" or "solver" is set
 
@@ -35,6 +37,7 @@ class Overrides {
   void apply(const std::function<bool(const OverridePath&)>& which, google::protobuf::Message& message,
              Positions& positions) const;
 
+  PythonTypes types_;
   std::vector<std::string> texts_;
   Positions places_;  ///< of the texts, one line each
   std::string text_;  ///< the lines

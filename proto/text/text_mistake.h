@@ -13,8 +13,9 @@ namespace cortado {
 /// An error in a text after which the rest can be parsed: an unknown field, an invalid value.
 struct TextMistake {
   Diagnostic mistake;
-  Place layer = {};       ///< position of the layer around it; unknown outside of layers
-  std::string type = {};  ///< if the error is an unknown layer type in the format of 2014: that type
+  Place layer = {};          ///< position of the layer around it; unknown outside of layers
+  std::string type = {};     ///< if the error is an unknown layer type in the format of 2014: that type
+  std::string unknown = {};  ///< if the error is an unknown field: its text
 };
 using TextMistakes = std::vector<TextMistake>;
 

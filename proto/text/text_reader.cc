@@ -255,9 +255,11 @@ void TextReader::read_unknown_field(const Token& name) {
       innermost().name.kind == TokenKind::kEnd ? "at the top of the file" : "in " + quoted(innermost().name.text);
   innermost().unknown.emplace_back(mistakes_.size(), name.text);
   unrecoverable_ |= open_.size() == 1 && opens(token_) && !nearest(name.text.substr(0, 20), {"layer"}).empty();
+  const size_t index = mistakes_.size();
   report(name.position, "unknown field " + quoted(name.text) + " " + where);
-  if (token_.is(':') || opens(token_)) return skip_value();
-  recover(name.position.line);
+  if (!token_.is(':') && !opens(token_)) return recover(name.position.line);
+  skip_value();
+  if (!stopped_ && index < mistakes_.size()) mistakes_[index].unknown = std::string(name.text.data(), end_of_last_);
 }
 
 /// If a field belongs to an outer message and is not indented more than the message that it would end, a closing brace

@@ -64,7 +64,10 @@ class TextReader {
   void skip_brackets();
   void recover(int line);
 
-  void advance() { token_ = stopped_ ? Token{} : lexer_.next(); }
+  void advance() {
+    end_of_last_ = token_.text.data() + token_.text.size();
+    token_ = stopped_ ? Token{} : lexer_.next();
+  }
   void report(Position position, std::string message, std::string hint = {});
   void report_torn(Position position, std::string message);
   Place layer_around() const;
@@ -80,6 +83,7 @@ class TextReader {
   bool stopped_ = false;
   Lexer lexer_;
   Token token_;
+  const char* end_of_last_ = nullptr;  ///< in the text: of the token before token_
   std::vector<Open> open_;
   size_t keep_open_ = 0;  // messages deeper than this end now: their closing braces are missing
   int messages_ = 0;

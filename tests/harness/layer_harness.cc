@@ -65,7 +65,8 @@ Expected expect(const LayerCase& layer_case, const Arrays& w, const Layer& layer
     expected.dy.push_back(arrives ? random(expected.y[i].shape, 500 + i) : Array(expected.y[i].shape));
   }
   Arrays x = layer_case.x, moved_w = w;
-  const auto evaluate = [&] { return objective(layer_case.reference(x, moved_w), expected.dy); };
+  const auto& differentiated = layer_case.potential ? layer_case.potential : layer_case.reference;
+  const auto evaluate = [&] { return objective(differentiated(x, moved_w), expected.dy); };
   for (size_t i = 0; i < x.size(); ++i)
     expected.dx.push_back(layer.differentiable(int(i)) ? measure(x[i], evaluate) : Probes());
   for (size_t i = 0; i < w.size(); ++i)

@@ -23,7 +23,9 @@ struct LayerCase {
   std::string layer;  ///< "type: 'ReLU'"; bottoms and tops may be omitted if their number is the type's minimum
   Arrays x;           ///< away from kinks
   std::function<Arrays(const Arrays& x, const Arrays& w)> reference;  ///< returns y
-  Arrays w = {};                                                      ///< missing or empty: random
+  /// What the gradients are the derivatives of, if that is not y.
+  std::function<Arrays(const Arrays& x, const Arrays& w)> potential = {};
+  Arrays w = {};              ///< missing or empty: random
   std::string follower = {};  ///< layers that must be fused into this one, one a line; the reference includes them
   caffe::Phase phase = caffe::TRAIN;
   double tolerance = 1e-4;  ///< of y, dx and dw: absolute for values up to 1, relative above

@@ -67,7 +67,7 @@ TEST(Normalize, DividesByTheNormOfChannelsWithoutAScale) {
                    return {y};
                  },
                  .tolerance = 2e-4});
-  const MadeLayer made("type: 'Normalize' normalize_param { }", "", {{2, 3}});
+  const MadeLayer made("type: 'Normalize'", "", {{2, 3}});
   EXPECT_TRUE(made.shapes.w.empty());
 }
 
@@ -79,7 +79,7 @@ TEST(Normalize, ReportsErrorsOfTheNorm) {
 }
 
 TEST(Normalize, StartsAtOneOrWithItsFiller) {
-  const MadeLayer one("type: 'Normalize'", "", {{2, 3, 4, 4}});
+  const MadeLayer one("type: 'Normalize' norm_param { }", "", {{2, 3, 4, 4}});
   EXPECT_EQ(one.shapes.w[0].shape, Shape());
   EXPECT_EQ(one.shapes.w[0].filler.value(), 1);
   const MadeLayer told("type: 'Normalize' norm_param { channel_shared: false scale_filler { value: 20 } }", "",

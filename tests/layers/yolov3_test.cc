@@ -26,9 +26,11 @@ struct Options {
   }
 };
 
+/// The loss; with `costs`, the costs that it is derived from.
 class Reference {
  public:
-  Reference(const Options& o, std::vector<Object> objects) : o_(o), objects_(std::move(objects)) {}
+  Reference(const Options& o, std::vector<Object> objects, bool costs)
+      : o_(o), objects_(std::move(objects)), costs_(costs) {}
 
   double operator()(const Array& x) const {
     double sum = 0;
@@ -52,9 +54,13 @@ class Reference {
     }
     return best;
   }
-  double term(double x, double t) const {
-    const double s = sigmoid(x);
-    return o_.squares ? (s - t) * (s - t) / 2 : -t * std::log(s) - (1 - t) * std::log(1 - s);
+  double term(double x, double t, double weight) const {
+    const double s = sigmoid(x), slope = weight * (o_.squares ? (s - t) * s * (1 - s) : s - t);
+    if (!costs_) return slope * slope;
+    return weight * (o_.squares ? (s - t) * (s - t) / 2 : -t * std::log(s) - (1 - t) * std::log(1 - s));
+  }
+  double side_term(double difference, double weight) const {
+    return costs_ ? weight * difference * difference / 2 : weight * weight * difference * difference;
   }
 
   double of_box(const Array& x, int64_t n, int64_t k, int64_t j, int64_t i) const {
@@ -79,19 +85,21 @@ class Reference {
       own = &object;
       wanted[size_t(object.label)] = true;
     }
-    if (!own) return most > o_.thresh ? 0 : o_.noobject * term(number(4), 0);
+    if (!own) return most > o_.thresh ? 0 : term(number(4), 0, o_.noobject);
     const double weight = o_.coord * (2 - own->w * own->h);
     const double dw = number(2) - std::log(own->w / side(anchor, 0));
     const double dh = number(3) - std::log(own->h / side(anchor, 1));
-    double sum = weight * (term(number(0), own->x * double(o_.width) - double(i)) +
-                           term(number(1), own->y * double(o_.height) - double(j)) + dw * dw / 2 + dh * dh / 2);
-    sum += (o_.squares ? o_.object : 1) * term(number(4), 1);
-    for (int64_t c = 0; c < o_.classes; ++c) sum += o_.classes_scale * term(number(5 + c), wanted[size_t(c)] ? 1 : 0);
+    double sum = term(number(0), own->x * double(o_.width) - double(i), weight) +
+                 term(number(1), own->y * double(o_.height) - double(j), weight) + side_term(dw, weight) +
+                 side_term(dh, weight);
+    sum += term(number(4), 1, o_.squares ? o_.object : 1);
+    for (int64_t c = 0; c < o_.classes; ++c) sum += term(number(5 + c), wanted[size_t(c)] ? 1 : 0, o_.classes_scale);
     return sum;
   }
 
   Options o_;
   std::vector<Object> objects_;
+  bool costs_;
 };
 
 /// Two images of 64 x 48 pixels: anchors 1 and 2 are this grid's, the last object's anchor is not.
@@ -101,11 +109,15 @@ const std::vector<Object> kObjects = {{0, 2, 0.3, 0.7, 0.4, 0.5},
                                       {1, 1, 0.8, 0.9, 0.1, 0.25}};
 
 void check(const Options& options, const Array& objects, const std::vector<Object>& list) {
-  const Reference reference(options, list);
-  check_layer(
-      {.layer = options.text(),
-       .x = {random({2, 16, 3, 4}, 1), objects},
-       .reference = [=](const Arrays& x, const Arrays&) -> Arrays { return {Array(Shape(), reference(x[0]))}; }});
+  const auto of = [&](bool costs) {
+    return [reference = Reference(options, list, costs)](const Arrays& x, const Arrays&) -> Arrays {
+      return {Array(Shape(), reference(x[0]))};
+    };
+  };
+  check_layer({.layer = options.text(),
+               .x = {random({2, 16, 3, 4}, 1), objects},
+               .reference = of(false),
+               .potential = of(true)});
 }
 
 TEST(Yolov3, MatchesTheDefinition) {
@@ -137,10 +149,10 @@ TEST(Yolov3, UsesObjectsOfItsAnchorsOnly) {
       "type: 'Yolov3' yolov3_param { num_class: 1 num: 1 anchors_scale: 32 biases: 8 biases: 8 biases: 32 biases: 16 "
       "thresh: 0.9 mask: ";
   const Array x({1, 6, 1, 1}), object({1, 5}, {0, 0.5, 0.5, 1, 0.5});
-  const double zero = std::log(2.0);  // the cost of a sigmoid of 0, for any target
+  const double zero = 0.25;  // the square of 1/2, the slope for a sigmoid of 0 and targets 0 or 1
   LayerRun mine(layer + "1 }", {x, object}), other(layer + "0 }", {x, object});
   mine.forward();
-  EXPECT_NEAR(mine.y()[0][0], 1.5 * 2 * zero + zero + zero, 1e-5);
+  EXPECT_NEAR(mine.y()[0][0], zero + zero, 1e-5);  // the centre is as predicted, the sides are the anchor's
   other.forward();
   EXPECT_NEAR(other.y()[0][0], zero, 1e-6);
 }

@@ -63,7 +63,9 @@ MVN
 MVN mvn_param { across_channels: true normalize_variance: false }
 Mish
 Normalize norm_param { across_spatial: false channel_shared: false }
+Normalize norm_param { }
 Normalize
+Normalize normalize_param { normalize_type: "L1" }
 PReLU
 PReLU prelu_param { channel_shared: true }
 Padding padding_param { pad_beg: 1 pad_end: 2 }

@@ -97,16 +97,14 @@ Array reordered(const Array& a, const Array& b) {
   const size_t width = size_t(a.shape[a.shape.axes() - 1]), rows = width == 0 ? 0 : a.values.size() / width;
   const auto distance = [&](size_t row, size_t place) {
     double sum = 0;
-    for (size_t i = 0; i < width; ++i)
-      sum += std::abs(double(a.values[row * width + i]) - b.values[place * width + i]);
+    for (size_t i = 0; i < width; ++i) sum += std::abs(double(a.values[row * width + i]) - b.values[place * width + i]);
     return std::isnan(sum) ? INFINITY : sum;
   };
   Array out = a;
   std::vector<size_t> places(rows);
   std::iota(places.begin(), places.end(), 0);
   for (size_t row = 0; row < rows; ++row) {
-    const auto nearest =
-        std::ranges::min_element(places, {}, [&](size_t place) { return distance(row, place); });
+    const auto nearest = std::ranges::min_element(places, {}, [&](size_t place) { return distance(row, place); });
     std::copy_n(a.values.begin() + row * width, width, out.values.begin() + *nearest * width);
     places.erase(nearest);
   }

@@ -46,6 +46,7 @@ std::vector<Flag> net_flags(std::vector<Flag> own) {
                    .help = "which data layer, where there are several"},
                   batch_flag(),
                   set_flag(),
+                  layer_flag(),
                   data_threads_flag()},
                  std::move(own),
                  state_flags(),

@@ -174,7 +174,7 @@ Command classify_command() {
   return {.name = "classify",
           .summary = "Classify images",
           .flags = joined({trained_net_flags(true),
-                           {labels_flag(), top_flag(100000), blobs, set_flag(), json_flag()},
+                           {labels_flag(), top_flag(100000), blobs, set_flag(), layer_flag(), json_flag()},
                            image_input_flags(),
                            state_flags(),
                            device_flags()}),

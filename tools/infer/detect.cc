@@ -207,8 +207,8 @@ int run_detect(const Arguments& given) {
 std::vector<Flag> detect_flags() {
   Flag output = output_flag("FOLDER", "a copy of each image with its boxes, as PNG");
   output.former = {"output-folder"};
-  return {labels_flag(), threshold_flag(), output, force_flag(), blobs_flag("has the detections"),
-          set_flag(),    json_flag()};
+  return {labels_flag(), threshold_flag(), output,     force_flag(), blobs_flag("has the detections"),
+          set_flag(),    layer_flag(),     json_flag()};
 }
 
 }  // namespace

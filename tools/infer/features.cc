@@ -138,8 +138,9 @@ std::vector<Flag> features_flags() {
   Flag format = with_note(format_flag({"lmdb", "npy", "hdf5"}), "lmdb has a Datum for each row");
   format.fallback = "lmdb";
   for (Flag* flag : {&blobs, &output, &batches, &format}) flag->operand = true;
-  return {weights,     model_flag(),        blobs,        output, batches, format, force_flag(), set_flag(),
-          json_flag(), data_threads_flag(), decode_flag()};
+  return {
+      weights,     model_flag(),        blobs,        output, batches, format, force_flag(), set_flag(), layer_flag(),
+      json_flag(), data_threads_flag(), decode_flag()};
 }
 
 }  // namespace

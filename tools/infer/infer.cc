@@ -100,10 +100,11 @@ int run_infer(const Arguments& arguments) {
 Command infer_command() {
   return {.name = "infer",
           .summary = "Run NumPy arrays through a net",
-          .flags = joined({{model_flag(), shape_flag(), weights_flag(), input_flag(),
-                            output_flag("BLOB=FILE.npy", "any blob; may be repeated"), force_flag(), set_flag()},
-                           state_flags(),
-                           device_flags()}),
+          .flags = joined(
+              {{model_flag(), shape_flag(), weights_flag(), input_flag(),
+                output_flag("BLOB=FILE.npy", "any blob; may be repeated"), force_flag(), set_flag(), layer_flag()},
+               state_flags(),
+               device_flags()}),
           .examples = {{"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o prob=y.npy",
                         "y.npy gets blob 'prob' for the batch in x.npy"},
                        {"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o pool5=f.npy -o prob=y.npy",

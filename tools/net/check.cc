@@ -263,7 +263,7 @@ Command check_command() {
   return {
       .name = "check",
       .summary = "Find errors in nets and solvers without training",
-      .flags = joined({{no_data_flag(), set_flag(), json_flag()}, state_flags(), device_flags()}),
+      .flags = joined({{no_data_flag(), set_flag(), layer_flag(), json_flag()}, state_flags(), device_flags()}),
       .operands = {"FILE...", "nets or solvers", 1, 100000},
       .examples = {{"cortado check solver.prototxt", "a solver and its nets, with their datasets"},
                    {"cortado check train_val.prototxt --no-data", "a net before its dataset exists"}},

@@ -81,8 +81,8 @@ Command deploy_command() {
   return {
       .name = "deploy",
       .summary = "Make a deploy net from a net for training",
-      .flags = joined({{model_flag(), output, force_flag(), shape_flag(), blobs, set_flag(), dialect_flag(),
-                        dialect_weights_flag()},
+      .flags = joined({{model_flag(), output, force_flag(), shape_flag(), blobs, set_flag(), layer_flag(),
+                        dialect_flag(), dialect_weights_flag()},
                        state_flags()}),
       .examples = {{"cortado deploy train_val.prototxt -o deploy.prototxt", "the net of its TEST phase"},
                    {"cortado deploy train_val.prototxt -o deploy.prototxt --shape=1,3,224,224",

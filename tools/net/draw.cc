@@ -5,6 +5,7 @@
 
 #include "core/files/file.h"
 #include "core/log.h"
+#include "graph/partial_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -44,6 +45,16 @@ std::string drawn_picture(const NetPicture& picture, DrawFormat format, bool acr
   throw_internal("a format of pictures");
 }
 
+/// The net without the errors of layers whose type is unknown: these are drawn by name. Throws for other errors.
+std::shared_ptr<const NetFile> drawable(const std::shared_ptr<const NetFile>& draft) {
+  graph::NetMistakes found;
+  graph::PartialNet(*draft).add_text(found);
+  if (!found.rest.empty()) graph::refuse_draft(draft);
+  auto file = std::make_shared<NetFile>(*draft);
+  file->mistakes.clear();
+  return file;
+}
+
 std::optional<graph::Graph> shapes_of(const std::shared_ptr<const NetFile>& file, graph::BuildOptions options) {
   std::string why;
   for (const bool open_data : {true, false}) {
@@ -65,7 +76,7 @@ int run_draw(const Arguments& arguments) {
   const std::string output = arguments.text("output");
   const DrawFormat format = draw_format(arguments, output);
   check_may_replace(arguments, output);
-  const auto file = with_batch(open_model(arguments), arguments.integer("batch"));
+  const auto file = with_batch(drawable(open_model_draft(arguments)), arguments.integer("batch"));
   graph::BuildOptions options;
   options.state = state_of(arguments, phase_of(arguments));
   options.backward = false;
@@ -107,6 +118,7 @@ Command draw_command() {
                         batch_flag(),
                         force_flag(),
                         set_flag(),
+                        layer_flag(),
                         with_note(json_flag(), "in place of a picture")},
                        state_flags()}),
       .examples = {{"cortado draw models/lenet/deploy.prototxt lenet.svg --phase=TEST", "for any browser"},

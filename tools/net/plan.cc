@@ -130,7 +130,8 @@ Command plan_command() {
             no_data_flag(),
             wide_flag(),
             json_flag(),
-            set_flag()},
+            set_flag(),
+            layer_flag()},
            advanced(
                {{.name = "verify-passes", .help = "check the graph after every pass, and the plan's memory"},
                 {.name = "without",

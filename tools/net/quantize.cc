@@ -327,6 +327,7 @@ Command quantize_command() {
             {.name = "first", .help = "quantize the first layer with weights, too"},
             {.name = "last", .help = "quantize the last layer with weights, too"},
             set_flag(),
+            layer_flag(),
             json_flag(),
             data_threads_flag()},
            state_flags(),

@@ -186,7 +186,7 @@ Command summary_command() {
       .summary = "Show a net's layers, shapes, parameters, FLOPs and memory",
       .flags = joined({{model_flag(), phase_flag("TRAIN"), batch_flag(), shape_flag(),
                         with_note(budget_flag(), "shows the largest batch that fits"), no_data_flag(), freeze_flag(),
-                        wide_flag(), json_flag(), set_flag(), recompute_flag()},
+                        wide_flag(), json_flag(), set_flag(), layer_flag(), recompute_flag()},
                        state_flags(),
                        device_flags()}),
       .examples = {{"cortado summary models/lenet/deploy.prototxt --phase=TEST", "a table, and the memory to run it"},

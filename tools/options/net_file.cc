@@ -71,7 +71,10 @@ SolverFile open_solver(const std::string& path) {
   }
 }
 
-std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {
+namespace {
+
+/// Errors of the text that allow to read the rest stay in the draft.
+std::shared_ptr<const NetFile> open_draft(const std::string& path, const Overrides& overrides) {
   refuse_folder(path, {"net.prototxt", "train_val.prototxt", "deploy.prototxt"});
   if (is_solver_file(path)) {
     const SolverFile file = read_solver(path);
@@ -82,12 +85,24 @@ std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides
   if (overrides.has("solver")) throw usage_error("--set solver...: " + path + " is a net, not a solver");
   NetFile draft = read_net_draft(path);
   overrides.apply(draft);
-  auto file = std::make_shared<const NetFile>(std::move(draft));
+  return std::make_shared<const NetFile>(std::move(draft));
+}
+
+}  // namespace
+
+std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides& overrides) {
+  const auto file = open_draft(path, overrides);
   graph::refuse_draft(file);
   return file;
 }
 
 std::shared_ptr<const NetFile> open_model(const Arguments& arguments) {
+  const auto file = open_model_draft(arguments);
+  graph::refuse_draft(file);
+  return file;
+}
+
+std::shared_ptr<const NetFile> open_model_draft(const Arguments& arguments) {
   const std::string path = arguments.text("model");
   if (arguments.knows("shape") && arguments.has("shape")) {
     if (!is_onnx_file(path))
@@ -99,7 +114,7 @@ std::shared_ptr<const NetFile> open_model(const Arguments& arguments) {
     for (const std::string& shape : shapes) lines += shape + "\n";
     ::setenv(kModelShapesVariable, lines.c_str(), 1);
   }
-  return open_net(path, overrides_of(arguments));
+  return open_draft(path, overrides_of(arguments));
 }
 
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch) {

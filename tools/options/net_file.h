@@ -23,6 +23,8 @@ std::shared_ptr<const NetFile> open_net(const std::string& path, const Overrides
 /// The net that --model names, with --set; --shape sets the extents that an ONNX model leaves open. Throws Error as
 /// open_net() does, and Error(kUsage) for --shape with a prototxt.
 std::shared_ptr<const NetFile> open_model(const Arguments& arguments);
+/// The same as a draft: with the errors of the text that allow to read the rest.
+std::shared_ptr<const NetFile> open_model_draft(const Arguments& arguments);
 
 /// The net with `batch` as the first extent of the tops of Input, DummyData and data layers; 0 keeps it.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);

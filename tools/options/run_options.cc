@@ -402,6 +402,14 @@ Flag set_flag() {
               "+= appends to a list; may be repeated"};
 }
 
+Flag layer_flag() {
+  return {.name = "layer",
+          .kind = FlagKind::kText,
+          .value = "TYPE=MODULE.CLASS",
+          .help = "compute the layers of a type by a class in Python, with Caffe's interface; may be repeated",
+          .rank = FlagRank::kAdvanced};
+}
+
 void check_backend(const Arguments& arguments, const std::string& verb) {
   if (arguments.text("backend") != "lmdb")
     throw usage_error("--backend=" + arguments.text("backend") + ": only lmdb is " + verb,
@@ -455,7 +463,9 @@ int data_threads_of(const Arguments& arguments) {
   return arguments.has("data-threads") ? int(arguments.integer("data-threads")) : 0;
 }
 
-Overrides overrides_of(const Arguments& arguments) { return Overrides(arguments.each("set")); }
+Overrides overrides_of(const Arguments& arguments) {
+  return Overrides(arguments.each("set"), PythonTypes(arguments.each("layer"), "--layer"));
+}
 
 caffe::Phase phase_of(const Arguments& arguments) {
   return arguments.text("phase") == "TEST" ? caffe::TEST : caffe::TRAIN;

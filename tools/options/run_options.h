@@ -36,6 +36,7 @@ Flag data_threads_flag();
 Flag recompute_flag();
 Flag freeze_flag();
 Flag set_flag();
+Flag layer_flag();  ///< --layer, read by overrides_of()
 Flag batch_flag();  ///< --batch, for with_batch()
 Flag batches_flag(const std::string& fallback);
 Flag iterations_flag(const std::string& fallback, int64_t least, const std::string& note);

@@ -159,6 +159,7 @@ Command test_command() {
                         with_note(labels_flag(), "shows the tables in a pipe, too"),
                         json_flag(),
                         set_flag(),
+                        layer_flag(),
                         verbose_flag()},
                        advanced({skip_bad_flag(), data_threads_flag(), decode_flag()}),
                        state_flags(),

@@ -214,6 +214,7 @@ std::vector<Flag> train_flags() {
              "resume exactly from this .solverstate; 'auto' takes the newest complete one of the run that last wrote "
              "to the solver's prefix, if any"},
         set_flag(),
+        layer_flag(),
         freeze_flag(),
         seed},
        advanced({skip_bad_flag(),

@@ -268,6 +268,7 @@ Command tune_command() {
                             iterations,
                             with_note(budget_flag(), "for the batch; by default 80 % of what is free"),
                             set_flag(),
+                            layer_flag(),
                             verbose_flag(),
                             json_flag(),
                             data_threads_flag()},

@@ -127,6 +127,7 @@ std::string fit_layer(caffe::LayerParameter& layer, Target target) {
   drop_unread_options(layer, target);
   if (!has_type(target, layer.type())) return "type";
   if (layer.type() == "Parameter" && layer.bottom_size() > 0) return "bottom";  // repeats the weight, only here
+  if (layer.type() == "Normalize" && !layer.has_norm_param()) return "a norm without a scale";
   return fit(layer, target);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/dialect/job.h"
+#include "layers/common/weights/normalize_form.h"
 #include "proto/upgrade/bn_form.h"
 #include "proto/weights/batch_norm_form.h"
 
@@ -64,7 +65,9 @@ BlobFile scale_by_channel(Job& job, int64_t channels) {
 }
 
 Blob compose_normalize(Job& job) {
-  const caffe::NormalizeParameter& param = job.layer().norm_param();
+  const NormalizeForm form = normalize_form(job.layer());
+  if (form.absolute) job.refuse("its norm is the sum of absolute values");
+  const caffe::NormalizeParameter& param = form.options;
   const Blob& x = job.x();
   const int64_t samples = x.shape[0], channels = x.shape[1];
   Blob y;
@@ -76,7 +79,8 @@ Blob compose_normalize(Job& job) {
     const Blob sums = channel_sum(job, squared(job, flat), 1);
     y = product(job, {flat, channel_sum(job, power(job, sums, 1, param.eps(), -0.5f), channels)});
   }
-  return affine(job, job.reshape(y, x.shape), 1, scale_by_channel(job, channels), nullptr);
+  y = job.reshape(y, x.shape);
+  return form.scales ? affine(job, y, 1, scale_by_channel(job, channels), nullptr) : y;
 }
 
 Blob batch_normalized(Job& job, const BlobFile& mean, const BlobFile& variance, const BlobFile& factor, float eps) {

@@ -26,10 +26,10 @@ std::string write_part(LayerWriter& layer, const DenseBlockForm& block, const De
                                        layer.floats("var", channels, scaled(layer.values(index(3)), scale))},
                                       {{"epsilon", form.eps}}});
   const int64_t h = form.kernel_h, w = form.kernel_w;
-  return layer.add({"Conv",
-                    {unary(layer, "Relu", norm), layer.weight(int(block.weight(part.filter, part.step)))},
-                    {{"kernel_shape", std::vector<int64_t>{h, w}},
-                     {"pads", std::vector<int64_t>{h / 2, w / 2, h / 2, w / 2}}}});
+  return layer.add(
+      {"Conv",
+       {unary(layer, "Relu", norm), layer.weight(int(block.weight(part.filter, part.step)))},
+       {{"kernel_shape", std::vector<int64_t>{h, w}}, {"pads", std::vector<int64_t>{h / 2, w / 2, h / 2, w / 2}}}});
 }
 
 void write_dense_block(LayerWriter& layer) {

@@ -1,6 +1,7 @@
 // Normalizations, with the statistics of phase TEST.
 #include <cmath>
 
+#include "layers/common/weights/normalize_form.h"
 #include "onnx/export/table.h"
 #include "proto/upgrade/bn_form.h"
 #include "proto/weights/batch_norm_form.h"
@@ -76,12 +77,11 @@ void write_bn(LayerWriter& layer) {
   const Shape shape = {layer.x[0].shape[1]};
   switch (form_of(param)) {
     case BnForm::kBatch:
-      return layer.finish(
-          {"Add",
-           {layer.add({"Mul",
-                       {layer.add(with_batch_statistics(layer, bn_eps(param))),
-                        layer.weight(0, channel_shape(layer.x[0]))}}),
-            layer.weight(1, channel_shape(layer.x[0]))}});
+      return layer.finish({"Add",
+                           {layer.add({"Mul",
+                                       {layer.add(with_batch_statistics(layer, bn_eps(param))),
+                                        layer.weight(0, channel_shape(layer.x[0]))}}),
+                            layer.weight(1, channel_shape(layer.x[0]))}});
     case BnForm::kStored:
       return layer.finish({"Add",
                            {layer.add({"Mul", {layer.x[0].name, layer.weight(0, channel_shape(layer.x[0]))}}),
@@ -176,21 +176,24 @@ void write_mvn(LayerWriter& layer) {
   const Operation centred = {"Sub", {x.name, mean_over(layer, x.name, axes)}};
   if (!param.normalize_variance()) return layer.finish(centred);
   const std::string difference = layer.add(centred);
-  const std::string deviation = layer.add({"Sqrt", {mean_over(layer, layer.add({"Mul", {difference, difference}}), axes)}});
+  const std::string deviation =
+      layer.add({"Sqrt", {mean_over(layer, layer.add({"Mul", {difference, difference}}), axes)}});
   layer.finish({"Div", {difference, layer.add({"Add", {deviation, layer.number(param.eps())}})}});
 }
 
-/// x / sqrt(sum of x^2 + eps) times a learned scale.
+/// x / sqrt(sum of x^2 + eps), or x / (sum of |x| + eps), times a learned scale if the layer has one.
 void write_normalize(LayerWriter& layer) {
-  if (layer.config.has_normalize_param())
-    layer.refuse("norms without a scale cannot be exported", {}, "normalize_param");
-  const auto& param = layer.config.norm_param();
+  const NormalizeForm form = normalize_form(layer.config);
+  const auto& param = form.options;
   const Operand& x = layer.x[0];
   const std::vector<int64_t> axes = param.across_spatial() ? axes_from(x, 1) : std::vector<int64_t>{1};
-  const std::string squares = layer.add({"ReduceSumSquare", {x.name}, {{"axes", axes}, {"keepdims", int64_t(1)}}});
-  const std::string norm = layer.add({"Sqrt", {layer.add({"Add", {squares, layer.number(param.eps())}})}});
+  const std::string sum =
+      layer.add({form.absolute ? "ReduceL1" : "ReduceSumSquare", {x.name}, {{"axes", axes}, {"keepdims", int64_t(1)}}});
+  const std::string shifted = layer.add({"Add", {sum, layer.number(param.eps())}});
+  const Operation divided = {"Div", {x.name, form.absolute ? shifted : layer.add({"Sqrt", {shifted}})}};
+  if (!form.scales) return layer.finish(divided);
   const Shape scale = param.channel_shared() ? Shape{1} : channel_shape(x);
-  layer.finish({"Mul", {layer.add({"Div", {x.name, norm}}), layer.weight(0, scale)}});
+  layer.finish({"Mul", {layer.add(divided), layer.weight(0, scale)}});
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 //   BoxGrid grid; Anchors anchors; const float* x;
 //   int64_t slot_of(int64_t image, const CentreBox& object) const;       the box that predicts it; -1: none
 //   void add_cost(BoxCost& cost, const JudgedBox& box) const;            for every number of the box
+//   static constexpr bool kShowsSquares;   the loss is the sum of the squares of the costs' derivatives instead, which
+//                                          backward does not change
 
 #include <cfloat>
 
@@ -87,10 +89,11 @@ struct BoxCost {
   float value;
   float* dx;  ///< null: only the value is needed
   float factor;
+  bool shows_squares;
 
   CORTADO_HD void add(int64_t i, const Cost& cost, float weight) { add(i, weight * cost.value, weight * cost.slope); }
   CORTADO_HD void add(int64_t i, float cost, float slope) {
-    value += cost;
+    value += shows_squares ? slope * slope : cost;
     if (dx) dx[i] = factor * slope;
   }
   CORTADO_HD void nothing(int64_t i) {
@@ -184,7 +187,7 @@ struct CostOfBox {
       if (overlap > judged.overlap) judged.overlap = overlap;
       if (truth.slot == slot) judged.own = &truth;
     }
-    BoxCost cost{0, dx, dx ? dy[0] * scale : 0};
+    BoxCost cost{0, dx, dx ? dy[0] * scale : 0, Rule::kShowsSquares};
     if (judged.count < 0) {
       cost.value = NAN;
       for (int64_t c = 0; c < grid.numbers(); ++c) cost.nothing(at + c * grid.cells());
