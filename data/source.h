@@ -42,6 +42,9 @@ class SampleReader {
   /// the content of an image file.
   virtual std::string_view file() const { return {}; }
   virtual const std::vector<Object>& objects() const;  ///< in the opened record; empty if it has none
+  /// The label image of the opened record: one channel of bytes, valid until the next call. Throws SampleError; also
+  /// if there is none.
+  virtual Sample label_image() { throw SampleError("it has no label image"); }
 
   /// Reads at least the window of the opened record, which must still be valid. Elements are written to memory from
   /// `place`; with `may_view`, elements that are in the record are not copied. Throws SampleError.

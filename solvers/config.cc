@@ -1,5 +1,7 @@
 #include "solvers/config.h"
 
+#include <algorithm>
+
 #include "core/precision.h"
 #include "solvers/solver_checks.h"
 
@@ -108,9 +110,11 @@ std::vector<Diagnostic> solver_warnings(const SolverFile& file) {
   if (!config.has_max_iter() && config.max_epoch() <= 0)
     warn("max_iter", "no max_iter: training ends before the first iteration", "add max_iter: 10000");
   // "detection" only affects nets with a DetectionEvaluate layer.
-  if (const std::string& type = config.eval_type(); type != "classification" && type != "detection")
+  const std::vector<std::string> evaluations = {"classification", "detection", "detection_segmentation"};
+  const std::string& type = config.eval_type();
+  if (std::find(evaluations.begin(), evaluations.end(), type) == evaluations.end())
     warn("eval_type", "unknown eval_type '" + type + "': tests report the mean of each score",
-         did_you_mean(type, {"classification", "detection"}));
+         did_you_mean(type, evaluations));
   if (config.device_id_size() > 1)
     warn("device_id",
          "device_id lists " + std::to_string(config.device_id_size()) + " GPUs, but only the first is used",

@@ -22,10 +22,12 @@ void append_floats(std::string_view bytes, std::vector<float>& floats) {
   if (!bytes.empty()) std::memcpy(floats.data() + old, bytes.data(), bytes.size());
 }
 
+constexpr uint64_t kLabelImageField = 8;  // seg_label of MobileNet-YOLO, a number in NVIDIA's Datum
+
 struct Fields {
   int32_t channels = 0, height = 0, width = 0, label = 0;
   bool encoded = false;
-  std::string_view data;
+  std::string_view data, labels;
 };
 
 Fields read_fields(std::string_view message, std::vector<float>& floats) {
@@ -54,6 +56,9 @@ Fields read_fields(std::string_view message, std::vector<float>& floats) {
       case Datum::kDataFieldNumber << 3 | kBytes:
         fields.data = reader.bytes();
         break;
+      case kLabelImageField << 3 | kBytes:
+        fields.labels = reader.bytes();
+        break;
       case Datum::kFloatDataFieldNumber << 3 | kFixed32:
         append_floats(reader.take(4), floats);
         break;
@@ -76,6 +81,7 @@ DatumView parse_datum(std::string_view message, std::vector<float>& floats) {
   const Fields fields = read_fields(message, floats);
   DatumView datum;
   datum.label = fields.label;
+  datum.labels = fields.labels;
   if (fields.encoded) {
     if (fields.data.empty()) throw SampleError("the Datum is marked as an image file, but is empty");
     datum.encoded = fields.data;

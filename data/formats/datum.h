@@ -14,6 +14,7 @@ namespace cortado::data {
 struct DatumView {
   Sample raw;                ///< shape-checked: raw.count() elements exist
   std::string_view encoded;  ///< the image file in it, or empty
+  std::string_view labels;   ///< MobileNet-YOLO's label image (seg_label): a file, or a byte for each pixel; or empty
   int32_t label = 0;
 };
 

@@ -39,9 +39,36 @@ std::string labels_text(const std::vector<std::string>& names) {
   return text;
 }
 
-caffe::LabelMap read_label_map(const std::string& path) {
+namespace {
+
+caffe::LabelMap parse_label_map(const std::string& path) {
   caffe::LabelMap map;
   read_message_from_text(read_file(path, int64_t(1) << 26), path, map);
+  return map;
+}
+
+}  // namespace
+
+PixelClasses read_pixel_classes(const std::string& path) {
+  PixelClasses classes;
+  classes.of.fill(-1);
+  const caffe::LabelMap map = parse_label_map(path);
+  for (const caffe::LabelMapItem& item : map.item()) {
+    if (!item.has_label_id()) continue;
+    const int value = item.label_id(), label = item.label();
+    if (label < 0 || label == 255 || value < 0) continue;  // Cityscapes: void
+    if (value > 255 || label >= kMaxPixelClasses)
+      throw file_error(ExitCode::kData, path,
+                       "the class '" + printable(item.name()) + "' has the label_id " + std::to_string(value) +
+                           " and the label " + std::to_string(label) + ", but both must be at most 255");
+    classes.of[size_t(value)] = label;
+    classes.count = std::max(classes.count, label + 1);
+  }
+  return classes;
+}
+
+caffe::LabelMap read_label_map(const std::string& path) {
+  const caffe::LabelMap map = parse_label_map(path);
   std::set<std::string> names;
   std::set<int32_t> labels;
   for (const caffe::LabelMapItem& item : map.item()) {

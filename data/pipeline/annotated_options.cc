@@ -73,6 +73,27 @@ KeepObjects keep_of(const caffe::TransformationParameter& param, const caffe::An
   return keep;
 }
 
+/// A third top is a map of labels.
+LabelMapPlan label_map_of(const caffe::LayerParameter& layer) {
+  constexpr uint32_t kMaxSide = 1 << 16;
+  const caffe::AnnotatedDataParameter& own = layer.annotated_data_param();
+  LabelMapPlan plan;
+  plan.on = layer.top_size() > 2;
+  const auto check = [&](const char* name, uint32_t value, uint32_t least) {
+    if (value < least || value > kMaxSide)
+      throw FieldError(kAnnotatedOptionsOwn + name, "it is " + std::to_string(value) + ", but must be from " +
+                                                        std::to_string(least) + " to " + std::to_string(kMaxSide));
+    return int(value);
+  };
+  plan.divisor = check("seg_scales", own.seg_scales(), 1);
+  plan.height = check("seg_resize_height", own.seg_resize_height(), 0);
+  plan.width = check("seg_resize_width", own.seg_resize_width(), 0);
+  if ((plan.height > 0) != (plan.width > 0))
+    throw FieldError(kAnnotatedOptionsOwn + (plan.height > 0 ? "seg_resize_height" : "seg_resize_width"),
+                     "set both seg_resize_height and seg_resize_width, or neither");
+  return plan;
+}
+
 }  // namespace
 
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options,
@@ -84,8 +105,7 @@ PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const
   if (made.cache != CacheOn::kNowhere)
     throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
                      "caching does not support images with objects", "remove it");
-  if (own.seg_scales_size() > 0)
-    throw FieldError(kAnnotatedOptionsOwn + "seg_scales[0]", "segmentation images are not supported", "remove it");
+  made.label_map = label_map_of(layer);
   AugmentPlan& augment = made.transform.augment;
   if (augment.mix.on())
     throw FieldError("transform_param.augment.mix", "images with objects cannot be mixed", "remove it");

@@ -27,7 +27,8 @@ struct ReadySample {
   Sample sample;
   AugmentParams params;  ///< resolved for the sample
   float label = 0;
-  std::vector<Object> objects;  ///< in the coordinates of the result
+  std::vector<Object> objects;     ///< in the coordinates of the result
+  std::vector<int16_t> label_map;  ///< see data/augment/label_map.h; empty without PipelineOptions::label_map
 
   std::string file;       ///< a JPEG that the device decodes as a whole, and the sample has no elements; otherwise ""
   Record record;          ///< the record of the file

@@ -172,6 +172,8 @@ void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels)
 
 const std::vector<std::vector<Object>>& DataPipeline::objects() const { return state_->objects; }
 
+const std::vector<std::vector<int16_t>>& DataPipeline::label_maps() const { return state_->label_maps; }
+
 uint64_t DataPipeline::position() const {
   const PipelineOptions& options = state_->options;
   return state_->begin_position + uint64_t(options.share.over(state_->given) * options.batch_size);

@@ -11,6 +11,7 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "data/augment/label_map.h"
 #include "data/augment/transform.h"
 #include "data/batch_share.h"
 #include "data/order.h"
@@ -45,6 +46,7 @@ struct PipelineOptions {
   uint32_t rand_skip = 0;  ///< start at a random record below this number
   int64_t skip_bad = 0;    ///< number of bad records that may be replaced (data/pipeline/bad_records.h)
   TransformPlan transform;
+  LabelMapPlan label_map;
 };
 
 /// Owns its threads and buffers. Not thread-safe.
@@ -72,6 +74,8 @@ class DataPipeline {
 
   /// The objects in each sample of the latest batch of read(); empty if records have none.
   const std::vector<std::vector<Object>>& objects() const;
+  /// The label maps of these samples, if PipelineOptions::label_map is on.
+  const std::vector<std::vector<int16_t>>& label_maps() const;
 
   /// The number of completed records of the common order, over all epochs, including those that rand_skip skipped.
   /// Snapshots save it. With a share of the batches it is exact between two periods.

@@ -52,6 +52,9 @@ void DataPipeline::State::draw_mixes(Slab& slab) const {
 void DataPipeline::State::take_objects(const Slab& slab) {
   objects.resize(slab.content.samples.size());
   for (size_t i = 0; i < objects.size(); ++i) objects[i] = slab.content.samples[i].objects;
+  if (!options.label_map.on) return;
+  label_maps.resize(slab.content.samples.size());
+  for (size_t i = 0; i < label_maps.size(); ++i) label_maps[i] = slab.content.samples[i].label_map;
 }
 
 void DataPipeline::State::read_here(Context& context, const Tensor& y, const Tensor& labels) {

@@ -118,7 +118,8 @@ struct DataPipeline::State {
   std::optional<DeviceBatches> device;
   std::vector<std::jthread> threads;
   std::vector<std::vector<Object>> objects;  ///< of the latest batch of read()
-  BadRecords bad;                            ///< used by the reader
+  std::vector<std::vector<int16_t>> label_maps;
+  BadRecords bad;  ///< used by the reader
   double waited = 0;
   int64_t given = 0;            ///< number of batches that read() returned
   uint64_t begin_position = 0;  ///< in the common order: the start of this share

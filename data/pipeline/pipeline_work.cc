@@ -79,6 +79,7 @@ void DataPipeline::State::make_of(const Record& record, const Task& task, int i,
   ready.params = resolve_params(params, got.sample, got.part);
   ready.label = float(label);
   carry_objects(params, objects, options.transform.augment.keep, ready.objects);
+  if (options.label_map.on) carry_labels(params, reader.label_image(), options.label_map, ready.label_map);
 }
 
 /// Depends on the record's number only.

@@ -23,14 +23,17 @@ class DatumReader : public SampleReader {
   bool decodes() const override { return raw_.floats == nullptr && raw_.bytes == nullptr; }
   std::string_view file() const override { return encoded_; }
   SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) override;
+  Sample label_image() override;
 
  private:
   const ColorMode mode_;
-  ImageDecoder decoder_;
+  ImageDecoder decoder_, label_decoder_;
   Image image_;
   std::vector<float> floats_;
   std::string_view encoded_;  ///< the image file in the opened record, or ""
-  Sample raw_;                ///< the opened record; without elements if it is an image file
+  std::string_view labels_;   ///< the label image in it, or ""
+  Image label_image_;
+  Sample raw_;  ///< the opened record; without elements if it is an image file
 };
 
 /// Throws the Error(kData) with the dataset and the record.

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "core/error.h"
 #include "data/formats/datum.h"
+#include "data/image/png.h"
 #include "data/lmdb/lmdb_writer.h"
 #include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
@@ -204,10 +206,133 @@ TEST_F(AnnotatedData, ReportsErrors) {
   wrong(sizes + "annotated_data_param { batch_sampler { use_original_image: false } }",
         own + "batch_sampler[0].use_original_image", "original image");
   wrong(sizes + "annotated_data_param { yolo_data_jitter: 2 }", own + "yolo_data_jitter", "it is 2");
-  wrong(sizes + "annotated_data_param { seg_scales: 4 }", own + "seg_scales[0]", "segmentation");
+  const std::string maps = sizes + "top: 'maps' ";
+  wrong("annotated_data_param { seg_scales: 0 }", own + "seg_scales", "it is 0");
+  wrong("annotated_data_param { seg_resize_width: 70000 }", own + "seg_resize_width", "it is 70000");
+  wrong("annotated_data_param { seg_resize_width: 8 }", own + "seg_resize_width", "set both");
+  wrong(maps + "annotated_data_param { seg_scales: 65 }", own + "seg_scales", "are empty");
   std::string cached = layer();
   cached.replace(cached.find("backend"), 0, "cache: true ");
   expect_field_error(cached, {}, "data_param.cache", "caching does not support");
+}
+
+/// Records with a label image: 7 where the picture is bright, else 26 (above the middle) or 200 (below).
+class AnnotatedDataLabels : public AnnotatedData {
+ protected:
+  static constexpr size_t kPlaces = size_t(kSide) * kSide;
+
+  AnnotatedDataLabels() {
+    for (const bool encoded : {false, true}) {
+      data::LmdbWriter writer(labelled(encoded));
+      for (int i = 0; i < kRecords; ++i) {
+        std::string datum = picture(i);
+        append_labels(datum, encoded ? data::encode_png({1, kSide, kSide, labels(i)}) : text(labels(i)));
+        writer.put("0" + std::to_string(i), data::make_annotated_datum(datum, {{1, 0, box(i), false}}));
+      }
+      writer.commit();
+    }
+    std::ofstream(map_file()) << "item { name: 'thing' label_id: 7 label: 2 } item { name: 'sky' label_id: 26 label: 0 "
+                                 "} item { name: 'void' label_id: 200 label: 255 }";
+  }
+
+  std::string labelled(bool encoded) const { return source() + (encoded ? ".files" : ".bytes"); }
+  std::string map_file() const { return source() + ".labels"; }
+  std::string layer(bool encoded, const std::string& transform, const std::string& own) const {
+    return "type: 'AnnotatedData' top: 'data' top: 'label' top: 'maps' data_param { source: '" + labelled(encoded) +
+           "' batch_size: 4 backend: LMDB } transform_param { " + transform + " } annotated_data_param { " + own + " }";
+  }
+  std::string with_map() const { return "label_map_file: '" + map_file() + "' "; }
+
+  /// Adds field 8 as bytes.
+  static void append_labels(std::string& datum, const std::string& labels) {
+    datum += '\x42';
+    size_t size = labels.size();
+    for (; size > 127; size >>= 7) datum += char((size & 127) | 128);
+    datum += char(size);
+    datum += labels;
+  }
+
+ private:
+  static std::string text(const std::vector<uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+  static std::vector<uint8_t> labels(int i) {
+    std::vector<uint8_t> made;
+    caffe::Datum datum;
+    datum.ParseFromString(picture(i));
+    for (size_t k = 0; k < kPlaces; ++k) made.push_back(datum.data()[k] != 0 ? 7 : k < kPlaces / 2 ? 26 : 200);
+    return made;
+  }
+};
+
+TEST_F(AnnotatedDataLabels, AreMapsOfClasses) {
+  for (const bool encoded : {false, true}) {
+    LayerRun run(layer(encoded, "mirror: true", with_map()), {}, {.backward = false});
+    EXPECT_EQ(run.made().shapes.y[2], (Shape{4, 3, kSide, kSide}));
+    run.forward();
+    const Array &image = run.y()[0], &maps = run.y()[2];
+    for (size_t i = 0; i < 4 * kPlaces; ++i) {
+      const size_t item = i / kPlaces, place = i % kPlaces, at = item * 3 * kPlaces + place;
+      const bool bright = image[at] > 100;
+      ASSERT_EQ(maps[at + 2 * kPlaces], bright ? 1 : 0) << item << " " << place;
+      ASSERT_EQ(maps[at], !bright && place < kPlaces / 2 ? 1 : 0);
+      ASSERT_EQ(maps[at + kPlaces], 0);
+    }
+  }
+}
+
+TEST_F(AnnotatedDataLabels, FollowTheImage) {
+  const std::string random =
+      "mirror: true expand_param { prob: 0.5 max_expand_ratio: 2 } resize_param { height: 96 width: 80 } distort_param "
+      "{ "
+      "brightness_prob: 1 brightness_delta: 10 }";
+  const std::string parts = "batch_sampler { max_sample: 1 sampler { min_scale: 0.5 max_scale: 1 } } seg_scales: 2 ";
+  LayerRun run(layer(true, random, parts + with_map()), {}, {.backward = false});
+  EXPECT_EQ(run.made().shapes.y[2], (Shape{4, 3, 48, 40}));
+  int differ = 0, bright = 0;
+  for (int batch = 0; batch < 10; ++batch) {
+    run.forward();
+    for (size_t item = 0; item < 4; ++item)
+      for (size_t y = 0; y < 48; ++y)
+        for (size_t x = 0; x < 40; ++x) {
+          const bool is_bright = run.y()[0][(item * 3 * 96 + 2 * y) * 80 + 2 * x] > 100;
+          const bool is_class = run.y()[2][((item * 3 + 2) * 48 + y) * 40 + x] == 1;
+          bright += is_bright, differ += is_bright != is_class;
+        }
+  }
+  EXPECT_GT(bright, 4000);
+  EXPECT_LT(differ, bright / 10);  // at edges
+}
+
+TEST_F(AnnotatedDataLabels, AreOneMapWithoutClasses) {
+  LayerRun run(layer(true, "resize_param { height: 32 width: 32 }", "seg_resize_height: 64 seg_resize_width: 32"), {},
+               {.backward = false});
+  EXPECT_EQ(run.made().shapes.y[2], (Shape{4, 1, 64, 32}));
+  run.forward();
+  const Array& maps = run.y()[2];
+  EXPECT_FLOAT_EQ(float(maps[0]), 26 / 255.0f);
+  EXPECT_FLOAT_EQ(float(maps[64 * 32 - 1]), 200 / 255.0f);
+}
+
+TEST_F(AnnotatedDataLabels, ReportsRecordsWithoutLabelsAndDamagedOnes) {
+  const auto wrong = [&](const std::string& labels, const std::string& words) {
+    const std::string broken = source() + ".broken" + std::to_string(labels.size());
+    std::string datum = picture(0);
+    if (!labels.empty()) append_labels(datum, labels);
+    data::LmdbWriter writer(broken);
+    writer.put("0", data::make_annotated_datum(datum, {{1, 0, box(0), false}}));
+    writer.commit();
+    std::string text = layer(false, "", with_map());
+    text.replace(text.find(labelled(false)), labelled(false).size(), broken);
+    LayerRun run(text, {}, {.backward = false});
+    try {
+      run.forward();
+      FAIL() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kData);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  wrong("", "no label image");
+  wrong("not an image", "its label image");
 }
 
 TEST_F(AnnotatedData, ReportsARecordOfAnotherKind) {

@@ -46,6 +46,7 @@ class PipelineLayer : public Layer, public RecordSource {
   const std::vector<std::vector<data::Object>>& objects() const {
     return pipeline_->objects();
   }  ///< of the current batch
+  const std::vector<std::vector<int16_t>>& label_maps() const { return pipeline_->label_maps(); }
   /// The known part of y[0]'s shape before the dataset is opened.
   virtual Shape shape_without_data() const = 0;
 
