@@ -7,9 +7,15 @@
 // RefineDet's five bottoms: bottom[3], N x 2 P, is the objectness of priors (those not above objectness_score are
 // dropped), and bottom[4], N x 4 P, is offsets applied to priors before those of bottom[0].
 //
+// TextBoxes++'s use_polygon (Liao et al. 2018): each box has 12 offsets. The first four are those of its rectangle,
+// which is suppressed as above. Pairs of x and y of the four corners follow, from the upper left one clockwise:
+// corner = corner of the prior + variance offset side of the prior, with the variances of the centre. Rows have eight
+// more numbers, the corners.
+//
 // The number of rows depends on the values (layers/roles.h); they are computed on the host.
 
 #include <algorithm>
+#include <array>
 #include <cfloat>
 #include <cmath>
 #include <optional>
@@ -32,10 +38,14 @@ namespace cortado {
 
 namespace {
 
+constexpr int64_t kCornerNumbers = 8;
+using Corners = std::array<float, kCornerNumbers>;
+
 struct Detection {
   int label;
   float score;
   Box box;
+  Corners corners = {};
 };
 using Detections = std::vector<Detection>;  ///< of one image
 
@@ -52,17 +62,20 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    shapes_ = detection_shapes(x, "detection_output_param", param_.num_classes(), param_.share_location());
+    shapes_ = detection_shapes(x, "detection_output_param", param_.num_classes(), param_.share_location(),
+                               corners() ? 4 + kCornerNumbers : 4);
     if (x.size() == 4)
       throw FieldError("bottom[3]", "it has four bottoms",
                        "use three, or five for RefineDet: scores and offsets of its anchors");
+    if (x.size() == 5 && corners())
+      throw FieldError("detection_output_param.use_polygon", "boxes with four corners have three bottoms");
     if (x.size() == 5) require_anchors(x, 3, shapes_);
     const int64_t of_an_image =
         param_.keep_top_k() >= 0 ? std::min<int64_t>(param_.keep_top_k(), candidates()) : candidates();
     most_ = std::max<int64_t>(1, of_an_image) * shapes_.images;
     require_extent(most_, "detection_output_param.keep_top_k");
     live_ = most_;
-    return {.y = {Shape{1, 1, most_, kDetectionWidth}}, .w = {}};
+    return {.y = {Shape{1, 1, most_, width()}}, .w = {}};
   }
 
   LayerNeeds prepare(const PrepareRequest&, Context&) override {
@@ -95,7 +108,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 
   bool differentiable(int) const override { return false; }
   LayerRoles roles() override { return {.needs_host = true, .rows = this}; }
-  std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, kDetectionWidth}}; }
+  std::vector<Shape> current_shapes() const override { return {Shape{1, 1, live_, width()}}; }
 
  private:
   /// The scores and boxes of one image.
@@ -117,9 +130,13 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
                        "it is " + to_text(nms.eta()) + ", but must be in (0, 1]");
     if (nms.soft_nms())
       throw FieldError("detection_output_param.nms_param.soft_nms", "soft suppression is not available", "remove it");
-    if (param_.use_polygon())
-      throw FieldError("detection_output_param.use_polygon", "boxes with four corners are not available", "remove it");
+    if (corners() && param_.code_type() != caffe::PriorBoxParameter::CENTER_SIZE)
+      throw FieldError("detection_output_param.code_type", "boxes with four corners need CENTER_SIZE",
+                       "set code_type: CENTER_SIZE");
   }
+
+  bool corners() const { return param_.use_polygon(); }
+  int64_t width() const { return kDetectionWidth + (corners() ? kCornerNumbers : 0); }
 
   int64_t candidates() const { return shapes_.priors * shapes_.classes; }
 
@@ -135,7 +152,8 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
       if (order.empty()) continue;
       if (shapes_.codes > 1) decode(evidence, c, boxes);
       for (const int p : suppress(boxes.data(), order, rule_))
-        found.push_back({int(c), scores[size_t(p)], boxes[size_t(p)]});
+        found.push_back(
+            {int(c), scores[size_t(p)], boxes[size_t(p)], corners() ? decode_corners(evidence, p, c) : Corners()});
     }
     keep_best(found);
   }
@@ -145,12 +163,26 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
     return empty ? -FLT_MAX : evidence.scores[p * shapes_.classes + c];
   }
 
+  /// The first offset of a box.
+  int64_t at(int64_t p, int64_t c) const { return shapes_.numbers * (p * shapes_.codes + (shapes_.codes > 1 ? c : 0)); }
+
+  Corners decode_corners(const Evidence& evidence, int64_t p, int64_t c) const {
+    const Box prior = evidence.priors.box(p);
+    const PriorOffsets variances = evidence.priors.variances(p);
+    const float sides[] = {box_width(prior), box_height(prior)};
+    Corners corners = {prior.x0, prior.y0, prior.x1, prior.y0, prior.x1, prior.y1, prior.x0, prior.y1};
+    const float* offsets = evidence.offsets + at(p, c) + 4;
+    for (size_t k = 0; k < corners.size(); ++k)
+      corners[k] += offsets[k] * sides[k % 2] * (code_.divides ? variances.v[k % 2] : 1);
+    return corners;
+  }
+
   void decode(const Evidence& evidence, int64_t c, std::vector<Box>& boxes) const {
     for (int64_t p = 0; p < shapes_.priors; ++p) {
       const PriorOffsets variances = evidence.priors.variances(p);
       Box prior = evidence.priors.box(p);
       if (evidence.moves) prior = code_.decode(prior, variances, offsets_at(evidence.moves + 4 * p));
-      const Box box = code_.decode(prior, variances, offsets_at(evidence.offsets + 4 * (p * shapes_.codes + c)));
+      const Box box = code_.decode(prior, variances, offsets_at(evidence.offsets + at(p, c)));
       boxes[size_t(p)] = param_.clip() ? clipped(box) : box;
     }
   }
@@ -169,9 +201,11 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
   }
 
   void write(Context& context, float* y) {
-    rows_.begin(context, y, most_);
+    rows_.begin(context, y, most_, width());
     for (size_t image = 0; image < found_.size(); ++image)
-      for (const Detection& one : found_[image]) rows_.add(int64_t(image), one.label, one.score, one.box);
+      for (const Detection& one : found_[image])
+        rows_.add(int64_t(image), one.label, one.score, one.box,
+                  corners() ? std::span<const float>(one.corners) : std::span<const float>());
     live_ = rows_.finish(context, shapes_.images);
   }
 
@@ -188,7 +222,7 @@ class DetectionOutputLayer : public Layer, public DynamicRows {
 
 const RegisterLayer register_detection_output({
     .name = type_names::kDetectionOutput,
-    .help = "boxes of objects from priors, offsets and scores",
+    .help = "boxes of objects from priors, offsets and scores (SSD); with four corners (TextBoxes++)",
     .options = "detection_output_param",
     .min_bottoms = 3,
     .max_bottoms = 5,

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "tests/harness/layer_harness.h"
@@ -32,6 +34,65 @@ TEST(DetectionOutput, KeepsTheBestOfBoxesThatOverlap) {
                                 0, 1, 0.3f, 0.25,  0.125, 0.5,   0.375,   // a third of it is common
                                 0, 2, 0.6f, 0.5,   0.5,   1,     1,       //
                                 0, 2, 0.4f, 0.125, 0.125, 0.375, 0.375}));
+}
+
+/// The rows of two images, one class, from the definition: rectangles are suppressed, corners follow.
+Arrays rows_with_corners(const Arrays& x, double threshold) {
+  const int64_t priors = 4, width = 15;
+  Array y({1, 1, 8, width}, 0);
+  size_t to = 0;
+  for (int64_t image = 0; image < 2; ++image) {
+    std::vector<std::array<double, 15>> found;
+    for (int64_t p = 0; p < priors; ++p) {
+      const double* prior = &x[2].values[size_t(4 * p)];
+      const double* variance = &x[2].values[size_t(4 * (priors + p))];
+      const double* offsets = &x[0].values[size_t((image * priors + p) * 12)];
+      const double w = prior[2] - prior[0], h = prior[3] - prior[1];
+      const double cx = prior[0] + w / 2 + variance[0] * offsets[0] * w,
+                   cy = prior[1] + h / 2 + variance[1] * offsets[1] * h;
+      const double half_w = w * std::exp(variance[2] * offsets[2]) / 2,
+                   half_h = h * std::exp(variance[3] * offsets[3]) / 2;
+      std::array<double, 15> row = {double(image), 1,           x[1][size_t((image * priors + p) * 2 + 1)],
+                                    cx - half_w,   cy - half_h, cx + half_w,
+                                    cy + half_h};
+      const double corners[] = {prior[0], prior[1], prior[2], prior[1], prior[2], prior[3], prior[0], prior[3]};
+      for (size_t k = 0; k < 8; ++k)
+        row[7 + k] = corners[k] + (k % 2 ? variance[1] * h : variance[0] * w) * offsets[4 + k];
+      found.push_back(row);
+    }
+    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a[2] > b[2]; });
+    std::vector<std::array<double, 15>> kept;
+    for (const auto& row : found) {
+      bool stays = true;
+      for (const auto& better : kept) {
+        const double across = std::min(row[5], better[5]) - std::max(row[3], better[3]),
+                     down = std::min(row[6], better[6]) - std::max(row[4], better[4]);
+        const double both = across > 0 && down > 0 ? across * down : 0;
+        const double all = (row[5] - row[3]) * (row[6] - row[4]) + (better[5] - better[3]) * (better[6] - better[4]);
+        stays = stays && both <= threshold * (all - both);
+      }
+      if (stays) kept.push_back(row);
+    }
+    for (const auto& row : kept)
+      for (const double v : row) y[to++] = v;
+  }
+  return {y};
+}
+
+TEST(DetectionOutput, HasFourCornersOnRequest) {
+  Array offsets = random({2, 48}, 3), scores({2, 8}, {0.1, 0.9, 0.1, 0.8, 0.1, 0.5, 0.1, 0.6,  //
+                                                      0.1, 0.3, 0.1, 0.7, 0.1, 0.4, 0.1, 0.2});
+  check_layer({.layer =
+                   "type: 'DetectionOutput' detection_output_param { num_classes: 2 nms_param { nms_threshold: 0.45 } "
+                   "code_type: CENTER_SIZE keep_top_k: 4 use_polygon: true }",
+               .x = {offsets, scores, kPriors},
+               .reference = [](const Arrays& x, const Arrays&) { return rows_with_corners(x, 0.45); }});
+  Array none({1, 1, 2, 15}, -1);
+  none[0] = 0, none[15] = 1;
+  check_layer({.layer = "type: 'DetectionOutput' detection_output_param { num_classes: 2 code_type: CENTER_SIZE "
+                        "keep_top_k: 1 confidence_threshold: 0.95 use_polygon: true }",
+               .x = {offsets, scores, kPriors},
+               .reference = [none](const Arrays&, const Arrays&) -> Arrays { return {none}; }});
 }
 
 TEST(DetectionOutput, KeepsTheTopOfAllClasses) {
