@@ -5,6 +5,10 @@
 // where s and max_size are truncated to integers. FaceBoxes' fixed_size f with density n adds n x n boxes f x f, spaced
 // by f / n (rounded down), around the same centre, before the others. TextBoxes' denser_prior_boxes adds to each box
 // one that is half a step lower.
+//
+// With densify (FaceBoxes, Zhang et al. 2017) boxes of min_size s have the sides s - 1. There are 4 x 4 of 32, spaced
+// by 8 from (-16, -16) on, and 2 x 2 of 64, spaced by 16 from (-16, -16) on. proto/upgrade/upgrade.cc finds nets that
+// need it: their layers have SSD's options.
 
 #include <algorithm>
 #include <cmath>
@@ -128,6 +132,8 @@ class PriorBoxLayer : public Layer {
         throw FieldError(entry("prior_box_param.max_size", i), "it is " + to_text(param_.max_size(i)) +
                                                                    ", but must be above its min_size, " +
                                                                    to_text(param_.min_size(i)));
+    if (param_.densify() && (param_.max_size_size() > 0 || param_.aspect_ratio_size() > 0))
+      throw FieldError("prior_box_param.densify", "it does not support max_size and aspect_ratio", "remove it");
     if (param_.density_size() != param_.fixed_size_size())
       throw FieldError("prior_box_param.density",
                        count_of(param_.density_size(), "density", "densities") + " for " +
@@ -187,6 +193,14 @@ class PriorBoxLayer : public Layer {
     }
     for (int i = 0; i < param_.min_size_size(); ++i) {
       const float side = std::trunc(param_.min_size(i));
+      if (param_.densify()) {
+        constexpr float kFirst = -16;
+        const int across = side == 32 ? 4 : side == 64 ? 2 : 1, spacing = side == 32 ? 8 : 16;
+        for (int k = 0; k < across * across; ++k)
+          add({across == 1 ? 0 : kFirst + float(k % across * spacing),
+               across == 1 ? 0 : kFirst + float(k / across * spacing), side - 1, side - 1});
+        continue;
+      }
       add({0, 0, side, side});
       if (param_.max_size_size() > 0) {
         const float between = std::sqrt(side * std::trunc(param_.max_size(i)));

@@ -29,6 +29,7 @@ class NetUpgrade {
       move_clip_options(*net_.mutable_layer(i), path_to(path_, "layer", i));
       stop_statistics(*net_.mutable_layer(i), path_to(path_, "layer", i));
     }
+    densify_boxes();
     make_input_layer();
   }
 
@@ -36,6 +37,7 @@ class NetUpgrade {
   void move_transformations(caffe::LayerParameter& layer, const std::string& path);
   void move_clip_options(caffe::LayerParameter& layer, const std::string& path);
   void stop_statistics(caffe::LayerParameter& layer, const std::string& path);
+  void densify_boxes();
   void make_input_layer();
   void set_shapes(caffe::InputParameter& input, const std::string& path);
   bool shapes_are_given();
@@ -105,6 +107,30 @@ void NetUpgrade::stop_statistics(caffe::LayerParameter& layer, const std::string
   if (named) return;
   layer.clear_param();
   for (int i = 0; i < 3; ++i) positions_.erase(path_to(path, "param", i));
+}
+
+/// FaceBoxes has several boxes for a min_size of 32 and 64 in each cell without an option for it. Its first boxes have
+/// 32, 64 and 128, and the offsets of 21 boxes come from a Convolution that reads the same blob.
+void NetUpgrade::densify_boxes() {
+  constexpr float kSizes[] = {32, 64, 128};
+  constexpr uint32_t kOffsets = 4 * (16 + 4 + 1);
+  const auto has_plain_sizes = [](const caffe::LayerParameter& layer) {
+    const caffe::PriorBoxParameter& param = layer.prior_box_param();
+    return layer.type() == "PriorBox" && param.min_size_size() > 0 && param.max_size_size() == 0 &&
+           param.aspect_ratio_size() == 0 && param.fixed_size_size() == 0;
+  };
+  const auto needs_it = [&](const caffe::LayerParameter& boxes) {
+    if (!has_plain_sizes(boxes) || boxes.bottom_size() == 0) return false;
+    if (!std::ranges::equal(boxes.prior_box_param().min_size(), kSizes)) return false;
+    return std::ranges::any_of(net_.layer(), [&boxes](const caffe::LayerParameter& layer) {
+      return layer.type() == "Convolution" && layer.bottom_size() == 1 && layer.bottom(0) == boxes.bottom(0) &&
+             layer.convolution_param().num_output() == kOffsets;
+    });
+  };
+  if (!std::ranges::any_of(net_.layer(), needs_it)) return;
+  for (caffe::LayerParameter& layer : *net_.mutable_layer())
+    if (has_plain_sizes(layer) && !layer.prior_box_param().has_densify())
+      layer.mutable_prior_box_param()->set_densify(true);
 }
 
 /// Whether layers make all blobs of `input`, so that no shapes are needed: Caffe ignores such an `input`.

@@ -87,6 +87,19 @@ TEST(PriorBox, SupportsDenserPriors) {
                         priors(2, 3, 20, 20, 40, 60, {{8, 8}, {8, 8, 0, 10}}, {0.1f, 0.1f, 0.1f, 0.1f})));
 }
 
+TEST(PriorBox, IsDenseForFaceBoxes) {
+  std::vector<Box> boxes;
+  for (const double y : {-16, -8, 0, 8})
+    for (const double x : {-16, -8, 0, 8}) boxes.push_back({31, 31, x, y});
+  for (const double y : {-16, 0})
+    for (const double x : {-16, 0}) boxes.push_back({63, 63, x, y});
+  boxes.push_back({127, 127});
+  check_layer(prior_box("min_size: 32 min_size: 64 min_size: 128 densify: true",
+                        priors(2, 3, 20, 20, 40, 60, boxes, {0.1f, 0.1f, 0.1f, 0.1f})));
+  check_layer(
+      prior_box("min_size: 256 densify: true", priors(2, 3, 20, 20, 40, 60, {{255, 255}}, {0.1f, 0.1f, 0.1f, 0.1f})));
+}
+
 TEST(PriorBox, ReportsErrors) {
   const std::vector<Shape> x = {{1, 3, 2, 2}, {1, 3, 20, 20}};
   const auto wrong = [&](const std::string& options, const std::string& field, const std::string& words) {
@@ -100,6 +113,8 @@ TEST(PriorBox, ReportsErrors) {
   wrong("min_size: 3 variance: 0", "variance[0]", "it is 0");
   wrong("min_size: 3 aspect_ratio: nan", "aspect_ratio[0]", "it is nan");
   wrong("min_size: 3 step: -1", "step", "it is -1");
+  wrong("min_size: 32 max_size: 64 densify: true", "densify", "max_size");
+  wrong("min_size: 32 aspect_ratio: 2 densify: true", "densify", "aspect_ratio");
   wrong("fixed_size: 32", "density", "0 densities for 1 fixed_size");
   wrong("fixed_size: 32 density: 1e9", "density[0]", "it is 1e+09");
   expect_field_error("type: 'PriorBox' prior_box_param { min_size: 3 }", {{2, 3}, {1, 3, 4, 4}}, "bottom[0]", "2x3");

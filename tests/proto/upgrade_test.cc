@@ -346,6 +346,19 @@ TEST(Upgrade, RatesOfStatisticsAreDropped) {
   expect_upgrade(two, two);
 }
 
+TEST(Upgrade, FaceBoxesAreDense) {
+  const std::string convolution = "layer { type: 'Convolution' bottom: 'a' convolution_param { num_output: 84 } } ";
+  const std::string first = "layer { type: 'PriorBox' bottom: 'a' prior_box_param { min_size: [32, 64, 128]",
+                    second = " } } layer { type: 'PriorBox' bottom: 'b' prior_box_param { min_size: 256", end = " } }";
+  expect_upgrade(convolution + first + second + end,
+                 convolution + first + " densify: true" + second + " densify: true" + end);
+  const auto is_unchanged = [](const std::string& net) { expect_upgrade(net, net); };
+  is_unchanged("layer { type: 'Convolution' bottom: 'a' convolution_param { num_output: 12 } } " + first + end);
+  is_unchanged("layer { type: 'Convolution' bottom: 'b' convolution_param { num_output: 84 } } " + first + end);
+  is_unchanged(convolution + first + " aspect_ratio: 2" + end);
+  is_unchanged(convolution + first + " densify: false" + second + " densify: false" + end);
+}
+
 TEST(Upgrade, ABinaryNetIsUpgradedToo) {
   caffe::NetParameter net;
   net.add_layers()->set_type(caffe::V1LayerParameter::TANH);
