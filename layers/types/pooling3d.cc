@@ -1,6 +1,12 @@
 // Pooling3D: C3D's pooling over volumes, N x C x L x H x W (layers/types/volume_pooling.h). kernel_size, stride and pad
 // apply to height and width; kernel_depth, temporal_stride and temporal_pad to L. They are in pooling3d_param or
 // pooling_param. MAX and AVE; the number of windows is rounded up.
+//
+// P3D (Qiu et al. 2017) writes kernel_l, stride_l and pad_l for L, and may have kernel_h and kernel_w instead of
+// kernel_size, and so on.
+
+#include <string>
+#include <vector>
 
 #include "core/error.h"
 #include "layers/common/windows/volume_options.h"
@@ -11,22 +17,48 @@ namespace cortado {
 
 namespace {
 
+struct PoolingValue {
+  bool set;
+  int64_t value;
+  std::string field;
+};
+
+/// The one of `names` that is set, or the default of the first one. Names that the message lacks are skipped.
+PoolingValue value_of(const google::protobuf::Message& options, const std::string& message,
+                      const std::vector<std::string>& names) {
+  const google::protobuf::FieldDescriptor* found = nullptr;
+  for (const std::string& name : names) {
+    const auto* field = options.GetDescriptor()->FindFieldByName(name);
+    if (!field || !options.GetReflection()->HasField(options, field)) continue;
+    if (found) throw FieldError(message + "." + name, "it contradicts " + found->name(), "remove one of the two");
+    found = field;
+  }
+  const bool set = found != nullptr;
+  if (!set) found = options.GetDescriptor()->FindFieldByName(names[0]);
+  return {set, options.GetReflection()->GetUInt32(options, found), message + "." + found->name()};
+}
+
 /// From either message: both have these fields, and the same enum values of pool.
 template <typename Options>
 VolumeWindows windows_of(const Options& o, const std::string& message) {
-  if (!o.has_kernel_size() || !o.has_kernel_depth())
-    throw FieldError(message, o.has_kernel_size() ? "kernel_depth is missing" : "kernel_size is missing",
-                     "set kernel_size for height and width, and kernel_depth for L");
-  if (o.pool() == Options::STOCHASTIC)
-    throw FieldError(message + ".pool", "windows over three axes support only MAX and AVE");
-  const auto option = [&message](int64_t depth, int64_t side, const std::string& name) -> VolumeWindows::Option {
-    const std::string field = message + "." + name;
-    return {{depth, side, side}, {message + "." + depth_field(name), field, field}};
+  const auto option = [&](const std::string& name, const char* needed) -> VolumeWindows::Option {
+    const std::string stem = name.substr(0, name.find('_'));
+    VolumeWindows::Option made;
+    for (const std::vector<std::string>& names :
+         {std::vector<std::string>{depth_field(name), stem + "_l"}, {name, stem + "_h"}, {name, stem + "_w"}}) {
+      const PoolingValue given = value_of(o, message, names);
+      if (needed && !given.set) throw FieldError(message, names[0] + " is missing", needed);
+      made.values.push_back(given.value);
+      made.fields.push_back(given.field);
+    }
+    return made;
   };
   VolumeWindows windows;
-  windows.kernel = option(o.kernel_depth(), o.kernel_size(), "kernel_size");
-  windows.stride = option(o.temporal_stride(), o.stride(), "stride");
-  windows.pad = option(o.temporal_pad(), o.pad(), "pad");
+  windows.kernel = option("kernel_size", "set kernel_size for height and width, and kernel_depth for L");
+  if (o.pool() == Options::STOCHASTIC)
+    throw FieldError(message + ".pool", "windows over three axes support only MAX and AVE");
+  windows.stride = option("stride", nullptr);
+  windows.pad = option("pad", nullptr);
   windows.average = o.pool() == Options::AVE;
   return windows;
 }
@@ -43,6 +75,9 @@ std::unique_ptr<Layer> make_pooling3d(const LayerOptions& options) {
   }
   if (layer.has_pooling_param())
     throw FieldError("pooling_param", "it contradicts pooling3d_param", "remove one of the two");
+  if (layer.pooling3d_param().global_pooling())
+    throw FieldError("pooling3d_param.global_pooling", "it is not supported for volumes",
+                     "set kernel_depth, kernel_h and kernel_w to the sides of the volume");
   return make_volume_pooling(windows_of(layer.pooling3d_param(), "pooling3d_param"));
 }
 

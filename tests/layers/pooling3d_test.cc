@@ -16,6 +16,23 @@ TEST(Pooling3D, IsTheDefinition) {
   }
 }
 
+TEST(Pooling3D, HasP3DsNames) {
+  check_pooling("Pooling3D", "pooling3d_param", "kernel_size: 3 kernel_l: 2 stride: 2 stride_l: 2 pad: 1",
+                {1, 2, 3, 4, 5}, {{2, 2}, {3, 2, 1}, {3, 2, 1}});
+  check_pooling("Pooling3D", "pooling3d_param",
+                "kernel_h: 2 kernel_w: 3 kernel_l: 3 stride_h: 1 stride_w: 2 pad_h: 0 pad_w: 1 pad_l: 1",
+                {1, 2, 3, 4, 5}, {{3, 1, 1}, {2}, {3, 2, 1}});
+  const auto refuses = [](const std::string& options, const std::string& field, const std::string& words) {
+    expect_field_error("type: 'Pooling3D' pooling3d_param { " + options + " }", {{1, 2, 4, 4, 4}},
+                       "pooling3d_param" + field, words);
+  };
+  refuses("kernel_size: 2 kernel_l: 2 kernel_depth: 2", ".kernel_l", "it contradicts kernel_depth");
+  refuses("kernel_size: 2 kernel_l: 2 kernel_h: 2", ".kernel_h", "it contradicts kernel_size");
+  refuses("kernel_l: 2 kernel_h: 2", "", "kernel_size is missing");
+  refuses("kernel_size: 2 kernel_l: 2 global_pooling: true", ".global_pooling", "not supported");
+  refuses("kernel_size: 2 kernel_l: 9", ".kernel_l", "larger than its padded input");
+}
+
 TEST(Pooling3D, ReportsErrors) {
   const auto refuses = [](const std::string& options, const std::string& field, const std::string& words,
                           const Shape& x = {1, 2, 4, 4, 4}) {
