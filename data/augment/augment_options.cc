@@ -163,8 +163,8 @@ void check_fill(const AugmentPlan& plan) {
 
 void sum_up(AugmentPlan& plan) {
   const ResizePlan& resize = plan.resize;
-  const bool resizes = resize.fit != Fit::kNone || !resize.factor.is_one(1) || !resize.stretch_h.is_one(1) ||
-                       !resize.stretch_w.is_one(1);
+  const bool resizes = resize.fit != Fit::kNone || !resize.factors.empty() || !resize.factor.is_one(1) ||
+                       !resize.stretch_h.is_one(1) || !resize.stretch_w.is_one(1);
   const bool policy = plan.policy != Policy::kNone;
   plan.moves = plan.part.on || resizes || plan.expand_prob > 0 || plan.pad > 0 || plan.motion.on() || policy ||
                plan.blur.prob > 0 || (plan.spots.prob > 0 && plan.spots.blur);
@@ -181,7 +181,8 @@ void check_sizes(const TransformationParameter& param, const AugmentPlan& plan) 
   const ResizePlan& resize = plan.resize;
   const bool fixed = resize.fit == Fit::kWarp || resize.fit == Fit::kPad;
   const bool random = (resize.fit == Fit::kShort && !resize.side.is_one(resize.side.low)) ||
-                      !resize.factor.is_one(resize.factor.low) || !resize.stretch_h.is_one(resize.stretch_h.low) ||
+                      resize.factors.size() > 1 || !resize.factor.is_one(resize.factor.low) ||
+                      !resize.stretch_h.is_one(resize.stretch_h.low) ||
                       !resize.stretch_w.is_one(resize.stretch_w.low) || resize.prob < 1 ||
                       ((plan.expand_prob > 0 || plan.part.on) && !fixed);
   if (random)

@@ -32,6 +32,7 @@ struct ResizePlan {
   int height = 0, width = 0;
   Range side;
   Range factor{1, 1}, stretch_h{1, 1}, stretch_w{1, 1};  ///< of both sides; of each one
+  std::vector<float> factors;                            ///< of both sides in addition: one of these; empty: 1
   bool enlarge = true;                                   ///< false: factors above 1 are treated as 1
 };
 

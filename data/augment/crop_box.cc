@@ -93,7 +93,8 @@ CropBox resized(const ResizePlan& plan, const CropBox& from, const SampleKey& ke
   Draws draws(key, Lane::kResize);
   if (!draws.chance(plan.prob)) return from;
   const CropBox fit = fitted(plan, from, draws);
-  const double factor = draws.between(plan.factor);
+  double factor = draws.between(plan.factor);
+  if (!plan.factors.empty()) factor *= plan.factors[size_t(draws.below(int(plan.factors.size())))];
   const double x = factor * draws.between(plan.stretch_w), y = factor * draws.between(plan.stretch_h);
   return x == 1 && y == 1 ? fit : scaled(plan, fit, x, y);
 }

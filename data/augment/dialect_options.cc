@@ -37,6 +37,15 @@ Filter filter_of_dialect(TransformationParameter::InterpolationAlgo algo) {
   }
 }
 
+/// soeaver: a random factor out of several.
+void add_factors(const TransformationParameter& param, bool training, AugmentPlan& plan) {
+  for (int i = 0; i < param.scale_factors_size(); ++i) {
+    const float factor = checked(kPath, "scale_factors[" + std::to_string(i) + "]", param.scale_factors(i),
+                                 1 / kDialectOptionsMaxFactor, kDialectOptionsMaxFactor);
+    if (training) plan.resize.factors.push_back(factor);
+  }
+}
+
 /// NVIDIA: a random shorter side, then a random factor, then random factors of each side.
 void add_random_sizes(const TransformationParameter& param, bool training, AugmentPlan& plan) {
   ResizePlan& resize = plan.resize;
@@ -250,6 +259,7 @@ void refuse_boxes(const TransformationParameter& param) {
 void add_dialect_options(const TransformationParameter& param, bool training, AugmentPlan& plan) {
   refuse_boxes(param);
   add_random_sizes(param, training, plan);
+  add_factors(param, training, plan);
   add_intel(param, training, plan);
   add_ssd(param, training, plan);
 }

@@ -1,5 +1,6 @@
 // The fields of every dialect, by their effect on a draw; and the errors, by the field that they name.
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "data/augment/augment.h"
@@ -52,6 +53,20 @@ TEST(Nvidia, RatiosAndStretchesMultiply) {
   expect_range(range_of(plan, 100, 100, step_y), 1, 1, 0);
   const TransformPlan other = plan_of(base + "vertical_stretch_lower: 0.8 vertical_stretch_upper: 1.6");
   expect_range(range_of(other, 100, 100, [](const AugmentParams& d) { return 1 / step_y(d); }), 0.8, 1.6, 0.03);
+}
+
+TEST(Soeaver, FactorsAreDrawnFromAList) {
+  const std::string text = "crop_size: 20 scale_factors: [0.5, 1, 1.5] ";
+  const TransformPlan plan = plan_of(text);
+  std::map<int, int> seen;
+  for (uint64_t i = 0; i < 300; ++i) {
+    const AugmentParams drawn = draw_params(plan, 3, 100, 120, 1, 0, i);
+    EXPECT_NEAR(step_x(drawn), step_y(drawn), 1e-6);
+    ++seen[int(std::lround(1000 / step_x(drawn)))];
+  }
+  for (const int factor : {500, 1000, 1500}) EXPECT_NEAR(seen[factor], 100, 30) << factor;
+  EXPECT_EQ(seen.size(), 3u);
+  EXPECT_EQ(step_x(draw_params(plan_of(text, caffe::TEST), 3, 100, 120, 1, 0, 0)), 1);
 }
 
 TEST(Nvidia, FiltersDependOnTheDirection) {
@@ -247,6 +262,9 @@ TEST(Dialects, ErrorsNameTheField) {
   expect_field("rand_resize_ratio_lower", "crop_size: 5 rand_resize_ratio_upper: 2");
   expect_field("vertical_stretch_upper", "crop_size: 5 vertical_stretch_lower: 2");
   expect_field("horizontal_stretch_lower", "crop_size: 5 horizontal_stretch_lower: -1");
+  expect_field("scale_factors[1]", "crop_size: 5 scale_factors: [1, 0]");
+  expect_field("scale_factors[0]", "crop_size: 5 scale_factors: nan");
+  expect_field("crop_size", "scale_factors: [0.5, 1]");
   expect_field("crop_size", "img_rand_resize_lower: 2 img_rand_resize_upper: 10");
   expect_field("emit_constraint", "emit_constraint {}");
   expect_field("num_labels", "num_labels: 3");
