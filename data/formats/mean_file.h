@@ -15,7 +15,8 @@ struct MeanImage {
 };
 
 /// Reads a mean: a .binaryproto (BlobProto with shape or the four old fields; float or double data), or a .npy array
-/// with three dimensions, channels first, or four, of which the first is 1. Throws Error(kIo) or Error(kData) with the
+/// with three dimensions, channels first, or four, of which the first is 1. A clip's mean has the length after the
+/// channels; each of its frames becomes a channel. Throws Error(kIo) or Error(kData) with the
 /// file.
 std::shared_ptr<const MeanImage> read_mean_file(const std::string& path);
 

@@ -17,9 +17,21 @@ int checked_side(const std::string& name, uint32_t side) {
   return int(side);
 }
 
+void refuse_volume_options(const caffe::ImageDataParameter& param) {
+  for (const char* name :
+       {"mean_value", "num_truth_channels", "truth_scale", "is_flow", "use_byte_input", "clip_min", "clip_max"}) {
+    const auto* field = param.GetDescriptor()->FindFieldByName(name);
+    if (param.GetReflection()->HasField(param, field))
+      throw FieldError(kImageOptionsOwn + "." + name, "it is only for volumes of C3D",
+                       field == param.GetDescriptor()->FindFieldByName("mean_value") ? "set transform_param.mean_value"
+                                                                                     : "remove it");
+  }
+}
+
 }  // namespace
 
 ImageSizes image_sizes_of(const caffe::ImageDataParameter& param) {
+  refuse_volume_options(param);
   ImageSizes sizes;
   sizes.height = checked_side("new_height", param.new_height());
   sizes.width = checked_side("new_width", param.new_width());

@@ -82,6 +82,8 @@ const std::map<V1::LayerType, const char*>& fork_types() {
       {V1::UNPOOLING, "Unpooling"},
       {V1::UPSAMPLE, "Upsample"},
       {V1::VIDEO_DATA, "VideoData"},
+      {V1::VIDEO_SEGMENTATION_DATA, "VideoSegmentationData"},
+      {V1::VIDEO_WITH_VOXEL_TRUTH_DATA, "VideoWithVoxelTruthData"},
       {V1::VOXEL_SOFTMAX, "VoxelSoftmax"},
       {V1::VOXEL_SOFTMAX_LOSS, "VoxelSoftmaxLoss"},
       {V1::WINDOW_SEG_DATA, "WindowSegData"},

@@ -17,6 +17,7 @@
 #include "formats/mat_file.h"
 #include "layers/registry.h"
 #include "tests/harness/layer_harness.h"
+#include "tests/layers/volume_folder.h"
 
 namespace cortado::harness {
 namespace {
@@ -45,6 +46,7 @@ class Dataset {
     with_objects.commit();
     if (has_hdf5()) write_rows();
     write_images();
+    volumes.add(2, {3, 2, 4, 5}, true);
   }
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
@@ -89,6 +91,9 @@ class Dataset {
   }
 
   std::filesystem::path folder_;
+
+ public:
+  const VolumeFolder volumes{"device_code_volumes"};
 };
 
 std::vector<Trial> trials(const Dataset& dataset) {
@@ -177,6 +182,12 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'Threshold'", {kOther}},
       {"type: 'VideoData' top: 'data' top: 'label' video_data_param { source: '" + dataset.clips() +
        "' batch_size: 3 new_length: 2 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
+      {"type: 'VideoSegmentationData' top: 'data' top: 'truth' image_data_param { source: '" +
+       dataset.volumes.path("list") + "' batch_size: 3 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
+      {"type: 'VideoWithVoxelTruthData' top: 'data' top: 'truth' image_data_param { source: '" +
+       dataset.volumes.path("list") +
+       "' batch_size: 3 num_truth_channels: 2 use_byte_input: true is_flow: true } "
+       "transform_param { crop_size: 3 mirror: true scale: 2 }"},
       {"type: 'WindowSegData' top: 'data' top: 'label' image_data_param { source: '" + dataset.pair_windows() +
        "' batch_size: 3 new_height: 4 new_width: 5 } transform_param { crop_size: 3 mirror: true mean_value: 3 }"},
       {"type: 'WindowData' top: 'data' top: 'label' transform_param { crop_size: 4 mirror: true } window_data_param { "

@@ -62,7 +62,7 @@ TEST(Upgrade, LayersOf2014) {
 
 TEST(Upgrade, EveryTypeOf2014HasItsName) {
   const auto* types = caffe::V1LayerParameter::LayerType_descriptor();
-  EXPECT_EQ(types->value_count(), 65);
+  EXPECT_EQ(types->value_count(), 67);
   for (int i = 0; i < types->value_count(); ++i) {
     const NetFile file = read_net_from_text("layers { type: " + types->value(i)->name() + " }", "n");
     std::string folded;  // EUCLIDEAN_LOSS and EuclideanLoss become equal
