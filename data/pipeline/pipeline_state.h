@@ -83,7 +83,7 @@ struct DataPipeline::State {
   bool take(Task& task, std::unique_lock<std::mutex>& lock);
   void make(const Task& task, Worker& worker);
   void make_one(const Task& task, int i, Worker& worker) const;
-  void make_of(const Record& record, const Task& task, int i, SampleReader& reader) const;
+  void make_of(const Record& found, const Task& task, int i, SampleReader& reader) const;
   Record replacement(const Record& bad, Worker& worker) const;
   bool leaves_to_device(const Sample& whole, const AugmentParams& params, const SampleReader& reader) const;
   SamplePart part_for(const SourceWindow& window, const Record& record, const Task& task, int i,

@@ -53,11 +53,13 @@ bool DataPipeline::State::leaves_to_device(const Sample& whole, const AugmentPar
 }
 
 /// Throws SampleError.
-void DataPipeline::State::make_of(const Record& record, const Task& task, int i, SampleReader& reader) const {
+void DataPipeline::State::make_of(const Record& found, const Task& task, int i, SampleReader& reader) const {
+  Record record = found;
+  record.place = this->place(task.sample + i);
   if (!cache) source->prefetch(record);
   int32_t label = cache ? cache->label(record.number) : 0;
   const Sample whole = cache ? cache->sample(record.number) : reader.open(record, label);
-  const uint64_t place = this->place(task.sample + i), records = uint64_t(source->records());
+  const uint64_t place = record.place, records = uint64_t(source->records());
   const std::vector<Object>& objects = reader.objects();
   const AugmentParams params = draw_params(options.transform, whole.channels, whole.height, whole.width, options.seed,
                                            place / records, place % records, objects);

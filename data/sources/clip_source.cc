@@ -2,22 +2,25 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 
 #include "core/error.h"
+#include "core/rng.h"
 #include "data/formats/text.h"
 #include "data/image/image_file_reader.h"
+#include "data/sources/frame_name.h"
 #include "data/sources/list_file.h"
+#include "data/video/video_reader.h"
 
 namespace cortado::data {
 
 namespace {
 
-constexpr int kClipSourceColors = 3;
+constexpr uint64_t kClipKey = 0x434C4950ull;  // separates these draws from others with the same seed
+constexpr int64_t kMaxClipBytes = kMaxPixels * 3;
 
 struct Clip {
   std::string_view folder;
-  int32_t first = 0, label = 0;
+  int32_t first = 0, label = 0;  ///< `first` is the number of frames if there are segments
 };
 
 bool parse_number(std::string_view text, int32_t& number) {
@@ -41,7 +44,10 @@ class Clips {
  public:
   explicit Clips(const ClipSourceOptions& given)
       : options(given),
-        file(given.list, "clip", "use lines with a folder of frames, the number of the first frame and a label",
+        file(given.list, "clip",
+             given.segments > 0 ? "use lines with a folder of frames, the number of frames and a label"
+             : given.video      ? "use lines with a video file, the number of the first frame and a label"
+                                : "use lines with a folder of frames, the number of the first frame and a label",
              [this](std::string_view line) {
                Clip clip;
                const LineFault fault = parse_clip(line, clip);
@@ -61,11 +67,17 @@ class ClipReader : public SampleReader {
   Sample open(const Record& record, int32_t& label) override {
     const Clip& clip = clips_->clips[size_t(record.number)];
     label = clip.label;
-    for (int i = 0; i < clips_->options.length; ++i) {
-      read_frame(clip, int64_t(clip.first) + int64_t(i) * clips_->options.rate);
-      if (i == 0) begin();
-      keep_frame(i);
-    }
+    path_.assign(options().root).append(clip.folder);
+    int image = 0;
+    if (options().video)
+      read_video(clip, record.place);
+    else
+      for (const int64_t number : numbers(clip, record.place))
+        for (const char axis : {'x', 'y'}) {
+          read_file(number, axis);
+          keep(image++);
+          if (!options().flow) break;
+        }
     Sample sample = whole();
     sample.bytes = nullptr;
     return sample;
@@ -75,54 +87,103 @@ class ClipReader : public SampleReader {
   bool decodes() const override { return true; }
 
   SamplePart read_part(const SourceWindow& window, bool, const PixelPlace& place) override {
-    const size_t bytes =
-        size_t(kClipSourceColors * clips_->options.length) * size_t(window.height) * size_t(window.width);
+    const size_t bytes = size_t(options().channels()) * size_t(window.height) * size_t(window.width);
     return copy_part(whole(), {window.top, window.left, window.height, window.width}, place(bytes));
   }
 
  private:
-  void read_frame(const Clip& clip, int64_t number) {
-    const ClipSourceOptions& options = clips_->options;
-    char name[32];
-    std::snprintf(name, sizeof name, "/%06lld.jpg", static_cast<long long>(number));
-    path_.assign(options.root).append(clip.folder).append(name);
-    try {
-      decoder_.decode(file_.read(path_), ColorMode::kColor, frame_);
-    } catch (const SampleError& error) {
-      throw SampleError("frame " + std::string(name + 1) + ": " + error.what(), error.hint());
+  const ClipSourceOptions& options() const { return clips_->options; }
+
+  /// A draw from 0 to count - 1.
+  int64_t draw(uint64_t place, int which, int64_t count) const {
+    const uint64_t word = Philox(mix_key(options().seed, kClipKey))(place, uint64_t(which)).v[0];
+    return int64_t(word * uint64_t(count) >> 32);
+  }
+
+  /// The numbers of the frames, from 1 on for segments, in order.
+  std::vector<int64_t> numbers(const Clip& clip, uint64_t place) const {
+    std::vector<int64_t> made;
+    const int64_t length = options().length, segment = clip.first / std::max(1, options().segments);
+    for (int s = 0; s < std::max(1, options().segments); ++s) {
+      int64_t first = clip.first;
+      if (options().segments > 0) {
+        const int64_t places = segment - length + 1;
+        first = places < 1 ? 1 : 1 + s * segment + (options().random ? draw(place, s, places) : places / 2);
+      }
+      for (int64_t i = 0; i < length; ++i) made.push_back(first + i * options().rate);
     }
-    if (options.height == 0 || (frame_.height == options.height && frame_.width == options.width)) return;
-    resize_bilinear(frame_, options.height, options.width, spare_);
-    std::swap(frame_, spare_);
+    return made;
+  }
+
+  void read_file(int64_t number, char axis) {
+    const std::string name = frame_name(options().pattern, number, axis);
+    try {
+      decoder_.decode(file_.read(path_ + '/' + name), options().flow ? ColorMode::kGray : ColorMode::kColor, frame_);
+    } catch (const SampleError& error) {
+      throw SampleError("frame " + name + ": " + error.what(), error.hint());
+    }
+  }
+
+  /// Keeps the file open, because lists often have several clips of a video in a row.
+  void read_video(const Clip& clip, uint64_t place) {
+    try {
+      if (opened_ != path_) video_.open(path_);
+      opened_ = path_;
+      int64_t first = clip.first;
+      if (options().jitter) {
+        const int64_t needed = int64_t(options().length - 1) * options().rate + 1;
+        if (video_.frames() < needed)
+          throw SampleError("the video has " + std::to_string(video_.frames()) + " frames, but a clip needs " +
+                            std::to_string(needed));
+        first = draw(place, 0, std::min(video_.frames() - needed + 1, int64_t(UINT32_MAX)));
+      }
+      for (int i = 0; i < options().length; ++i) {
+        video_.read(first + int64_t(i) * options().rate, frame_);
+        keep(i);
+      }
+    } catch (...) {
+      video_.close();
+      opened_.clear();
+      throw;
+    }
+  }
+
+  void keep(int i) {
+    if (options().height > 0 && (frame_.height != options().height || frame_.width != options().width)) {
+      resize_bilinear(frame_, options().height, options().width, spare_);
+      std::swap(frame_, spare_);
+    }
+    if (i == 0) begin();
+    keep_frame(size_t(i));
   }
 
   void begin() {
     height_ = frame_.height, width_ = frame_.width;
-    const int64_t bytes = int64_t(kClipSourceColors) * clips_->options.length * height_ * width_;
-    if (bytes > kMaxPixels * kClipSourceColors)
-      throw SampleError("the clip has " + std::to_string(clips_->options.length) + " frames of " +
-                        std::to_string(height_) + "x" + std::to_string(width_) + ", which exceeds the maximum size");
+    const int64_t bytes = int64_t(options().channels()) * height_ * width_;
+    if (bytes > kMaxClipBytes)
+      throw SampleError("the clip has " + std::to_string(options().images()) + " frames of " + std::to_string(height_) +
+                        "x" + std::to_string(width_) + ", which exceeds the maximum size");
     planes_.resize(size_t(bytes));
   }
 
-  void keep_frame(int i) {
+  void keep_frame(size_t i) {
     if (frame_.height != height_ || frame_.width != width_)
       throw SampleError("its frames have different sizes", "set new_height and new_width to resize them");
-    const size_t pixels = size_t(height_) * size_t(width_), length = size_t(clips_->options.length);
-    for (size_t c = 0; c < kClipSourceColors; ++c) {
-      uint8_t* to = planes_.data() + (c * length + size_t(i)) * pixels;
-      for (size_t p = 0; p < pixels; ++p) to[p] = frame_.pixels[p * kClipSourceColors + c];
+    const size_t pixels = size_t(height_) * size_t(width_), images = size_t(options().images()),
+                 colors = size_t(options().colors());
+    for (size_t c = 0; c < colors; ++c) {
+      uint8_t* to = planes_.data() + (options().segments > 0 ? i * colors + c : c * images + i) * pixels;
+      for (size_t p = 0; p < pixels; ++p) to[p] = frame_.pixels[p * colors + c];
     }
   }
 
-  Sample whole() const {
-    return {kClipSourceColors * clips_->options.length, height_, width_, planes_.data(), nullptr, false};
-  }
+  Sample whole() const { return {options().channels(), height_, width_, planes_.data(), nullptr, false}; }
 
   std::shared_ptr<const Clips> clips_;
-  std::string path_;
+  std::string path_, opened_;
   ImageFileReader file_;
   ImageDecoder decoder_;
+  VideoReader video_;
   Image frame_, spare_;
   int height_ = 0, width_ = 0;
   std::vector<uint8_t> planes_;

@@ -19,8 +19,8 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = ROOT / 'docs/architecture.md'
 INNER_RANKS = {
-    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'archive': 2, 'augment': 2, 'sources': 3, 'pipeline': 4, 'inspect': 4,
-             'convert': 5, 'curate': 6},
+    'data': {'image': 1, 'formats': 1, 'lmdb': 1, 'archive': 2, 'video': 2, 'augment': 2, 'sources': 3, 'pipeline': 4,
+             'inspect': 4, 'convert': 5, 'curate': 6},
     'layers': {'common': 1, 'types': 2},
     'core': {'text': 1, 'files': 2, 'process': 3, 'cpu': 4, 'device': 5, 'threads': 6, 'loops': 7},
     'proto': {'text': 1, 'upgrade': 2, 'weights': 3, 'files': 4},

@@ -30,6 +30,7 @@ ENVIRONMENT = {
     'engine/core/log.cc': 'GLOG_minloglevel, as in glog, where a library sets up the log',
     'engine/core/cpu/restart.cc': 'called by programs only, at the begin of main()',
     'data/archive/archive.cc': 'TMPDIR, the folder of temporary files',
+    'data/video/video_reader.cc': "OpenCV reads the level of FFmpeg's log from the environment when it is loaded",
     'data/image/image_module.cc': 'OpenCV reads its limits from the environment when it is loaded',
     'engine/kernels/cpu/gemm_openblas.cc': 'OpenBLAS reads its thread count from the environment when it is loaded',
     'engine/ranks/gloo/engine.cc': LAUNCHER,

@@ -1,31 +1,15 @@
 #include "data/image/opencv/module.h"
 
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <opencv2/core.hpp>
-#include <opencv2/core/utils/logger.hpp>
 #include <opencv2/imgcodecs.hpp>
 #include <string>
 #include <vector>
 
+#include "data/image/opencv/quiet.h"
+
 namespace {
-
-int refuse(char* message, const char* reason) {
-  std::snprintf(message, kCortadoMessageBytes, "%s", reason);
-  return 1;
-}
-
-/// Uses one thread, because there are many callers already, and disables output to stderr, because errors are returned.
-void make_quiet() {
-  static const bool once = [] {
-    cv::setNumThreads(1);
-    cv::utils::logging::setLogLevel(cv::utils::logging::LOG_LEVEL_SILENT);
-    cv::redirectError([](int, const char*, const char*, const char*, int, void*) { return 0; });
-    return true;
-  }();
-  (void)once;
-}
 
 /// The caller handles orientation: OpenCV does not support it in every format, nor with IMREAD_UNCHANGED.
 int flags_of(int mode) {
