@@ -16,8 +16,9 @@ constexpr UnavailableType kBatchNorm = {"is a variant of BatchNorm", "use BatchN
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
-      {"BoxData", kOtherRecords},   {"DetectNetTransformation", kOtherRecords},
-      {"MKLBatchNorm", kBatchNorm}, {"MnActivation", kManyMachines},
+      {"BoxData", kOtherRecords},
+      {"MKLBatchNorm", kBatchNorm},
+      {"MnActivation", kManyMachines},
       {"TRT", kForeignEngine},
   };
   return types;

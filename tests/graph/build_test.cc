@@ -50,7 +50,7 @@ TEST(Build, unavailable_types_are_explained) {
   const auto message = [](const std::string& type) {
     return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
   };
-  for (const std::string type : {"BoxData", "DetectNetTransformation"}) {
+  for (const std::string type : {"BoxData"}) {
     const std::string text = message(type);
     EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
     EXPECT_NE(text.find("type '" + type + "' reads annotated images"), std::string::npos) << text;

@@ -122,6 +122,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
        {kImage, Array({2, 1, 1, 2}, {6, 5, 4, 3}), random({2, 3, 6, 5}, 5)}},
       {"type: 'DenseImageData' top: 'data' top: 'label' dense_image_data_param { source: '" + dataset.pairs() +
        "' batch_size: 3 label_divide_factor: 2 } transform_param { mirror: true mean_value: 3 scale: 0.1 }"},
+      {"type: 'DetectNetTransformation' detectnet_groundtruth_param { image_size_x: 8 image_size_y: 8 }",
+       {random({2, 3, 9, 10}, 5, 0, 255), Array({2, 17, 16}, 16)}},
       {"type: 'DetectionAccuracy' top: 'a' top: 'b' detection_accuracy_param { cls_num: 2 field_w: 9 field_h: 9 "
        "downsample_rate: 8 }",
        {random({2, 6, 6, 5}, 5), Array({2, 6, 6, 5}, 1)}},
