@@ -6,8 +6,6 @@ namespace cortado {
 
 namespace {
 
-constexpr UnavailableType kOtherRecords = {"reads annotated images from another record format",
-                                           "AnnotatedData reads the records that 'cortado convert annoset' writes"};
 constexpr UnavailableType kForeignEngine = {"runs another program's inference engine",
                                             "use the net that the engine was built from"};
 constexpr UnavailableType kManyMachines = {"exchanges values between machines, which is not supported",
@@ -16,7 +14,6 @@ constexpr UnavailableType kBatchNorm = {"is a variant of BatchNorm", "use BatchN
 
 const std::map<std::string, UnavailableType>& table() {
   static const std::map<std::string, UnavailableType> types = {
-      {"BoxData", kOtherRecords},
       {"MKLBatchNorm", kBatchNorm},
       {"MnActivation", kManyMachines},
       {"TRT", kForeignEngine},

@@ -50,8 +50,9 @@ struct PartSampler {
   /// Constraints for one object: its overlap with the part (IoU), the fraction of the part that it covers, and the
   /// fraction of the object that is in the part.
   std::optional<Range> overlap, sample_coverage, object_coverage;
+  bool has_center = false;         ///< the centre of the object is in the part
   int64_t most = 0, trials = 100;  ///< 0: no limit
-  bool constrained() const { return overlap || sample_coverage || object_coverage; }
+  bool constrained() const { return overlap || sample_coverage || object_coverage || has_center; }
 };
 
 /// The objects that are kept when only a part of the image is used.
@@ -64,6 +65,7 @@ struct KeepObjects {
   Rule rule = kSeen;
   float overlap = 0;
   bool difficult = true;  ///< false: difficult objects are dropped
+  bool whole = false;     ///< boxes are not clipped
 };
 
 /// Motions around the centre of the result.
@@ -126,6 +128,7 @@ struct AugmentPlan {
   ResizePlan resize;
   float expand_prob = 0, expand_most = 1;
   std::vector<PartSampler> samplers;  ///< for images with objects
+  bool parts_fill_image = false;      ///< a part of the samplers is resized to the size of the image
   float jitter_edges = 0;             ///< for images with objects: each edge moves by up to this fraction of the side
   KeepObjects keep;
   int pad = 0;

@@ -8,6 +8,11 @@ namespace cortado::data {
 
 namespace {
 
+bool has_center(const Box& part, const Box& object) {
+  const float x = (object.x0 + object.x1) / 2, y = (object.y0 + object.y1) / 2;
+  return x >= part.x0 && x <= part.x1 && y >= part.y0 && y <= part.y1;
+}
+
 /// Whether `part` satisfies the sampler's constraints for one of the objects.
 bool satisfies(const PartSampler& sampler, const Box& part, const std::vector<Box>& objects) {
   if (!sampler.constrained()) return true;
@@ -15,7 +20,7 @@ bool satisfies(const PartSampler& sampler, const Box& part, const std::vector<Bo
     return !wanted || (value >= wanted->low && value <= wanted->high);
   };
   return std::any_of(objects.begin(), objects.end(), [&](const Box& object) {
-    return within(sampler.overlap, box_overlap(part, object)) &&
+    return (!sampler.has_center || has_center(part, object)) && within(sampler.overlap, box_overlap(part, object)) &&
            within(sampler.sample_coverage, box_coverage(part, object)) &&
            within(sampler.object_coverage, box_coverage(object, part));
   });
@@ -50,10 +55,8 @@ CropBox part_of(const CropBox& from, const Box& part) {
 
 bool is_kept(const KeepObjects& keep, const Box& moved) {
   switch (keep.rule) {
-    case KeepObjects::kCenter: {
-      const float x = (moved.x0 + moved.x1) / 2, y = (moved.y0 + moved.y1) / 2;
-      return x >= 0 && x <= 1 && y >= 0 && y <= 1;
-    }
+    case KeepObjects::kCenter:
+      return has_center({0, 0, 1, 1}, moved);
     case KeepObjects::kOverlap:
       return box_coverage(moved, {0, 0, 1, 1}) > keep.overlap;
     default:
@@ -125,7 +128,7 @@ void carry_objects(const AugmentParams& params, std::span<const Object> objects,
     if (object.difficult && !keep.difficult) continue;
     const Box moved = forward(object.box, params.height, params.width);
     Object shown = object;
-    shown.box = clipped(moved);
+    shown.box = keep.whole ? moved : clipped(moved);
     if (is_kept(keep, moved) && box_area(shown.box) > 0) carried.push_back(shown);
   }
 }

@@ -21,8 +21,9 @@ CropBox sampled_part(const std::vector<PartSampler>& samplers, const CropBox& fr
 /// Returns `from` with each edge moved by up to `share` of the side, inwards or outwards (YOLO).
 CropBox jittered(double share, const CropBox& from, const SampleKey& key);
 
-/// The objects in the result: boxes in fractions of the result's sides, clipped at its edges. Objects outside of it and
-/// those that `keep` rejects are dropped. `params` are those of the draw, before resolve_params().
+/// The objects in the result: boxes in fractions of the result's sides, clipped at its edges unless `keep` has them
+/// whole. Objects outside of it and those that `keep` rejects are dropped. `params` are those of the draw, before
+/// resolve_params().
 void carry_objects(const AugmentParams& params, std::span<const Object> objects, const KeepObjects& keep,
                    std::vector<Object>& carried);
 

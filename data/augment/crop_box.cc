@@ -107,7 +107,10 @@ CropBox place_sample(const TransformPlan& plan, int height, int width, const Sam
   CropBox place{0, 0, double(width), double(height), width, height};
   if (!augment.moves) return place;
   place = expanded(augment, place, key);
-  if (!augment.samplers.empty()) place = sampled_part(augment.samplers, place, objects, height, width, key);
+  if (!augment.samplers.empty()) {
+    const CropBox part = sampled_part(augment.samplers, place, objects, height, width, key);
+    place = augment.parts_fill_image ? with_pixels(part, place.columns, place.rows) : part;
+  }
   if (augment.jitter_edges > 0) place = jittered(augment.jitter_edges, place, key);
   if (augment.part.on) {
     place = random_part(augment.part, place, key);

@@ -1,5 +1,5 @@
 // Converts annotated_data_param, and the options of transform_param for objects, to a pipeline's options; others as for
-// Data.
+// Data. So do the options of BoxData.
 #include "core/error.h"
 #include "core/text/text.h"
 #include "data/lmdb/lmdb.h"
@@ -94,6 +94,15 @@ LabelMapPlan label_map_of(const caffe::LayerParameter& layer) {
   return plan;
 }
 
+/// Throws FieldError for options that images with objects do not support.
+void refuse_without_objects(const caffe::LayerParameter& layer, const PipelineOptions& made) {
+  if (made.cache != CacheOn::kNowhere)
+    throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
+                     "caching does not support images with objects", "remove it");
+  if (made.transform.augment.mix.on())
+    throw FieldError("transform_param.augment.mix", "images with objects cannot be mixed", "remove it");
+}
+
 }  // namespace
 
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options,
@@ -102,13 +111,9 @@ PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const
   caffe::LayerParameter images = layer;
   images.mutable_transform_param()->clear_emit_constraint();
   PipelineOptions made = make_database_options(images, options, read_files);
-  if (made.cache != CacheOn::kNowhere)
-    throw FieldError(layer.data_param().has_cache_on() ? "data_param.cache_on" : "data_param.cache",
-                     "caching does not support images with objects", "remove it");
+  refuse_without_objects(layer, made);
   made.label_map = label_map_of(layer);
   AugmentPlan& augment = made.transform.augment;
-  if (augment.mix.on())
-    throw FieldError("transform_param.augment.mix", "images with objects cannot be mixed", "remove it");
   augment.keep = keep_of(layer.transform_param(), own);
   if (options.phase == caffe::TRAIN) {
     for (int i = 0; i < own.batch_sampler_size(); ++i)
@@ -124,6 +129,24 @@ PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const
     }
   }
   made.open = [source = made.source] { return lmdb_source(Lmdb::open(source), RecordKind::kAnnotated); };
+  return made;
+}
+
+PipelineOptions make_box_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files) {
+  PipelineOptions made = make_database_options(layer, options, read_files);
+  refuse_without_objects(layer, made);
+  AugmentPlan& augment = made.transform.augment;
+  augment.keep.rule = KeepObjects::kCenter;
+  augment.keep.whole = true;
+  if (options.phase == caffe::TRAIN) {
+    PartSampler sampler;
+    sampler.scale = {0.7f, 1};
+    sampler.has_center = true;
+    sampler.most = 1, sampler.trials = 1000;
+    augment.samplers = {sampler};
+    augment.parts_fill_image = augment.moves = true;
+  }
+  made.open = [source = made.source] { return lmdb_source(Lmdb::open(source), RecordKind::kBoxes); };
   return made;
 }
 

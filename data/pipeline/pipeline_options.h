@@ -27,6 +27,7 @@ void set_color(const std::string& own, bool color, bool given, TransformPlan& pl
 // with the field ("data_param.batch_size"); Error for a mean file.
 PipelineOptions make_database_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_annotated_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
+PipelineOptions make_box_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_image_options(const caffe::LayerParameter& layer, const DataOptions& options, bool read_files);
 PipelineOptions make_dense_pair_options(const caffe::LayerParameter& layer, const DataOptions& options,
                                         bool read_files);

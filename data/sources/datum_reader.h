@@ -25,6 +25,9 @@ class DatumReader : public SampleReader {
   SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) override;
   Sample label_image() override;
 
+ protected:
+  const std::vector<float>& floats() const { return floats_; }  ///< float_data of the opened record
+
  private:
   const ColorMode mode_;
   ImageDecoder decoder_, label_decoder_;

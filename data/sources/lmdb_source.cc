@@ -7,6 +7,7 @@
 
 #include "data/formats/datum.h"
 #include "data/sources/annotated_reader.h"
+#include "data/sources/box_reader.h"
 
 namespace cortado::data {
 
@@ -79,10 +80,11 @@ class LmdbSource : public DataSource {
   }
   std::unique_ptr<SampleReader> reader(ColorMode mode) const override {
     if (kind_ == RecordKind::kAnnotated) return std::make_unique<AnnotatedReader>(mode);
+    if (kind_ == RecordKind::kBoxes) return std::make_unique<BoxReader>(mode);
     return std::make_unique<DatumReader>(mode);
   }
   void visit_labels(int64_t most, const LabelVisit& visit) const override;
-  bool has_objects() const override { return kind_ == RecordKind::kAnnotated; }
+  bool has_objects() const override { return kind_ != RecordKind::kDatum; }
   void prefetch(const Record& record) const override;
   void check_unchanged() const override { database_->check_unchanged(); }
   void fail(const Record& record, const SampleError& error) const override {

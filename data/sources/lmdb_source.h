@@ -8,7 +8,11 @@
 namespace cortado::data {
 
 /// The message type of a database's records.
-enum class RecordKind { kDatum, kAnnotated };
+enum class RecordKind {
+  kDatum,
+  kAnnotated,  ///< AnnotatedDatum
+  kBoxes,      ///< Datum with an image file, and the boxes of objects in float_data (data/sources/box_reader.h)
+};
 
 /// The records of a database, numbered in key order.
 std::shared_ptr<const DataSource> lmdb_source(std::shared_ptr<const Lmdb> database,

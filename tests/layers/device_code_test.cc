@@ -44,6 +44,13 @@ class Dataset {
       with_objects.put(std::to_string(i), data::make_annotated_datum(data::make_datum(1, 2, 3, "abcdef", 0),
                                                                      {{i, 0, {0.25, 0.25, 0.5, 1}, false}}));
     with_objects.commit();
+    data::LmdbWriter with_boxes(boxes());
+    caffe::Datum datum;
+    datum.set_encoded(true);
+    datum.set_data("P5 3 2 255\nabcdef");
+    for (const float number : {1.0f, 0.0f, 0.5f, 0.5f, 0.25f, 0.25f}) datum.add_float_data(number);
+    with_boxes.put("0", datum.SerializeAsString());
+    with_boxes.commit();
     if (has_hdf5()) write_rows();
     write_images();
     volumes.add(2, {3, 2, 4, 5}, true);
@@ -51,6 +58,7 @@ class Dataset {
   ~Dataset() { std::filesystem::remove_all(folder_); }
   std::string path() const { return folder_ / "lmdb"; }
   std::string annotated() const { return folder_ / "annotated"; }
+  std::string boxes() const { return folder_ / "boxes"; }
   static bool has_hdf5() { return !companion_path("cortado-hdf5").empty(); }
   std::string rows() const { return folder_ / "rows.txt"; }
   std::string list() const { return folder_ / "list"; }
@@ -104,6 +112,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'ArgMax' argmax_param { top_k: 3 out_max_val: true }", {kImage}},
       {"type: 'ArgMax' argmax_param { top_k: 3 axis: 2 }", {kImage}},
       {"type: 'BboxAccuracy' top: 'after' top: 'before'", {Array({6, 8}, 0.5), Array({6, 5}, 1), Array({6, 6}, 1)}},
+      {"type: 'BoxData' top: 'data' top: 'label' data_param { source: '" + dataset.boxes() +
+       "' batch_size: 3 backend: LMDB }"},
       {"type: 'BoxGroupOutput' top: 'rois' top: 'scored' box_group_output_param { box_group_param { field_w: 8 "
        "field_w: 9 field_h: 4 field_h: 9 stride: 8 } }",
        {random({4, 2, 6, 5}, 5, 0, 1), random({4, 4, 6, 5}, 6)}},
