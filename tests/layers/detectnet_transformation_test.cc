@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "tests/layers/fit_motion.h"
 #include "tests/layers/pair_folder.h"
 
 namespace cortado::harness {
@@ -162,19 +163,6 @@ TEST(DetectNetTransformation, ScalesToTheNetInTests) {
     }
 }
 
-/// OpenCV's cubic convolution of a row, with repeated edges.
-double cubic(const std::vector<double>& row, double at) {
-  double sum = 0;
-  for (int i = -3; i < int(row.size()) + 3; ++i) {
-    const double d = std::fabs(at - i), a = -0.75;
-    const double weight = d <= 1  ? (a + 2) * d * d * d - (a + 3) * d * d + 1
-                          : d < 2 ? a * d * d * d - 5 * a * d * d + 8 * a * d - 4 * a
-                                  : 0;
-    sum += weight * row[size_t(std::clamp(i, 0, int(row.size()) - 1))];
-  }
-  return sum;
-}
-
 TEST(DetectNetTransformation, InterpolatesByCubicConvolution) {
   const GridOptions options;
   const Array x = random({1, 3, 23, 17}, 5, 0, 255);
@@ -183,38 +171,13 @@ TEST(DetectNetTransformation, InterpolatesByCubicConvolution) {
   Array expected({1, 3, 32, 64});
   for (size_t i = 0; i < expected.size(); ++i) {
     const size_t c = i / (32 * 64), h = i / 64 % 32, w = i % 64;
-    std::vector<double> column;
-    for (size_t row = 0; row < 23; ++row) {
-      const auto begin = x.values.begin() + int64_t((c * 23 + row) * 17);
-      column.push_back(cubic({begin, begin + 17}, (double(w) + 0.5) * 17 / 64 - 0.5));
-    }
-    expected[i] = cubic(column, (double(h) + 0.5) * 23 / 32 - 0.5);
+    const auto clamped = [](int at, int size) { return size_t(std::clamp(at, 0, size - 1)); };
+    expected[i] = cubic_at((double(h) + 0.5) * 23 / 32 - 0.5, [&](int row) {
+      return cubic_at((double(w) + 0.5) * 17 / 64 - 0.5,
+                      [&](int column) { return x[(c * 23 + clamped(row, 23)) * 17 + clamped(column, 17)]; });
+    });
   }
   expect_near(run.y()[0], expected, 1e-5, "image");
-}
-
-/// The source of pixel (x, y): column m[0] x + m[1] y + m[2], row m[3] x + m[4] y + m[5], by least squares over pixels
-/// that are not near an edge.
-std::vector<double> fit_motion(const Array& y, int64_t height, int64_t width, double from_height, double from_width) {
-  std::vector<double> found;
-  const size_t pixels = size_t(height * width);
-  for (size_t c = 0; c < 2; ++c) {
-    double a[3][4] = {};
-    for (size_t p = 0; p < pixels; ++p) {
-      const double row[] = {double(int64_t(p) % width), double(int64_t(p) / width), 1, y[c * pixels + p]};
-      const bool inner = y[p] > 4 && y[p] < from_width - 5 && y[pixels + p] > 4 && y[pixels + p] < from_height - 5;
-      if (!inner || std::fabs(y[2 * pixels + p] - 200) > 1e-2) continue;
-      for (size_t i = 0; i < 3; ++i)
-        for (size_t j = 0; j < 4; ++j) a[i][j] += row[i] * row[j];
-    }
-    for (size_t i = 0; i < 3; ++i)
-      for (size_t k = 0; k < 3; ++k) {
-        const double factor = k == i ? 0 : a[k][i] / a[i][i];
-        for (size_t j = 0; j < 4; ++j) a[k][j] -= factor * a[i][j];
-      }
-    for (size_t i = 0; i < 3; ++i) found.push_back(a[i][3] / a[i][i]);
-  }
-  return found;
 }
 
 constexpr int64_t kSeenHeight = 80, kSeenWidth = 112;
@@ -230,7 +193,7 @@ Seen see(const GridOptions& options, const std::string& augment, const ListedBox
       layer(options, "detectnet_augmentation_param { hue_rotation_prob: 0 desaturation_prob: 0 " + augment + " }"),
       {places_image(kSeenHeight, kSeenWidth), lists({boxes}, 4)}, {.backward = false, .pass = pass});
   run.forward();
-  return {run.y()[1], fit_motion(run.y()[0], options.height, options.width, kSeenHeight, kSeenWidth)};
+  return {run.y()[1], fit_motion(run.y()[0], kSeenHeight, kSeenWidth)};
 }
 
 const ListedBoxes kSeenBoxes = {{30, 20, 33, 25}, {50, 40, 20, 17, 2}, {60, 30, 12, 9}};

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -51,6 +52,13 @@ class Dataset {
     for (const float number : {1.0f, 0.0f, 0.5f, 0.5f, 0.25f, 0.25f}) datum.add_float_data(number);
     with_boxes.put("0", datum.SerializeAsString());
     with_boxes.commit();
+    std::string people(6 * 20 * 80, 'a');
+    std::fill_n(people.begin() + 3 * 20 * 80, 20 * 80, '\0');
+    const float scale = 1;  // of the person, the first number of row 4
+    std::memcpy(&people[(3 * 20 + 4) * 80], &scale, sizeof scale);
+    data::LmdbWriter with_people(poses());
+    with_people.put("0", data::make_datum(6, 20, 80, people, 0));
+    with_people.commit();
     if (has_hdf5()) write_rows();
     write_images();
     volumes.add(2, {3, 2, 4, 5}, true);
@@ -59,6 +67,7 @@ class Dataset {
   std::string path() const { return folder_ / "lmdb"; }
   std::string annotated() const { return folder_ / "annotated"; }
   std::string boxes() const { return folder_ / "boxes"; }
+  std::string poses() const { return folder_ / "poses"; }
   static bool has_hdf5() { return !companion_path("cortado-hdf5").empty(); }
   std::string rows() const { return folder_ / "rows.txt"; }
   std::string list() const { return folder_ / "list"; }
@@ -123,6 +132,8 @@ std::vector<Trial> trials(const Dataset& dataset) {
        {Array({6, 5}, 1), kLabels, kLabels, kRows}},
       {"type: 'ConnectedComponent'", {random_labels({2, 2, 6, 5}, 5, 3)}},
       {"type: 'ContinuationIndicator' continuation_indicator_param { time_step: 3 axis: 1 }", {kRows}},
+      {"type: 'CPMData' top: 'data' top: 'label' data_param { source: '" + dataset.poses() +
+       "' batch_size: 2 } cpm_transform_param { num_parts: 56 np_in_lmdb: 17 crop_size_x: 8 crop_size_y: 12 }"},
       {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5)}},
       {"type: 'CTCGreedyDecoder'", {random({9, 6, 4}, 5), kLabels}},
       {"type: 'Data' top: 'data' top: 'label' data_param { source: '" + dataset.path() +
