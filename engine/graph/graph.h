@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/error.h"
 #include "kernels/batch_norm.h"
 #include "layers/layer.h"
 #include "proto/files/read_text.h"
@@ -96,10 +97,11 @@ struct BuildOptions {
   bool transient_gradients = false;  ///< a weight's gradient lasts until backward() reports it; not with accumulates
   bool recompute = false;            ///< cheap results are recomputed in backward, not kept
   bool open_data = true;
-  bool fuse = true;      ///< false: every layer of the file is a node
-  bool verify = false;   ///< check the graph after every pass, and the plan (graph/verify/verify.h)
-  int data_threads = 0;  ///< decoding threads; 0: as each data layer sets it
-  int64_t skip_bad = 0;  ///< per dataset, the number of bad records that may be replaced
+  bool vague_inputs = false;  ///< an Input whose rows do not fit is a warning; later shapes are unknown then
+  bool fuse = true;           ///< false: every layer of the file is a node
+  bool verify = false;        ///< check the graph after every pass, and the plan (graph/verify/verify.h)
+  int data_threads = 0;       ///< decoding threads; 0: as each data layer sets it
+  int64_t skip_bad = 0;       ///< per dataset, the number of bad records that may be replaced
   uint64_t seed = 1;
   data::BatchShare share = {};      ///< which batches of the data the net takes
   std::vector<std::string> freeze;  ///< name patterns of layers that are not trained (graph/freeze.h)
@@ -129,6 +131,7 @@ struct Graph {
   std::vector<Node> nodes;          ///< in execution order
   std::vector<Value> values;
   std::vector<Weight> weights;
+  std::vector<Diagnostic> warnings;      ///< of shapes
   std::vector<std::string> dropped;      ///< names of selected layers that no requested blob needs
   std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
   std::map<std::string, std::shared_ptr<const caffe::LayerParameter>> internal;  ///< options of internal layers

@@ -12,6 +12,7 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/text.h"
+#include "layers/common/detection/regions.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
@@ -28,10 +29,7 @@ class BoxAnnotatorOhemLayer : public Layer {
   }
 
   LayerShapes infer(const std::vector<Shape>& x) override {
-    if (x[0].axes() < 2 || x[0][1] != 5)
-      throw FieldError(
-          "bottom[0]", "its shape is " + x[0].str() + ", but regions are R x 5",
-          "each row is the index of an image in the batch and the left, top, right and bottom of a region");
+    if (x[0].axes() < 2 || x[0][1] != 5) throw_not_regions(x[0], 0);
     places_ = x[0].count(2), count_ = x[0][0] * places_;
     for (size_t i = 1; i < 3; ++i)
       if (x[i].count() != count_)

@@ -194,9 +194,11 @@ class Checker {
     options.state = state;
     options.backward = state.phase() == caffe::TRAIN;
     options.open_data = open_data_;
+    options.vague_inputs = true;
     options.transient_gradients = transient_gradients;
     finding.warn(leveldb_warnings(graph::build(file, options)));
     graph::Graph inferred = graph_with_shapes(file, options);
+    finding.warn(inferred.warnings);
     ++finding.nets;
     finding.layers = std::max(finding.layers, inferred.nodes.size());
     finding.params = std::max(finding.params, count_weights(inferred, true));

@@ -8,6 +8,7 @@
 #include "graph/phases.h"
 #include "layers/common/weights/filler.h"
 #include "layers/registry.h"
+#include "layers/unfit_rows.h"
 
 namespace cortado::graph {
 
@@ -111,6 +112,12 @@ void check_without_shapes(const Graph& graph, const Node& node) {
   node.layer->check_without_shapes();
 }
 
+/// Whether the shape that `error` is about is that of an Input layer, which the caller may set otherwise.
+bool is_placeholder(const Graph& graph, const Node& node, const UnfitRows& error) {
+  const Value& value = graph.value(node.x[error.bottom()]);
+  return graph.options.vague_inputs && kind_of(graph.node(value.producer).type) == LayerKind::kInput;
+}
+
 /// Weight files identify layers by name: a layer with weights needs a unique one.
 void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
   std::map<std::string, size_t> first;
@@ -147,8 +154,13 @@ void infer_shapes(Graph& graph) {
       else
         check_without_shapes(graph, node);
     } catch (const FieldError& e) {
-      mistakes.add(
-          {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(), shapes_read(graph, node)});
+      Diagnostic found = {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(),
+                          shapes_read(graph, node)};
+      const auto* rows = dynamic_cast<const UnfitRows*>(&e);
+      if (rows && is_placeholder(graph, node, *rows))
+        graph.warnings.push_back(std::move(found));
+      else
+        mistakes.add(std::move(found));
     } catch (const Error& e) {  // of a dataset: its exit code counts only where the net has no errors
       if (mistakes.empty()) code = e.code();
       for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {

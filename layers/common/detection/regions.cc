@@ -3,8 +3,14 @@
 #include "core/device/host_view.h"
 #include "core/error.h"
 #include "core/text/text.h"
+#include "layers/unfit_rows.h"
 
 namespace cortado {
+
+void throw_not_regions(const Shape& shape, size_t bottom) {
+  throw UnfitRows(bottom, "its shape is " + shape.str() + ", but regions are R x 5",
+                  "each row is the index of an image in the batch and the left, top, right and bottom of a region");
+}
 
 void require_scale(const RegionScale& scale, const std::string& field) {
   if (!(scale.scale > 0 && std::isfinite(scale.scale)))
@@ -21,9 +27,7 @@ void RegionLayer::require_regions(const std::vector<Shape>& x) {
                      "its shape is " + x[0].str() + ", but features must be N x C x H x W, without empty axes");
   if (x[0].count(2) > INT32_MAX)
     throw FieldError("bottom[0]", "its shape is " + x[0].str() + ": a channel has more than 2^31 - 1 values");
-  if (x[1].axes() < 2 || x[1].count(1) != 5)
-    throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but regions are R x 5",
-                     "each row is the index of an image in the batch and the left, top, right and bottom of a region");
+  if (x[1].axes() < 2 || x[1].count(1) != 5) throw_not_regions(x[1], 1);
 }
 
 void RegionLayer::validate(Context& context, const Operands& io) {

@@ -30,6 +30,9 @@ struct Regions {
   }
 };
 
+/// Throws UnfitRows: bottom[`bottom`], which has this shape, does not have regions.
+[[noreturn]] void throw_not_regions(const Shape& shape, size_t bottom);
+
 /// Maps regions to features: the factor of their corners, and the fraction of their sides by which they grow on each
 /// side before that, including the last pixel (MS-CNN).
 struct RegionScale {

@@ -4,14 +4,13 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "layers/common/detection/regions.h"
 
 namespace cortado {
 
 void require_region_rows(const std::vector<Shape>& x, size_t first) {
   const Shape& regions = x[first];
-  if (regions.axes() < 2 || regions.count(1) != 5)
-    throw FieldError(entry("bottom", int64_t(first)), "its shape is " + regions.str() + ", but regions are R x 5",
-                     "each row is the index of an image in the batch and the left, top, right and bottom of a region");
+  if (regions.axes() < 2 || regions.count(1) != 5) throw_not_regions(regions, first);
   for (size_t i = first + 1; i < x.size(); ++i)
     if (x[i].axes() < 1 || x[i][0] != regions[0])
       throw FieldError(entry("bottom", int64_t(i)),
