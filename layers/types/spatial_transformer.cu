@@ -15,14 +15,13 @@
 #include "core/error.h"
 #include "core/loops/for_each.h"
 #include "core/text/text.h"
+#include "layers/common/loops/affine_numbers.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
 
 namespace cortado {
 
 namespace {
-
-constexpr int kNumbers = 6;
 
 struct SpatialTransformerSize {
   int64_t height, width;
@@ -31,14 +30,11 @@ struct SpatialTransformerSize {
 
 /// The source of each number of theta, and the planes that it applies to.
 struct Map {
-  const float* given;   ///< N x count
-  int64_t count;        ///< numbers per image in the bottom
-  int index[kNumbers];  ///< in the bottom; below 0: from st_param
-  float fixed[kNumbers];
+  AffineNumbers<2, 3> numbers;
   int64_t channels;
   SpatialTransformerSize from, to;  ///< of a plane of x, of y
 
-  CORTADO_HD float number(int64_t n, int k) const { return index[k] < 0 ? fixed[k] : given[n * count + index[k]]; }
+  CORTADO_HD float number(int64_t n, int k) const { return numbers.at(n, k); }
   CORTADO_HD float v(int64_t place) const { return 2 * float(place / to.width) / float(to.height) - 1; }
   CORTADO_HD float u(int64_t place) const { return 2 * float(place % to.width) / float(to.width) - 1; }
   CORTADO_HD float row(int64_t n, int64_t place) const {
@@ -113,9 +109,9 @@ struct MapGradient {
   const float *x, *dy;
   Map map;
   CORTADO_HD float operator()(int64_t number, int64_t i) const {
-    const int64_t n = number / map.count, plane = n * map.channels + i / map.to.pixels(), place = i % map.to.pixels();
-    int which = 0;
-    while (map.index[which] != number % map.count) ++which;
+    const int64_t count = map.numbers.count, n = number / count;
+    const int64_t plane = n * map.channels + i / map.to.pixels(), place = i % map.to.pixels();
+    const int which = map.numbers.number_at(number % count);
     const Corners corners(map.row(n, place), map.column(n, place), map.from);
     if (!corners.sees) return 0;
     const float* image = x + plane * map.from.pixels();
@@ -147,45 +143,28 @@ class SpatialTransformerLayer : public Layer {
 
   void backward(Context& context, const Operands& io) override {
     const float *x = io.x[0].f32(), *dy = io.dy[0].f32();
-    if (io.dx[0]) for_each(context, images_ * channels_, BackwardImage{dy, io.dx[0].f32(), map(io)});
+    if (io.dx[0]) for_each(context, io.dx[0].shape().count(0, 2), BackwardImage{dy, io.dx[0].f32(), map(io)});
     if (io.dx[1])
-      reduce_rows(context, images_ * count_, channels_ * to_.pixels(), MapGradient{x, dy, map(io)}, io.dx[1].f32());
+      reduce_rows(context, io.dx[1].count(), channels_ * to_.pixels(), MapGradient{x, dy, map(io)}, io.dx[1].f32());
   }
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>& y) const override { return 20 * y[0].count(); }
 
  private:
   Map map(const Operands& io) const {
-    Map made{.given = io.x[1].f32(),
-             .count = count_,
-             .index = {},
-             .fixed = {},
-             .channels = channels_,
-             .from = from_,
-             .to = to_};
-    for (int k = 0; k < kNumbers; ++k) made.index[k] = index_[k], made.fixed[k] = fixed_[k];
+    Map made{.numbers = numbers_, .channels = channels_, .from = from_, .to = to_};
+    made.numbers.given = io.x[1].f32();
     return made;
   }
 
   const caffe::SpatialTransformerParameter& options_;
-  int index_[kNumbers];
-  float fixed_[kNumbers] = {};
-  int64_t count_ = 0, images_ = 0, channels_ = 0;
+  AffineNumbers<2, 3> numbers_;
+  int64_t channels_ = 0;
   SpatialTransformerSize from_{}, to_{};
 };
 
 SpatialTransformerLayer::SpatialTransformerLayer(const LayerOptions& options) : options_(options.config.st_param()) {
-  const std::pair<bool, double> given[kNumbers] = {
-      {options_.has_theta_1_1(), options_.theta_1_1()}, {options_.has_theta_1_2(), options_.theta_1_2()},
-      {options_.has_theta_1_3(), options_.theta_1_3()}, {options_.has_theta_2_1(), options_.theta_2_1()},
-      {options_.has_theta_2_2(), options_.theta_2_2()}, {options_.has_theta_2_3(), options_.theta_2_3()}};
-  for (int k = 0; k < kNumbers; ++k) {
-    index_[k] = given[k].first ? -1 : int(count_++);
-    fixed_[k] = float(given[k].second);
-    if (!std::isfinite(fixed_[k]))
-      throw FieldError("st_param.theta_" + std::to_string(k / 3 + 1) + "_" + std::to_string(k % 3 + 1),
-                       "it must be a finite number");
-  }
+  numbers_.read(options_, "st_param");
   if (options_.transform_type() != "affine")
     throw FieldError("st_param.transform_type", "map '" + options_.transform_type() + "' is not available",
                      "set affine");
@@ -197,17 +176,15 @@ SpatialTransformerLayer::SpatialTransformerLayer(const LayerOptions& options) : 
 LayerShapes SpatialTransformerLayer::infer(const std::vector<Shape>& x) {
   if (x[0].axes() != 4 || x[0].count() == 0)
     throw FieldError("bottom[0]", "its shape is " + x[0].str() + ", but images must be N x C x H x W");
-  images_ = x[0][0], channels_ = x[0][1], from_ = to_ = {x[0][2], x[0][3]};
-  if (x[1].axes() < 1 || x[1][0] != images_ || x[1].count(1) != count_)
-    throw FieldError("bottom[1]", "its shape is " + x[1].str() + ", but must be " + Shape{images_, count_}.str(),
-                     "a map has 6 numbers, without those that are set in st_param");
+  channels_ = x[0][1], from_ = to_ = {x[0][2], x[0][3]};
+  numbers_.require(x[1], x[0][0], "st_param");
   const std::pair<const char*, int32_t> sides[] = {{"output_H", options_.output_h()},
                                                    {"output_W", options_.output_w()}};
   for (const auto& [name, side] : sides)
     if (side < 0) throw FieldError(std::string("st_param.") + name, "it is " + std::to_string(side));
   if (options_.output_h() > 0) to_.height = options_.output_h();
   if (options_.output_w() > 0) to_.width = options_.output_w();
-  const Shape y = {images_, channels_, to_.height, to_.width};
+  const Shape y = {x[0][0], channels_, to_.height, to_.width};
   count_of_elements(y, "st_param.output_H");
   return {.y = {y}, .w = {}};
 }

@@ -2,11 +2,14 @@
 
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <numeric>
 
 #include "core/error.h"
+#include "core/files/file.h"
 #include "core/rng.h"
 #include "tests/harness/array.h"
 
@@ -143,6 +146,50 @@ TEST(Filler, BilinearOfVolumesInterpolates) {
   for (size_t i = 0; i < w.size(); ++i) EXPECT_NEAR(w[i], four[i % 4] * four[i / 4 % 4] * four[i / 16 % 4], 1e-6);
 }
 
+/// A file with this content, for the time of a test.
+class NumberFile {
+ public:
+  explicit NumberFile(const std::string& content)
+      : path_(std::filesystem::temp_directory_path() / ("cortado_filler_" + std::to_string(::getpid()))) {
+    write_file_atomically(path_, content);
+  }
+  ~NumberFile() { std::filesystem::remove(path_); }
+  std::string filler() const { return "type: 'file' file: '" + path_ + "'"; }
+
+ private:
+  std::string path_;
+};
+
+TEST(Filler, FileHasTheNumbers) {
+  const NumberFile file("1 -2.5\t3e2\r\n 4\n\n5 0.125\n");
+  EXPECT_EQ(filled(file.filler(), {2, 3}).values, (std::vector<double>{1, -2.5, 300, 4, 5, 0.125}));
+  Context context(1);
+  std::vector<float> values(16);  // in channels-last order
+  const NumberFile counting("0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15");
+  TensorSpec spec{.shape = {1, 2, 2, 4}, .layout = Layout::kChannelsLast};
+  fill(context, parse(counting.filler()), 1, Tensor{spec, context.device, values.data()});
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], float(i / 2 + i % 2 * 8));
+}
+
+TEST(Filler, RejectsFilesThatDoNotFit) {
+  const auto expect = [](const std::string& content, const std::string& words) {
+    const NumberFile file(content);
+    try {
+      filled(file.filler(), {3});
+      ADD_FAILURE() << content;
+    } catch (const FieldError& error) {
+      EXPECT_EQ(error.field(), "file");
+      EXPECT_NE(error.message().find(words), std::string::npos) << error.message();
+    }
+  };
+  expect("1 2", "has 2 numbers, but there are 3 weights");
+  expect("1 2 3 4", "has 4 numbers");
+  expect("", "has 0 numbers");
+  expect("1 two 3", "number 2 in ");
+  expect("1 2x 3", "number 2 in ");
+  EXPECT_THROW(filled("type: 'file' file: '/missing'", {3}), Error);
+}
+
 TEST(Filler, IsAFunctionOfItsKeyAlone) {
   for (const char* type : {"uniform", "gaussian", "xavier", "msra", "positive_unitball", "gaussian_unitball"}) {
     const std::string text = "type: '" + std::string(type) + "'";
@@ -186,6 +233,7 @@ TEST(Filler, RejectsInvalidOptions) {
   expect_refused("type: 'gaussian' std: -1", {2, 2}, "std", "negative");
   expect_refused("type: 'gaussian' sparse: 3", {2, 2}, "sparse", "between 0 and 2");
   expect_refused("type: 'xavier' sparse: 1", {2, 2}, "sparse", "only the gaussian");
+  expect_refused("type: 'file'", {2, 2}, "file", "needs a file");
   expect_refused("type: 'bilinear'", {2, 2}, "type", "2x2");
   expect_refused("type: 'bilinear_3D'", {2, 2, 3, 3}, "type", "2x2x3x3");
   expect_refused("type: 'bilinear_3D'", {2, 2, 3, 3, 4}, "type", "2x2x3x3x4");

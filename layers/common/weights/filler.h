@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/context.h"
 #include "core/tensor.h"
@@ -18,6 +19,9 @@ void check_filler(const caffe::FillerParameter& filler, const Shape& shape, cons
 
 /// Throws FieldError for an unknown type.
 void check_filler_type(const caffe::FillerParameter& filler, const std::string& field);
+
+/// The numbers in a text file, separated by blanks. Throws FieldError("file") unless there are `count`.
+std::vector<float> numbers_in_file(const std::string& path, int64_t count);
 
 /// A learned weight with this filler. Throws like check_filler().
 WeightSpec filled_weight(const caffe::FillerParameter& filler, const Shape& shape, const std::string& field);

@@ -8,6 +8,7 @@
 //   msra               N(0, sqrt(2 / n)) times scale   (He et al., 2015)
 //   bilinear           the bilinear interpolation kernel, the same in every channel
 //   bilinear_3D        the trilinear one, of volumes (DenseVoxNet)
+//   file               the numbers in a text file, in row-major order (SpatialTransformer's repository)
 // n is FAN_IN count / shape[0], FAN_OUT count / shape[1], or their AVERAGE.
 //
 // Values are drawn in chunks with a RandomStream each, in groups of four that know their position in it. So threads, on
@@ -16,6 +17,7 @@
 
 #include <cmath>
 
+#include "core/device/device_memory.h"
 #include "core/loops/normal_draws.h"
 #include "core/rng.h"
 #include "layers/common/loops/typed.h"
@@ -237,6 +239,21 @@ void fill_bilinear(Context& context, const Tensor& y) {
                            y.shape().axes() == 5);
 }
 
+template <typename T>
+struct CopyNumbers {
+  T* y;
+  const float* values;
+  Order order;
+  CORTADO_HD void operator()(int64_t i) const { y[order.at(i)] = values[i]; }
+};
+
+void fill_from_file(Context& context, const std::string& path, const Tensor& y) {
+  const std::vector<float> values = numbers_in_file(path, y.count());
+  const DeviceMemory there(context, values.size() * sizeof(float));
+  copy_to_device(context, there.data(), values.data(), there.bytes());
+  for_each_typed<CopyNumbers>(context, y, reinterpret_cast<const float*>(there.data()), order_of(y.spec));
+}
+
 }  // namespace
 
 void fill(Context& context, const FillerParameter& filler, uint64_t key, const Tensor& y) {
@@ -248,6 +265,7 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
   if (type == "gaussian") return fill_gaussian(context, filler, key, y);
   if (type == "positive_unitball" || type == "gaussian_unitball")
     return fill_unit_balls(context, key, y, type == "positive_unitball");
+  if (type == "file") return fill_from_file(context, filler.file(), y);
   if (type == "bilinear" || type == "bilinear_3D") return fill_bilinear(context, y);
   if (type == "msra") {
     const double deviation = double(filler.scale()) * std::sqrt(2 / fan(filler, y.shape()));
