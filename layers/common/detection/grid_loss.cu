@@ -6,16 +6,19 @@
 
 namespace cortado {
 
-LayerShapes GridLoss::settle(const std::vector<Shape>& x, int64_t classes) {
-  grid_ = grid_of(x[0], 0, int64_t(chosen_.size()), classes);
-  const Shape& objects = x[1];
+ObjectRows object_rows(const Shape& objects, int64_t images, int64_t classes) {
   const bool names_image = objects.axes() == 4 && objects[0] == 1 && objects[1] == 1 && objects[3] == 8;
-  if (!names_image && (objects.axes() < 1 || objects[0] != grid_.images || objects.count(1) % 5 != 0))
+  if (!names_image && (objects.axes() < 1 || objects[0] != images || objects.count(1) % 5 != 0))
     throw FieldError("bottom[1]", "its shape is " + objects.str(),
                      "objects are 1 x 1 x M x 8 (image, class, instance, left, top, right, bottom, difficult) or, for "
                      "each of the " +
-                         count_of(grid_.images, "image", "images") + ", rows of 5 (class, x, y, width, height)");
-  rows_ = {nullptr, names_image ? objects[2] : objects.count(1) / 5, names_image, grid_.images, classes};
+                         count_of(images, "image", "images") + ", rows of 5 (class, x, y, width, height)");
+  return {nullptr, names_image ? objects[2] : objects.count(1) / 5, names_image, images, classes};
+}
+
+LayerShapes GridLoss::settle(const std::vector<Shape>& x, int64_t classes) {
+  grid_ = grid_of(x[0], 0, int64_t(chosen_.size()), classes);
+  rows_ = object_rows(x[1], grid_.images, classes);
   checked_mul(checked_mul(grid_.images, rows_.rows), int64_t(sizeof(GridObject)));
   return {.y = {Shape()}, .w = {}};
 }

@@ -69,6 +69,9 @@ struct ObjectRows {
   }
 };
 
+/// The rows of bottom[1] for this many images, without values. Throws FieldError.
+ObjectRows object_rows(const Shape& objects, int64_t images, int64_t classes);
+
 /// A cost and its derivative.
 struct Cost {
   float value, slope;
