@@ -57,6 +57,9 @@ class PythonLayer : public Layer, public DynamicRows, public BatchMemory, public
       throw FieldError("python_param.module", "module is missing: the name of the Python file, without .py");
     if (param.layer().empty())
       throw FieldError("python_param.layer", "layer is missing: the name of the class in the module");
+    if (param.has_param_str_())
+      log_warning() << "layer '" << config_.name() << "' (Python): param_str_ is a former name of param_str"
+                    << (param.has_param_str() ? ", which is also set: it is ignored" : "");
     if (config_.bottom_size() == 0 && options.share.run != options.share.period)
       throw FieldError("type", "batches from Python cannot be split: every rank would train on the same ones",
                        "use one process, with shards: N");

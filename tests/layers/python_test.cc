@@ -86,6 +86,16 @@ TEST_F(Python, OptionsArriveUnderEitherAttribute) {
   }
 }
 
+TEST_F(Python, AFormerNameOfTheOptionsIsRead) {
+  const auto options = [](const std::string& text) {
+    LayerRun run(layer("Options", text), {}, {.backward = false});
+    run.forward();
+    return run.y()[0][1];
+  };
+  EXPECT_EQ(options("param_str_: 'four'"), 4);
+  EXPECT_EQ(options("param_str_: 'four' param_str: 'seven'"), 5);
+}
+
 TEST_F(Python, BlobsBehaveLikeCaffes) {
   for (const Device& device : {Device(), tested_devices()[0]}) {
     LayerRun run(layer("Blobs"), {Array({3, 4}, 1.0)}, {.device = device, .backward = false});

@@ -69,7 +69,7 @@ bool has(const std::string& text, const char* words) { return text.find(words) !
 PythonObject::PythonObject(const caffe::LayerParameter& config, caffe::Phase phase) : python_(loaded_python()) {
   const caffe::PythonParameter& param = config.python_param();
   const std::vector<unsigned char> in_place = in_place_tops(config);
-  const std::string& words = param.param_str();
+  const std::string& words = param.has_param_str() ? param.param_str() : param.param_str_();
   const CortadoPythonOptions options = {
       param.module().c_str(), param.layer().c_str(), words.c_str(),  phase == caffe::TRAIN ? 0 : 1,
       config.bottom_size(),   config.top_size(),     in_place.data()};
