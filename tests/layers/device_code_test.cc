@@ -173,6 +173,9 @@ std::vector<Trial> trials(const Dataset& dataset) {
       {"type: 'EvalData' top: 'data' top: 'boxes' top: 'sizes' transform_param { mean_value: 3 } eval_data_param { "
        "source: '" +
        dataset.with_difficult() + "' batch_size: 2 short_size: 32 long_size: 64 }"},
+      {"type: 'FQActive'", {kOther}},
+      {"type: 'FQConvolution' convolution_param { num_output: 3 kernel_size: 3 }", {kImage}},
+      {"type: 'FQInnerProduct' inner_product_param { num_output: 3 }", {kRows}},
       {"type: 'FrcnnOutput'", {random({6, 3}, 5, 0, 1), random({6, 12}, 6), Array({6, 5}, 0), Array({1, 2}, 40)}},
       {"type: 'HardMining' bottom: 'a' bottom: 'b' bottom: 'c' top: 'd' top: 'e' hard_mining_param { "
        "num_roi_per_image: 2 }",

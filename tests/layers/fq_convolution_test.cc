@@ -1,0 +1,60 @@
+#include <gtest/gtest.h>
+
+#include "tests/harness/fixed_point.h"
+#include "tests/harness/layer_harness.h"
+
+namespace cortado::harness {
+namespace {
+
+const std::string kOptions = " convolution_param { num_output: 20 kernel_size: 3 pad: 1 stride: 2 }";
+const Array kWeights = random({20, 6, 3, 3}, 1, -0.7, 0.5), kBias = random({20}, 2), kLevels({4}, {16, 0, 0, 0});
+
+/// In forward and backward it is Convolution with rounded weights.
+void expect_rounded(const RunOptions& options, const Array& levels, const FixedPointRule& rule) {
+  const Array x = random({2, 6, 7, 5}, 3);
+  LayerRun run("type: 'FQConvolution'" + kOptions, {x}, options, {kWeights, kBias, levels});
+  LayerRun reference("type: 'Convolution'" + kOptions, {x}, options, {rounded(kWeights, rule), kBias});
+  for (LayerRun* each : {&run, &reference}) each->forward();
+  expect_near(run.y()[0], reference.y()[0], 1e-4, "y");
+  expect_near(run.stored_w(0), kWeights, 1e-6, "weights");
+  if (!options.backward) return;
+  const Array dy = random(run.y()[0].shape, 4);
+  for (LayerRun* each : {&run, &reference}) each->backward({dy});
+  expect_near(run.dx(0), reference.dx(0), 1e-4, "dx");
+  for (size_t i = 0; i < 2; ++i) expect_near(run.dw(i), reference.dw(i), 1e-4, "dw");
+}
+
+TEST(FQConvolution, IsConvolutionOfRoundedWeights) {
+  std::vector<Device> devices = tested_devices();
+  devices.push_back({});
+  for (const Device& device : devices) {
+    expect_rounded({.device = device}, kLevels, fixed_point_rule(kWeights, 16));
+    expect_rounded({.device = device, .add_dw = true}, kLevels, fixed_point_rule(kWeights, 16));
+  }
+}
+
+TEST(FQConvolution, TestsUseWhatIsStored) {
+  expect_rounded({.phase = caffe::TEST, .backward = false}, Array({4}, {16, 0.25, -2, 1}), {0.25, -2, 1});
+  expect_rounded({.phase = caffe::TEST, .backward = false}, kLevels, fixed_point_rule(kWeights, 16));
+}
+
+TEST(FQConvolution, StoresTheLevels) {
+  LayerRun run("type: 'FQConvolution'" + kOptions, {random({2, 6, 7, 5}, 3)}, {}, {kWeights, kBias, kLevels});
+  run.forward();
+  const FixedPointRule rule = fixed_point_rule(kWeights, 16);
+  expect_near(run.stored_w(2), Array({4}, {16, rule.step, rule.low, rule.high}), 1e-6, "levels");
+}
+
+TEST(FQConvolution, StartsWith256Levels) {
+  const MadeLayer made("type: 'FQConvolution'" + kOptions, "", {{2, 6, 7, 5}});
+  ASSERT_EQ(made.shapes.w.size(), 3u);
+  EXPECT_FALSE(made.shapes.w[2].learned);
+}
+
+TEST(FQConvolution, ReportsErrorsOfConvolution) {
+  expect_field_error("type: 'FQConvolution' convolution_param { num_output: 4 }", {{2, 6, 7, 5}}, "convolution_param",
+                     "kernel");
+}
+
+}  // namespace
+}  // namespace cortado::harness
