@@ -16,6 +16,18 @@ std::vector<Device> devices() {
 
 const Array kEmpty({4}, {16, 0, 0, 0});
 
+/// Values that rounding does not change, where the slope of q is 1.
+Array unchanged(const Shape& shape) {
+  return map(random(shape, 5), [](double v) { return std::round(8 * v) / 8; });
+}
+
+TEST(FQActive, PassesGradientsOn) {
+  check_layer({.layer = "type: 'FQActive'",
+               .x = {unchanged({4, 20})},
+               .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {x[0]}; },
+               .w = {Array({4}, {256, 0, 0, 0})}});
+}
+
 TEST(FQActive, RoundsToTheLevelsOfTheBatch) {
   for (const Device& device : devices())
     for (const double levels : {2.0, 3.0, 16.0, 255.0})

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/harness/fixed_point.h"
 #include "tests/harness/layer_harness.h"
 
@@ -22,6 +24,28 @@ void expect_rounded(const RunOptions& options, const Array& levels, const FixedP
   for (LayerRun* each : {&run, &reference}) each->backward({dy});
   expect_near(run.dx(0), reference.dx(0), 1e-4, "dx");
   for (size_t i = 0; i < 2; ++i) expect_near(run.dw(i), reference.dw(i), 1e-4, "dw");
+}
+
+/// Values that rounding does not change, where the slope of q is 1.
+Array unchanged(const Shape& shape) {
+  return map(random(shape, 5), [](double v) { return std::round(8 * v) / 8; });
+}
+
+TEST(FQInnerProduct, HasTheGradientsOfRoundedWeights) {
+  check_layer({.layer = "type: 'FQInnerProduct' inner_product_param { num_output: 20 }",
+               .x = {random({4, 3}, 6)},
+               .reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+                 const int64_t pixels = x[0].shape.count(2), images = x[0].shape[0];
+                 Array y({4, 20});
+                 for (int64_t i = 0; i < images * 20 * pixels; ++i) {
+                   const int64_t n = i / pixels / 20, k = i / pixels % 20, p = i % pixels;
+                   y[size_t(i)] = w[1][size_t(k)];
+                   for (int64_t c = 0; c < 3; ++c)
+                     y[size_t(i)] += w[0][size_t(3 * k + c)] * x[0][size_t((3 * n + c) * pixels + p)];
+                 }
+                 return {y};
+               },
+               .w = {unchanged({20, 3}), random({20}, 7), Array({4}, {256, 0, 0, 0})}});
 }
 
 TEST(FQInnerProduct, IsInnerProductOfRoundedWeights) {
