@@ -36,9 +36,8 @@ Json look(const Workplace& place, const Request& request) {
     words.push_back("--like=" + net);
     words.push_back("--image=" + temporary.add("image", request.content()));
   }
-  for (const char* name : {"blob", "layer"})
-    if (const std::string value = request.parameter(name); !value.empty())
-      words.push_back(std::string("--") + name + "=" + value);
+  for (const auto& [name, flag] : {std::pair("blob", "--blob="), std::pair("layer", "--weights-of=")})
+    if (const std::string value = request.parameter(name); !value.empty()) words.push_back(flag + value);
   const ChildResult result = run_child(words, {.folder = place.folder.root()});
   if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
   return parse_json<Json>(result.out);

@@ -161,7 +161,8 @@ def in_opencv(text, layer, shapes):
     return all(len(extents(shape)) == 4 for shape in shapes)
 
 
-EVERYWHERE = {'Attention', 'Reorg reorg_param { stride: 2 reverse: true }',
+EVERYWHERE = {'Attention', 'DenseBlock', 'Lstm lstm_param { num_output: 4 batch_size: 2 }',
+              'Normalize normalize_param { normalize_type: "L1" }', 'Reorg reorg_param { stride: 2 reverse: true }',
               'Parameter parameter_param { shape { dim: 1 dim: 4 } }'}
 BEYOND = {'bvlc': EVERYWHERE | {'PriorBox'}, 'ssd': EVERYWHERE, 'nvcaffe': EVERYWHERE}  # refused, by dialect
 
@@ -219,13 +220,13 @@ def test_every_type_is_kept_rewritten_or_refused(dialect, folder, run):
         (folder / 'some.prototxt').write_text(types_net(kinds[i:i + 40]))
         said = run('upgrade', 'some.prototxt', 'out.prototxt', '--dialect=' + dialect, code=3).stderr
         refused |= set(re.findall(r"some.prototxt:\d+:\d+: error: layer '(\w+)' \(\1\): ", said))
-    # Other forks have no Parameter with a bottom.
-    assert len(refused) > 10 and refused & HAS[dialect] <= {'Parameter'}, refused & HAS[dialect]
+    # Other forks have no Parameter with a bottom, and no Normalize without a scale.
+    assert len(refused) > 10 and refused & HAS[dialect] <= {'Parameter', 'Normalize'}, refused & HAS[dialect]
     (folder / 'rest.prototxt').write_text(types_net(kind for kind in kinds if kind not in refused))
     run('upgrade', 'rest.prototxt', 'out.prototxt', '--dialect=' + dialect)
     types = types_of((folder / 'out.prototxt').read_text())
     assert set(types) <= HAS[dialect]
-    assert HAS[dialect] - set(types) <= {'Input', 'Parameter', 'Python', 'TRT', 'DetectNetTransformation'}
+    assert HAS[dialect] - set(types) <= {'Input', 'Normalize', 'Parameter', 'Python', 'TRT', 'DetectNetTransformation'}
 
 
 CHAIN = inputs_text(('shape { dim: 2 dim: 4 dim: 8 dim: 8 }',)) + '''

@@ -24,7 +24,7 @@ const caffe::LayerParameter& data_layer(const NetFile& file, const caffe::NetSta
     if (!name.empty() && layer.name() != name) continue;
     if (found)
       throw usage_error("the net has several data layers: '" + found->name() + "', '" + layer.name() + "'",
-                        "choose one with --layer=NAME");
+                        "choose one with --data-layer=NAME");
     found = &layer;
   }
   if (found) return *found;
@@ -40,13 +40,13 @@ Flag output_of(const std::string& value, const std::string& note) { return requi
 std::vector<Flag> net_flags(std::vector<Flag> own) {
   return joined({{with_note(model_flag(), "its data layer is used"),
                   phase_flag("TRAIN"),
-                  {.name = "layer",
+                  {.name = "data-layer",
                    .kind = FlagKind::kText,
                    .value = "NAME",
-                   .help = "which data layer, where there are several"},
+                   .help = "which data layer, where there are several",
+                   .former = {"layer"}},
                   batch_flag(),
                   set_flag(),
-                  layer_flag(),
                   data_threads_flag()},
                  std::move(own),
                  state_flags(),
@@ -169,7 +169,7 @@ data::PipelineOptions pipeline_options_of(const Arguments& arguments) {
   data::DataOptions options;
   options.phase = state.phase();
   options.data_threads = data_threads_of(arguments);
-  return make_pipeline_options(data_layer(*file, state, arguments.text("layer")), options);
+  return make_pipeline_options(data_layer(*file, state, arguments.text("data-layer")), options);
 }
 
 Command data_command() {

@@ -464,7 +464,8 @@ int data_threads_of(const Arguments& arguments) {
 }
 
 Overrides overrides_of(const Arguments& arguments) {
-  return Overrides(arguments.each("set"), PythonTypes(arguments.each("layer"), "--layer"));
+  const std::vector<std::string> types = arguments.knows("layer") ? arguments.each("layer") : std::vector<std::string>();
+  return Overrides(arguments.each("set"), PythonTypes(types, "--layer"));
 }
 
 caffe::Phase phase_of(const Arguments& arguments) {

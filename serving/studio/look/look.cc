@@ -147,7 +147,7 @@ int run_look(const Arguments& arguments) {
     if (const std::string blob = arguments.text("blob"); !blob.empty())
       answer["activations"] = shown(blob, net.net().blob_shape(blob), net.read(blob), Kind::kActivations);
   }
-  if (const std::string layer = arguments.text("layer"); !layer.empty()) answer["weights"] = net.filters_of(layer);
+  if (const std::string layer = arguments.text("weights-of"); !layer.empty()) answer["weights"] = net.filters_of(layer);
   std::cout << dumped_json(answer) << "\n";
   return 0;
 }
@@ -165,7 +165,7 @@ tools::Command look_command() {
       .flags = tools::joined(
           {{tools::model_flag(), tools::weights_flag(), tools::set_flag(),
             text_flag("image", "image file to run through the net"), text_flag("blob", "blob whose values are shown"),
-            text_flag("layer", "layer whose weights are shown"), tools::labels_flag(), tools::top_flag(1000)},
+            text_flag("weights-of", "layer whose weights are shown"), tools::labels_flag(), tools::top_flag(1000)},
            tools::image_input_flags(),
            tools::state_flags(),
            tools::device_flags()}),
