@@ -464,7 +464,8 @@ int data_threads_of(const Arguments& arguments) {
 }
 
 Overrides overrides_of(const Arguments& arguments) {
-  const std::vector<std::string> types = arguments.knows("layer") ? arguments.each("layer") : std::vector<std::string>();
+  std::vector<std::string> types;
+  if (arguments.knows("layer")) types = arguments.each("layer");
   return Overrides(arguments.each("set"), PythonTypes(types, "--layer"));
 }
 
