@@ -1,5 +1,5 @@
 // Resize: bilinear resizing by a layer of several forks. Along an axis, y[i] is interpolated at i in / out of x
-// (layers/common/windows/bilinear_layer.h). Behind the last element of x the missing neighbour counts as 0, as in these
+// (layers/common/windows/bilinear_layer.h). After the last element of x the missing neighbour counts as 0, as in these
 // forks, so values fade at the bottom and the right of a magnified image.
 //
 // The size of y is height and width; with is_pyramid_test that of x times out_height_scale and out_width_scale, rounded

@@ -9,7 +9,7 @@ namespace {
 
 std::string resize(const std::string& options) { return "type: 'Resize' resize_param { " + options + " }"; }
 
-/// By the definition: the weights of all elements, most of them 0. Those behind the last element are lost.
+/// By the definition: the weights of all elements, most of them 0. Those after the last element are lost.
 Array resized(const Array& x, int64_t h, int64_t w) {
   const int64_t height = x.shape[2], width = x.shape[3];
   const auto share = [](int64_t place, int64_t out, int64_t at, int64_t in) {

@@ -37,7 +37,7 @@ struct BilinearSide {
   }
 };
 
-/// The source of element `place` of y: between `low` and `high`, at fraction `share`. Behind the last element, where
+/// The source of element `place` of y: between `low` and `high`, at fraction `share`. After the last element, where
 /// corners are not aligned, the value is multiplied by `kept`: the missing neighbour counts as 0.
 struct BilinearSource {
   int64_t low, high;
