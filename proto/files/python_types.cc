@@ -51,6 +51,7 @@ PythonTypes::PythonTypes(const std::vector<std::string>& texts, const std::strin
 }
 
 void PythonTypes::apply(NetFile& file) const {
+  if (empty()) return;
   for (int i = 0; i < file.net.layer_size(); ++i) {
     caffe::LayerParameter& layer = *file.net.mutable_layer(i);
     const Place place = file.positions.name_place(path_to("", "layer", i));

@@ -7,24 +7,18 @@ namespace cortado::exporting {
 
 namespace {
 
-std::vector<float> scaled(std::span<const float> values, float factor) {
-  std::vector<float> out(values.begin(), values.end());
-  for (float& value : out) value *= factor;
-  return out;
-}
-
 /// conv(relu(bn(x))), with the averages of phase TEST.
 std::string write_part(LayerWriter& layer, const DenseBlockForm& block, const DenseBlockForm::Part& part,
                        const std::string& x) {
   const NormConv::Form& form = part.form;
   const Shape channels = {form.channels};
   const auto index = [&](int behind_gamma) { return int(block.weight(part.gamma + behind_gamma, part.step)); };
-  const float factor = layer.values(int(block.factor()))[0], scale = factor == 0 ? 0 : 1 / factor;
-  const std::string norm = layer.add({"BatchNormalization",
-                                      {x, layer.weight(index(0), channels), layer.weight(index(1), channels),
-                                       layer.floats("mean", channels, scaled(layer.values(index(2)), scale)),
-                                       layer.floats("var", channels, scaled(layer.values(index(3)), scale))},
-                                      {{"epsilon", form.eps}}});
+  const int factor = int(block.factor());
+  const std::string norm =
+      layer.add({"BatchNormalization",
+                 {x, layer.weight(index(0), channels), layer.weight(index(1), channels),
+                  running_average(layer, "mean", index(2), factor), running_average(layer, "var", index(3), factor)},
+                 {{"epsilon", form.eps}}});
   const int64_t h = form.kernel_h, w = form.kernel_w;
   return layer.add(
       {"Conv",
@@ -38,14 +32,15 @@ void write_dense_block(LayerWriter& layer) {
   block.infer(x);
   std::string all = layer.x[0].name;
   if (x[1] > block.initial()) all = range_of(layer, all, 1, 0, block.initial());
-  for (const DenseBlockForm::Part* part = block.parts().data(); part != block.parts().data() + block.parts().size();) {
-    const int64_t step = part->step;
-    std::string grown = all;
-    for (; part != block.parts().data() + block.parts().size() && part->step == step; ++part)
-      grown = write_part(layer, block, *part, grown);
+  std::string grown = all;
+  const std::vector<DenseBlockForm::Part>& parts = block.parts();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    grown = write_part(layer, block, parts[i], grown);
+    const bool is_last = i + 1 == parts.size();
+    if (!is_last && parts[i + 1].step == parts[i].step) continue;
     const Operation joined = {"Concat", {all, grown}, {{"axis", int64_t(1)}}};
-    if (step + 1 == block.steps()) return layer.finish(joined);
-    all = layer.add(joined);
+    if (is_last) return layer.finish(joined);
+    grown = all = layer.add(joined);
   }
 }
 

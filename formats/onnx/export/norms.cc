@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "layers/common/weights/normalize_form.h"
+#include "onnx/export/operators.h"
 #include "onnx/export/table.h"
 #include "proto/upgrade/bn_form.h"
 #include "proto/weights/batch_norm_form.h"
@@ -40,7 +41,6 @@ Operation with_batch_statistics(LayerWriter& layer, float eps) {
   return {"Div", {difference, deviation}};
 }
 
-/// Caffe stores accumulated statistics and the factor to divide them by; 0 means that there are none yet.
 void write_batch_norm(LayerWriter& layer) {
   const auto& param = layer.config.batch_norm_param();
   const BatchNormForm form = form_of(param);
@@ -51,12 +51,6 @@ void write_batch_norm(LayerWriter& layer) {
     return finish_with_relu(layer, norm, param.relu());
   }
   const int64_t channels = layer.x[0].shape[1];
-  const float factor = layer.values(2)[0], scale = factor == 0 ? 0 : 1 / factor;
-  Floats mean, variance;
-  for (int64_t c = 0; c < channels; ++c) {
-    mean.push_back(layer.values(0)[size_t(c)] * scale);
-    variance.push_back(layer.values(1)[size_t(c)] * scale);
-  }
   const Shape shape = {channels};
   const std::string gamma =
       form.scales ? layer.weight(3, shape) : layer.floats("scale", shape, Floats(size_t(channels), 1));
@@ -65,27 +59,27 @@ void write_batch_norm(LayerWriter& layer) {
   finish_with_relu(
       layer,
       {"BatchNormalization",
-       {layer.x[0].name, gamma, beta, layer.floats("mean", shape, mean), layer.floats("var", shape, variance)},
+       {layer.x[0].name, gamma, beta, running_average(layer, "mean", 0, 2), running_average(layer, "var", 1, 2)},
        {{"epsilon", eps}}},
       param.relu());
 }
 
 float bn_eps(const caffe::BNParameter& param) { return param.has_var_eps() ? param.var_eps() : param.eps(); }
 
+/// x times blob 0 plus blob 1, by channel.
+void finish_affine(LayerWriter& layer, const std::string& x) {
+  const Shape shape = channel_shape(layer.x[0]);
+  layer.finish({"Add", {layer.add({"Mul", {x, layer.weight(0, shape)}}), layer.weight(1, shape)}});
+}
+
 void write_bn(LayerWriter& layer) {
   const auto& param = layer.config.bn_param();
   const Shape shape = {layer.x[0].shape[1]};
   switch (form_of(param)) {
     case BnForm::kBatch:
-      return layer.finish({"Add",
-                           {layer.add({"Mul",
-                                       {layer.add(with_batch_statistics(layer, bn_eps(param))),
-                                        layer.weight(0, channel_shape(layer.x[0]))}}),
-                            layer.weight(1, channel_shape(layer.x[0]))}});
+      return finish_affine(layer, layer.add(with_batch_statistics(layer, bn_eps(param))));
     case BnForm::kStored:
-      return layer.finish({"Add",
-                           {layer.add({"Mul", {layer.x[0].name, layer.weight(0, channel_shape(layer.x[0]))}}),
-                            layer.weight(1, channel_shape(layer.x[0]))}});
+      return finish_affine(layer, layer.x[0].name);
     case BnForm::kRunning:
       break;
   }
@@ -119,8 +113,7 @@ void write_group_norm(LayerWriter& layer) {
                  {{"epsilon", param.eps()}}});
   const Operation whole = {"Reshape", {norm, layer.integers("shape", layer.reshape_target(parts, x))}};
   if (!param.affine()) return layer.finish(whole);
-  const std::string scaled = layer.add({"Mul", {layer.add(whole), layer.weight(0, channel_shape(x))}});
-  layer.finish({"Add", {scaled, layer.weight(1, channel_shape(x))}});
+  finish_affine(layer, layer.add(whole));
 }
 
 void write_layer_norm(LayerWriter& layer) {

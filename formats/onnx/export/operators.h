@@ -2,6 +2,7 @@
 
 // Short forms of frequent operators, for layers that become many nodes. Each adds one node and returns its result.
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,16 @@ inline std::vector<std::string> split(LayerWriter& layer, const std::string& x, 
 
 inline std::string gather(LayerWriter& layer, const std::string& x, const std::vector<int64_t>& which, int64_t axis) {
   return layer.add({"Gather", {x, layer.integers("indices", which)}, {{"axis", axis}}});
+}
+
+/// A running average in Caffe's format, one number for each channel: blob `sums` divided by the number in blob
+/// `factor`, where 0 means that it is empty.
+inline std::string running_average(LayerWriter& layer, const std::string& name, int sums, int factor) {
+  const std::span<const float> values = layer.values(sums);
+  const float divisor = layer.values(factor)[0], scale = divisor == 0 ? 0 : 1 / divisor;
+  std::vector<float> average(values.begin(), values.end());
+  for (float& value : average) value *= scale;
+  return layer.floats(name, {int64_t(average.size())}, average);
 }
 
 /// Limits x to [0, most].
