@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "core/error.h"
+#include "tests/harness/invalid_labels.h"
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {
@@ -71,18 +72,10 @@ TEST(MarginInnerProduct, ShowsTheWeightOfThePass) {
 }
 
 TEST(MarginInnerProduct, RejectsInvalidLabels) {
-  for (const double label : {5.0, -1.0, 0.5, double(NAN)}) {
-    Arrays x = example();
-    x[1][2] = label;
-    LayerRun run(layer(""), x);
-    EXPECT_THROW(run.forward(), Error) << label;
-    for (const Device& device : tested_devices()) {
-      LayerRun there(layer(""), x, {.device = device});
-      there.forward();
-      EXPECT_TRUE(std::isnan(there.y()[0][10]));
-      EXPECT_FALSE(std::isnan(there.y()[0][9]));
-    }
-  }
+  expect_rejects_labels(layer(""), example(), 1, {5, -1, 0.5, NAN}, [](LayerRun& there) {
+    EXPECT_TRUE(std::isnan(there.y()[0][10]));
+    EXPECT_FALSE(std::isnan(there.y()[0][9]));
+  });
 }
 
 TEST(MarginInnerProduct, ReportsErrors) {
