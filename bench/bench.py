@@ -10,6 +10,8 @@
   accuracy    of nets for small images after equal times of training on Fashion-MNIST (--seconds); no peer
   time-to-accuracy
               seconds from a program's start until it has learned Fashion-MNIST to an accuracy, against PyTorch
+  data        images per second read from JPEGs, with the augmentation of `train` and of `test` instead of nets,
+              against PyTorch's DataLoader with torchvision and with turbojpeg
 
 What the figures mean: docs/benchmarks.md. Examples:
 
@@ -21,6 +23,7 @@ What the figures mean: docs/benchmarks.md. Examples:
   scripts/bench.sh --mode=inference --precision=int8       on 8-bit integers
   scripts/bench.sh lenet --contended=1 --no-compile           the speed with one busy process alongside
   scripts/bench.sh --cpu-level=v3                          with AVX2 where the CPU has more
+  scripts/bench.sh --mode=data --block=4 --rounds=3        the data layer against DataLoader
   scripts/bench.sh --table=results.jsonl                   Markdown tables of stored results
 """
 import argparse
@@ -33,6 +36,7 @@ import accuracy
 import infer
 import integers
 import levels
+import loaders
 import machine
 import memory
 import nets
@@ -50,7 +54,8 @@ MODES = {  # name: (function, default nets)
     'memory': (memory.measure, 'resnet50,vgg16'),
     'startup': (startup.measure, 'lenet,resnet50'),
     'accuracy': (accuracy.measure, 'resnet18,mobilenet_v2,shufflenet_v2'),
-    'time-to-accuracy': (time_to_accuracy.measure, 'lenet')}
+    'time-to-accuracy': (time_to_accuracy.measure, 'lenet'),
+    'data': (loaders.measure, 'train,test')}
 CPU_PRECISIONS, GPU_PRECISIONS = ('fp32', 'bf16'), ('fp32', 'tf32', 'bf16', 'fp16')
 INFERENCE = {'fp32': infer.measure, 'int8': integers.measure}  # by precision
 
@@ -93,9 +98,10 @@ def parse_options():
         allowed = INFERENCE if mode == 'inference' else GPU_PRECISIONS if options.gpu else CPU_PRECISIONS
         if options.precision not in allowed:
             parser.error('precision %s is not supported in mode %s' % (options.precision, mode))
+    known = loaders.PIPELINES if options.mode == 'data' else nets.NETS
     for name in options.nets.split(',') if options.nets else []:
-        if name not in nets.NETS:
-            parser.error('unknown net %s; the nets are %s' % (name, ', '.join(nets.NETS)))
+        if name not in known:
+            parser.error('unknown net %s; mode %s has %s' % (name, options.mode, ', '.join(known)))
     own = levels.own()
     if options.cpu_level and levels.is_below(own, options.cpu_level):
         parser.error('this CPU does not have level %s, only %s' % (options.cpu_level, own))

@@ -103,9 +103,16 @@ def fit_row(r):
             each('%d', 'iterations'), each('%.4f', 'accuracy')]
 
 
+def data_line(r):
+    tried = ', '.join('%s %.0f' % item for item in r['tried'].items())
+    return ['ours %.0f img/s (%d data threads), %s %.0f img/s, ratio %.2f %s; A/A %.2f %s' % (
+        r['ours'], r['data_threads'], best_of(r), r['theirs'], r['ratio'][1], interval(r['interval']), r['a_a'][1],
+        interval(r['a_a'][::2])), 'tried, img/s: ' + tried]
+
+
 LINES = {'train': timing_line, 'inference': timing_line, 'int8 inference': integers_line,
          'trajectory': trajectory_line, 'memory': memory_line, 'startup': startup_line, 'accuracy': accuracy_line,
-         'time-to-accuracy': fit_line}
+         'time-to-accuracy': fit_line, 'data': data_line}
 
 
 def label(r, batch=''):
@@ -161,7 +168,11 @@ TABLES = {  # mode: (title, columns after "net, batch", row)
                             '%.4f' % r['accuracy'], '%.3f' % r['loss']]),
     'time-to-accuracy': ('From start to a test accuracy on Fashion-MNIST',
                          ['accuracy', 'ours, s', 'peer, s', 'ratio [least, most]', 'iterations: ours; peer',
-                          'reached: ours; peer'], fit_row)}
+                          'reached: ours; peer'], fit_row),
+    'data': ('Reading JPEGs', ['ours, img/s', 'DataLoader, img/s', 'ratio', 'A/A'],
+             lambda r: ['%.0f' % r['ours'], '%.0f (%s)' % (r['theirs'], r['setting']),
+                        '%.2f %s' % (r['ratio'][1], interval(r['interval'])),
+                        '%.2f %s' % (r['a_a'][1], interval(r['a_a'][::2]))])}
 
 
 def tables(path):

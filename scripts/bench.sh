@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/bench-venv
 needed=(torch onnx onnxruntime numpy 'setuptools>=77')  # torch.compile needs setuptools
-more=(openvino nncf ncnn pnnx)
+more=(openvino nncf ncnn pnnx torchvision simplejpeg lmdb)
 
 measure() { exec "$python" bench/bench.py "$@"; }
 
