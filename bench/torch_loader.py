@@ -4,8 +4,8 @@
 
 PIPELINE is `train` (a random part resized to 224 x 224, flipped at random) or `test` (the shorter side resized to 256,
 the centre 224 x 224); both subtract a mean and divide by a deviation. DECODER is `torchvision` or `turbojpeg` (by the
-package simplejpeg). TRANSPORT is what workers send: `floats`, or `bytes`, which the main process converts batch by batch.
-Prints images per second and the versions of torchvision and simplejpeg.
+package simplejpeg). TRANSPORT is what workers send: `floats`, or `bytes`, which the main process converts batch by
+batch. Prints images per second and the versions of torchvision and simplejpeg.
 """
 import os
 import sys

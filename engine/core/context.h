@@ -48,7 +48,9 @@ class Context {
   uint64_t pass = 0;  ///< index of the forward pass, counted over the whole training. A draw is a function of (seed,
                       ///< pass, layer, element), so no random state needs saving.
   uint64_t* device_pass = nullptr;  ///< `pass` in device memory; null on the CPU
-  Recording* recording = nullptr;   ///< if set, the simulated device records work here instead of running it
+  uint64_t joins = 0;  ///< times at which all compute threads were waited for: the ends of parallel loops and of
+                       ///< library calls (a call with several loops inside counts once)
+  Recording* recording = nullptr;  ///< if set, the simulated device records work here instead of running it
 
   /// Whether device memory is host memory, which the host may access at any time.
   bool shares_host_memory() const { return device.is_cpu(); }

@@ -83,6 +83,16 @@ TEST_P(ParallelRanges, DoNotWaitForABlockedThread) {
   }
 }
 
+TEST_P(ParallelRanges, CountJoins) {
+  for (const int threads : {1, 2, 8, 16}) {
+    Context context(options(threads));
+    for (int i = 0; i < 5; ++i) parallel_ranges(context, 100, 1, [](int64_t, int64_t) {});
+    parallel_ranges(context, 100, 99, [](int64_t, int64_t) {});  // one range
+    EXPECT_EQ(context.joins, threads > 1 ? 5u : 0u) << threads;
+    EXPECT_GT(seconds_of_join(context), 0);
+  }
+}
+
 TEST_P(ParallelRanges, NestedRunInTheSameThread) {
   Context context(options(2));
   std::atomic<int> sum = 0;

@@ -167,6 +167,29 @@ TEST(Net, concurrent_contexts_with_equal_options_give_equal_bits) {
   EXPECT_NE(of_a, passes_on(other)) << "draws depend on the seed";
 }
 
+/// More threads than CPUs: results agree up to rounding, and threads hardly add loops. (Some kernels divide their work
+/// in other ways.)
+TEST(Net, many_threads_agree_and_join_as_often) {
+  std::vector<double> expected;
+  uint64_t joins = 0;
+  for (const int threads : {2, 8, 16}) {
+    Context context({.threads = threads, .seed = 11});
+    const std::vector<double> seen = passes_on(context);
+    EXPECT_GT(context.joins, 0u);
+    if (threads == 2) {
+      expected = seen, joins = context.joins;
+      continue;
+    }
+    EXPECT_LE(context.joins, joins + joins / 10) << threads;
+    ASSERT_EQ(seen.size(), expected.size());
+    for (size_t i = 0; i < seen.size(); ++i)
+      EXPECT_NEAR(seen[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << threads << " threads, value " << i;
+  }
+  Context alone({.threads = 1, .seed = 11});
+  passes_on(alone);
+  EXPECT_EQ(alone.joins, 0u);
+}
+
 TEST(Net, weights_read_back_from_a_file_bit_for_bit) {
   Context a(1), b(1, 99);
   const auto from = make(kBlock, a, true), to = make(kBlock, b, true);

@@ -1,8 +1,11 @@
-// `cortado infer`: runs NumPy files through a net once. Any blob can be an output; layers that no output needs are not
-// run.
+// `cortado infer`: runs NumPy files through a net, once or for each line of a list. Any blob can be an output; layers
+// that no output needs are not run.
 #include <iostream>
 #include <map>
+#include <optional>
+#include <sstream>
 
+#include "core/files/file.h"
 #include "core/log.h"
 #include "formats/npy.h"
 #include "net/inputs.h"
@@ -10,7 +13,9 @@
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
+#include "tools/output/terminal.h"
 #include "tools/program/command.h"
+#include "tools/program/failure.h"
 
 namespace cortado::tools {
 
@@ -77,7 +82,79 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
   return outputs;
 }
 
+/// The line's two file names, separated by a tab if it has one, else by spaces.
+NamedFile pair_of(const std::string& line) {
+  const std::string_view blanks = line.find('\t') == std::string::npos ? " " : "\t";
+  const size_t end = line.find_first_of(blanks), next = line.find_first_not_of(blanks, end);
+  const size_t last = line.find_last_not_of(" \t\r");
+  if (end == std::string::npos || next == std::string::npos || end == 0 || last < next ||
+      line.substr(next, last + 1 - next).find_first_of(blanks) != std::string::npos)
+    throw usage_error("'" + line + "': must be INPUT.npy OUTPUT.npy", "a tab separates names with spaces");
+  return {line.substr(0, end), line.substr(next, last + 1 - next)};
+}
+
+/// Runs the pairs of --pairs one after another, as their lines come, and prints the name of each output when it is
+/// complete. A pair that fails is reported; the others still run. Returns the exit code of the first that failed, or 0.
+class Pairs {
+ public:
+  Pairs(const Arguments& arguments, const std::shared_ptr<const NetFile>& file, PredictorOptions options)
+      : arguments_(arguments), inputs_(declared_inputs(*file, options.state)), output_(output_of(file, options.state)) {
+    if (!arguments.each("input").empty()) throw usage_error("--pairs and --input exclude each other");
+    if (inputs_.size() != 1)
+      throw usage_error("--pairs needs a net with one input", "the net's inputs: " + listed_blobs(inputs_));
+    options.outputs = {output_};
+    predictor_.emplace(file, arguments.texts("weights"), options);
+  }
+
+  int run(std::istream& lines) {
+    int code = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      try {
+        run(pair_of(line));
+      } catch (...) {
+        const Failure failure = current_failure();
+        show_error(failure.text);
+        if (!code) code = failure.code;
+      }
+    }
+    return code;
+  }
+
+ private:
+  std::string output_of(const std::shared_ptr<const NetFile>& file, const caffe::NetState& state) const {
+    std::vector<std::string> names = arguments_.each("output");
+    if (names.empty()) names = output_names(file, state);
+    if (names.size() != 1) throw usage_error("--pairs writes one blob", "name it: --output=BLOB");
+    if (names[0].find('=') != std::string::npos)
+      throw usage_error("--output=" + names[0] + ": with --pairs the list names the files", "--output=BLOB");
+    return names[0];
+  }
+
+  void run(const NamedFile& pair) {
+    check_output_name(pair.path, "a blob", {".npy"});
+    check_may_replace(arguments_, pair.path);
+    const Array result = predictor_->predict(read_inputs({{"", pair.blob}}, inputs_)).at(output_);
+    write_npy(pair.path, result.shape, result.values.data());
+    std::cout << pair.path << std::endl;  // flushed: the reader may wait for it
+  }
+
+  const Arguments& arguments_;
+  std::map<std::string, Shape> inputs_;
+  std::string output_;
+  std::optional<Predictor> predictor_;
+};
+
+int run_pairs(const Arguments& arguments) {
+  Pairs pairs(arguments, open_model(arguments), predictor_options(arguments));
+  const std::string& list = arguments.text("pairs");
+  if (list == "-") return pairs.run(std::cin);
+  std::istringstream lines(read_file(list));
+  return pairs.run(lines);
+}
+
 int run_infer(const Arguments& arguments) {
+  if (arguments.has("pairs")) return run_pairs(arguments);
   PredictorOptions options = predictor_options(arguments);
   const auto file = open_model(arguments);
   const Arrays inputs = read_inputs(named_files(arguments.each("input")), declared_inputs(*file, options.state));
@@ -98,18 +175,32 @@ int run_infer(const Arguments& arguments) {
 }  // namespace
 
 Command infer_command() {
-  return {.name = "infer",
-          .summary = "Run NumPy arrays through a net",
-          .flags = joined(
-              {{model_flag(), shape_flag(), weights_flag(), input_flag(),
-                output_flag("BLOB=FILE.npy", "any blob; may be repeated"), force_flag(), set_flag(), layer_flag()},
-               state_flags(),
-               device_flags()}),
-          .examples = {{"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o prob=y.npy",
-                        "y.npy gets blob 'prob' for the batch in x.npy"},
-                       {"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o pool5=f.npy -o prob=y.npy",
-                        "features and probabilities in one run"}},
-          .run = run_infer};
+  return {
+      .name = "infer",
+      .summary = "Run NumPy arrays through a net",
+      .flags = joined(
+          {{model_flag(),
+            shape_flag(),
+            weights_flag(),
+            input_flag(),
+            output_flag("BLOB=FILE.npy", "any blob; may be repeated"),
+            {.name = "pairs",
+             .kind = FlagKind::kText,
+             .value = "LIST",
+             .help = "load the net once for many files: each line of the list is INPUT.npy OUTPUT.npy; - reads lines "
+                     "from standard input as they come"},
+            force_flag(),
+            set_flag(),
+            layer_flag()},
+           state_flags(),
+           device_flags()}),
+      .examples = {{"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o prob=y.npy",
+                    "y.npy gets blob 'prob' for the batch in x.npy"},
+                   {"cortado infer deploy.prototxt net.caffemodel -i data=x.npy -o pool5=f.npy -o prob=y.npy",
+                    "features and probabilities in one run"},
+                   {"cortado infer deploy.prototxt net.caffemodel --pairs=list.txt",
+                    "many files; each output's name is printed when it is complete"}},
+      .run = run_infer};
 }
 
 }  // namespace cortado::tools

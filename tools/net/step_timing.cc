@@ -46,10 +46,15 @@ void time_iteration(Net& net, bool backward, Timing& timing) {
   if (backward) timing.backward.add(backward_ms);
   timing.both.add(forward_ms + backward_ms);
   const graph::Plan& plan = net.plan();
-  for (size_t i = 0; i < net.forward_steps(); ++i)
-    timing_of(timing, plan.forward[i]).samples.add(device_ms(net, [&] { net.run_forward_step(i); }));
+  const auto time_step = [&](const graph::Step& step, const auto& call) {
+    StepTiming& timed = timing_of(timing, step);
+    const uint64_t before = net.context().joins;
+    timed.samples.add(device_ms(net, call));
+    timed.joins = net.context().joins - before;
+  };
+  for (size_t i = 0; i < net.forward_steps(); ++i) time_step(plan.forward[i], [&] { net.run_forward_step(i); });
   for (size_t i = 0; backward && i < net.backward_steps(); ++i)
-    timing_of(timing, plan.backward[i]).samples.add(device_ms(net, [&] { net.run_backward_step(i); }));
+    time_step(plan.backward[i], [&] { net.run_backward_step(i); });
 }
 
 /// Fills in the work of each step, and the sum.
@@ -64,6 +69,7 @@ ordered_json step_json(const StepTiming& step, const Roofline& roof) {
   json["flops"] = step.work.flops;
   json["bytes"] = step.work.bytes;
   json["roofline_share"] = share_of_roof(step, roof);
+  json["joins"] = step.joins;
   json["bound"] = roof.memory_bound(step.work) ? "memory" : "arithmetic";
   return json;
 }
@@ -98,6 +104,13 @@ double least_ms(const Timing& timing, const Roofline& roof) {
   return sum;
 }
 
+uint64_t joins_of(const Timing& timing) {
+  uint64_t sum = 0;
+  for (const auto* steps : {&timing.forward_steps, &timing.recompute_steps, &timing.backward_steps})
+    for (const StepTiming& step : *steps) sum += step.joins;
+  return sum;
+}
+
 double per_second(double amount, double ms) { return ms > 0 ? amount / (ms / 1000) : 0; }
 
 double share_of_roof(const StepTiming& step, const Roofline& roof) {
@@ -118,6 +131,7 @@ nlohmann::ordered_json json_of(const Net& net, const Timing& timing, const Roofl
                        {"flops", timing.work.flops},
                        {"gflops_per_second", per_second(timing.work.flops / 1e9, ms)},
                        {"roofline_share", ms > 0 ? least_ms(timing, roof) / ms : 0},
+                       {"joins", joins_of(timing)},
                        {"images_per_second", per_second(double(net.batch_size()), ms)}};
   for (size_t n = 0; n < net.plan().graph.nodes.size(); ++n) json["layers"].push_back(layer_json(net, timing, roof, n));
   return json;

@@ -41,6 +41,7 @@ class Samples {
 struct StepTiming {
   Samples samples;
   Work work;
+  uint64_t joins = 0;  ///< of its last run (Context::joins)
 };
 
 struct Timing {
@@ -57,6 +58,9 @@ double least_ms(const Timing& timing, const Roofline& roof);
 /// The step's share of the roofline; 0 if it was not run.
 double share_of_roof(const StepTiming& step, const Roofline& roof);
 double per_second(double amount, double ms);
+
+/// The joins of all steps in an iteration, forward and backward.
+uint64_t joins_of(const Timing& timing);
 
 /// All results, layer by layer (docs/command-line.md).
 nlohmann::ordered_json json_of(const Net& net, const Timing& timing, const Roofline& roof);

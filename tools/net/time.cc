@@ -5,6 +5,8 @@
 #include <iostream>
 
 #include "core/log.h"
+#include "core/text/text.h"
+#include "core/threads/threads.h"
 #include "net/net.h"
 #include "tools/net/frozen_net.h"
 #include "tools/net/step_timing.h"
@@ -48,10 +50,28 @@ std::vector<std::string> cells_of(const StepTiming& step, const Roofline& roof) 
           percent_of(share_of_roof(step, roof))};
 }
 
-void show_table(const Net& net, const Timing& timing, const Roofline& roof, size_t columns) {
+/// The joins of a layer's steps.
+std::string joins_text(const Timing& timing, size_t n) {
+  return std::to_string(timing.forward_steps[n].joins + timing.recompute_steps[n].joins +
+                        timing.backward_steps[n].joins);
+}
+
+/// What the joins of an iteration cost, and its least time with them.
+void show_joins(const Timing& timing, const Roofline& roof, Context& context) {
+  const uint64_t joins = joins_of(timing);
+  const double cost = 1000 * seconds_of_join(context), least = least_ms(timing, roof);
+  std::cout << "joins: " << joins << " of " << number_text("%.1f", 1000 * cost) << " us each on "
+            << count_of(context.threads, "thread", "threads") << ", " << ms_text(double(joins) * cost)
+            << " ms; with the roofline's " << ms_text(least) << " ms " << ms_text(double(joins) * cost + least)
+            << " ms\n";
+}
+
+void show_table(const Net& net, const Timing& timing, const Roofline& roof, size_t columns, bool joins) {
   const graph::Graph& graph = net.plan().graph;
-  Table table({"layer", "type", "forward ms", "p90", "% roof", "GFLOP/s", "MB", "backward ms", "p90", "% roof",
-               "recompute ms", "algorithm"});
+  std::vector<std::string> titles = {"layer", "type",        "forward ms", "p90",    "% roof",       "GFLOP/s",
+                                     "MB",    "backward ms", "p90",        "% roof", "recompute ms", "algorithm"};
+  if (joins) titles.push_back("joins");
+  Table table(titles);
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     const StepTiming &forward = timing.forward_steps[n], &recompute = timing.recompute_steps[n];
     std::vector<std::string> row = {graph.nodes[n].name, graph.nodes[n].type};
@@ -61,9 +81,10 @@ void show_table(const Net& net, const Timing& timing, const Roofline& roof, size
          number_text("%.2f", forward.work.bytes / 1e6)});
     add(cells_of(timing.backward_steps[n], roof));
     add({recompute.samples.empty() ? "" : ms_text(recompute.samples.quantile(0.5)), net.plan().needs[n].algorithm});
+    if (joins) add({joins_text(timing, n)});
     table.add(row);
   }
-  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10}, columns, {8, 3, 6, 10, 5, 11, 9, 4}) << "\n";
+  std::cout << table.str({2, 3, 4, 5, 6, 7, 8, 9, 10, 12}, columns, {8, 3, 6, 10, 5, 11, 9, 4}) << "\n";
   for (const auto& [name, samples] : {std::pair<const char*, const Samples&>{"forward", timing.forward},
                                       {"backward", timing.backward},
                                       {"both", timing.both}}) {
@@ -106,33 +127,36 @@ int run_time(const Arguments& arguments) {
   if (arguments.on("json"))
     std::cout << json_of(*net, timing, roof).dump(2) << "\n";
   else
-    show_table(*net, timing, roof, columns_for(arguments));
+    show_table(*net, timing, roof, columns_for(arguments), arguments.on("joins"));
+  if (arguments.on("joins") && !arguments.on("json")) show_joins(timing, roof, context);
   return 0;
 }
 
 }  // namespace
 
 Command time_command() {
-  return {.name = "time",
-          .summary = "Measure the time of a net and of each of its layers",
-          .flags = joined({{model_flag(),
-                            shape_flag(),
-                            phase_flag("TRAIN"),
-                            iterations_flag("50", 1, "after three to warm up"),
-                            {.name = "forward-only", .help = "leave out the backward pass"},
-                            batch_flag(),
-                            wide_flag(),
-                            json_flag(),
-                            set_flag(),
-                            layer_flag()},
-                           advanced({data_threads_flag(), decode_flag(), recompute_flag(), tune_flag()}),
-                           state_flags(),
-                           device_flags()}),
-          .examples = {{"cortado time train_val.prototxt --iterations=20",
-                        "a table of the layers, medians and 90th percentiles"},
-                       {"cortado time deploy.prototxt --phase=TEST --batch=1 --json",
-                        "the latency of one image, for scripts"}},
-          .run = run_time};
+  return {
+      .name = "time",
+      .summary = "Measure the time of a net and of each of its layers",
+      .flags = joined({{model_flag(),
+                        shape_flag(),
+                        phase_flag("TRAIN"),
+                        iterations_flag("50", 1, "after three to warm up"),
+                        {.name = "forward-only", .help = "leave out the backward pass"},
+                        {.name = "joins", .help = "count the waits for all threads, and what they cost"},
+                        batch_flag(),
+                        wide_flag(),
+                        json_flag(),
+                        set_flag(),
+                        layer_flag()},
+                       advanced({data_threads_flag(), decode_flag(), recompute_flag(), tune_flag()}),
+                       state_flags(),
+                       device_flags()}),
+      .examples =
+          {{"cortado time train_val.prototxt --iterations=20", "a table of the layers, medians and 90th percentiles"},
+           {"cortado time deploy.prototxt --phase=TEST --batch=1 --json", "the latency of one image, for scripts"},
+           {"cortado time deploy.prototxt --phase=TEST --joins", "how much of a pass more threads cannot shorten"}},
+      .run = run_time};
 }
 
 }  // namespace cortado::tools

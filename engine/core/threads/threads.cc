@@ -4,7 +4,9 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <vector>
 
 #include "core/cpu/cpu.h"
 #include "core/cpu/isa_level.h"
@@ -52,6 +54,7 @@ void parallel_ranges(Context& context, int64_t n, int64_t at_least, FunctionRef<
     if (n > 0) body(0, n);
     return;
   }
+  ++context.joins;
   const int64_t ranges = std::min(most, threads * kRangesPerThread);
   WorkStealingRange& pieces = pieces_of_caller();
   pieces.reserve(threads);
@@ -72,6 +75,20 @@ int default_threads() {
 void use_threads(int threads) {
   omp_set_dynamic(0);                                              // OMP_DYNAMIC
   omp_set_num_threads(std::min(threads, omp_get_thread_limit()));  // OMP_THREAD_LIMIT
+}
+
+int library_threads() { return omp_get_max_threads(); }
+
+double seconds_of_join(Context& context) {
+  constexpr size_t kLoops = 1001;
+  std::vector<double> seconds(kLoops);
+  for (double& loop : seconds) {
+    const auto start = std::chrono::steady_clock::now();
+    parallel_ranges(context, context.threads, 1, [](int64_t, int64_t) {});
+    loop = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::ranges::nth_element(seconds, seconds.begin() + kLoops / 2);
+  return seconds[kLoops / 2];
 }
 
 LibrariesAlone::LibrariesAlone() : threads_(omp_get_max_threads()) { omp_set_num_threads(1); }

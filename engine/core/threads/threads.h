@@ -24,6 +24,12 @@ int default_threads();
 /// OpenMP starts fewer threads than it reports, oneDNN skips parts of the work.
 void use_threads(int threads);
 
+/// The number of threads that they use in the calling thread.
+int library_threads();
+
+/// The seconds of a parallel loop over nothing, the median of many: the cost of a join.
+double seconds_of_join(Context& context);
+
 /// During its lifetime the vendor libraries run single-threaded in the calling thread.
 class LibrariesAlone {
  public:

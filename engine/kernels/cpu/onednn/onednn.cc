@@ -128,7 +128,9 @@ struct Storage final : WeightFormat::Opaque {
 
 Library& library(Context& context) {
   use_threads(context.threads);
-  return context.handle<Library>();
+  Library& lib = context.handle<Library>();
+  lib.joins = &context.joins;
+  return lib;
 }
 
 Desc describe(const TensorSpec& spec) {
@@ -240,6 +242,7 @@ void Primitive::run(Library& library, std::initializer_list<const void*> pointer
     if (bound_[i] != pointer) memories_[i].set_data_handle(const_cast<void*>(pointer));
     bound_[i++] = pointer;
   }
+  if (library_threads() > 1) ++*library.joins;
   const auto status =
       dnnl_primitive_execute(primitive_.get(), library.stream.get(), int(arguments_.size()), arguments_.data());
   if (status != dnnl_success) throw_internal("oneDNN failed to run a primitive");

@@ -30,6 +30,7 @@ struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
   dnnl::stream stream{engine};
   int64_t primitives_made = 0;
+  uint64_t* joins = nullptr;  ///< Context::joins
 };
 
 /// The handles of `context`. Also sets the thread count that oneDNN uses in this thread. Call it before creating and
