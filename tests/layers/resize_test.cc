@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tests/harness/layer_harness.h"
+#include "tests/layers/resized_by_shares.h"
 
 namespace cortado::harness {
 namespace {
@@ -11,17 +12,9 @@ std::string resize(const std::string& options) { return "type: 'Resize' resize_p
 
 /// By the definition: the weights of all elements, most of them 0. Those after the last element are lost.
 Array resized(const Array& x, int64_t h, int64_t w) {
-  const int64_t height = x.shape[2], width = x.shape[3];
-  const auto share = [](int64_t place, int64_t out, int64_t at, int64_t in) {
+  return resized_by_shares(x, h, w, [](int64_t place, int64_t out, int64_t at, int64_t in) {
     return std::max(0.0, 1 - std::fabs(double(place) * double(in) / double(out) - double(at)));
-  };
-  Array y({x.shape[0], x.shape[1], h, w});
-  for (int64_t i = 0; i < y.shape.count(); ++i)
-    for (int64_t p = 0; p < height; ++p)
-      for (int64_t q = 0; q < width; ++q)
-        y[size_t(i)] += share(i / w % h, h, p, height) * share(i % w, w, q, width) *
-                        x[size_t((i / (h * w) * height + p) * width + q)];
-  return y;
+  });
 }
 
 void check(const std::string& options, const Shape& x, int64_t h, int64_t w, const Arrays& more = {}) {
