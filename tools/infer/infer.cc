@@ -147,7 +147,7 @@ class Pairs {
 
 int run_pairs(const Arguments& arguments) {
   Pairs pairs(arguments, open_model(arguments), predictor_options(arguments));
-  const std::string& list = arguments.text("pairs");
+  const std::string list = arguments.text("pairs");
   if (list == "-") return pairs.run(std::cin);
   std::istringstream lines(read_file(list));
   return pairs.run(lines);
