@@ -4,6 +4,8 @@
 
 #include "core/error.h"
 #include "core/log.h"
+#include "core/text/text.h"
+#include "core/threads/threads.h"
 #include "solvers/rank_start.h"
 #include "solvers/run_conditions.h"
 
@@ -25,6 +27,17 @@ void choose_seed(int64_t wanted, Context& context, RunStart& start) {
   if (given && before != context.seed)
     warn(start, "random_seed differs from the snapshot's; training continues with the snapshot's");
   context.seed = before;
+}
+
+/// Sums are divided by threads, so only the snapshot's number continues with the same bits.
+void choose_threads(const SolverOptions& options, const caffe::TrainingState& training, Context& context) {
+  constexpr int kMost = 1024;  // of the flag
+  const int before = training.threads();
+  if (options.keep_threads || before == context.threads || before < 1 || before > kMost) return;
+  log_info() << "Computing with the snapshot's " << count_of(before, "thread", "threads") << " instead of "
+             << context.threads << ", so that the training continues bit for bit; --threads chooses another number";
+  context.threads = before;
+  use_threads(before);
 }
 
 }  // namespace
@@ -53,7 +66,10 @@ RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context
     start.lock = std::make_unique<SnapshotLock>(snapshots.prefix);
   if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, snapshots.prefix);
   choose_seed(config.seed(), context, start);
-  if (start.snapshot && start.snapshot->exact()) take_kernels(start.snapshot->state.training(), context);
+  if (start.snapshot && start.snapshot->exact()) {
+    choose_threads(options, start.snapshot->state.training(), context);
+    take_kernels(start.snapshot->state.training(), context);
+  }
   if (!start.snapshot) start.weights = starting_weights(config.file, options);
   settle_shards(config, start.snapshot && start.snapshot->exact() ? &start.snapshot->state.training() : nullptr,
                 options.engine, context);

@@ -28,8 +28,8 @@ struct RunStart {
 };
 
 /// Finds the snapshot or weights that a solver starts from. Sets context.seed: the solver's random_seed, or that of the
-/// snapshot, or a random one, which is logged. Also sets the kernels of the snapshot and the solver's shards. With
-/// several ranks the first one does this and later sends the results to the others. Throws Error.
+/// snapshot, or a random one, which is logged. Also sets the threads and kernels of the snapshot and the solver's
+/// shards. With several ranks the first one does this and later sends the results to the others. Throws Error.
 RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context& context);
 
 }  // namespace cortado

@@ -70,3 +70,22 @@ def test_compute_threads_change_little(place, trained, run):
             return np.concatenate([arrays[k].ravel() for k in sorted(arrays)])
     first = values()
     for threads in (1, 3, 4): assert np.abs(values('--threads=%d' % threads) - first).max() < 1e-4, threads
+
+
+def test_a_resume_computes_with_the_snapshots_threads(place, run):
+    """Unless --threads chooses another number."""
+    def train(*flags):
+        return run('train', '--solver=solver.prototxt', '--data-threads=2', '--deterministic', *flags, cwd=place.name)
+    def weights():
+        with open(place.path('snap_iter_60.caffemodel'), 'rb') as file: return file.read()
+    place.clear()
+    train('--threads=5', '--set', 'solver.snapshot=30')
+    whole = weights()
+    os.remove(place.path('snap_iter_60.caffemodel'))
+    resume = ['--snapshot=snap_iter_30.solverstate']
+    again = train(*resume)
+    assert "Computing with the snapshot's 5 threads" in again.stderr
+    assert 'not bit for bit' not in again.stderr
+    assert weights() == whole
+    other = train(*resume, '--threads=1')
+    assert 'written with 5 threads, now there are 1' in other.stderr
