@@ -225,15 +225,15 @@ class OneDnnForward final : public OneDnn {
   }
 
  private:
-  /// A small convolution runs in the calling thread, because waking the library's threads takes as long. Weights that
-  /// exceed a core's cache are read faster by several. Not in training: OpenMP allocates a team of one thread each time.
+  /// A small convolution runs in the calling thread, because waking the library's threads takes as long; not with
+  /// kLargeWeights, nor in training: OpenMP allocates a team of one thread each time.
   std::optional<LibrariesAlone> if_small() const {
     if (request_.backward_data || request_.backward_weights) return std::nullopt;
-    constexpr double kProducts = 1 << 20, kWeights = 1 << 17;
+    constexpr double kProducts = 1 << 20;
     const ConvShape& s = problem_.shape;
     const double places = double(s.n) * double(s.h.out()) * double(s.w.out());
-    const double weights = double(s.weight().count());
-    if (places * weights > kProducts || weights > kWeights) return std::nullopt;
+    const int64_t weights = s.weight().count();
+    if (places * double(weights) > kProducts || weights > kLargeWeights) return std::nullopt;
     return std::optional<LibrariesAlone>(std::in_place);
   }
 

@@ -33,7 +33,7 @@ int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
 /// The number of equal pieces; 0: the library's threads compute the product.
 int64_t pieces_of(const InnerProductRequest& r) {
-  if (r.backward_data || r.backward_weights) return 0;
+  if (r.backward_data || r.backward_weights || r.inputs * r.outputs > kLargeWeights) return 0;
   const double products = double(r.rows) * double(r.inputs) * double(r.outputs);
   int64_t pieces = 1;
   while (products > 2.0 * kPieceProducts * double(pieces) && pieces < kMaxPieces && r.rows % (2 * pieces) == 0 &&

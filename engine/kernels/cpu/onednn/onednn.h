@@ -25,6 +25,9 @@ namespace cortado::kernels::onednn {
 
 using Desc = dnnl::memory::desc;
 
+/// Above this number of weights a small product is bound by reading them: several threads read faster than one.
+constexpr int64_t kLargeWeights = 1 << 19;
+
 /// The library's handles, one set per Context.
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
