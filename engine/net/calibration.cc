@@ -52,7 +52,7 @@ std::vector<QuantizableLayer> quantizable_layers(const NetFile& file, graph::Bui
     QuantizableLayer layer{.name = graph.source(node->sources[0]).config->name(), .node = node->name};
     layer.x_is_unsigned = node->eight_bits->x.dtype == DType::kU8;
     layer.y_is_unsigned = graph::is_never_negative(graph, *node);
-    layer.first = node == with_weights.front(), layer.last = node == with_weights.back();
+    layer.last = node == with_weights.back();
     layers.push_back(std::move(layer));
   }
   return layers;

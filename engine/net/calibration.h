@@ -19,7 +19,7 @@ struct QuantizableLayer {
   std::string name;  ///< of the layer
   std::string node;  ///< of the graph's node that runs it, with the layers merged into it
   bool x_is_unsigned = false, y_is_unsigned = false;  ///< cannot be negative
-  bool first = false, last = false;                   ///< of the layers with weights
+  bool last = false;                                  ///< of the layers with weights
 };
 
 /// Those of the net in the state of `options`, in the net's order, independent of their quantization_param.

@@ -244,7 +244,7 @@ TEST(Calibration, MeasuresFoldedWeights) {
                     "weights");
   const auto layers = quantizable_layers(*file, frozen_options());
   ASSERT_EQ(layers.size(), 2u);
-  EXPECT_TRUE(layers[0].first && !layers[0].last && layers[0].y_is_unsigned && !layers[0].x_is_unsigned);
+  EXPECT_TRUE(!layers[0].last && layers[0].y_is_unsigned && !layers[0].x_is_unsigned);
   EXPECT_TRUE(layers[1].last && layers[1].x_is_unsigned && !layers[1].y_is_unsigned);
   Calibration calibration(*net, {layers[0]});
   std::vector<float> x(18, 0.5f);

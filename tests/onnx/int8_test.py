@@ -25,7 +25,7 @@ def quantized(folder, run, summary):
         assert count == 1
         (folder / 'typical.prototxt').write_text(text)
         run('quantize', net, 'net.npz', '--calibrate=typical.prototxt', '-o', 'eight', '--batches=2', '--compare=1',
-            '--all', '--first', '--last', '--method=max', timeout=300)
+            '--all', '--last', '--method=max', timeout=300)
     return quantized
 
 

@@ -8,6 +8,7 @@
 
 #include "core/files/file.h"
 #include "core/log.h"
+#include "core/text/text.h"
 #include "graph/freeze.h"
 #include "kernels/quantized_conv.h"
 #include "net/calibration.h"
@@ -66,13 +67,11 @@ std::vector<QuantizableLayer> chosen_layers(const Arguments& arguments, const Ne
                                             const graph::BuildOptions& options) {
   std::vector<QuantizableLayer> layers = quantizable_layers(file, options);
   std::erase_if(layers, [&](const QuantizableLayer& layer) {
-    return (layer.first && !arguments.on("first")) || (layer.last && !arguments.on("last")) ||
-           graph::matches_any(arguments.texts("skip"), layer.name);
+    return (layer.last && !arguments.on("last")) || graph::matches_any(arguments.texts("skip"), layer.name);
   });
   if (layers.empty())
     throw Error(ExitCode::kNet, "no layer of the net can compute on 8-bit integers",
-                "only convolutions of images can; to include the first and the last layer with weights, add --first "
-                "and --last");
+                "only convolutions of images can; to include the last layer with weights, add --last");
   return layers;
 }
 
@@ -109,11 +108,14 @@ void time_pass(Net& net, Seconds& least) {
   }
 }
 
-/// Alternates between the nets, because the load of the machine varies.
-std::pair<Seconds, Seconds> time_both(Net& exact, Net& rounded) {
-  constexpr int kRuns = 7;
-  std::pair<Seconds, Seconds> times;
-  for (int i = 0; i < kRuns; ++i) time_pass(exact, times.first), time_pass(rounded, times.second);
+/// The least seconds of each node in each net, over alternating passes, because the load of the machine varies.
+std::vector<Seconds> time_nets(const std::vector<Net*>& nets) {
+  constexpr int kLeastRuns = 7, kMostRuns = 100;
+  constexpr std::chrono::milliseconds kEnough(1000);
+  std::vector<Seconds> times(nets.size());
+  const auto start = std::chrono::steady_clock::now();
+  for (int run = 0; run < kLeastRuns || (run < kMostRuns && std::chrono::steady_clock::now() - start < kEnough); ++run)
+    for (size_t i = 0; i < nets.size(); ++i) time_pass(*nets[i], times[i]);
   return times;
 }
 
@@ -123,19 +125,14 @@ double sum_of(const Seconds& seconds) {
   return sum;
 }
 
-/// Removes the scales of layers that are slower with integers on this machine. Returns their number.
-int drop_slower(const std::vector<QuantizableLayer>& layers, const std::pair<Seconds, Seconds>& times, Scales& scales) {
+/// The layers that are slower with integers on this machine, alone and without conversions of their operands.
+std::vector<std::string> slower_layers(const std::vector<QuantizableLayer>& layers, const Seconds& floats,
+                                       const Seconds& integers) {
   constexpr double kNoise = 1.05;
-  int dropped = 0;
-  for (const QuantizableLayer& layer : layers) {
-    const double floats = times.first.at(layer.node), integers = times.second.at(layer.node);
-    if (!scales.contains(layer.name) || integers <= kNoise * floats) continue;
-    log_info() << layer.name << " stays in fp32: " << number_text("%.3f", floats * 1e3) << " ms against "
-               << number_text("%.3f", integers * 1e3) << " ms on 8-bit integers";
-    scales.erase(layer.name);
-    ++dropped;
-  }
-  return dropped;
+  std::vector<std::string> slower;
+  for (const QuantizableLayer& layer : layers)
+    if (integers.at(layer.node) > kNoise * floats.at(layer.node)) slower.push_back(layer.name);
+  return slower;
 }
 
 Comparison compare_nets(Net& exact, Net& rounded, const std::vector<QuantizableLayer>& layers, int64_t batches) {
@@ -237,19 +234,31 @@ std::unique_ptr<Net> make_exact(const Arguments& arguments, std::shared_ptr<cons
   return net;
 }
 
-/// Drops the scales of layers that are slower with them, and compares both nets.
+/// Leaves slower layers in fp32 if the net as a whole gains, conversions included, and compares both nets.
 void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, QuantizeReport& report) {
-  const auto make_rounded = [&] {
+  constexpr double kLeastGain = 1.01;
+  const auto make_rounded = [&](const Scales& scales) {
     graph::BuildOptions options = test_options(arguments);
     options.frozen = true;
-    return make_net(with_scales(file, report.scales), options, exact.context(), &exact);
+    return make_net(with_scales(file, scales), options, exact.context(), &exact);
   };
-  auto rounded = make_rounded();
-  report.times = time_both(exact, *rounded);
-  if (!arguments.on("all") && drop_slower(report.layers, report.times, report.scales) > 0) {
-    rounded = make_rounded();
-    report.times = time_both(exact, *rounded);
+  auto rounded = make_rounded(report.scales);
+  std::vector<Seconds> times = time_nets({&exact, rounded.get()});
+  const auto slower =
+      arguments.on("all") ? std::vector<std::string>() : slower_layers(report.layers, times[0], times[1]);
+  if (!slower.empty()) {
+    Scales fewer = report.scales;
+    for (const std::string& layer : slower) fewer.erase(layer);
+    auto mixed = make_rounded(fewer);
+    times = time_nets({&exact, rounded.get(), mixed.get()});
+    if (sum_of(times[1]) > kLeastGain * sum_of(times[2])) {
+      log_info() << "These layers stay in fp32, because they are slower on 8-bit integers: " << list_text(slower);
+      report.scales = std::move(fewer);
+      rounded = std::move(mixed);
+      times.erase(times.begin() + 1);
+    }
   }
+  report.times = {times[0], times[1]};
   report.comparison = compare_nets(exact, *rounded, report.layers, arguments.integer("compare"));
 }
 
@@ -324,7 +333,6 @@ Command quantize_command() {
              .value = "LAYER,...",
              .help = "layers to keep in fp32, by name or pattern with * and ?"},
             {.name = "all", .help = "quantize layers that are slower on this machine, too"},
-            {.name = "first", .help = "quantize the first layer with weights, too"},
             {.name = "last", .help = "quantize the last layer with weights, too"},
             set_flag(),
             layer_flag(),
