@@ -62,7 +62,7 @@ void show_joins(const Timing& timing, const Roofline& roof, Context& context) {
   const double cost = 1000 * seconds_of_join(context), least = least_ms(timing, roof);
   std::cout << "joins: " << joins << " of " << number_text("%.1f", 1000 * cost) << " us each on "
             << count_of(context.threads, "thread", "threads") << ", " << ms_text(double(joins) * cost)
-            << " ms; with the roofline's " << ms_text(least) << " ms " << ms_text(double(joins) * cost + least)
+            << " ms; plus " << ms_text(least) << " ms of the roofline: " << ms_text(double(joins) * cost + least)
             << " ms\n";
 }
 
