@@ -110,11 +110,11 @@ void time_pass(Net& net, Seconds& least) {
 
 /// The least seconds of each node in each net, over alternating passes, because the load of the machine varies.
 std::vector<Seconds> time_nets(const std::vector<Net*>& nets) {
-  constexpr int kLeastRuns = 7, kMostRuns = 100;
+  constexpr int kMinRuns = 7, kMaxRuns = 100;
   constexpr std::chrono::milliseconds kEnough(1000);
   std::vector<Seconds> times(nets.size());
   const auto start = std::chrono::steady_clock::now();
-  for (int run = 0; run < kLeastRuns || (run < kMostRuns && std::chrono::steady_clock::now() - start < kEnough); ++run)
+  for (int run = 0; run < kMinRuns || (run < kMaxRuns && std::chrono::steady_clock::now() - start < kEnough); ++run)
     for (size_t i = 0; i < nets.size(); ++i) time_pass(*nets[i], times[i]);
   return times;
 }
