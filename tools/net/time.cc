@@ -61,9 +61,8 @@ void show_joins(const Timing& timing, const Roofline& roof, Context& context) {
   const uint64_t joins = joins_of(timing);
   const double cost = 1000 * seconds_of_join(context), least = least_ms(timing, roof);
   std::cout << "joins: " << joins << " of " << number_text("%.1f", 1000 * cost) << " us each on "
-            << count_of(context.threads, "thread", "threads") << ", " << ms_text(double(joins) * cost)
-            << " ms; plus " << ms_text(least) << " ms of the roofline: " << ms_text(double(joins) * cost + least)
-            << " ms\n";
+            << count_of(context.threads, "thread", "threads") << ", " << ms_text(double(joins) * cost) << " ms; plus "
+            << ms_text(least) << " ms of the roofline: " << ms_text(double(joins) * cost + least) << " ms\n";
 }
 
 void show_table(const Net& net, const Timing& timing, const Roofline& roof, size_t columns, bool joins) {
