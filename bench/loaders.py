@@ -82,12 +82,10 @@ def measure(options, folder, name, tell):
         rounds = measure_pair(options, lambda: our_rate(options, net, phase, fastest(own)),
                               lambda: peer_rate(options, source, name, decoder, transport, workers))
         used = stats.quiet(rounds)
-        ratios = [sum(r['peer']) / sum(r['ours']) for r in used]
         results.append({
-            'mode': 'data', 'net': '%s, %s' % (name, decoder), 'batch': 64, 'peer': 'DataLoader',
+            **stats.paired(used), 'mode': 'data', 'net': '%s, %s' % (name, decoder), 'batch': 64, 'peer': 'DataLoader',
             'setting': '%s, %d workers' % (transport, workers),
             'ours': 1 / stats.median([t for r in used for t in r['ours']]), 'data_threads': fastest(own),
-            'theirs': 1 / stats.median([t for r in used for t in r['peer']]), 'ratio': stats.quartiles(ratios),
-            'interval': stats.bootstrap(ratios), 'a_a': stats.quartiles([r['ours'][0] / r['ours'][1] for r in used]),
+            'theirs': 1 / stats.median([t for r in used for t in r['peer']]),
             'tried': {'%s, %d' % key: rate for key, rate in tried.items()}, 'rounds': rounds})
     return results

@@ -25,14 +25,18 @@ def quiet(rounds):
     return calm if len(calm) >= LEAST_ROUNDS else sorted(rounds, key=lambda r: r['steal'])[:LEAST_ROUNDS]
 
 
+def paired(rounds):
+    """The ratio of peer to ours over rounds {'ours': [a, d], 'peer': [b, c]}, and the noise of ours."""
+    ratios = [sum(r['peer']) / sum(r['ours']) for r in rounds]
+    return {'ratio': quartiles(ratios), 'interval': bootstrap(ratios),
+            'a_a': quartiles([r['ours'][0] / r['ours'][1] for r in rounds])}
+
+
 def summary(rounds):
     """Summarizes paired rounds {'ours': [a, d], 'peer': [b, c], 'cpu': [ours, peer], ...}, in seconds per step."""
     used = quiet(rounds)
-    ratios = [sum(r['peer']) / sum(r['ours']) for r in used]
-    noise = [r['ours'][0] / r['ours'][1] for r in used]
-    return {'ours_ms': 1e3 * median([t for r in used for t in r['ours']]),
+    return {**paired(used), 'ours_ms': 1e3 * median([t for r in used for t in r['ours']]),
             'peer_ms': 1e3 * median([t for r in used for t in r['peer']]),
-            'ratio': quartiles(ratios), 'interval': bootstrap(ratios), 'a_a': quartiles(noise),
             'least_ratio': min(t for r in used for t in r['peer']) / min(t for r in used for t in r['ours']),
             'cpu_ratio': median([r['cpu'][1] / r['cpu'][0] for r in used if r['cpu'][0] > 0] or [0]),
             'peak_gflops': median([r['peak'] for r in used]), 'rounds_used': len(used), 'rounds': rounds}

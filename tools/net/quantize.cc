@@ -126,12 +126,13 @@ double sum_of(const Seconds& seconds) {
 }
 
 /// The layers that are slower with integers on this machine, alone and without conversions of their operands.
-std::vector<std::string> slower_layers(const std::vector<QuantizableLayer>& layers, const Seconds& floats,
-                                       const Seconds& integers) {
+std::vector<std::string> slower_layers(const std::vector<QuantizableLayer>& layers, const Scales& scales,
+                                       const Seconds& floats, const Seconds& integers) {
   constexpr double kNoise = 1.05;
   std::vector<std::string> slower;
   for (const QuantizableLayer& layer : layers)
-    if (integers.at(layer.node) > kNoise * floats.at(layer.node)) slower.push_back(layer.name);
+    if (scales.contains(layer.name) && integers.at(layer.node) > kNoise * floats.at(layer.node))
+      slower.push_back(layer.name);
   return slower;
 }
 
@@ -244,8 +245,8 @@ void compare_here(const Arguments& arguments, const NetFile& file, Net& exact, Q
   };
   auto rounded = make_rounded(report.scales);
   std::vector<Seconds> times = time_nets({&exact, rounded.get()});
-  const auto slower =
-      arguments.on("all") ? std::vector<std::string>() : slower_layers(report.layers, times[0], times[1]);
+  const auto slower = arguments.on("all") ? std::vector<std::string>()
+                                          : slower_layers(report.layers, report.scales, times[0], times[1]);
   if (!slower.empty()) {
     Scales fewer = report.scales;
     for (const std::string& layer : slower) fewer.erase(layer);
