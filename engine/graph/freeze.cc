@@ -20,15 +20,17 @@ bool matches_any(const std::vector<std::string>& patterns, const std::string& na
                      [&](const std::string& pattern) { return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0; });
 }
 
+void hold_statistics(caffe::LayerParameter& layer) {
+  const LayerType* type = find_layer_type(layer.type());
+  if (type && type->hold_statistics) type->hold_statistics(layer);
+}
+
 std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFile> file,
                                                     const std::vector<std::string>& patterns) {
   if (patterns.empty()) return file;
   auto changed = std::make_shared<NetFile>(*file);
-  for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
-    if (!matches_any(patterns, layer.name())) continue;
-    const LayerType* type = find_layer_type(layer.type());
-    if (type && type->hold_statistics) type->hold_statistics(layer);
-  }
+  for (caffe::LayerParameter& layer : *changed->net.mutable_layer())
+    if (matches_any(patterns, layer.name())) hold_statistics(layer);
   return changed;
 }
 

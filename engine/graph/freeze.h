@@ -15,6 +15,9 @@ namespace cortado::graph {
 /// Whether one of the patterns matches the whole name: *, ? and [abc] as in a shell.
 bool matches_any(const std::vector<std::string>& patterns, const std::string& name);
 
+/// Makes a layer that normalises use its stored running averages, without updating them; leaves other layers unchanged.
+void hold_statistics(caffe::LayerParameter& layer);
+
 /// The net with use_global_stats: true in the BatchNorms that match the patterns; `file` itself where none does.
 std::shared_ptr<const NetFile> with_frozen_averages(std::shared_ptr<const NetFile> file,
                                                     const std::vector<std::string>& patterns);

@@ -199,11 +199,13 @@ def vgg16(n):
     n.finish(top5=True)
 
 
-def normalised(n, conv, bn, scale, outputs, kernel, bottom=None, **shape):
+def normalised(n, conv, bn, scale, outputs, kernel, bottom=None, eps=None, **shape):
     """Convolution without bias, BatchNorm, and Scale with a learned scale and bias."""
     n.conv(conv, outputs, kernel, MSRA, None, bottom, **shape)
-    # In a short training, Caffe's default, an average over about a thousand iterations, would be out of date.
-    n.inplace('BatchNorm', bn, **({'batch_norm_param': {'moving_average_fraction': 0.95}} if n.small else {}))
+    options = {'eps': eps} if eps else {}
+    if n.small:  # In a short training, Caffe's default, an average over a thousand iterations, would be out of date.
+        options['moving_average_fraction'] = 0.95
+    n.inplace('BatchNorm', bn, **({'batch_norm_param': options} if options else {}))
     return n.inplace('Scale', scale, scale_param={'bias_term': True})
 
 
@@ -288,42 +290,69 @@ def mobilenet_v1(n):
     n.finish(top5=True)
 
 
-def mobilenet_v2(n):
-    """MobileNet v2, width 1 (Sandler et al., 2018), inverted residuals, linear bottlenecks: 3,504,872 parameters."""
-    n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
+def inverted_residuals(n, stages, first, last, normalise):
+    """MobileNet v2's body: a 3x3 convolution to `first` channels; blocks of a 1x1 convolution to more channels, one on
+    each channel, and a linear 1x1; a 1x1 convolution to `last` channels; the average. `stages`: lists of (factor of
+    the channels, outputs, kernel, blocks, stride). normalise(name, outputs, kernel, stride, **more) adds a convolution
+    and what normalises it."""
 
-    def step(name, outputs, kernel, **shape):
-        return normalised(n, name, name + '/bn', name + '/scale', outputs, kernel, **shape)
-
-    def active(name, *args, **shape):
-        step(name, *args, **shape)
+    def active(name, *args, **more):
+        normalise(name, *args, **more)
         return n.inplace('ReLU6', name + '/relu')
 
-    def block(name, width, outputs, wider, stride):
-        """1x1 to `wider` times the width, 3x3 on each channel, then a linear 1x1 to `outputs` channels."""
+    def block(name, width, outputs, wider, kernel, stride):
         source, wide = n.top, width * wider
         if wider > 1:
             active(name + '/expand', wide, 1)
-        active(name + '/dwise', wide, 3, pad=1, stride=stride, group=wide, decay=0)
-        step(name + '/linear', outputs, 1)
+        active(name + '/dwise', wide, kernel, stride, group=wide, decay=0)
+        normalise(name + '/linear', outputs, 1)
         if stride == 1 and width == outputs:
             n.add('Eltwise', 'block_' + name[4:], [source, n.top])
 
-    active('conv1', 32, 3, pad=1, stride=n.first_stride)
-    width, stage, number = 32, 2, 0
-    for wider, outputs, blocks, stride in [(1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
-                                           (6, 160, 3, 2), (6, 320, 1, 1)]:
+    active('conv1', first, 3, n.first_stride)
+    width, stage, number = first, 2, 0
+    for wider, outputs, kernel, blocks, stride in stages:
         for i in range(blocks):
             if i == 0 and stride == 2 and number:
                 stage, number = stage + 1, 0
             number += 1
-            block('conv%d_%d' % (stage, number), width, outputs, wider, stride if i == 0 else 1)
+            block('conv%d_%d' % (stage, number), width, outputs, wider, kernel, stride if i == 0 else 1)
             width = outputs
-    active('conv%d_%d' % (stage, number + 1), 1280, 1)
+    active('conv%d_%d' % (stage, number + 1), last, 1)
     n.average('pool6')
+
+
+def mobilenet_v2(n):
+    """MobileNet v2, width 1 (Sandler et al., 2018), inverted residuals, linear bottlenecks: 3,504,872 parameters."""
+    n.imagenet(224, (64, 50), scale=0.017, mean_value=VGG_MEAN)
+
+    def normalise(name, outputs, kernel, stride=None, **more):
+        shape = {'pad': kernel // 2, 'stride': stride} if stride else {}
+        return normalised(n, name, name + '/bn', name + '/scale', outputs, kernel, **shape, **more)
+
+    inverted_residuals(n, [(1, 16, 3, 1, 1), (6, 24, 3, 2, 2), (6, 32, 3, 3, 2), (6, 64, 3, 4, 2), (6, 96, 3, 3, 1),
+                           (6, 160, 3, 3, 2), (6, 320, 3, 1, 1)], 32, 1280, normalise)
     n.conv('fc7', n.classes, 1, MSRA)
     n.add('Flatten', 'fc7/flat')
     n.finish(top5=not n.small)
+
+
+def efficientnet_lite0(n):
+    """EfficientNet-Lite0 (Tan and Le, 2019; Liu, 2020), without squeeze and excitation: 4,652,008 parameters."""
+    n.imagenet(224, (64, 50), scale=0.0078125, mean_value=[127, 127, 127])
+
+    def normalise(name, outputs, kernel, stride=1, **more):
+        # TensorFlow pads an even image at a stride of 2 by one more pixel at its end than at its beginning, which Caffe
+        # cannot. A kernel with a first row and column of zeros reads the same pixels.
+        grown = kernel + (stride == 2)
+        return normalised(n, name, name + '/bn', name + '/scale', outputs, grown, eps=0.001, pad=kernel // 2,
+                          stride=stride, **more)
+
+    inverted_residuals(n, [(1, 16, 3, 1, 1), (6, 24, 3, 2, 2), (6, 40, 5, 2, 2), (6, 80, 3, 3, 2), (6, 112, 5, 3, 1),
+                           (6, 192, 5, 4, 2), (6, 320, 3, 1, 1)], 32, 1280, normalise)
+    n.dropout('drop6', 0.2)
+    n.fc('fc7', 1000, XAVIER)
+    n.finish(top5=True)
 
 
 def shufflenet_v2(n):
@@ -404,8 +433,8 @@ def squeezenet(n):
 NAMES = {lenet: 'LeNet', cifar10_quick: 'CIFAR10_quick', cifar10_full: 'CIFAR10_full', alexnet: 'AlexNet',
          caffenet: 'CaffeNet', googlenet: 'GoogLeNet', vgg16: 'VGG16', resnet18: 'ResNet18', resnet50: 'ResNet50',
          resnet50_v1_5: 'ResNet50_v1.5', mobilenet_v1: 'MobileNetV1', mobilenet_v2: 'MobileNetV2',
-         shufflenet_v2: 'ShuffleNetV2', squeezenet: 'SqueezeNet_v1.1', ssd_fashion: 'SSDFashion',
-         crnn_digits: 'CRNNDigits', vit_tiny: 'ViTTiny'}
+         efficientnet_lite0: 'EfficientNetLite0', shufflenet_v2: 'ShuffleNetV2', squeezenet: 'SqueezeNet_v1.1',
+         ssd_fashion: 'SSDFashion', crnn_digits: 'CRNNDigits', vit_tiny: 'ViTTiny'}
 
 SMALL = resnet18, mobilenet_v2, shufflenet_v2
 

@@ -145,7 +145,7 @@ TEST(StarterSchedule, FollowsTheNumberOfImages) {
 TEST(StarterSchedule, FinetuningIsSlowerAndShorter) {
   const Recipe recipe{.source = "x", .base_lr = 0.1F, .batch = 64, .batch_at_once = 64};
   const Schedule fresh = choose_schedule(5000, recipe, {}),
-                 tuned = choose_schedule(5000, recipe, {.from_weights = true});
+                 tuned = choose_schedule(5000, recipe, {.from_weights = true, .slow = true});
   EXPECT_FLOAT_EQ(tuned.base_lr, fresh.base_lr / 10);
   EXPECT_LT(tuned.epochs, fresh.epochs);
   const Schedule own = choose_schedule(5000, recipe, {.batch = 8, .epochs = 3});

@@ -27,10 +27,13 @@ struct Design {
   DatasetFolder data;
   StartingNet start;
   caffe::NetParameter net;
+  std::vector<int> heads;  ///< the layers of `net` that score classes
   TransformChoice transform;
   Schedule schedule;
-  Choices choices;    ///< of the net
-  std::string score;  ///< the blob of the accuracy
+  Choices choices;             ///< of the net
+  std::string score;           ///< the blob of the accuracy
+  std::string weights;         ///< to start from; "": random ones
+  Trunk trunk = Trunk::kAuto;  ///< chosen if there are weights
 };
 
 void remove_data_layers(caffe::NetParameter& net) {
@@ -81,39 +84,57 @@ Design design_of(const ProjectOptions& options) {
   progress.finish();
   const data::DatasetStats& stats = design.data.stats;
   const std::string from = options.from.empty() ? default_start(stats) : options.from;
-  const bool trained = !options.weights.empty();
+  design.weights = !options.weights.empty() || options.scratch ? options.weights : trained_weights(from);
+  const bool trained = !design.weights.empty();
   design.start = read_starting_net(from, !trained && stats.short_side.typical() <= kSmallSide);
   design.choices.push_back({"net", design.start.name + (design.start.small_form ? " for small images" : ""),
                             options.from.empty() ? "for images of this size" : "--from"});
+  if (trained) {
+    design.choices.push_back({"weights", path_from_anywhere(design.weights), "trained on other images"});
+    design.trunk = choose_trunk(options.trunk, stats.records, design.choices);
+  }
   design.net = design.start.file->net;
-  const std::vector<int> heads = head_layers(design.net, from);
   const std::string suffix = trained ? word_of(options.data) : "";
-  const Choices head = set_classes(design.net, heads, design.data.classes(), suffix, kNewLayersFaster);
+  const Choices head = set_classes(design.net, head_layers(design.net, from), design.data.classes(), suffix,
+                                   design.trunk == Trunk::kSlow ? kNewLayersFaster : 1);
   design.choices.insert(design.choices.end(), head.begin(), head.end());
   design.score = accuracy_blob(design.net);
-  const bool any_side = pool_globally(design.net, heads) && heads.size() == 1;  // other nets read positions
+  design.heads = head_layers(design.net, from);  // set_classes() may have removed layers
+  const bool any_side =
+      pool_globally(design.net, design.heads) && design.heads.size() == 1;  // other nets read positions
   design.transform =
       choose_transform(design.data, design.start, {.side = options.side, .any_side = any_side, .keep_values = trained});
   design.schedule = choose_schedule(stats.records, design.start.recipe,
-                                    {.batch = options.batch, .epochs = options.epochs, .from_weights = trained});
+                                    {.batch = options.batch,
+                                     .epochs = options.epochs,
+                                     .from_weights = trained,
+                                     .slow = design.trunk == Trunk::kSlow});
   return design;
+}
+
+/// Writes the net's text into the project, and reads it.
+std::shared_ptr<const NetFile> write_net(const Design& design, Project& project) {
+  project.net = net_text(design, word_of(project.folder), project.data_line);
+  return std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
 }
 
 }  // namespace
 
 Project make_classifier(const ProjectOptions& options) {
-  const Design design = design_of(options);
+  Design design = design_of(options);
   Project project;
   project.folder = without_trailing_slashes(options.output);
-  const std::string name = word_of(project.folder);
   project.data_line =
       describe_data(design.data.path, design.data.classes(), design.data.stats.records, design.data.test_records);
-  project.net = net_text(design, name, project.data_line);
-  const auto net = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
+  auto net = write_net(design, project);
+  if (!design.weights.empty()) {
+    prepare_trunk(design.net, design.heads, net, design.trunk);
+    net = write_net(design, project);
+  }
   project.flops = try_out(net);
   project.images = design.schedule.epochs * design.data.stats.records;
   project.deploy = deploy_text(*net, project.net_path(), "");
-  project.solver = solver_text(project, design.schedule, design.start.recipe, options.weights, design.score,
+  project.solver = solver_text(project, design.schedule, design.start.recipe, design.weights, design.score,
                                design.data.test_records);
   for (const std::string& label : design.data.names) project.labels += label + "\n";
   for (const Choices& some : {design.choices, design.transform.choices, design.schedule.choices})

@@ -170,8 +170,9 @@ Project make_detector(const ProjectOptions& options) {
   project.choices.push_back({"classes", std::to_string(set.classes), "with the background, which is 0"});
   const int64_t epochs =
       options.epochs > 0 ? options.epochs : std::clamp<int64_t>(kDetectorSeen / set.stats.records, 10, 100);
-  const Schedule schedule = choose_schedule(set.stats.records, start.recipe,
-                                            {.batch = options.batch, .epochs = epochs, .from_weights = trained});
+  const Schedule schedule =
+      choose_schedule(set.stats.records, start.recipe,
+                      {.batch = options.batch, .epochs = epochs, .from_weights = trained, .slow = trained});
   set_data(net, set, schedule, trained, project.choices);
 
   project.data_line = describe_data(options.data, set.classes - 1, set.stats.records, set.test_records);

@@ -76,9 +76,9 @@ Choices set_classes(NetParameter& net, const std::vector<int>& heads, int64_t cl
     if (is_needless(net.layer(i), classes)) net.mutable_layer()->DeleteSubrange(i, 1);
   const std::string why = "one output for each class";
   if (suffix.empty()) return {{"last layer", names, why}};
-  return {{"last layer", names,
-           why + "; a new name, so that it starts from random weights and learns " + std::to_string(int(faster)) +
-               " times as fast as the pretrained layers"}};
+  const std::string rate =
+      faster == 1 ? "" : " and learns " + std::to_string(int(faster)) + " times as fast as the pretrained layers";
+  return {{"last layer", names, why + "; a new name, so that it starts from random weights" + rate}};
 }
 
 std::string accuracy_blob(NetParameter& net) {

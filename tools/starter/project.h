@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tools/starter/choice.h"
+#include "tools/starter/trunk.h"
 
 namespace cortado::tools {
 
@@ -11,6 +12,8 @@ struct ProjectOptions {
   std::string data, from, weights, output;
   int side = 0;  ///< these three: 0 chooses
   int64_t batch = 0, epochs = 0;
+  bool scratch = false;  ///< random weights, also for a net that has trained ones in models/
+  Trunk trunk = Trunk::kAuto;
 };
 
 /// The texts of the files of a new training, and the choices.

@@ -48,14 +48,13 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
   say("max_epoch", std::to_string(out.epochs),
       "the net sees " + count_text(out.epochs * images) + " images, " + count_text(out.iterations) + " updates");
   const double in_proportion = double(recipe.base_lr) * double(out.batch) / double(recipe.batch);
-  out.base_lr = rounded(in_proportion * (options.from_weights ? double(kSlower) : 1));
+  out.base_lr = rounded(in_proportion * (options.slow ? double(kSlower) : 1));
   const std::string origin = recipe.source.empty()
                                  ? "usual"
                                  : number_text("%g", double(recipe.base_lr)) + " for " + std::to_string(recipe.batch) +
                                        " images an update in " + recipe.source;
   say("base_lr", number_text("%g", double(out.base_lr)),
-      origin + ", in proportion to the batch" +
-          (options.from_weights ? "; a tenth of that, to fine-tune weights" : ""));
+      origin + ", in proportion to the batch" + (options.slow ? "; a tenth of that, to fine-tune weights" : ""));
   out.warmup = std::clamp<int64_t>(out.iterations / 20, 1, 500);
   say("warmup_iter", std::to_string(out.warmup), "the rate rises to base_lr, then falls along a cosine to 0");
   out.test_interval = std::max<int64_t>(per_epoch, std::max<int64_t>(1, out.iterations / 40));

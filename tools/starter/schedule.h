@@ -17,6 +17,7 @@ struct Schedule {
 struct ScheduleOptions {
   int64_t batch = 0, epochs = 0;  ///< chosen by the user; 0: choose
   bool from_weights = false;      ///< the net starts from pretrained weights
+  bool slow = false;              ///< a tenth of the rate, because pretrained weights are trained, too
 };
 
 /// The schedule for a number of training images. Small sets get small batches, so that an epoch has several updates.

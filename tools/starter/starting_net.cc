@@ -32,16 +32,17 @@ namespace {
 /// The folder with the net's files, and the net.
 struct NetPlace {
   std::string name, folder, net;
+  bool is_folder = false;  ///< given by its folder or its name in models/
 };
 
 NetPlace place_of(const std::string& from) {
   std::error_code ignored;
   const std::string given = without_trailing_slashes(from);
   if (std::filesystem::is_regular_file(given, ignored)) return {given, folder_of(given), given};
-  if (file_exists(join_path(given, kNet))) return {file_name_of(given), given, join_path(given, kNet)};
+  if (file_exists(join_path(given, kNet))) return {file_name_of(given), given, join_path(given, kNet), true};
   const std::string known = join_path(models_folder(), given);
   if (given.find('/') == std::string::npos && file_exists(join_path(known, kNet)))
-    return {given, known, join_path(known, kNet)};
+    return {given, known, join_path(known, kNet), true};
   const std::vector<std::string> names = known_starts("");
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
@@ -100,6 +101,13 @@ std::optional<KnownRecipe> recipe_for_net(const std::string& net_name) {
     if (!known.recipe.source.empty()) return known;
   }
   return {};
+}
+
+std::string trained_weights(const std::string& from) {
+  const NetPlace place = place_of(from);
+  if (!place.is_folder) return "";
+  const std::string file = join_path(place.folder, place.name + ".caffemodel");
+  return file_exists(file) ? file : "";
 }
 
 std::vector<std::string> known_starts(const std::string& kind) {

@@ -43,6 +43,10 @@ struct KnownRecipe {
 };
 std::optional<KnownRecipe> recipe_for_net(const std::string& net_name);
 
+/// The trained weights of a folder or a net of models/: NAME/NAME.caffemodel. "": there are none, or `from` is a
+/// prototxt. Throws as read_starting_net().
+std::string trained_weights(const std::string& from);
+
 /// The names in models/ of nets of this kind ("classifier", "detector"), sorted; empty without models/.
 std::vector<std::string> known_starts(const std::string& kind);
 

@@ -61,7 +61,10 @@ int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& o
                          .output = arguments.text("output"),
                          .side = arguments.knows("size") ? int(arguments.integer("size")) : 0,
                          .batch = arguments.integer("batch"),
-                         .epochs = arguments.integer("epochs")};
+                         .epochs = arguments.integer("epochs"),
+                         .scratch = arguments.knows("scratch") && arguments.on("scratch"),
+                         .trunk = trunk_named(arguments.knows("trunk") ? arguments.text("trunk") : "")};
+  if (!options.weights.empty() && options.scratch) throw usage_error("--weights and --scratch exclude each other");
   if (!options.weights.empty() && options.from.empty())
     throw usage_error("--weights requires --from", "name the net of the weights: --from=resnet18");
   if (!options.weights.empty() && !file_exists(options.weights))
@@ -119,10 +122,21 @@ Command new_command() {
       .subcommands = {
           {.name = "new classifier",
            .summary = "Write a net that classifies images",
-           .flags = new_flags({number_flag("size", "side of the net's input; 0 chooses", 4096)}),
+           .flags = new_flags(
+               {number_flag("size", "side of the net's input; 0 chooses", 4096),
+                {.name = "trunk",
+                 .kind = FlagKind::kText,
+                 .value = "HOW",
+                 .help = "how the layers before the last learn when a net is fine-tuned: not at all, or "
+                         "at a tenth of its rate; auto: frozen for up to 2,000 images",
+                 .fallback = "auto",
+                 .choices = {"auto", "frozen", "slow"}},
+                {.name = "scratch", .help = "start from random weights, even where models/ has trained ones"}}),
            .examples = {{"cortado new classifier --data=flowers -o my",
                          "my/train_val.prototxt, deploy.prototxt, solver.prototxt and labels.txt"},
                         {"cortado new classifier --data=flowers --from=resnet18 -o my", "with a net in models/"},
+                        {"cortado new classifier --data=flowers --from=efficientnet_lite0 -o my",
+                         "fine-tune ImageNet's weights, which scripts/fetch_backbone.sh fetches: for few images"},
                         {"cortado new classifier --data=flowers --from=resnet18 --weights=resnet18.caffemodel -o my",
                          "fine-tune trained weights"}},
            .run = [](const Arguments& arguments) { return make_new(arguments, make_classifier); },
