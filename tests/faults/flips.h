@@ -1,6 +1,7 @@
 #pragma once
 
-// Random damage: bit flips and truncated files. CORTADO_FLIPS sets the number of flips, 2,000 by default.
+// Random damage: bit flips and truncated files. CORTADO_FLIPS sets the number of flips, 2,000 by default;
+// CORTADO_FLIPS_SEED draws others.
 
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,12 @@ namespace cortado {
 inline int number_of_flips() {
   const char* text = std::getenv("CORTADO_FLIPS");
   return text ? std::atoi(text) : 2000;
+}
+
+/// The stream of a test's damage.
+inline RandomStream damage_stream(uint64_t test) {
+  const char* text = std::getenv("CORTADO_FLIPS_SEED");
+  return RandomStream(test + 1000 * (text ? std::strtoull(text, nullptr, 10) : 0));
 }
 
 /// Counts what damage led to.
@@ -53,10 +60,11 @@ inline std::string cut(const std::string& bytes, RandomStream& random) {
   return bytes.substr(0, random.below(bytes.size()));
 }
 
-/// Calls look() with `flips` files with a flipped bit, and a tenth as many truncated files.
-inline void damage(const std::string& bytes, int flips, uint64_t seed,
+/// Calls look() with `flips` files with a flipped bit, and a tenth as many truncated files. `test` is the number of the
+/// test, so that tests draw different damage.
+inline void damage(const std::string& bytes, int flips, uint64_t test,
                    const std::function<void(const std::string& damaged)>& look) {
-  RandomStream random(seed);
+  RandomStream random = damage_stream(test);
   for (int i = 0; i < flips; ++i) look(with_flip(bytes, random));
   for (int i = 0; i < flips / 10; ++i) look(cut(bytes, random));
 }
