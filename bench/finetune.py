@@ -15,7 +15,7 @@ import numpy
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CORTADO = str(ROOT / 'build/bin/cortado')
-GARMENTS = {0: 'tshirt', 2: 'pullover', 3: 'dress', 4: 'coat', 6: 'shirt'}  # those that are hard to tell apart
+GARMENTS = {0: 'tshirt', 2: 'pullover', 3: 'dress', 4: 'coat', 6: 'shirt'}  # they are hard to distinguish
 TRAIN, TEST, SIDE = 40, 200, 128                                           # images of a class
 
 

@@ -6,7 +6,8 @@ from tests.studio.security_test import OWN, READS, WRITES
 from tests.studio.studying import kill_runs
 
 BODY = {'name': 'x', 'path': 'nets/x.prototxt', 'text': 'name: "x"', 'source': 'photos', 'side': 28, 'split': 0.2,
-        'transform': {'flip_h': 0.5}, 'data': 'data/x', 'solver': 'solver.prototxt', 'set': ['solver.base_lr=1'], 'id': 1}
+        'transform': {'flip_h': 0.5}, 'data': 'data/x', 'solver': 'solver.prototxt', 'set': ['solver.base_lr=1'],
+        'id': 1}
 KEPT = '/api/job/stop', '/api/run/stop'
 
 

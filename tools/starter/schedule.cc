@@ -12,11 +12,20 @@ namespace {
 constexpr int64_t kScheduleSeen =
     500000;  ///< images that a net from random weights is trained with, repeated ones counted
 constexpr int64_t kSeenByTrained = 60000;  ///< images for a net from pretrained weights
+constexpr int64_t kSeenByLast = 30000;     ///< images if only the last layer is trained
 constexpr float kSlower = 0.1F;            ///< factor of the recipe's rate for pretrained weights
 
 int64_t batch_for(int64_t images, int64_t at_once) {
   const int64_t wanted = images < 500 ? 16 : images < 4000 ? 32 : 64;
   return std::max<int64_t>(1, std::min({wanted, std::max<int64_t>(at_once, 16), images}));
+}
+
+int64_t epochs_for(int64_t images, const ScheduleOptions& options) {
+  const auto until = [&](int64_t seen, int64_t least, int64_t most) {
+    return std::clamp((seen + images - 1) / images, least, most);
+  };
+  if (!options.from_weights) return until(kScheduleSeen, 6, 80);
+  return options.slow ? until(kSeenByTrained, 4, 40) : until(kSeenByLast, 4, 20);
 }
 
 /// The largest of 1, 2, 5, 10, 20, ... up to `value`.
@@ -40,10 +49,7 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
   const int64_t per_epoch = (images + out.batch - 1) / out.batch;
   say("batch_size", std::to_string(out.batch),
       count_text(images) + " images, so " + count_text(per_epoch) + " updates an epoch");
-  const int64_t seen = options.from_weights ? kSeenByTrained : kScheduleSeen;
-  out.epochs = options.epochs > 0 ? options.epochs
-                                  : std::clamp<int64_t>((seen + images - 1) / images, options.from_weights ? 4 : 6,
-                                                        options.from_weights ? 40 : 80);
+  out.epochs = options.epochs > 0 ? options.epochs : epochs_for(images, options);
   out.iterations = out.epochs * per_epoch;
   say("max_epoch", std::to_string(out.epochs),
       "the net sees " + count_text(out.epochs * images) + " images, " + count_text(out.iterations) + " updates");
