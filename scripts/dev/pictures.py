@@ -178,8 +178,8 @@ class Screens:
     def classes(self, image, snapshot):
         self.open('#/try?run=%s&snapshot=%s' % (RUN, snapshot))
         self.browser.wait_for('document.querySelectorAll("select")[3]?.options.length > 1')
-        self.browser.choose_file('input[type=file]', str(image))
-        self.browser.wait_for('document.querySelector(".chart svg[role=img]")')
+        self.browser.choose_files('input[type=file]', image)
+        self.browser.wait_for('document.querySelector(".scores")')
         for label in 'Activations of', 'Weights of': self.set(label, 'conv1')
         self.browser.wait_for('document.querySelectorAll("img.tiles").length === 2')
         self.look('dark', 1010)

@@ -62,7 +62,7 @@ void Api::handle(const std::shared_ptr<http::Call>& call) {
                           .headers = {{"Location", "/"}, {"Set-Cookie", access_.cookie()}}}));
     return;
   }
-  if (const PageFile* file = find_page_file(call->head.path)) {
+  if (const web::PageFile* file = find_page_file(call->head.path)) {
     if (!reads(call->head))
       throw RequestError(Refusal::kNoMethod, "method " + call->head.method + " is not allowed for " + call->head.path);
     call->answer(guarded({.body = std::string(file->content), .type = file->type}));

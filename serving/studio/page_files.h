@@ -1,18 +1,12 @@
 #pragma once
 
-#include <string>
 #include <string_view>
+
+#include "web/web.h"
 
 namespace cortado::studio {
 
-/// An embedded file of the page.
-struct PageFile {
-  std::string_view path;  ///< URL path
-  std::string_view content;
-  const char* type;
-};
-
-/// Returns nullptr for an unknown path.
-const PageFile* find_page_file(std::string_view path);
+/// A file of the page, its own or a shared one. Returns nullptr for an unknown path.
+const web::PageFile* find_page_file(std::string_view path);
 
 }  // namespace cortado::studio

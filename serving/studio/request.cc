@@ -1,5 +1,6 @@
 #include "studio/request.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "core/text/json.h"
@@ -39,6 +40,17 @@ std::string Request::parameter(const std::string& name) const {
 
 int64_t Request::number(const std::string& name, int64_t fallback) const {
   return whole_number(name, parameter(name), fallback);
+}
+
+std::vector<int64_t> Request::numbers(const std::string& name) const {
+  std::vector<int64_t> all;
+  const std::string text = parameter(name);
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    all.push_back(whole_number(name, std::string_view(text).substr(begin, end - begin), 0));
+    begin = end + 1;
+  }
+  return all;
 }
 
 int64_t Request::header_number(const std::string& name, int64_t fallback) const {

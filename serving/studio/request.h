@@ -21,6 +21,7 @@ class Request {
   /// A decoded query parameter, or "". Throws RequestError(kInvalid) for invalid escapes.
   std::string parameter(const std::string& name) const;
   int64_t number(const std::string& name, int64_t fallback) const;  ///< of the query; not negative
+  std::vector<int64_t> numbers(const std::string& name) const;      ///< of the query, separated by commas; not negative
   /// A header field as a non-negative integer.
   int64_t header_number(const std::string& name, int64_t fallback) const;
   /// The body. Throws RequestError(kInvalid) if it is not a JSON object or is nested too deeply.

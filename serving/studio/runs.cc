@@ -25,14 +25,21 @@ Json metrics(const Folder& folder, const Request& request) {
   return {{"text", text}, {"next", next}};
 }
 
+/// Whether the name is that of keep_best's weights.
+bool is_best(const std::string& name) { return name.find("_best.caffemodel") != std::string::npos; }
+
+/// The weights, the best first, then the newest.
 Json snapshots_of(const Folder& folder, const std::string& path) {
   Json list = Json::array();
   if (!folder.has(path + "/snapshots")) return list;
   std::vector<Entry> entries = folder.list(path + "/snapshots");
-  std::ranges::sort(entries, std::greater<>(), &Entry::changed);
+  std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
+    return std::pair(is_best(a.name), a.changed) > std::pair(is_best(b.name), b.changed);
+  });
   for (const Entry& entry : entries)
     if (entry.name.ends_with(".caffemodel") || entry.name.ends_with(".caffemodel.h5"))
-      list.push_back({{"name", entry.name}, {"bytes", entry.bytes}, {"changed", entry.changed}});
+      list.push_back(
+          {{"name", entry.name}, {"bytes", entry.bytes}, {"changed", entry.changed}, {"best", is_best(entry.name)}});
   return list;
 }
 

@@ -114,10 +114,10 @@ class Browser:
     def press(self, key):
         for kind in 'keyDown', 'keyUp': self.ask('Input.dispatchKeyEvent', type=kind, key=key)
 
-    def choose_file(self, selector, path):
+    def choose_files(self, selector, *paths):
         root = self.ask('DOM.getDocument')['root']['nodeId']
         node = self.ask('DOM.querySelector', nodeId=root, selector=selector)['nodeId']
-        self.ask('DOM.setFileInputFiles', nodeId=node, files=[path])
+        self.ask('DOM.setFileInputFiles', nodeId=node, files=[str(path) for path in paths])
 
     def screenshot(self, name):
         """Returns the bytes of a PNG, and keeps it as NAME.png in the folder for screenshots."""

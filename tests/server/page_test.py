@@ -1,26 +1,36 @@
-"""The server's page in a browser: it classifies an image and shows the classes."""
+"""The server's page in a browser: it classifies images and shows their classes, and an error for a broken one."""
 import re
 
 import cv2, numpy
 
+from tests.studio.accessibility import read_page
 from tests.server.serving import NAMES, scores
 
 
-def test_page_classifies_an_image(server, models, browser, tmp_path):
+def test_page_classifies_images(server, models, browser, tmp_path):
     pixels = numpy.random.default_rng(2).integers(0, 256, (8, 8, 3), dtype=numpy.uint8)
     cv2.imwrite(str(tmp_path / 'noise.png'), pixels)
     wanted = scores(models.arrays[1], pixels.transpose(2, 0, 1)[None].astype(numpy.float32))[0]
+    browser.listen()
+    browser.look_like(1280, 'light')
     browser.open('http://127.0.0.1:%d/' % server.port)
     browser.wait_for("document.querySelector('#model option')?.textContent == 'small'")
-    browser.choose_file('#file', str(tmp_path / 'noise.png'))
-    browser.wait_for("document.querySelectorAll('#seen tr').length == 4")
-    rows = browser.value("[...document.querySelectorAll('#seen tr')].map(row => row.textContent)")
+    (tmp_path / 'broken.png').write_bytes((tmp_path / 'noise.png').read_bytes()[:100])
+    browser.choose_files('input[type=file]', tmp_path / 'noise.png', tmp_path / 'broken.png')
+    browser.wait_for("document.querySelectorAll('.scores li').length == 4")
+    rows = browser.value("[...document.querySelectorAll('.scores li')].map(row => row.textContent)")
     assert rows == ['%s%.1f %%' % (NAMES[i], 100 * wanted[i]) for i in numpy.argsort(-wanted)]
     line = browser.value("document.getElementById('curl').textContent")
     assert re.match(r"curl --data-binary @noise.png 'http://127.0.0.1:\d+/v1/classify\?model=small'$", line)
-    took = browser.value("document.getElementById('time').textContent")
-    assert re.match(r'small, version 1: [\d.]+ ms in the server', took)
-    assert browser.value("document.getElementById('error').textContent") == ''
-    picture = cv2.imdecode(numpy.frombuffer(browser.screenshot('server'), numpy.uint8), cv2.IMREAD_COLOR)
-    blue = (abs(picture.astype(int) - (0xcc, 0x66, 0)).max(2) < 12).any(1).sum()  # the bars, #0066cc
-    assert picture.shape[0] > 400 and blue > 5, 'no bars in the picture'
+    assert re.match(r'[\d.]+ ms in the server', browser.value("document.querySelector('.answer .note').textContent"))
+    assert browser.value("document.getElementById('about').textContent") == 'small, version 1'
+    browser.wait_for("document.querySelector('.bad')")
+    assert browser.value("document.querySelector('.bad').textContent") == 'the PNG cannot be decoded: it is truncated'
+    widths = browser.value("[...document.querySelectorAll('.score-bar')].map(bar => bar.clientWidth)")
+    assert widths[0] > 20 and widths == sorted(widths, reverse=True), 'bars follow the scores'
+    read_page(browser, 'server')
+    browser.choose_files('input[type=file]', tmp_path / 'broken.png')
+    browser.wait_for("document.querySelectorAll('.image-card').length == 1 && document.querySelector('.bad')")
+    assert browser.value("document.querySelectorAll('.scores').length") == 0, 'the old answer is still shown'
+    complaints = [one for one in browser.complaints if 'status of 400' not in one]  # of the broken image
+    assert not complaints

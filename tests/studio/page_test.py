@@ -1,12 +1,11 @@
 """From a folder of JPEGs to a classifier with the page only, in a browser, with the mouse: dataset, net, training, live
 curve, stop, resume, another rate, an image. Each page is checked at two widths, light and dark."""
-import json, pathlib, shutil
+import json, shutil
 
 import pytest
 
+from tests.studio.accessibility import read_page
 from tests.studio.studying import add_photos, first_photo, kill_runs
-
-ACCESSIBLE = pathlib.Path(__file__).with_name('accessible.js').read_text()
 
 
 @pytest.fixture(scope='module')
@@ -44,19 +43,6 @@ def control(label):
 def choose(browser, label, value):
     browser.value('(() => { const it = %s; it.value = %s; it.dispatchEvent(new Event("change")); })()'
                   % (control(label), json.dumps(value)))
-
-
-def read_page(browser, name):
-    """Runs the accessibility checks at both widths and in both colour schemes."""
-    for width in 1280, 390:
-        for scheme in 'light', 'dark':
-            browser.look_like(width, scheme)
-            browser.complaints += ['%s %d %s: %s' % (name, width, scheme, fault) for fault in browser.value(ACCESSIBLE)]
-            if browser.pictures:
-                height = browser.value('document.documentElement.scrollHeight')
-                browser.look_like(width, scheme, min(max(height, 600), 4000))
-                browser.screenshot('%s_%d_%s' % (name, width, scheme))
-    browser.look_like(1280, 'light')
 
 
 def make_dataset(browser, place):
@@ -136,14 +122,27 @@ def stop_and_resume(browser, place):
 def try_image(browser, place):
     browser.click('document.querySelector("tbody a[href^=\'#/try\']")')
     browser.wait_for('document.querySelector("input[type=file]") && !(%s).disabled' % control('Weights of'))
-    browser.choose_file('input[type=file]', str(first_photo(place, 'trouser')))
-    bars = 'document.querySelector(".chart svg[role=img]")?.getAttribute("aria-label") || ""'
-    browser.wait_for('(%s).startsWith("Classes: trouser")' % bars)
+    photo, broken = first_photo(place, 'trouser'), place / 'broken.jpg'
+    broken.write_bytes(photo.read_bytes()[:200])
+    browser.choose_files('input[type=file]', photo, broken, first_photo(place, 'tshirt'))
+    browser.wait_for('document.querySelectorAll(".scores").length === 2 && document.querySelector(".bad")')
+    assert browser.value('[...document.querySelectorAll(".scores")].map(one => one.querySelector("span").textContent)'
+                         ) == ['trouser', 'tshirt']
+    assert browser.value('document.querySelectorAll(".answer")[1].textContent') == \
+        'not an image that can be read: the JPEG cannot be decoded: Premature end of JPEG file'
     choose(browser, 'Activations of', 'conv1')
     browser.wait_for('document.querySelector("img.tiles")?.naturalWidth > 100')
     choose(browser, 'Weights of', 'conv1')
     browser.wait_for('document.querySelectorAll("img.tiles").length === 2')
+    pictures = 'document.querySelector("img.tiles").src'
+    before = browser.value(pictures)
+    browser.click('document.querySelectorAll(".image-card .picture")[2]')
+    browser.wait_for(pictures + ' !== %s' % json.dumps(before))
+    assert browser.value('document.querySelectorAll("[aria-pressed=true]").length') == 1
     read_page(browser, 'try')
+    browser.choose_files('input[type=file]', broken)
+    browser.wait_for('document.querySelectorAll(".image-card").length === 1 && document.querySelector(".bad")')
+    assert browser.value('document.querySelectorAll(".scores, img.tiles").length') <= 1, 'old answers are still shown'
 
 
 def edit_net(browser, place):

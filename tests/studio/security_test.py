@@ -9,7 +9,8 @@ from tests.harness.waiting import wait_until
 from tests.studio.studying import TOKEN, add_photos
 
 OWN = {'Authorization': 'Bearer ' + TOKEN}
-PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/js/app.js', '/js/run.js', '/icon.svg']
+PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/images.js', '/js/app.js', '/js/run.js',
+         '/icon.svg']
 READS = ['/api/classifiers', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
          '/api/models', '/api/runs', '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x',
          '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1',

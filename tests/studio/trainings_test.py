@@ -109,15 +109,24 @@ def test_snapshot(studio, place, training):
     image, wanted = first_photo(place, 'bag').read_bytes(), {'run': 'runs/first', 'snapshot': name}
     status, seen, _ = studio.ask('POST', '/api/look', image, **wanted, blob='conv1', layer='conv1')
     assert status == 200, seen
-    assert abs(sum(one['probability'] for one in seen['classes']) - 1) < 1e-3
+    (answer,) = seen['images']
+    assert answer['size'] == [28, 28] and abs(sum(one['probability'] for one in answer['classes']) - 1) < 1e-3
     activations = seen['activations']
     assert activations['shape'][:2] == [1, 20] and activations['picture']['planes'] == 20
     assert seen['weights']['shape'] == [20, 1, 5, 5] and sum(seen['weights']['histogram']['counts']) == 500
     for parameters in {'blob': 'none'}, {'layer': 'none'}:
         status, told, _ = studio.ask('POST', '/api/look', image, **wanted, **parameters)
         assert status == 400 and 'none' in told['error']
-    assert studio.ask('POST', '/api/look', b'GIF89a', **wanted)[0] == 415
-    assert studio.ask('POST', '/api/look', image[:200], **wanted)[0] == 400, 'a truncated JPEG'
+    parts = [image, b'GIF89a', image[:200], image]
+    sizes = ','.join(str(len(one)) for one in parts)
+    status, seen, _ = studio.ask('POST', '/api/look', b''.join(parts), **wanted, sizes=sizes)
+    first, gif, short, last = seen['images']
+    assert first == last == answer, 'broken images change the others'
+    assert gif['error'] == 'not an image that can be read: it is not a JPEG, PNG, PGM or PPM file'
+    assert short['error'] == 'not an image that can be read: the JPEG cannot be decoded: Premature end of JPEG file'
+    for sizes in '1', '0,%d' % len(image), '-1', '%d,1' % len(image), str(2**63 - 1), 'x', ','.join('1' * 65):
+        status, told, _ = studio.ask('POST', '/api/look', image, **wanted, sizes=sizes)
+        assert status == 400 and ('sizes' in told['error'] or 'at most 64' in told['error']), sizes
 
 
 def test_training_outlives_its_studio(studio, start_studio, training):

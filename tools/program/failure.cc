@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/exit_code.h"
+#include "data/sample.h"
 
 namespace cortado::tools {
 
@@ -20,6 +21,8 @@ Failure current_failure() {
   } catch (const FieldError& error) {
     const std::string where = error.field().empty() ? "" : error.field() + ": ";
     return {int(ExitCode::kNet), Error(ExitCode::kNet, where + error.message(), error.hint()).what()};
+  } catch (const data::SampleError& error) {  // of an image that no dataset or list contains
+    return {int(ExitCode::kData), Error(ExitCode::kData, error.what(), error.hint()).what()};
   } catch (const std::bad_alloc&) {
     return {int(ExitCode::kDevice),
             "error: not enough memory\nhint: use a smaller batch_size; 'cortado summary NET' shows the memory that a "

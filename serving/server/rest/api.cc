@@ -6,10 +6,7 @@
 #include "server/models/description.h"
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
-
-// Generated from page.html by the build.
-extern const char cortado_serve_page[];
-extern const unsigned long cortado_serve_page_size;
+#include "server/rest/page.h"
 
 namespace cortado::server {
 
@@ -44,6 +41,11 @@ Repository::Done done_of(const std::shared_ptr<Call>& call) {
 
 const std::vector<Api::Route>& Api::routes() {
   static const std::vector<Route> all = {{"GET", "/", &Api::page, true},
+                                         {"GET", "/style.css", &Api::page, true},
+                                         {"GET", "/page.css", &Api::page, true},
+                                         {"GET", "/elements.js", &Api::page, true},
+                                         {"GET", "/images.js", &Api::page, true},
+                                         {"GET", "/page.js", &Api::page, true},
                                          {"GET", "/metrics", &Api::metrics},
                                          {"POST", "/v1/classify", &Api::classify},
                                          {"GET", "/v2", &Api::server_metadata},
@@ -96,11 +98,12 @@ std::shared_ptr<Version> Api::version_of(const Names& names) const {
 }
 
 void Api::page(const std::shared_ptr<Call>& call, const Names&) {
-  call->answer({.body = {cortado_serve_page, cortado_serve_page_size},
-                .type = "text/html; charset=utf-8",
+  const web::PageFile& file = *find_page_file(call->head.path);
+  call->answer({.body = std::string(file.content),
+                .type = file.type,
                 .headers = {{"Content-Security-Policy",
-                             "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-                             "connect-src 'self'; img-src blob:; frame-ancestors 'none'; base-uri 'none'"},
+                             "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+                             "img-src blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"},
                             {"X-Content-Type-Options", "nosniff"}}});
 }
 

@@ -1,18 +1,7 @@
-// Creates elements by function calls, so that text never becomes markup.
+// Parts of pages: fields, forms, states, formatted numbers and times.
+import {h} from '/elements.js';
 
-/** Creates an element with properties, attributes ('role' and names with '-') and children; skips null children. */
-export function h(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (value === undefined || value === null || value === false) continue;
-    if (name.includes('-') || name === 'role')
-      element.setAttribute(name, value);
-    else
-      element[name] = value;
-  }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
-}
+export {h};
 
 /** A label with its control and an optional explanation. */
 export function field(name, control, meaning) {

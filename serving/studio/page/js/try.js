@@ -1,15 +1,18 @@
-// Runs a snapshot on an image: classes, activations and weights of the layers.
+// Runs weights on images: classes or objects of each, and the layers' activations and weights for a selected one.
+import {dropArea, ImageCard} from '/images.js';
 import {get, send} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, h, number} from '/js/dom.js';
 
-const kMaxBars = 40;
+const kMaxBars = 40, kMaxImages = 200;
+const kGroup = 16, kGroupBytes = 16 << 20;  // of a request
 
 /** Pictures or values of a blob or of a layer's weights, with a histogram. */
 function numbers(title, one) {
-  const place = h('div'), chart = h('div'), parts = [h('h3', {}, `${title}: ${one.name}, ${one.shape.join(' × ')}`)];
+  const place = h('div', {className: 'panel'}), chart = h('div'),
+        parts = [h('h3', {}, `${title}: ${one.name}, ${one.shape.join(' × ')}`)];
   parts.push(
-      h('p', {className: 'quiet'},
+      h('p', {className: 'quiet note'},
         `from ${number(one.least)} to ${number(one.most)}, ${number(one.mean)} on average` +
             (one.not_finite ? `; ${one.not_finite} are not finite` : '')));
   if (one.picture) {
@@ -21,7 +24,7 @@ function numbers(title, one) {
                    alt: `${title} of ${one.name}: ${one.picture.shown} planes`
                  })));
     if (one.picture.shown < one.picture.planes)
-      parts.push(h('p', {className: 'quiet'}, `the first ${one.picture.shown} of ${one.picture.planes} planes`));
+      parts.push(h('p', {className: 'quiet note'}, `the first ${one.picture.shown} of ${one.picture.planes} planes`));
   }
   if (one.values && one.values.length <= kMaxBars) {
     const bars = parts[parts.push(h('div')) - 1];
@@ -34,101 +37,229 @@ function numbers(title, one) {
 
 const describe = (one) => [one.name, `${one.name} (${one.type ? one.type + ', ' : ''}${one.shape.join(' × ')})`];
 
-export async function tryOut(place, parameters) {
-  const runs = await get('/api/runs'), chosen = parameters.get('run') || runs[0]?.path || '';
-  if (runs.length === 0) {
-    place.append(
-        h('h1', {}, 'Try'),
-        h('p', {}, 'There are no runs with snapshots yet: ', h('a', {href: '#/new'}, 'start one'), '.'));
-    return;
+/** Splits cards into groups, the images of one request each. */
+function groupsOf(cards) {
+  const groups = [];
+  let bytes = 0;
+  for (const card of cards) {
+    const last = groups[groups.length - 1];
+    if (last && last.length < kGroup && bytes + card.file.size <= kGroupBytes) {
+      last.push(card);
+      bytes += card.file.size;
+    } else {
+      groups.push([card]);
+      bytes = card.file.size;
+    }
   }
-  const run = select(runs.map((one) => one.path), chosen), snapshot = h('select');
-  const blob = h('select', {disabled: true}), layer = h('select', {disabled: true});
-  const file = h('input', {type: 'file', accept: 'image/jpeg,image/png'});
-  const seen = h('img', {alt: 'the input image', hidden: true}),
-        mistake = h('p', {className: 'error', role: 'alert', hidden: true});
-  const classes = h('div'), activations = h('div'), weights = h('div');
-  let image = null, turn = 0, address = '';
+  return groups;
+}
 
-  const fill = (list, all, first) => {
+/** Chooses a run and its weights; `onChange` is called when another is chosen. */
+function weightsChooser(runs, parameters, onChange) {
+  const first = runs.find((one) => one.snapshot) || runs[0];
+  const run = select(runs.map((one) => one.path), parameters.get('run') || first.path);
+  const snapshot = h('select');
+  async function list(wanted) {
+    const {snapshots} = await get('/api/run', {path: run.value});
+    const best = snapshots.find((one) => one.best), chosen = wanted || best?.name;
+    snapshot.replaceChildren(...snapshots.map(
+        (one) =>
+            h('option', {value: one.name, selected: one.name === chosen}, one.name + (one.best ? ' – best' : ''))));
+    if (snapshots.length === 0) snapshot.append(h('option', {value: ''}, 'none yet'));
+    onChange();
+  }
+  run.onchange = () => list('');
+  snapshot.onchange = onChange;
+  return {
+    fields: [field('Run', run), field('Weights', snapshot)],
+    value: () => ({run: run.value, snapshot: snapshot.value}),
+    start: () => list(parameters.get('snapshot')),
+  };
+}
+
+/** The part of the page that shows one image's activations, and weights. */
+class Inside {
+  constructor(onChange) {
+    this.blob = h('select', {disabled: true, onchange: onChange});
+    this.layer = h('select', {disabled: true, onchange: onChange});
+    this.activations = h('div');
+    this.weights = h('div');
+    this.hint = h('p', {className: 'quiet'}, 'Choose a layer. Activations are those of the selected image.');
+    this.element =
+        h('section', {}, h('h2', {}, 'Inside the net'),
+          h('div', {className: 'panel'}, this.hint,
+            h('div', {className: 'fields'}, field('Activations of', this.blob, 'a blob, for the selected image'),
+              field('Weights of', this.layer, 'a layer'))),
+          h('div', {className: 'columns'}, this.activations, this.weights));
+  }
+
+  list(answer) {
+    this.fill(this.blob, answer.blobs, 'choose a blob');
+    this.fill(this.layer, answer.filters, 'choose a layer');
+  }
+
+  show(answer) {
+    this.activations.replaceChildren(...(answer.activations ? [numbers('Activations', answer.activations)] : []));
+    this.weights.replaceChildren(...(answer.weights ? [numbers('Weights', answer.weights)] : []));
+  }
+
+  clear() {
+    this.activations.replaceChildren();
+    this.weights.replaceChildren();
+  }
+
+  fill(list, all, first) {
     const before = list.value;
     list.replaceChildren(
         h('option', {value: ''}, first),
         ...all.map(describe).map(([value, text]) => h('option', {value, selected: value === before}, text)));
     list.disabled = all.length === 0;
-  };
+  }
+}
 
-  function show(answer) {
-    fill(blob, answer.blobs, 'choose a blob');
-    fill(layer, answer.filters, 'choose a layer');
-    if (answer.classes) {
-      const labels = answer.classes.map((one) => one.name), values = answer.classes.map((one) => one.probability);
-      Charts.bars(
-          classes, {title: 'Classes', labels, values, most: 1, text: (value) => (100 * value).toFixed(1) + ' %'});
-    }
-    activations.replaceChildren(...(answer.activations ? [numbers('Activations', answer.activations)] : []));
-    weights.replaceChildren(...(answer.weights ? [numbers('Weights', answer.weights)] : []));
+/** The images, their cards, and the requests for their answers. */
+class Gallery {
+  constructor(weights) {
+    this.weights = weights;
+    this.cards = [];
+    this.selected = null;
+    this.turn = 0;
+    this.mistake = h('p', {className: 'error', role: 'alert', hidden: true});
+    this.count = h('h2', {}, '');
+    this.threshold = h('input', {type: 'range', min: 0.05, max: 0.95, step: 0.05, value: 0.3});
+    this.limit = h('output', {className: 'number'});
+    this.slider = h('label', {className: 'row', hidden: true}, 'Score of at least', this.threshold, this.limit);
+    this.list = h('ul', {className: 'cards'});
+    this.inside = new Inside(() => this.lookInside());
+    this.heading = h('div', {className: 'title', hidden: true}, this.count, this.slider);
+    this.threshold.oninput = () => this.showAll();
   }
 
-  async function look() {
-    if (!snapshot.value) return;
-    const mine = ++turn;
-    mistake.hidden = true;
-    place.setAttribute('aria-busy', 'true');
+  take(files) {
+    this.clear();
+    this.cards = files.slice(0, kMaxImages).map((file) => new ImageCard(file, (card) => this.select(card)));
+    this.list.append(...this.cards.map((card) => card.element));
+    this.heading.hidden = false;
+    this.count.textContent = files.length === 1 ? '1 image' :
+        files.length > kMaxImages               ? `The first ${kMaxImages} of ${files.length} images` :
+                                                  `${files.length} images`;
+    this.select(this.cards[0], false);
+    this.refresh();
+  }
+
+  clear() {
+    for (const card of this.cards) card.remove();
+    this.cards = [];
+    this.selected = null;
+  }
+
+  select(card, isAsked = true) {
+    this.selected?.select(false);
+    this.selected = card;
+    card.select(true);
+    if (isAsked) this.lookInside();
+  }
+
+  /** Runs the chosen weights on all images. */
+  async refresh() {
+    const mine = ++this.turn, wanted = this.weights.value();
+    this.fail('');
+    this.inside.clear();
+    for (const card of this.cards) {
+      card.answer = null;
+      card.wait();
+    }
+    if (!wanted.snapshot) return this.fail('This run has no snapshot yet.');
+    if (this.cards.length === 0) await this.listLayers(wanted, mine);
+    for (const group of groupsOf(this.cards)) {
+      await this.ask(group, wanted, mine);
+      if (mine !== this.turn) return;
+    }
+    this.lookInside();
+  }
+
+  async listLayers(wanted, mine) {
     try {
-      const wanted = {run: run.value, snapshot: snapshot.value, blob: image ? blob.value : '', layer: layer.value};
-      const answer = await send('/api/look', wanted, image);
-      if (mine === turn) show(answer);
+      const answer = await send('/api/look', wanted, null);
+      if (mine === this.turn) this.inside.list(answer);
     } catch (error) {
-      if (mine === turn) {
-        mistake.textContent = error.message;
-        mistake.hidden = false;
-      }
+      if (mine === this.turn) this.fail(error.message);
     }
-    if (mine === turn) place.removeAttribute('aria-busy');
   }
 
-  async function listSnapshots(wanted) {
-    const {snapshots} = await get('/api/run', {path: run.value});
-    snapshot.replaceChildren(
-        ...snapshots.map((one) => h('option', {value: one.name, selected: one.name === wanted}, one.name)));
-    if (snapshots.length === 0) snapshot.append(h('option', {value: ''}, 'none yet'));
-    await look();
+  /** Shows the answers of a group. If the request fails, each image is sent alone, so that one cannot spoil others. */
+  async ask(group, wanted, mine) {
+    const files = group.map((card) => card.file);
+    try {
+      const answer = await send('/api/look', {...wanted, sizes: files.map((one) => one.size).join()}, new Blob(files));
+      if (mine !== this.turn) return;
+      group.forEach((card, i) => this.show(card, answer.images[i]));
+      this.inside.list(answer);
+    } catch (error) {
+      if (mine !== this.turn) return;
+      if (group.length === 1) return group[0].fail(error.message);
+      for (const card of group) await this.ask([card], wanted, mine);
+    }
   }
 
-  function take(content) {
-    if (!content) return;
-    image = content;
-    if (address) URL.revokeObjectURL(address);
-    seen.src = address = URL.createObjectURL(content);
-    seen.hidden = false;
-    look();
+  show(card, answer) {
+    card.answer = answer;
+    if (answer.objects) {
+      this.slider.hidden = false;
+      this.list.classList.add('large');
+    }
+    const limit = Number(this.threshold.value);
+    this.limit.textContent = limit.toFixed(2);
+    card.show(answer, limit);
   }
 
-  const drop =
-      h('div', {className: 'drop'},
-        h('label', {className: 'field'}, h('span', {}, 'Drop an image here, or choose one'), file), seen);
-  drop.ondragover = (event) => {
-    event.preventDefault();
-    drop.classList.add('over');
-  };
-  drop.ondragleave = () => drop.classList.remove('over');
-  drop.ondrop = (event) => {
-    event.preventDefault();
-    drop.classList.remove('over');
-    take(event.dataTransfer.files[0]);
-  };
-  file.onchange = () => take(file.files[0]);
-  run.onchange = () => listSnapshots('');
-  snapshot.onchange = blob.onchange = layer.onchange = look;
+  showAll() {
+    for (const card of this.cards)
+      if (card.answer) this.show(card, card.answer);
+  }
+
+  /** Shows the selected image's activations, and weights. */
+  async lookInside() {
+    const mine = this.turn, card = this.selected, {blob, layer} = this.inside;
+    const parts = {blob: card ? blob.value : '', layer: layer.value};
+    this.asked = parts;
+    if (!parts.blob && !parts.layer) return this.inside.clear();
+    try {
+      const answer = await send('/api/look', {...this.weights.value(), ...parts}, parts.blob ? card.file : null);
+      if (mine === this.turn && this.asked === parts) this.inside.show(answer);
+      this.fail('');
+    } catch (error) {
+      if (mine !== this.turn || this.asked !== parts) return;
+      this.inside.clear();
+      this.fail(error.message);
+    }
+  }
+
+  fail(message) {
+    this.mistake.textContent = message;
+    this.mistake.hidden = !message;
+  }
+}
+
+export async function tryOut(place, parameters) {
+  const runs = await get('/api/runs');
+  if (runs.length === 0) {
+    place.append(
+        h('h1', {}, 'Try'),
+        h('div', {className: 'panel'},
+          h('p', {}, 'There are no runs with snapshots yet: ', h('a', {href: '#/new'}, 'start one'), '.')));
+    return;
+  }
+  let gallery = null;
+  const weights = weightsChooser(runs, parameters, () => gallery.refresh());
+  gallery = new Gallery(weights);
   place.append(
-      h('h1', {}, 'Try'), h('div', {className: 'fields'}, field('Run', run), field('Snapshot', snapshot)), mistake,
-      h('div', {className: 'columns'}, drop, classes), h('h2', {}, 'Inside the net'),
-      h('div', {className: 'fields'}, field('Activations of', blob, 'of a blob'),
-        field('Weights of', layer, 'of a layer')),
-      h('div', {className: 'columns'}, activations, weights));
-  await listSnapshots(parameters.get('snapshot'));
-  return () => {
-    if (address) URL.revokeObjectURL(address);
-  };
+      h('h1', {}, 'Try'),
+      h('div', {className: 'columns'},
+        h('div', {className: 'panel'}, h('div', {className: 'fields'}, weights.fields),
+          h('p', {className: 'quiet note'}, 'Images stay on this machine, and are not stored.')),
+        dropArea((files) => gallery.take(files))),
+      gallery.mistake, gallery.heading, gallery.list, gallery.inside.element);
+  await weights.start();
+  return () => gallery.clear();
 }
