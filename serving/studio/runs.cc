@@ -9,7 +9,7 @@ namespace cortado::studio {
 
 namespace {
 
-constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMaxReport = 64 << 20;
+constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMaxReport = 64 << 20, kMaxSolver = 1 << 20;
 
 /// The complete lines of the file after offset `from`, and the offset of their end.
 std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::string& path, int64_t from, int64_t most) {
@@ -43,11 +43,21 @@ Json snapshots_of(const Folder& folder, const std::string& path) {
   return list;
 }
 
+/// max_epoch of the run's solver; 0 if max_iter is the limit. The file has one field in a line.
+int64_t max_epoch_of(const Folder& folder, const std::string& path) {
+  constexpr std::string_view kField = "\nmax_epoch: ";
+  if (!folder.has(path + "/solver.prototxt")) return 0;
+  const std::string text = "\n" + folder.read_part(path + "/solver.prototxt", 0, kMaxSolver);
+  const size_t at = text.find(kField);
+  return at == std::string::npos ? 0 : std::max<int64_t>(0, std::atoll(text.c_str() + at + kField.size()));
+}
+
 Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
   Json json = index.summary_of(path);
   const runs::RunRecord record = runs::read_record(folder.at(path + "/run.json"));
   json["command"] = record.command;
   json["weights"] = record.weights;
+  json["max_epoch"] = max_epoch_of(folder, path);
   json["version"] = record.version;
   json["starts"] = Json::array();
   for (const runs::Start& start : record.starts)

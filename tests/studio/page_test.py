@@ -1,6 +1,6 @@
 """From a folder of JPEGs to a classifier with the page only, in a browser, with the mouse: dataset, net, training, live
 curve, stop, resume, another rate, an image. Each page is checked at two widths, light and dark."""
-import json, shutil
+import json, re, shutil
 
 import pytest
 
@@ -66,8 +66,7 @@ def make_dataset(browser, place):
 
 def iteration(browser):
     """The iteration of the shown run."""
-    text = browser.value('document.querySelector("dl.facts dd")?.textContent || "0"')
-    return int(text.split()[0])
+    return browser.value('document.querySelector("progress").value')
 
 
 def train(browser, place):
@@ -88,8 +87,10 @@ def watch(browser, place):
     browser.wait_for('(%s).includes("training loss ends with")' % label, 60)
     first = browser.value(label)
     browser.wait_for('(%s) !== %s' % (label, json.dumps(first)), 60)
-    browser.wait_for('document.querySelectorAll(".chart").length > 1', 60)  # tested once
+    browser.wait_for('document.querySelector(".figures").textContent.startsWith("Best accuracy")', 60)  # tested once
     assert browser.value('document.querySelector("pre.log").textContent').count('Iteration') > 1
+    text = browser.value('document.querySelector(".progress-text").textContent')
+    assert re.fullmatch(r'epoch \d+ of 2000 · iteration [\d,]+ of [\d,]+ · about \d+ (s|min) left', text)
 
 
 def stop_and_resume(browser, place):
@@ -100,7 +101,7 @@ def stop_and_resume(browser, place):
     browser.wait_for('document.querySelectorAll("tbody a[href^=\'#/try\']").length > 0')
     browser.click(by_text('button', 'Resume'))
     browser.wait_for(shown + ' === "running"', 60)
-    browser.wait_for('parseInt(document.querySelector("dl.facts dd").textContent) > %d' % stopped, 60)
+    browser.wait_for('document.querySelector("progress").value > %d' % stopped, 60)
     browser.click(by_text('summary', 'Change settings and resume'))
     browser.type(control('base_lr'), '0.00125')
     browser.click(by_text('button', 'Apply and resume'))

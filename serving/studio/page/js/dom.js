@@ -66,6 +66,24 @@ export function duration(seconds) {
   return `${Math.floor(whole / 3600)}:${pad(Math.floor(whole / 60) % 60)}:${pad(whole % 60)}`;
 }
 
+/** A time span in words: "40 s", "12 min", "3 h 20 min". */
+export function span(seconds) {
+  const minutes = Math.round(seconds / 60), hours = Math.floor(minutes / 60);
+  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
+  if (minutes < 90) return `${minutes} min`;
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
+}
+
+/** What a score is called: the output of DetectionEvaluate is the mean average precision. */
+export const scoreName = (name) => name.replace(/\bdetection_eval\b/, 'mAP');
+
+/** Key figures: [name, value, note]. */
+export function figures(list) {
+  const one = ([name, value, note]) =>
+      h('div', {}, h('dt', {}, name), h('dd', {}, value, note ? h('small', {}, note) : null));
+  return h('dl', {className: 'figures'}, list.map(one));
+}
+
 /** The header row of a table; cells are texts or [text, class]. */
 export function heads(...columns) {
   const cells = columns.map((one) => Array.isArray(one) ? one : [one, '']);

@@ -35,6 +35,16 @@ export class Metrics {
     }
   }
 
+  /** Seconds until `maxIter` at the pace of the current start, tests included; null if there is no pace yet. */
+  timeLeft(maxIter) {
+    const begin = this.rows.findLastIndex((row) => row.ev === 'run_start');
+    const steps = this.rows.slice(begin + 1).filter((row) => row.ev === 'train');
+    const first = steps[0], last = steps[steps.length - 1];
+    if (!first || last.iter <= first.iter) return null;
+    const left = (maxIter - last.iter) * (last.t - first.t) / (last.iter - first.iter);
+    return Math.max(0, left - Math.max(0, Date.now() / 1000 - last.t));
+  }
+
   series(event, pick, name) {
     const points = this.rows.filter((row) => row.ev === event && pick(row) !== undefined)
                        .map((row) => [row.iter, real(pick(row))]);

@@ -1,30 +1,88 @@
 // One run: its live curves and log, and its controls.
 import {follow, get, post, showMessage} from '/js/api.js';
-import {ago, duration, field, form, h, heads, number, size, state} from '/js/dom.js';
+import {ago, duration, field, figures, form, h, heads, number, scoreName, size, span, state} from '/js/dom.js';
 import {Metrics} from '/js/metrics.js';
 
 const kMaxLog = 200000;
 
-function facts(one) {
-  const rows = [
-    ['iteration', one.max_iter > 0 ? `${one.iter} of ${one.max_iter}` : one.iter],
-    ['loss', number(one.loss)],
-    one.score ? ['best ' + one.score.name, `${number(one.score.value)} at iteration ${one.score.iter}`] : null,
-    ['images per second', number(Math.round(one.images_per_second))],
-    ['time', duration(one.seconds)],
-    ['started', ago(one.created)],
-    ['solver', one.solver],
-    one.problem ? ['problem', one.problem] : null,
-  ];
-  return rows.filter(Boolean).flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))]);
+const whole = (value) => Math.round(value).toLocaleString('en-US');
+
+/** "epoch 3 of 10 · iteration 450 of 1,500 · about 2 min left" */
+function progressText(one, left) {
+  const parts = [];
+  if (one.max_epoch > 0 && one.max_iter > 0)
+    parts.push(`epoch ${Math.min(one.max_epoch, Math.floor(one.iter * one.max_epoch / one.max_iter) + 1)} of ${
+        one.max_epoch}`);
+  parts.push('iteration ' + whole(one.iter) + (one.max_iter > 0 ? ' of ' + whole(one.max_iter) : ''));
+  if (one.state === 'running' && left !== null) parts.push(`about ${span(left)} left`);
+  return parts.join(' · ');
 }
 
-/** The buttons, and the form that changes settings. `act` executes an action. */
-function controls(path, act) {
-  const stop = h('button', {type: 'button', onclick: () => act('stop', {}, 'stopped with a snapshot')}, 'Stop');
-  const snapshot =
-      h('button', {type: 'button', onclick: () => act('snapshot', {}, 'the snapshot was requested')}, 'Snapshot');
-  const resume = h('button', {type: 'button', onclick: () => act('resume', {}, 'resumed')}, 'Resume');
+function keyFigures(one) {
+  return figures([
+    one.score ?
+        [`Best ${scoreName(one.score.name)}`, number(one.score.value), `at iteration ${whole(one.score.iter)}`] :
+        ['Best score', '–', 'not tested yet'],
+    ['Loss', number(one.loss), 'of training'],
+    ['Images per second', one.images_per_second ? whole(one.images_per_second) : '–'],
+    ['Time', duration(one.seconds), `started ${ago(one.created)}`],
+  ]);
+}
+
+/** The state of the training: progress, time left, score, loss, speed. */
+class Overview {
+  constructor(path) {
+    this.bar = h('progress', {'aria-label': 'iterations of ' + path});
+    this.text = h('p', {className: 'number progress-text'});
+    this.figures = h('div');
+    this.problem = h('p', {className: 'error', hidden: true});
+    this.element = h('section', {className: 'panel', 'aria-label': 'State'}, this.bar, this.text, this.figures);
+  }
+
+  show(one, left) {
+    this.bar.max = Math.max(1, one.max_iter);
+    this.bar.value = one.iter;
+    this.bar.hidden = one.max_iter <= 0;
+    this.text.textContent = progressText(one, left);
+    this.figures.replaceChildren(keyFigures(one));
+    this.problem.textContent = one.problem;
+    this.problem.hidden = !one.problem;
+  }
+}
+
+const reportLink = (path, kind, text) =>
+    h('a', {
+      className: 'button ' + kind,
+      href: '/api/run/report?' + new URLSearchParams({path}),
+      target: '_blank',
+      rel: 'noopener'
+    },
+      text);
+
+const tryLink = (path, snapshot, kind, text) =>
+    h('a', {className: 'button ' + kind, href: '#/try?' + new URLSearchParams({run: path, snapshot})}, text);
+
+/** What to do after the end of a training; empty before. */
+function nextSteps(path, one) {
+  if (!['finished', 'stopped_early'].includes(one.state)) return [];
+  const best = one.snapshots.find((snapshot) => snapshot.best) || one.snapshots[0];
+  const result = one.score ? `The best ${scoreName(one.score.name)} on the test set is ${number(one.score.value)}.` :
+                             'It was not tested.';
+  return [h(
+      'section', {className: 'panel next', 'aria-label': 'What is next'},
+      h('div', {}, h('h2', {}, 'The training is finished'), h('p', {}, result)),
+      h('div', {className: 'row'},
+        best ? tryLink(path, best.name, 'first', best.best ? 'Try the best weights' : 'Try the weights') : null,
+        reportLink(path, '', 'Read the report')))];
+}
+
+/** The buttons, and the form that changes settings. */
+function controls(path) {
+  const button = (text, what, done) => h('button', {type: 'button', onclick: () => act(path, what, done)}, text);
+  const stop = button('Stop', 'stop', 'stopped with a snapshot');
+  const snapshot = button('Snapshot', 'snapshot', 'the snapshot was requested');
+  const resume = button('Resume', 'resume', 'resumed');
+  resume.className = 'first';
   const rate = h('input', {type: 'number', min: 0, step: 'any', placeholder: 'unchanged'});
   const most = h('input', {type: 'number', min: 1, step: 1, placeholder: 'unchanged'});
   const other = h('input', {placeholder: 'solver.momentum=0.95', spellcheck: false});
@@ -40,30 +98,31 @@ function controls(path, act) {
         await post('/api/run/resume', {path, set});
         showMessage('resumed with ' + set.join(', '));
       });
-  const all = h('div', {className: 'row'}, stop, snapshot, resume);
   return {
-    all,
+    all: [reportLink(path, '', 'Report'), snapshot, stop, resume],
     change:
         h('details', {className: 'panel'}, h('summary', {}, 'Change settings and resume'),
           h('p', {className: 'quiet'}, 'A running training stops with a snapshot and resumes from it.'), change),
     update(one) {
       const runs = one.state === 'running';
-      stop.disabled = snapshot.disabled = !runs;
-      resume.disabled = runs || (one.state === 'finished' && one.iter >= one.max_iter);
+      stop.hidden = snapshot.hidden = !runs;
+      resume.hidden = runs || (one.state === 'finished' && one.iter >= one.max_iter);
     },
   };
 }
 
 function snapshots(path, list) {
   if (list.length === 0) return [h('p', {className: 'quiet'}, 'None yet.')];
+  const badge = h('span', {className: 'state good'}, 'best');
   const rows = list.slice(0, 20).map(
       (one) =>
-          h('tr', {},
-            h('td', {}, h('a', {href: '#/try?' + new URLSearchParams({run: path, snapshot: one.name})}, one.name)),
-            h('td', {className: 'number'}, size(one.bytes)), h('td', {}, ago(one.changed))));
+          h('tr', {}, h('td', {}, one.name, ' ', one.best ? badge : null),
+            h('td', {className: 'number'}, size(one.bytes)), h('td', {className: 'less'}, ago(one.changed)),
+            h('td', {className: 'number'}, tryLink(path, one.name, 'plain', 'Try'))));
   return [h(
       'div', {className: 'wide'},
-      h('table', {}, heads('Snapshot', ['Size', 'number'], 'Written'), h('tbody', {}, rows)))];
+      h('table', {}, heads('Weights', ['Size', 'number'], ['Written', 'less'], ['Use', 'number']),
+        h('tbody', {}, rows)))];
 }
 
 /** Charts, which appear with their first values. */
@@ -83,59 +142,83 @@ function charts(metrics, places) {
   };
 }
 
+/** Rarely needed: learning rate, solver, files, command. */
+function details(path, one, rate) {
+  const link = (file) => h('a', {href: '#/nets?' + new URLSearchParams({path: file})}, file.slice(path.length + 1));
+  return h(
+      'details', {className: 'panel'}, h('summary', {}, 'Learning rate, files and command'), rate,
+      h('dl', {className: 'facts'}, h('dt', {}, 'solver'), h('dd', {}, one.solver), h('dt', {}, 'files'),
+        h('dd', {className: 'row'}, one.files.map(link))),
+      h('pre', {tabIndex: 0, 'aria-label': 'Command'}, one.command.join(' ')));
+}
+
+/** The log, which stays at its end while new lines arrive unless the user has scrolled up. */
+class Log {
+  constructor() {
+    this.element =
+        h('pre', {className: 'log', tabIndex: 0, role: 'log', 'aria-label': 'Log of the training', 'aria-live': 'off'});
+  }
+
+  add(text) {
+    const {element} = this, isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 40;
+    element.textContent = (element.textContent + text).slice(-kMaxLog);
+    if (isAtEnd) element.scrollTop = element.scrollHeight;
+  }
+
+  clear() { this.element.textContent = ''; }
+}
+
+const act = async (path, what, done) => {
+  try {
+    showMessage('…');
+    await post('/api/run/' + what, {path});
+    showMessage(done);
+  } catch (error) {
+    showMessage(error.message);
+  }
+};
+
 export async function run(place, parameters) {
-  const path = parameters.get('path') || '', first = await get('/api/run', {path});
-  const name = h('span'), about = h('dl', {className: 'facts'}), kept = h('div');
-  const places = {loss: h('div'), score: h('div'), rate: h('div')};
-  const log =
-      h('pre', {className: 'log', tabIndex: 0, role: 'log', 'aria-label': 'Log of the training', 'aria-live': 'off'});
-  const act = async (what, body, done) => {
-    try {
-      showMessage('…');
-      await post('/api/run/' + what, {path, ...body});
-      showMessage(done);
-    } catch (error) {
-      showMessage(error.message);
-    }
-  };
-  const buttons = controls(path, act), metrics = new Metrics(), draw = charts(metrics, places);
-  const showState = (one) => {
+  const path = parameters.get('path') || '';
+  let one = await get('/api/run', {path});
+  const name = h('span'), kept = h('div'), next = h('div'), overview = new Overview(path), log = new Log();
+  const places = {loss: h('div'), score: h('div'), rate: h('div')}, metrics = new Metrics();
+  const draw = charts(metrics, places), buttons = controls(path);
+  const show = () => {
     name.replaceChildren(state(one.state));
-    about.replaceChildren(...facts(one));
+    overview.show(one, metrics.timeLeft(one.max_iter));
+    next.replaceChildren(...nextSteps(path, one));
     buttons.update(one);
   };
-  const showKept = async () => kept.replaceChildren(...snapshots(path, (await get('/api/run', {path})).snapshots));
-  showState(first);
-  kept.append(...snapshots(path, first.snapshots));
+  const reload = async () => {  // after a snapshot, or a change of the state
+    one = await get('/api/run', {path});
+    kept.replaceChildren(...snapshots(path, one.snapshots));
+    show();
+  };
   place.append(
-      h('div', {className: 'title'}, h('h1', {}, path, ' ', name), buttons.all),
-      h('div', {className: 'columns'}, about, buttons.change),
-      h('div', {className: 'columns'}, places.loss, places.score), h('h2', {}, 'Snapshots'), kept, h('h2', {}, 'Log'),
-      log,
-      h('details', {}, h('summary', {}, 'More'), places.rate,
-        h('p', {},
-          h('a', {href: '/api/run/report?' + new URLSearchParams({path}), target: '_blank', rel: 'noopener'},
-            'Report of this run')),
-        h('p', {}, 'Files: ',
-          first.files.flatMap((file) => [h('a', {href: '#/nets?' + new URLSearchParams({path: file})}, file), ' '])),
-        h('pre', {}, first.command.join(' '))));
+      h('div', {className: 'title'}, h('h1', {}, path, ' ', name), h('div', {className: 'row'}, buttons.all)),
+      overview.problem, overview.element, next, h('div', {className: 'columns'}, places.loss, places.score),
+      h('h2', {}, 'Snapshots'), kept, h('h2', {}, 'Log'), log.element,
+      h('div', {className: 'columns'}, buttons.change, details(path, one, places.rate)));
+  kept.append(...snapshots(path, one.snapshots));
   await metrics.read(path);  // existing rows
   draw();
+  show();
   const source = follow('/api/run/feed', {path, metrics: metrics.next}, {
     metrics: ({text, next}) => {
       metrics.add(text, next);
       draw();
-      if (text.includes('"snapshot"')) showKept();
+      show();
+      if (text.includes('"snapshot"')) reload();
     },
-    log: ({text}) => {
-      const isAtEnd = log.scrollHeight - log.scrollTop - log.clientHeight < 40;
-      log.textContent = (log.textContent + text).slice(-kMaxLog);
-      if (isAtEnd) log.scrollTop = log.scrollHeight;
+    log: ({text}) => log.add(text),
+    state: (now) => {
+      const isOther = now.state !== one.state;
+      one = {...one, ...now};
+      show();
+      if (isOther) reload();
     },
-    state: showState,
   });
-  source.onopen = () => {
-    log.textContent = '';
-  };  // after a reconnect the end of the log is sent again
+  source.onopen = () => log.clear();  // after a reconnect the end of the log is sent again
   return () => source.close();
 }
