@@ -38,6 +38,7 @@ Api::Api(Workplace& place, const Access& access) : access_(access) {
   add(routes_, dataset_routes(place));
   add(routes_, net_routes(place));
   add(routes_, run_routes(place));
+  add(routes_, preparation_routes(place));
   add(routes_, training_routes(place));
   add(routes_, try_routes(place));
 }

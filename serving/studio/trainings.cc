@@ -9,12 +9,11 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/json.h"
+#include "studio/preparations.h"
 #include "studio/workplace.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
-#include "tools/starter/starting_net.h"
 
 namespace cortado::studio {
 
@@ -118,7 +117,9 @@ Json begin(Workplace& place, Children& children, const Request& request) {
     words.push_back("--threads=" + std::to_string(int(threads)));
   add_settings(body, words);
   try {
-    return start(place, children, words, path);
+    Json begun = start(place, children, words, path);
+    accept_prepared(place.folder, solver);
+    return begun;
   } catch (const RequestError& error) {
     std::error_code ignored;  // without a record the folder is not a run; free its name
     const bool is_over = error.why() != Refusal::kLate;
@@ -167,33 +168,11 @@ Json resume(Workplace& place, Children& children, const Request& request) {
   return start(place, children, words, path);
 }
 
-/// Makes net and solver for a dataset with `cortado new`.
-Json make_classifier(const Workplace& place, const Request& request) {
-  const Json body = request.body();
-  const std::string path = "trainings/" + checked_name(text_in(body, "name")), data = text_in(body, "data");
-  place.folder.at(data);
-  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "training " + path + " exists already");
-  place.folder.make("trainings");
-  std::vector<std::string> words = {"new", "classifier", "--data=" + data, "--output=" + path, "--json"};
-  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file in the folder, or the name of a model
-    const bool is_file = from.find('/') != std::string::npos || place.folder.has(from);
-    words.push_back("--from=" + (is_file ? place.folder.file_at(from) : checked_name(from)));
-  }
-  if (const std::string weights = text_in(body, "weights"); !weights.empty())
-    words.push_back("--weights=" + place.folder.file_at(weights));
-  for (const char* name : {"size", "batch", "epochs"})
-    if (const double value = number_in(body, name, 0); value >= 1)
-      words.push_back(std::string("--") + name + "=" + std::to_string(int64_t(value)));
-  return parse_json<Json>(place.run(words, std::chrono::seconds(600)).out);
-}
-
 }  // namespace
 
 Routes training_routes(Workplace& place) {
   const auto children = std::make_shared<Children>();
   return {
-      {"GET", "/api/classifiers", [](const Request&) { return json_reply(tools::known_starts("classifier")); }},
-      {"POST", "/api/classifier", [&](const Request& request) { return json_reply(make_classifier(place, request)); }},
       {"POST", "/api/runs",
        [&place, children](const Request& request) { return json_reply(begin(place, *children, request)); }},
       {"POST", "/api/run/stop",

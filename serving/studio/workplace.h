@@ -43,6 +43,7 @@ using Routes = std::vector<Route>;
 Routes dataset_routes(Workplace& place);
 Routes net_routes(Workplace& place);
 Routes run_routes(Workplace& place);
+Routes preparation_routes(Workplace& place);
 Routes training_routes(Workplace& place);
 Routes try_routes(Workplace& place);
 

@@ -4,6 +4,7 @@ import json, re, shutil
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.studio.accessibility import read_page
 from tests.studio.studying import add_photos, first_photo, kill_runs
 
@@ -73,12 +74,38 @@ def train(browser, place):
     browser.click(by_text('a', 'Train on it'))
     browser.wait_for('!!(%s)' % by_text('h2', 'On a dataset'))
     assert browser.value(control('Dataset') + '.value') == 'data/cloths'
+    browser.wait_for(control('Name') + '.value === "cloths"')
+    browser.click(by_text('summary', 'More options'))
     read_page(browser, 'new')
     browser.type(control('Name'), 'first')
     choose(browser, 'Net', 'lenet')
+    browser.type(control('Epochs'), '3000')
+    prepare(browser)
+    assert (place / 'trainings/first/solver.prototxt').exists()
+    row = '[...document.querySelectorAll("tbody tr")].find(row => row.cells[0].textContent === "max_epoch")'
+    assert browser.value(row + '.cells[1].textContent') == '3000' and browser.value(row + '.cells[2].textContent')
+    assert re.match(r'Estimated time\d+ (s|min|h)', browser.value('document.querySelector(".figures").textContent'))
+    read_page(browser, 'prepared')
+    browser.click(by_text('button', 'Change'))
+    browser.wait_for(by_text('button', 'Prepare'))
+    assert not (place / 'trainings/first').exists(), 'the files are discarded'
     browser.type(control('Epochs'), '2000')
-    browser.click(by_text('button', 'Train'))
+    prepare(browser)
+    browser.click(by_text('nav a', 'Runs'))  # leaving the page discards them, too
+    wait_until(lambda: not (place / 'trainings/first').exists(), 'the files are discarded')
+    browser.value('history.back()')
+    browser.wait_for(by_text('button', 'Prepare'))
+    browser.type(control('Name'), 'first')
+    choose(browser, 'Net', 'lenet')
+    browser.type(control('Epochs'), '2000')
+    prepare(browser)
+    browser.click(by_text('button', 'Start training'))
     browser.wait_for('location.hash.startsWith("#/run?") && !!document.querySelector(".state")', 60)
+
+
+def prepare(browser):
+    browser.click(by_text('button', 'Prepare'))
+    browser.wait_for(by_text('button', 'Start training'), 60)
 
 
 def watch(browser, place):

@@ -11,12 +11,13 @@ from tests.studio.studying import TOKEN, add_photos
 OWN = {'Authorization': 'Bearer ' + TOKEN}
 PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/images.js', '/js/app.js', '/js/run.js',
          '/icon.svg']
-READS = ['/api/classifiers', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
+READS = ['/api/starts?data=x', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
          '/api/models', '/api/runs', '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x',
          '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1',
          '/api/model?name=lenet']
-WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/classifier', '/api/runs',
-          '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look', '/api/job/stop']
+WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/trainings', '/api/training/keep',
+          '/api/training/discard', '/api/runs', '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look',
+          '/api/job/stop']
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -94,8 +95,9 @@ def test_paths(studio, place, outside):
                             ('/api/sheet', {'path': path}), ('/api/runs', {'name': 'x', 'solver': path}),
                             ('/api/runs', {'name': 'x', 'solver': 'inside.prototxt', 'weights': path}),
                             ('/api/run/resume', {'path': path}), ('/api/run/stop', {'path': path}),
-                            ('/api/classifier', {'name': 'x', 'data': path}),
-                            ('/api/classifier', {'name': 'x', 'data': 'photos', 'from': path})):
+                            ('/api/trainings', {'name': 'x', 'data': path}), ('/api/training/keep', {'path': path}),
+                            ('/api/training/discard', {'path': path}),
+                            ('/api/trainings', {'name': 'x', 'data': 'photos', 'from': path})):
             status, told, _ = studio.ask('POST', write, body)
             assert status in (400, 403, 404), (write, body, told)
         assert studio.ask('POST', '/api/look', '', run=path, snapshot='x')[0] in (400, 403, 404), path
@@ -110,7 +112,7 @@ def test_paths(studio, place, outside):
 
 @pytest.mark.parametrize('name', ['../x', '.hidden', '-o', 'a/b', 'x' * 65, '', 'a b', 'a\nb', 'a\0b', 'a,b'])
 def test_names(studio, name):
-    for write in '/api/datasets', '/api/runs', '/api/classifier':
+    for write in '/api/datasets', '/api/runs', '/api/trainings':
         assert studio.ask('POST', write, {'name': name, 'source': 'photos', 'solver': 'inside.prototxt',
                                           'data': 'photos', 'side': 8})[0] == 400, write
 

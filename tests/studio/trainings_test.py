@@ -40,8 +40,8 @@ def solver(start_studio):
     with start_studio() as studio:
         job = studio.finished(studio.post('/api/datasets', name='cloths', source='photos', side=28, gray=True)['job'])
         assert job['state'] == 'done', job
-        project = studio.post('/api/classifier', name='first', data='data/cloths', **{'from': 'lenet', 'epochs': 2000})
-        assert project['solver'] == 'trainings/first/solver.prototxt' and project['choices']
+        project = studio.post('/api/trainings', name='first', data='data/cloths', **{'from': 'lenet', 'epochs': 2000})
+        assert project['solver'] == 'trainings/first/solver.prototxt' and project['choices'] and project['seconds'] > 0
         return project['solver']
 
 
@@ -59,6 +59,30 @@ def training(studio, place, solver):
 def wait_for(studio, condition):
     """Waits until the condition is true of the run."""
     wait_until(lambda: condition(studio.get('/api/run', path='runs/first')), 'the run comes to that')
+
+
+def test_prepared_files(studio, place, solver):
+    """What was prepared and not started can be discarded, and is replaced; but not what the user changed or kept."""
+    def prepare(): return studio.post('/api/trainings', name='next', data='data/cloths', epochs=1)['path']
+    def discard(path): return studio.post('/api/training/discard', path=path)['discarded']
+    path = prepare()
+    assert path == prepare() == 'trainings/next', 'the name is free until the training starts'
+    assert discard(path) and not (place / path).exists() and not discard(path)
+    for change in (lambda: (place / path / 'notes.txt').write_text('mine'),
+                   lambda: os.utime(place / path / 'solver.prototxt', (time.time() + 5,) * 2),
+                   lambda: (place / path / 'snapshots/x.caffemodel').write_text(''),
+                   lambda: studio.post('/api/training/keep', path=path)):
+        prepare(), change()
+        assert not discard(path) and (place / path / 'solver.prototxt').exists()
+        status, told, _ = studio.ask('POST', '/api/trainings', {'name': 'next', 'data': 'data/cloths'})
+        assert status == 400 and 'trainings/next exists already' in told['error']
+        shutil.rmtree(place / path)
+    assert studio.ask('POST', '/api/trainings', {'name': 'next', 'data': 'photos'})[0] == 400
+    assert not (place / path).exists(), 'a failed preparation leaves files'
+    for other in 'data/cloths', 'trainings/../photos', 'trainings/', '':
+        status, told, _ = studio.ask('POST', '/api/training/discard', {'path': other})
+        assert status == 400 or not told['discarded'], other
+    assert (place / solver).exists() and (place / 'data/cloths').exists() and (place / 'photos').exists()
 
 
 def test_begin(studio, solver, training):

@@ -19,11 +19,14 @@ namespace cortado::tools {
 
 namespace {
 
-nlohmann::ordered_json project_json(const Project& project) {
-  nlohmann::ordered_json json = {{"net", project.net_path()},
+/// `seconds` is the estimated time; 0: unknown.
+nlohmann::ordered_json project_json(const Project& project, double seconds) {
+  nlohmann::ordered_json json = {{"data", project.data_line},
+                                 {"net", project.net_path()},
                                  {"deploy", project.deploy_path()},
                                  {"solver", project.solver_path()},
                                  {"labels", project.labels_path()},
+                                 {"seconds", seconds > 0 ? nlohmann::ordered_json(seconds) : nullptr},
                                  {"choices", nlohmann::ordered_json::array()}};
   for (const Choice& choice : project.choices)
     json["choices"].push_back({{"what", choice.what}, {"value", choice.value}, {"why", choice.why}});
@@ -42,13 +45,16 @@ double expected_seconds(const Arguments& arguments, const Project& project) {
   return double(project.images) / speed.images_per_second;
 }
 
-void show_project(const Arguments& arguments, const Project& project) {
+void show_project(const Project& project) {
   std::cout << project.data_line << "\n";
   Table table({"chosen", "value", "why"});
   for (const Choice& choice : project.choices) table.add({choice.what, choice.value, choice.why});
   std::cout << table.str() << "wrote " << project.net_path() << ", " << project.deploy_path() << ", "
             << project.solver_path() << ", " << project.labels_path() << "\n";
-  if (const double seconds = expected_seconds(arguments, project); seconds > 0)
+}
+
+void show_next(const Project& project, double seconds) {
+  if (seconds > 0)
     std::cout << "the training will take about " << duration_text(seconds)
               << " here, without tests; shorten it with --epochs\n";
   std::cout << "next: cortado train " << project.solver_path() << "; add --run=FOLDER for a report\n";
@@ -71,10 +77,13 @@ int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& o
     throw file_error(ExitCode::kIo, options.weights, "the file does not exist");
   const Project project = make(options);
   write_project(project, arguments.on("force"));
-  if (arguments.on("json"))
-    std::cout << dumped_json(project_json(project), 2) << "\n";
+  const bool is_json = arguments.on("json");
+  if (!is_json) show_project(project);
+  const double seconds = expected_seconds(arguments, project);
+  if (is_json)
+    std::cout << dumped_json(project_json(project, seconds), 2) << "\n";
   else
-    show_project(arguments, project);
+    show_next(project, seconds);
   return 0;
 }
 

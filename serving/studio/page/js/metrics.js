@@ -35,7 +35,7 @@ export class Metrics {
     }
   }
 
-  /** Seconds until `maxIter` at the pace of the current start, tests included; null if there is no pace yet. */
+  /** Seconds until `maxIter` at the pace of the current start, tests included; null before it is known. */
   timeLeft(maxIter) {
     const begin = this.rows.findLastIndex((row) => row.ev === 'run_start');
     const steps = this.rows.slice(begin + 1).filter((row) => row.ev === 'train');

@@ -1,7 +1,8 @@
-// A new training: on a dataset, with a generated net and solver, or with an existing solver.
+// A new training. On a dataset it takes two steps: the studio prepares net and solver and shows its choices; then the
+// user starts the training, or goes back, which discards the files. Or a training with an existing solver.
 import {get, post, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
-import {field, form, h, heads} from '/js/dom.js';
+import {field, figures, form, h, heads, span} from '/js/dom.js';
 
 const kName = {
   required: true,
@@ -16,40 +17,137 @@ const show = (path) => {
 
 /** The choices of `cortado new`, with reasons. */
 function choices(list) {
-  const rows = list.map((one) => h('tr', {}, h('td', {}, one.what), h('td', {}, one.value), h('td', {}, one.why)));
-  return h('div', {className: 'wide'}, h('table', {}, heads('Chosen', 'Value', 'Why'), h('tbody', {}, rows)));
+  const rows = list.map(
+      (one) =>
+          h('tr', {}, h('td', {}, one.what), h('td', {}, one.value),
+            h('td', {}, one.why === '--from' ? 'your choice' : one.why)));
+  return h('div', {className: 'wide'}, h('table', {}, heads('Choice', 'Value', 'Why'), h('tbody', {}, rows)));
 }
 
-function ofDataset(datasets, models, chosen) {
-  const data = select(datasets.map((one) => one.path), chosen), from = select(models, '', 'chosen by image size');
+/** A name that no run and no training has: that of the dataset, with a number if it is taken. */
+function freeName(data, taken) {
+  const base = data.split('/').pop();
+  for (let i = 1;; ++i) {
+    const name = i === 1 ? base : `${base}_${i}`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/** Step 2: what was prepared. `start` starts the training, `back` returns to step 1. */
+function prepared(project, name, start, back) {
+  const chosen = (what) => project.choices.find((one) => one.what === what)?.value;
+  const time = project.seconds === null ? 'unknown' : span(project.seconds);
+  const actions = form(h('p', {}, project.data), 'Start training', start),
+        change = h('button', {type: 'button', onclick: back}, 'Change');
+  const edit = h('button', {type: 'button', className: 'plain'}, 'Edit the files first');
+  edit.onclick = async () => {
+    await post('/api/training/keep', {path: project.path});
+    location.hash = '#/nets?' + new URLSearchParams({path: project.net});
+  };
+  actions.querySelector('.row').append(change, edit);
+  return h(
+      'section', {}, h('h2', {tabIndex: -1}, `Step 2 of 2: check and start “${name}”`),
+      h('div', {className: 'panel'}, figures([
+          [
+            'Estimated time', time,
+            project.seconds === null ? 'the net is too large for a short trial' : 'on this machine, without tests'
+          ],
+          ['Net', chosen('net') || '–'], ['Epochs', chosen('max_epoch') || '–'],
+          ['Images in an update', chosen('batch_size') || '–']
+        ]),
+        actions),
+      h('h3', {}, 'What was chosen, and why'), choices(project.choices));
+}
+
+/** Step 1: dataset, net and options. `prepare` receives the request. */
+function questions(datasets, taken, chosen, prepare) {
+  const data = select(datasets.map((one) => one.path), chosen), net = h('select');
   data.required = true;
-  const name = h('input', {...kName, placeholder: 'first'}), made = h('div');
-  const epochs = h('input', {type: 'number', min: 1, max: 100000, placeholder: 'automatic'});
-  const batch = h('input', {type: 'number', min: 1, max: 65536, placeholder: 'automatic'});
-  const size = h('input', {type: 'number', min: 1, max: 4096, placeholder: 'automatic'});
+  const name = h('input', {...kName});
+  const count = (most) => h('input', {type: 'number', min: 1, max: most, placeholder: 'automatic'});
+  const epochs = count(100000), batch = count(65536), size = count(4096);
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
-  const wait = h('input', {type: 'checkbox'});
+  const kind = h('p', {className: 'quiet note', role: 'status'}), side = field('Image side', size);
+  let suggested = '';
+  const choose = async () => {
+    const found = await get('/api/starts', {data: data.value}), finds = found.kind === 'detector';
+    kind.textContent = finds ? 'This dataset has boxes: the training makes a detector.' :
+                               'This dataset has classes: the training makes a classifier.';
+    net.replaceChildren(
+        h('option', {value: ''}, finds ? 'a small SSD' : 'chosen by image size'),
+        ...found.nets.map((one) => h('option', {value: one.name}, one.name)));
+    side.hidden = finds;
+    if (name.value === suggested) name.value = suggested = freeName(data.value, taken);
+  };
+  data.onchange = () => choose().catch((error) => showMessage(error.message));
   const fields = [
-    h('div', {className: 'fields'}, field('Name', name, 'of the training and its run'), field('Dataset', data),
-      field('Net', from), field('Epochs', epochs), field('Batch', batch), field('Image side', size),
-      field('Weights to fine-tune', weights, 'a .caffemodel of this net in the studio’s folder')),
-    h('label', {className: 'check'}, wait, 'Only write net and solver, to edit them before training')
+    h('div', {className: 'fields'}, field('Dataset', data), field('Name', name, 'of the training and its run'),
+      field('Net', net, 'to start from'), field('Epochs', epochs, 'times that each image is seen')),
+    kind,
+    h('details', {}, h('summary', {}, 'More options'),
+      h('div', {className: 'fields'}, field('Images in an update', batch), side,
+        field('Weights to fine-tune', weights, 'a .caffemodel of this net in the studio’s folder'))),
   ];
-  const element = form(fields, 'Train', async () => {
-    const body = {name: name.value, data: data.value, from: from.value, weights: weights.value.trim()};
+  const element = form(fields, 'Prepare', async () => {
+    const body = {name: name.value, data: data.value, from: net.value, weights: weights.value.trim()};
     for (const [key, input] of Object.entries({epochs, batch, size}))
-      if (input.value) body[key] = Number(input.value);
-    showMessage('reading the dataset and writing net and solver…');
-    const project = await post('/api/classifier', body);
-    made.replaceChildren(
-        choices(project.choices),
-        h('p', {}, h('a', {href: '#/nets?' + new URLSearchParams({path: project.net})}, project.net), ', ',
-          h('a', {href: '#/nets?' + new URLSearchParams({path: project.solver})}, project.solver)));
-    showMessage('net and solver were written');
-    if (wait.checked) return;
-    show((await post('/api/runs', {name: name.value, solver: project.solver})).path);
+      if (input.value && !input.closest('[hidden]')) body[key] = Number(input.value);
+    await prepare(body);
   });
-  return [element, made];
+  return {element, start: choose};
+}
+
+/** Both steps. `onStep` is called with 1 or 2. `leave()` removes files that were prepared and not started. */
+function ofDataset(datasets, taken, chosen, onStep) {
+  const place = h('div'), working = h('p', {className: 'quiet', role: 'status'});
+  let pending = null;  // the path of what was prepared
+  const discard = async () => {
+    const path = pending;
+    pending = null;
+    if (path) await post('/api/training/discard', {path}).catch((error) => showMessage(error.message));
+  };
+  const discardWithPage = () => {
+    const body = new Blob([JSON.stringify({path: pending})], {type: 'application/json'});
+    if (pending) navigator.sendBeacon('/api/training/discard', body);
+  };
+  const start = async (name, {path, solver}) => {
+    pending = null;  // a training that begins keeps its files, even if the page is left now
+    try {
+      show((await post('/api/runs', {name, solver})).path);
+    } catch (error) {
+      pending = path;
+      throw error;
+    }
+  };
+  const first = questions(datasets, taken, chosen, async (body) => {
+    working.textContent = 'Reading the dataset, writing net and solver, and estimating the time…';
+    try {
+      const project = await post('/api/trainings', body);
+      pending = project.path;
+      const second = prepared(project, body.name, () => start(body.name, project), async () => {
+        await discard();
+        place.replaceChildren(one);
+        onStep(1);
+      });
+      place.replaceChildren(second);
+      onStep(2);
+      second.querySelector('h2').focus();
+    } finally {
+      working.textContent = '';
+    }
+  });
+  const one =
+      h('section', {}, h('h2', {}, 'On a dataset'),
+        h('div', {className: 'panel'},
+          h('p', {className: 'quiet'}, 'Step 1 of 2: Cortado prepares net and solver and explains its choices.'),
+          first.element, working));
+  place.append(one);
+  addEventListener('pagehide', discardWithPage);
+  const leave = () => {
+    removeEventListener('pagehide', discardWithPage);
+    discard();
+  };
+  return {element: place, start: first.start, leave};
 }
 
 function ofSolver(solvers, chosen) {
@@ -58,7 +156,7 @@ function ofSolver(solvers, chosen) {
   const set = h('textarea', {className: 'code', rows: 3, spellcheck: false, placeholder: 'solver.base_lr=0.01'});
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
   const fields = [
-    h('div', {className: 'fields'}, field('Name', name, 'of the run'), field('Solver', solver),
+    h('div', {className: 'fields'}, field('Solver', solver), field('Name', name, 'of the run'),
       field('Initial weights', weights, 'a .caffemodel in the studio’s folder')),
     field('Settings', set, 'one per line, as for --set')
   ];
@@ -70,17 +168,28 @@ function ofSolver(solvers, chosen) {
 }
 
 export async function newRun(place, parameters) {
-  const [datasets, models, texts] =
-      await Promise.all([get('/api/datasets'), get('/api/classifiers'), get('/api/texts')]);
+  const [datasets, texts, runs] = await Promise.all([get('/api/datasets'), get('/api/texts'), get('/api/runs')]);
   const solvers = texts.map((one) => one.path).filter((path) => /solver[^/]*\.prototxt$/.test(path));
-  place.append(h('h1', {}, 'New training'), h('h2', {}, 'On a dataset'));
-  if (datasets.length > 0)
-    place.append(...ofDataset(datasets, models, parameters.get('data')));
-  else
-    place.append(h('p', {}, 'No datasets yet: ', h('a', {href: '#/datasets'}, 'create one'), '.'));
-  place.append(h('h2', {}, 'With a solver'));
-  if (solvers.length > 0)
-    place.append(ofSolver(solvers, parameters.get('solver')));
-  else
-    place.append(h('p', {className: 'quiet'}, 'No files named *solver*.prototxt.'));
+  const folders = [...solvers, ...runs.map((one) => one.path + '/')];
+  const taken = new Set(folders.map((path) => path.match(/^(?:runs|trainings)\/([^/]+)\//)?.[1]));
+  const other =
+      h('details', {className: 'panel', open: parameters.has('solver')}, h('summary', {}, 'With a solver of your own'),
+        solvers.length > 0 ? ofSolver(solvers, parameters.get('solver')) :
+                             h('p', {className: 'quiet'}, 'This folder has no files named *solver*.prototxt.'));
+  place.append(h('h1', {}, 'New training'));
+  let guide = null;
+  if (datasets.length > 0) {
+    guide = ofDataset(datasets, taken, parameters.get('data'), (step) => {
+      other.hidden = step !== 1;
+    });
+    place.append(guide.element);
+  } else {
+    place.append(
+        h('h2', {}, 'On a dataset'),
+        h('div', {className: 'panel'},
+          h('p', {}, 'No datasets yet: ', h('a', {href: '#/datasets'}, 'create one'), '.')));
+  }
+  place.append(other);
+  await guide?.start();
+  return guide?.leave;
 }

@@ -1,0 +1,123 @@
+// New trainings for datasets: `cortado new` writes net and solver, and estimates the time. The user then starts the
+// training, keeps the files to edit them, or discards them.
+#include "studio/preparations.h"
+
+#include <filesystem>
+
+#include "core/files/file.h"
+#include "core/text/json.h"
+#include "studio/workplace.h"
+#include "tools/starter/starting_net.h"
+
+namespace cortado::studio {
+
+using http::Refusal;
+using http::RequestError;
+
+namespace {
+
+constexpr const char* kMark = "/.prepared";
+constexpr const char* kPreparations = "trainings/";
+constexpr std::chrono::seconds kPrepare(600);
+
+/// "detector" for a dataset with a label map, else "classifier".
+std::string kind_of(const Folder& folder, const std::string& data) {
+  if (folder.has(data + "/train_lmdb.labelmap.prototxt")) return "detector";
+  return folder.has(data + "/labelmap.prototxt") && !folder.has(data + "/labels.txt") ? "detector" : "classifier";
+}
+
+/// The kind of training that a dataset is for, and the nets that it can start from.
+Json starts(const Folder& folder, const Request& request) {
+  const std::string kind = kind_of(folder, request.parameter("data"));
+  Json nets = Json::array();
+  for (const std::string& name : tools::known_starts(kind)) nets.push_back({{"name", name}});
+  return {{"kind", kind}, {"nets", nets}};
+}
+
+/// The arguments of `cortado new`.
+std::vector<std::string> new_words(const Folder& folder, const Json& body, const std::string& path) {
+  const std::string data = text_in(body, "data"), kind = kind_of(folder, data);
+  folder.at(data);
+  std::vector<std::string> words = {"new", kind, "--data=" + data, "--output=" + path, "--json"};
+  if (const std::string from = text_in(body, "from"); !from.empty()) {  // a file in the folder, or the name of a model
+    const bool is_file = from.find('/') != std::string::npos || folder.has(from);
+    words.push_back("--from=" + (is_file ? folder.file_at(from) : checked_name(from)));
+  }
+  if (const std::string weights = text_in(body, "weights"); !weights.empty())
+    words.push_back("--weights=" + folder.file_at(weights));
+  for (const char* name : {"size", "batch", "epochs"})
+    if (const double value = number_in(body, name, 0); value >= 1)
+      words.push_back(std::string("--") + name + "=" + std::to_string(int64_t(value)));
+  return words;
+}
+
+/// Writes the files of a training, and returns the choices and the estimated time.
+Json prepare(const Workplace& place, const Request& request) {
+  const Json body = request.body();
+  const std::string name = checked_name(text_in(body, "name")), path = kPreparations + name;
+  const std::vector<std::string> words = new_words(place.folder, body, path);
+  if (place.folder.has(path)) discard_prepared(place.folder, path);
+  for (const std::string& taken : {path, "runs/" + name})
+    if (place.folder.has(taken)) throw RequestError(Refusal::kInvalid, taken + " exists already");
+  place.folder.make(path);
+  write_file_atomically(place.folder.at(path) + kMark, "");
+  try {
+    Json project = parse_json<Json>(place.run(words, kPrepare).out);
+    write_file_atomically(place.folder.at(path) + kMark, "");  // newer than the files
+    project["path"] = path;
+    project["kind"] = words[1];
+    return project;
+  } catch (...) {
+    write_file_atomically(place.folder.at(path) + kMark, "");
+    discard_prepared(place.folder, path);
+    throw;
+  }
+}
+
+/// The path of a request, checked to be a training's.
+std::string training_path(const Request& request) {
+  const std::string path = text_in(request.body(), "path");
+  if (!path.starts_with(kPreparations)) throw RequestError(Refusal::kInvalid, "'" + path + "' is not a training");
+  checked_name(path.substr(std::string(kPreparations).size()));
+  return path;
+}
+
+}  // namespace
+
+void accept_prepared(const Folder& folder, const std::string& solver) {
+  const std::string mark = folder_of(solver) + kMark;
+  if (solver.starts_with(kPreparations) && folder.has(mark)) std::filesystem::remove(folder.at(mark));
+}
+
+bool discard_prepared(const Folder& folder, const std::string& path) {
+  if (!folder.has(path + kMark)) return false;
+  namespace fs = std::filesystem;
+  const std::string whole = folder.at(path);
+  const fs::file_time_type marked = fs::last_write_time(whole + kMark);
+  for (const Entry& entry : folder.list(path)) {
+    const bool is_own = entry.is_folder ? entry.name == "snapshots" && folder.list(path + "/snapshots").empty()
+                                        : entry.name.ends_with(".prototxt") || entry.name == "labels.txt";
+    if (!is_own || (!entry.is_folder && fs::last_write_time(whole + "/" + entry.name) > marked)) return false;
+  }
+  std::error_code failure;
+  fs::remove_all(whole, failure);
+  return !failure;
+}
+
+Routes preparation_routes(Workplace& place) {
+  return {
+      {"GET", "/api/starts", [&](const Request& request) { return json_reply(starts(place.folder, request)); }},
+      {"POST", "/api/trainings", [&](const Request& request) { return json_reply(prepare(place, request)); }},
+      {"POST", "/api/training/keep",
+       [&](const Request& request) {
+         accept_prepared(place.folder, training_path(request) + "/solver.prototxt");
+         return json_reply(Json::object());
+       }},
+      {"POST", "/api/training/discard",
+       [&](const Request& request) {
+         return json_reply({{"discarded", discard_prepared(place.folder, training_path(request))}});
+       }},
+  };
+}
+
+}  // namespace cortado::studio
