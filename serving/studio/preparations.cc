@@ -2,6 +2,7 @@
 // training, keeps the files to edit them, or discards them.
 #include "studio/preparations.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "core/files/file.h"
@@ -20,10 +21,20 @@ constexpr const char* kMark = "/.prepared";
 constexpr const char* kPreparations = "trainings/";
 constexpr std::chrono::seconds kPrepare(600);
 
-/// "detector" for a dataset with a label map, else "classifier".
+/// Whether the folder has an entry of this name. Links do not count.
+bool has_entry(const Folder& folder, const std::string& path, const std::string& name) {
+  if (!folder.has(path)) return false;
+  const std::vector<Entry> entries = folder.list(path);
+  return std::ranges::find(entries, name, &Entry::name) != entries.end();
+}
+
+/// "detector" for a dataset with a label map, else "classifier". `convert` writes the map into the database, earlier
+/// versions next to it.
 std::string kind_of(const Folder& folder, const std::string& data) {
-  if (folder.has(data + "/train_lmdb.labelmap.prototxt")) return "detector";
-  return folder.has(data + "/labelmap.prototxt") && !folder.has(data + "/labels.txt") ? "detector" : "classifier";
+  constexpr const char* kMap = "labelmap.prototxt";
+  if (has_entry(folder, data + "/train_lmdb", kMap)) return "detector";
+  const bool has_map = has_entry(folder, data, std::string("train_lmdb.") + kMap) || has_entry(folder, data, kMap);
+  return has_map && !has_entry(folder, data, "labels.txt") ? "detector" : "classifier";
 }
 
 /// The kind of training that a dataset is for, and the nets that it can start from.

@@ -55,15 +55,15 @@ const kindOf = (object) => 'object-' + object.label % kColors;
 
 /** The boxes of objects, to lie over the image. */
 function boxes(objects, [width, height]) {
-  const unit = Math.max(width, height * 4 / 3) / 100, text = 5 * unit;
+  const unit = Math.max(width, height * 4 / 3) / 100, text = 4.2 * unit;
   const drawn = [...objects].reverse().flatMap((one) => {
     const [x0, y0, x1, y1] = one.box, x = x0 * width, y = y0 * height, title = `${one.name} ${percent(one.score)}`;
+    const long = (title.length * 0.62 + 0.6) * text, left = Math.max(0, Math.min(x, width - long));  // of the label
     const box = {x, y, width: (x1 - x0) * width, height: (y1 - y0) * height}, top = Math.max(0, y - 1.3 * text);
     return [
       svg('rect', {...box, class: 'halo'}), svg('rect', {...box, class: 'box ' + kindOf(one)}),
-      svg('rect',
-          {x, y: top, width: (title.length * 0.62 + 0.6) * text, height: 1.3 * text, class: 'plate ' + kindOf(one)}),
-      svg('text', {x: x + 0.3 * text, y: top + text, 'font-size': text}, title)
+      svg('rect', {x: left, y: top, width: long, height: 1.3 * text, class: 'plate ' + kindOf(one)}),
+      svg('text', {x: left + 0.3 * text, y: top + text, 'font-size': text}, title)
     ];
   });
   return svg('svg', {class: 'boxes', viewBox: `0 0 ${width} ${height}`, 'aria-hidden': 'true'}, ...drawn);

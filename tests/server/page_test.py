@@ -33,4 +33,4 @@ def test_page_classifies_images(server, models, browser, tmp_path):
     browser.wait_for("document.querySelectorAll('.image-card').length == 1 && document.querySelector('.bad')")
     assert browser.value("document.querySelectorAll('.scores').length") == 0, 'the old answer is still shown'
     complaints = [one for one in browser.complaints if 'status of 400' not in one]  # of the broken image
-    assert not complaints
+    assert not complaints, '\n'.join(sorted(set(complaints)))

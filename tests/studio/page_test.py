@@ -26,7 +26,7 @@ def test_from_photos_to_a_classifier(studio, place, browser):
     assert browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address'
     read_page(browser, 'empty')
     for step in make_dataset, train, watch, stop_and_resume, try_image, edit_net, compare: step(browser, place)
-    assert not browser.complaints
+    assert not browser.complaints, "\n".join(sorted(set(browser.complaints)))
 
 
 def by_text(kind, text):

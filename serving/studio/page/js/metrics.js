@@ -1,6 +1,7 @@
 // metrics.jsonl as curves. After a resume, recomputed rows replace the earlier ones.
 
 import {get} from '/js/api.js';
+import {scoreName} from '/js/dom.js';
 
 const real = (value) => typeof value === 'number' ? value : NaN;  // "NaN", "Inf"
 
@@ -65,7 +66,7 @@ export class Metrics {
   testSeries({net, name, title}) {
     const points = this.rows.filter((row) => row.ev === 'test' && row.net === net && name in (row.outputs || {}))
                        .map((row) => [row.iter, real(row.outputs[name])]);
-    return {name: 'test ' + title, points};
+    return {name: 'test ' + scoreName(title), points};
   }
 
   losses() {
