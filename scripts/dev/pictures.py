@@ -23,6 +23,7 @@ FASHION = '/usr/share/datasets/fashion-mnist/'
 RUN = 'runs/first'
 WIDE, SCALE, COLOURS = 960, 2, 192  # of screenshots: CSS pixels, pixels for each, entries of the palette
 MOST_BYTES = 200000
+TRIED = 5  # images
 LAST_LINES = 6  # of a training that are shown
 
 
@@ -43,15 +44,16 @@ class Place:
         if done.returncode: sys.exit(done.stderr)
 
     def make_dataset(self):
-        """data/fashion/, and boot.pgm, the first image of the test set."""
+        """data/fashion/; boot.pgm, the first image of the test set; and the first ones as image_N.png."""
         (self.work / 'data/fashion').mkdir(parents=True)
         for prefix, part in ('train', 'train'), ('t10k', 'test'):
             self.run('convert', 'idx', FASHION + prefix + '-images-idx3-ubyte.gz',
                      FASHION + prefix + '-labels-idx1-ubyte.gz', '-o', 'data/fashion/%s_lmdb' % part)
         shutil.copy(LENET / 'fashion_mnist_labels.txt', self.work / 'data/fashion/labels.txt')
-        image = gzip.open(FASHION + 't10k-images-idx3-ubyte.gz').read(16 + 784)[16:]
-        (self.work / 'boot.pgm').write_bytes(b'P5 28 28 255\n' + image)
-        cv2.imwrite(str(self.work / 'boot.png'), numpy.frombuffer(image, numpy.uint8).reshape(28, 28))
+        images = gzip.open(FASHION + 't10k-images-idx3-ubyte.gz').read(16 + TRIED * 784)[16:]
+        (self.work / 'boot.pgm').write_bytes(b'P5 28 28 255\n' + images[:784])
+        for i, image in enumerate(numpy.frombuffer(images, numpy.uint8).reshape(TRIED, 28, 28)):
+            cv2.imwrite(str(self.work / ('image_%d.png' % i)), image)
 
     def make_net(self):
         """lenet/ for the dataset, and net.prototxt with two errors."""
@@ -159,7 +161,7 @@ class Screens:
 
     def run(self):
         self.open('#/run?path=' + RUN)
-        self.browser.wait_for('document.querySelectorAll(".chart svg[role=img]").length > 1')
+        self.browser.wait_for('document.querySelectorAll(".chart svg[role=img]").length > 2')
         self.look('light', 710)
         self.take('studio_run.png')
 
@@ -175,14 +177,14 @@ class Screens:
         self.browser.value('scrollTo(0, 0)')
         self.take('studio_nets.png')
 
-    def classes(self, image, snapshot):
+    def classes(self, images, snapshot):
         self.open('#/try?run=%s&snapshot=%s' % (RUN, snapshot))
         self.browser.wait_for('document.querySelectorAll("select")[3]?.options.length > 1')
-        self.browser.choose_files('input[type=file]', image)
-        self.browser.wait_for('document.querySelector(".scores")')
+        self.browser.choose_files('input[type=file]', *images)
+        self.browser.wait_for('document.querySelectorAll(".scores").length === %d' % len(images))
         for label in 'Activations of', 'Weights of': self.set(label, 'conv1')
         self.browser.wait_for('document.querySelectorAll("img.tiles").length === 2')
-        self.look('dark', 1010)
+        self.look('dark', 1030)
         self.take('studio_try.png')
 
 
@@ -204,7 +206,7 @@ def take_studio_and_terminal(cortado, only):
             if only != 'studio': draw_terminal(place, training)
             if only != 'terminal':
                 screens.nets(place.broken)
-                screens.classes(place.work / 'boot.png', 'lenet_best.caffemodel')
+                screens.classes(sorted(place.work.glob('image_*.png')), 'lenet_best.caffemodel')
 
 
 def draw_net(cortado):

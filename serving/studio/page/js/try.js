@@ -5,6 +5,7 @@ import {select} from '/js/chooser.js';
 import {field, h, number} from '/js/dom.js';
 
 const kMaxBars = 40, kMaxImages = 200;
+const kFew = 3;                             // images that get larger cards
 const kGroup = 16, kGroupBytes = 16 << 20;  // of a request
 
 /** Pictures or values of a blob or of a layer's weights, with a histogram. */
@@ -88,7 +89,7 @@ class Inside {
     this.element =
         h('section', {}, h('h2', {}, 'Inside the net'),
           h('div', {className: 'panel'}, this.hint,
-            h('div', {className: 'fields'}, field('Activations of', this.blob, 'a blob, for the selected image'),
+            h('div', {className: 'columns'}, field('Activations of', this.blob, 'a blob, for the selected image'),
               field('Weights of', this.layer, 'a layer'))),
           h('div', {className: 'columns'}, this.activations, this.weights));
   }
@@ -165,6 +166,8 @@ class Gallery {
     const mine = ++this.turn, wanted = this.weights.value();
     this.fail('');
     this.inside.clear();
+    this.slider.hidden = true;
+    this.list.classList.toggle('large', this.cards.length <= kFew);
     for (const card of this.cards) {
       card.answer = null;
       card.wait();
