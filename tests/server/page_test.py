@@ -34,3 +34,14 @@ def test_page_classifies_images(server, models, browser, tmp_path):
     assert browser.value("document.querySelectorAll('.scores').length") == 0, 'the old answer is still shown'
     complaints = [one for one in browser.complaints if 'status of 400' not in one]  # of the broken image
     assert not complaints, '\n'.join(sorted(set(complaints)))
+
+
+def test_page_asks_for_a_token(start_server, browser, tmp_path):
+    (tmp_path / 'token').write_text('a-token-of-enough-characters\n')
+    server = start_server('--token-file=%s' % (tmp_path / 'token'))
+    browser.open('http://127.0.0.1:%d/' % server.port)
+    browser.wait_for("document.getElementById('error')?.textContent.startsWith('This server requires a token')")
+    browser.type("document.getElementById('token')", 'a-token-of-enough-characters')
+    browser.value("document.getElementById('token').dispatchEvent(new Event('change'))")
+    browser.wait_for("document.querySelector('#model option')?.textContent == 'small'")
+    assert browser.value("document.getElementById('error').hidden")

@@ -28,6 +28,7 @@ function showError(message) {
 async function ask(url, options) {
   const answer = await fetch(url, {...options, headers: headers()});
   const body = await answer.json().catch(() => ({}));
+  if (answer.status === 401) throw new Error('This server requires a token: enter it above.');
   if (!answer.ok) throw new Error(body.error || `${answer.status} ${answer.statusText}`);
   return body;
 }
