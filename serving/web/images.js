@@ -110,7 +110,7 @@ export class ImageCard {
   /** Replaces an old answer until the new one arrives. */
   wait() {
     this.clear();
-    this.place.append(h('p', {className: 'quiet note'}, 'waiting…'));
+    this.say('waiting…');
   }
 
   fail(message) {
@@ -124,18 +124,22 @@ export class ImageCard {
     this.clear();
     if (answer.objects)
       this.showObjects(answer.objects.filter((one) => one.score >= threshold), answer.size);
-    else
+    else if (answer.classes)
       this.place.append(
           scoreList(answer.classes.slice(0, kShownClasses).map((one) => ({name: one.name, score: one.probability}))));
-    if (note) this.place.append(h('p', {className: 'quiet note'}, note));
+    else
+      this.say('The output is neither classes nor objects.');
+    if (note) this.say(note);
   }
+
+  /** Adds a line to the answer. */
+  say(text) { this.place.append(h('p', {className: 'quiet note'}, text)); }
 
   showObjects(objects, size) {
     this.picture.append(boxes(objects, size || [this.image.naturalWidth || 4, this.image.naturalHeight || 3]));
-    if (objects.length === 0) this.place.append(h('p', {className: 'quiet note'}, 'no objects above the threshold'));
+    if (objects.length === 0) this.say('no objects above the threshold');
     this.place.append(scoreList(objects.slice(0, kShownObjects).map((one) => ({...one, kind: kindOf(one)}))));
-    if (objects.length > kShownObjects)
-      this.place.append(h('p', {className: 'quiet note'}, `and ${objects.length - kShownObjects} more`));
+    if (objects.length > kShownObjects) this.say(`and ${objects.length - kShownObjects} more`);
   }
 
   clear() {

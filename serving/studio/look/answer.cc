@@ -28,8 +28,10 @@ Answers::Answers(TrainedNet& net, const tools::Arguments& arguments)
     : net_(net), shape_(net.input_shape()), top_(size_t(arguments.integer("top"))) {
   std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net.inference_net());
   preparer_.emplace(tools::image_preparation(arguments, like, shape_));
-  names_ = net.finds_objects() ? tools::detection_names(arguments.text("labels"), like)
-                               : names_of_classes(arguments, like, net.shape_of(net.output()).count());
+  if (net.finds_objects())
+    names_ = tools::detection_names(arguments.text("labels"), like);
+  else if (net.scores_classes())
+    names_ = names_of_classes(arguments, like, net.shape_of(net.output()).count());
 }
 
 std::string Answers::name_of(int label) const {
@@ -78,7 +80,7 @@ Json Answers::of(const std::string& path) {
   Json answer = {{"size", {image_.width, image_.height}}};
   if (net_.finds_objects())
     answer["objects"] = objects();
-  else
+  else if (net_.scores_classes())
     answer["classes"] = classes();
   return answer;
 }

@@ -10,7 +10,7 @@
 
 namespace cortado::studio {
 
-/// What a net sees in images: its classes, or the objects of a detector.
+/// What a net sees in images: classes, or the objects of a detector; nothing if its output is something else.
 class Answers {
  public:
   /// Reads the class names and how images are prepared. Throws Error.

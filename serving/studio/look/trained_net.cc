@@ -46,13 +46,19 @@ std::string TrainedNet::output() const {
   const auto& outputs = net_->outputs();
   for (const NetOutput& one : outputs)
     if (one.name == "prob") return one.name;
-  if (outputs.size() != 1) throw Error(ExitCode::kUsage, "the net has several outputs, but none is named prob");
-  return outputs[0].name;
+  return outputs.size() == 1 ? outputs[0].name : "";
 }
 
 bool TrainedNet::finds_objects() const {
+  if (output().empty()) return false;
   const Shape shape = shape_of(output());
   return shape.axes() > 1 && shape[shape.axes() - 1] == tools::kDetectionRow && shape[0] == 1;
+}
+
+bool TrainedNet::scores_classes() const {
+  if (output().empty() || finds_objects()) return false;
+  const Shape shape = shape_of(output());
+  return shape.axes() > 1 && shape[0] == 1 && shape.count() == shape[1];
 }
 
 Json TrainedNet::blobs() const {

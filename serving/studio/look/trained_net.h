@@ -24,10 +24,12 @@ class TrainedNet {
 
   Shape shape_of(const std::string& blob) const { return net_->blob_shape(blob); }
   std::vector<float> read(const std::string& blob) const;  ///< after run()
-  /// 'prob', or the only output. Throws Error(kUsage) if it has others.
+  /// 'prob', or the only output; "" if there are several.
   std::string output() const;
   /// Whether the output has rows of image, label, score and four corners.
   bool finds_objects() const;
+  /// Whether the output has one value for each class.
+  bool scores_classes() const;
 
   /// Blobs in execution order, with the first layer that writes each.
   Json blobs() const;
