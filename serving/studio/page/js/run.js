@@ -77,22 +77,23 @@ function nextSteps(path, one) {
 }
 
 /** The buttons, and the form that changes settings. */
-function controls(path) {
+function controls(path, first) {
+  const length = first.max_epoch > 0 ? 'max_epoch' : 'max_iter';  // a solver has one of them
   const button = (text, what, done) => h('button', {type: 'button', onclick: () => act(path, what, done)}, text);
   const stop = button('Stop', 'stop', 'stopped with a snapshot');
   const snapshot = button('Snapshot', 'snapshot', 'the snapshot was requested');
   const resume = button('Resume', 'resume', 'resumed');
   resume.className = 'first';
   const rate = h('input', {type: 'number', min: 0, step: 'any', placeholder: 'unchanged'});
-  const most = h('input', {type: 'number', min: 1, step: 1, placeholder: 'unchanged'});
+  const most = h('input', {type: 'number', min: 1, step: 1, placeholder: 'unchanged: ' + first[length]});
   const other = h('input', {placeholder: 'solver.momentum=0.95', spellcheck: false});
   const change = form(
-      h('div', {className: 'fields'}, field('base_lr', rate), field('max_iter', most),
+      h('div', {className: 'fields'}, field('base_lr', rate), field(length, most),
         field('Another setting', other, 'a field of the solver or of a net')),
       'Apply and resume', async () => {
         const set = [];
         if (rate.value) set.push('solver.base_lr=' + rate.value);
-        if (most.value) set.push('solver.max_iter=' + most.value);
+        if (most.value) set.push(`solver.${length}=${most.value}`);
         if (other.value.trim()) set.push(other.value.trim());
         if (set.length === 0) throw new Error('no changes: fill in one of the fields');
         await post('/api/run/resume', {path, set});
@@ -183,7 +184,7 @@ export async function run(place, parameters) {
   let one = await get('/api/run', {path});
   const name = h('span'), kept = h('div'), next = h('div'), overview = new Overview(path), log = new Log();
   const places = {loss: h('div'), score: h('div'), rate: h('div')}, metrics = new Metrics();
-  const draw = charts(metrics, places), buttons = controls(path);
+  const draw = charts(metrics, places), buttons = controls(path, one);
   const show = () => {
     name.replaceChildren(state(one.state));
     overview.show(one, metrics.timeLeft(one.max_iter));
