@@ -89,18 +89,24 @@ def train(browser, place):
     browser.click(by_text('button', 'Change'))
     browser.wait_for(by_text('button', 'Prepare'))
     assert not (place / 'trainings/first').exists(), 'the files are discarded'
-    browser.type(control('Epochs'), '2000')
-    prepare(browser)
-    browser.click(by_text('nav a', 'Runs'))  # leaving the page discards them, too
-    wait_until(lambda: not (place / 'trainings/first').exists(), 'the files are discarded')
-    browser.value('history.back()')
-    browser.wait_for(by_text('button', 'Prepare'))
+    for leave in ("%s.click()" % by_text('nav a', 'Runs'), 'location.reload()'):  # these discard them, too
+        fill_and_prepare(browser)
+        browser.value(leave)
+        wait_until(lambda: not (place / 'trainings/first').exists(), 'the files are discarded')
+        browser.value('location.hash = "#/new?data=data/cloths"')
+        browser.wait_for(by_text('button', 'Prepare'))
+        browser.wait_for(control('Name') + '.value === "cloths"')
+    fill_and_prepare(browser)
+    browser.click(by_text('button', 'Start training'))
+    browser.wait_for('location.hash.startsWith("#/run?") && !!document.querySelector(".state")', 60)
+
+
+def fill_and_prepare(browser):
+    """Fills in the first step, and prepares the training."""
     browser.type(control('Name'), 'first')
     choose(browser, 'Net', 'lenet')
     browser.type(control('Epochs'), '2000')
     prepare(browser)
-    browser.click(by_text('button', 'Start training'))
-    browser.wait_for('location.hash.startsWith("#/run?") && !!document.querySelector(".state")', 60)
 
 
 def prepare(browser):
