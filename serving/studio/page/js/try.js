@@ -2,41 +2,12 @@
 import {dropArea, ImageCard} from '/images.js';
 import {get, send} from '/js/api.js';
 import {select} from '/js/chooser.js';
-import {field, h, number} from '/js/dom.js';
+import {field, h} from '/js/dom.js';
+import {Inside} from '/js/inside.js';
 
-const kMaxBars = 40, kMaxImages = 200;
+const kMaxImages = 200;
 const kFew = 3;                             // images that get larger cards
 const kGroup = 16, kGroupBytes = 16 << 20;  // of a request
-
-/** Pictures or values of a blob or of a layer's weights, with a histogram. */
-function numbers(title, one) {
-  const place = h('div', {className: 'panel'}), chart = h('div'),
-        parts = [h('h3', {}, `${title}: ${one.name}, ${one.shape.join(' × ')}`)];
-  parts.push(
-      h('p', {className: 'quiet note'},
-        `from ${number(one.least)} to ${number(one.most)}, ${number(one.mean)} on average` +
-            (one.not_finite ? `; ${one.not_finite} are not finite` : '')));
-  if (one.picture) {
-    parts.push(h('div', {className: 'wide'}, h('img', {
-                   className: 'tiles',
-                   src: 'data:image/png;base64,' + one.picture.png,
-                   width: one.picture.width,
-                   height: one.picture.height,
-                   alt: `${title} of ${one.name}: ${one.picture.shown} planes`
-                 })));
-    if (one.picture.shown < one.picture.planes)
-      parts.push(h('p', {className: 'quiet note'}, `the first ${one.picture.shown} of ${one.picture.planes} planes`));
-  }
-  if (one.values && one.values.length <= kMaxBars) {
-    const bars = parts[parts.push(h('div')) - 1];
-    Charts.bars(bars, {title: 'All values', labels: one.values.map((_, i) => String(i)), values: one.values});
-  }
-  place.append(...parts, chart);
-  Charts.histogram(chart, {title: 'Values', xLabel: 'value', edges: one.histogram.edges, counts: one.histogram.counts});
-  return place;
-}
-
-const describe = (one) => [one.name, `${one.name} (${one.type ? one.type + ', ' : ''}${one.shape.join(' × ')})`];
 
 /** Splits cards into groups, the images of one request each. */
 function groupsOf(cards) {
@@ -76,46 +47,6 @@ function weightsChooser(runs, parameters, onChange) {
     value: () => ({run: run.value, snapshot: snapshot.value}),
     start: () => list(parameters.get('snapshot')),
   };
-}
-
-/** The part of the page that shows one image's activations, and weights. */
-class Inside {
-  constructor(onChange) {
-    this.blob = h('select', {disabled: true, onchange: onChange});
-    this.layer = h('select', {disabled: true, onchange: onChange});
-    this.activations = h('div');
-    this.weights = h('div');
-    this.hint = h('p', {className: 'quiet'}, 'Choose a layer. Activations are those of the selected image.');
-    this.element =
-        h('section', {}, h('h2', {}, 'Inside the net'),
-          h('div', {className: 'panel'}, this.hint,
-            h('div', {className: 'columns'}, field('Activations of', this.blob, 'a blob, for the selected image'),
-              field('Weights of', this.layer, 'a layer'))),
-          h('div', {className: 'columns'}, this.activations, this.weights));
-  }
-
-  list(answer) {
-    this.fill(this.blob, answer.blobs, 'choose a blob');
-    this.fill(this.layer, answer.filters, 'choose a layer');
-  }
-
-  show(answer) {
-    this.activations.replaceChildren(...(answer.activations ? [numbers('Activations', answer.activations)] : []));
-    this.weights.replaceChildren(...(answer.weights ? [numbers('Weights', answer.weights)] : []));
-  }
-
-  clear() {
-    this.activations.replaceChildren();
-    this.weights.replaceChildren();
-  }
-
-  fill(list, all, first) {
-    const before = list.value;
-    list.replaceChildren(
-        h('option', {value: ''}, first),
-        ...all.map(describe).map(([value, text]) => h('option', {value, selected: value === before}, text)));
-    list.disabled = all.length === 0;
-  }
 }
 
 /** The images, their cards, and the requests for their answers. */
