@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "core/files/file.h"
 #include "core/text/json.h"
@@ -97,20 +98,24 @@ std::string training_path(const Request& request) {
 
 void accept_prepared(const Folder& folder, const std::string& solver) {
   const std::string mark = folder_of(solver) + kMark;
-  if (solver.starts_with(kPreparations) && folder.has(mark)) std::filesystem::remove(folder.at(mark));
+  std::error_code ignored;
+  if (solver.starts_with(kPreparations) && folder.has(mark)) std::filesystem::remove(folder.at(mark), ignored);
 }
 
 bool discard_prepared(const Folder& folder, const std::string& path) {
-  if (!folder.has(path + kMark)) return false;
   namespace fs = std::filesystem;
+  if (!folder.has(path + kMark)) return false;
   const std::string whole = folder.at(path);
-  const fs::file_time_type marked = fs::last_write_time(whole + kMark);
-  for (const Entry& entry : folder.list(path)) {
-    const bool is_own = entry.is_folder ? entry.name == "snapshots" && folder.list(path + "/snapshots").empty()
-                                        : entry.name.ends_with(".prototxt") || entry.name == "labels.txt";
-    if (!is_own || (!entry.is_folder && fs::last_write_time(whole + "/" + entry.name) > marked)) return false;
-  }
+  const std::vector<Entry> entries = folder.list(path);  // without the mark, other hidden files, and links
   std::error_code failure;
+  if (size_t(std::distance(fs::directory_iterator(whole, failure), {})) != entries.size() + 1) return false;
+  const fs::file_time_type marked = fs::last_write_time(whole + kMark, failure);
+  for (const Entry& entry : entries) {
+    const bool is_own = entry.is_folder ? entry.name == "snapshots" && fs::is_empty(whole + "/snapshots", failure)
+                                        : entry.name.ends_with(".prototxt") || entry.name == "labels.txt";
+    const bool is_newer = !entry.is_folder && fs::last_write_time(whole + "/" + entry.name, failure) > marked;
+    if (!is_own || is_newer || failure) return false;
+  }
   fs::remove_all(whole, failure);
   return !failure;
 }

@@ -49,7 +49,8 @@ int64_t max_epoch_of(const Folder& folder, const std::string& path) {
   if (!folder.has(path + "/solver.prototxt")) return 0;
   const std::string text = "\n" + folder.read_part(path + "/solver.prototxt", 0, kMaxSolver);
   const size_t at = text.find(kField);
-  return at == std::string::npos ? 0 : std::max<int64_t>(0, std::atoll(text.c_str() + at + kField.size()));
+  return at == std::string::npos ? 0
+                                 : std::max<int64_t>(0, std::strtoll(text.c_str() + at + kField.size(), nullptr, 10));
 }
 
 Json detail(RunIndex& index, const Folder& folder, const std::string& path) {

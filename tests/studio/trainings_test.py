@@ -69,6 +69,8 @@ def test_prepared_files(studio, place, solver):
     assert path == prepare() == 'trainings/next', 'the name is free until the training starts'
     assert discard(path) and not (place / path).exists() and not discard(path)
     for change in (lambda: (place / path / 'notes.txt').write_text('mine'),
+                   lambda: (place / path / '.notes').write_text('mine'),
+                   lambda: (place / path / 'link.prototxt').symlink_to('solver.prototxt'),
                    lambda: os.utime(place / path / 'solver.prototxt', (time.time() + 5,) * 2),
                    lambda: (place / path / 'snapshots/x.caffemodel').write_text(''),
                    lambda: studio.post('/api/training/keep', path=path)):
