@@ -2,8 +2,9 @@
 import random, socket
 
 LENGTHS = [b'0', b'-1', b'1', b'99999999999999999999', b'0x10', b'18446744073709551615', b'']
-PIECES = [b'\0', b'\r\n\r\n', b'%00', b'%2e%2e/', b'../' * 40, b'9' * 400, b'[' * 3000, b'{"a":' * 3000, b'-1e999', b'NaN',
-          b'null', b'"', b'\\ud800', b'\xff\xfe', b'A' * 70000, b'Transfer-Encoding: chunked\r\n', b'Expect: 100-continue\r\n']
+PIECES = [b'\0', b'\r\n\r\n', b'%00', b'%2e%2e/', b'../' * 40, b'9' * 400, b'[' * 3000, b'{"a":' * 3000, b'-1e999',
+          b'NaN', b'null', b'"', b'\\ud800', b'\xff\xfe', b'A' * 70000, b'Transfer-Encoding: chunked\r\n',
+          b'Expect: 100-continue\r\n']
 
 
 def request(method, target, headers, body=b''):
