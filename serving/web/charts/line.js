@@ -2,9 +2,9 @@
 'use strict';
 
 (() => {
-  const {svg, html, number, ticks, logTicks, scale, figure, whenSized} = Charts.parts;
+  const {svg, html, number, ticks, logTicks, scale, figure, whenSized, characterWidth} = Charts.parts;
   const {smooth, within, range, padded, path} = Charts.curves;
-  const kLeft = 56, kRight = 22, kTop = 8, kBottom = 40, kColours = 8, kRowsOfTable = 500;
+  const kLeft = 56, kRight = 22, kTop = 8, kBottom = 40, kLineOfMark = 16, kRowsOfTable = 500;
 
   class LineChart {
     constructor(parent, options) {
@@ -12,6 +12,10 @@
       this.log = Boolean(options.log);
       this.smoothing = options.smoothing || 0;
       this.hidden = new Set();
+      this.choice = new Charts.Choice(options.title || 'the chart', () => {
+        this.makeLegend();
+        this.draw();
+      });
       this.width = 640;
       this.figure = figure(parent, options.title, () => this.describe());
       this.reader = new Charts.Reader(this, options.title || 'Chart', options.xLabel);
@@ -34,17 +38,17 @@
       controls.prepend(
           html('label', {}, this.logBox, 'Log scale'), html('label', {}, 'Smoothing', this.slider), this.reader.whole);
       this.legend = html('div', {className: 'chart-legend'});
-      plot.after(this.reader.readout, this.legend);
+      plot.after(this.reader.readout, this.legend, this.choice.element);
     }
 
     makeLegend() {
-      const names = this.series.map((one) => one.name).join('\n');
+      const chosen = this.chosen(), names = chosen.map((one) => one.name).join('\n');
       if (names === this.legendOf) return;
       this.legendOf = names;
-      this.legend.replaceChildren(...this.series.map((one, i) => {
+      this.legend.replaceChildren(...chosen.map((one) => {
         const mark =
             svg('svg', {viewBox: '0 0 20 8', 'aria-hidden': 'true'},
-                svg('line', {class: 'curve series-' + (i % kColours), x1: 0, x2: 20, y1: 4, y2: 4}));
+                svg('line', {class: `curve ${this.colourOf(one)}`, x1: 0, x2: 20, y1: 4, y2: 4}));
         const button = html('button', {type: 'button'}, mark, one.name);
         const describe = () => button.setAttribute('aria-pressed', String(!this.hidden.has(one.name)));
         button.onclick = () => {
@@ -61,6 +65,7 @@
 
     setSeries(series) {
       this.series = series.map((one) => ({...one, smoothed: smooth(one.points, this.smoothing)}));
+      this.choice.offer(series.map((one) => one.name));
       this.makeLegend();
     }
 
@@ -80,7 +85,11 @@
       this.update(this.series);
     }
 
-    shown() { return this.series.filter((one) => !this.hidden.has(one.name)); }
+    chosen() { return this.series.filter((one) => this.choice.colours.has(one.name)); }
+
+    shown() { return this.chosen().filter((one) => !this.hidden.has(one.name)); }
+
+    colourOf(one) { return `series-${this.choice.colours.get(one.name)}`; }
 
     xRange() {
       const [low, high] =
@@ -97,10 +106,11 @@
     draw() {
       const height = this.width < 500 ? 240 : 300, x = this.xRange(), y = this.yRange(x);
       this.height = height;
-      this.x = scale(...x, kLeft, this.width - kRight);
+      this.x = scale(...x, kLeft, this.width - kRight, this.options.xLog);
       this.y = scale(...y, height - kBottom, kTop, this.log);
       this.area = {left: kLeft, right: this.width - kRight, top: kTop, bottom: height - kBottom};
-      const picture = this.figure.show(this.width, height, [...this.axes(x, y), this.curvesOf(x), this.reader.marks]);
+      const picture = this.figure.show(
+          this.width, height, [...this.axes(x, y), this.curvesOf(x), ...this.marksOf(x), this.reader.marks]);
       picture.classList.add('lines');
       this.reader.show();
     }
@@ -114,7 +124,7 @@
             svg('line', {class: 'grid', x1: kLeft, x2: width - kRight, y1: at, y2: at}),
             svg('text', {x: kLeft - 6, y: at + 4, 'text-anchor': 'end'}, number(value)));
       }
-      for (const value of ticks(...x, width / 110)) {
+      for (const value of this.options.xLog ? logTicks(...x, width / 110) : ticks(...x, width / 110)) {
         const at = this.x(value);
         parts.push(
             svg('line', {class: 'axis', x1: at, x2: at, y1: bottom, y2: bottom + 4}),
@@ -139,27 +149,46 @@
       const inside =
           {x: kLeft, y: kTop - 2, width: this.width - kLeft - kRight, height: this.height - kTop - kBottom + 4};
       const area = svg('svg', {...inside, viewBox: `${inside.x} ${inside.y} ${inside.width} ${inside.height}`});
-      this.series.forEach((one, i) => {
-        if (this.hidden.has(one.name)) return;
+      for (const one of this.shown()) {
         const line = (points, kind) => {
           const seen = within(points, low, high), d = path(seen, this.x, this.y, this.log);
-          const names = `curve ${kind} series-${i % kColours}${seen.length === 1 ? ' alone' : ''}`;
+          const names = `curve ${kind} ${this.colourOf(one)}${seen.length === 1 ? ' alone' : ''}`;
           if (d) area.append(svg('path', {class: names, d, 'stroke-linecap': 'round'}));
         };
         if (this.smoothing > 0) line(one.points, 'raw');
         line(one.smoothed, '');
-      });
+      }
       return area;
+    }
+
+    /** Vertical lines with a label each; the labels are below each other. */
+    marksOf([low, high]) {
+      const bottom = this.height - kBottom, marks = (this.options.marks || []).filter(({x}) => x >= low && x <= high);
+      return marks.sort((a, b) => a.x - b.x).flatMap(({x, label}, i) => {
+        const at = this.x(x), text = `${label} ${number(x)}`;
+        const isRight = at + text.length * characterWidth > this.width - kRight;
+        return [
+          svg('line', {class: 'mark', x1: at, x2: at, y1: kTop, y2: bottom}),
+          svg('text', {
+            class: 'mark-label',
+            x: at + (isRight ? -6 : 6),
+            y: kTop + (i + 1) * kLineOfMark,
+            'text-anchor': isRight ? 'end' : 'start'
+          },
+              text)
+        ];
+      });
     }
 
     // Text alternative
 
     describe() {
-      const last = this.series.filter((one) => one.points.length > 0).map((one) => {
+      const last = this.chosen().filter((one) => one.points.length > 0).map((one) => {
         const [x, y] = one.points[one.points.length - 1];
         return `${one.name} ends with ${number(y)} at ${number(x)}`;
       });
-      const rows = this.series.flatMap((one) => one.points.slice(-kRowsOfTable).map(([x, y]) => [one.name, x, y]));
+      for (const {x, label} of this.options.marks || []) last.push(`${label} ${number(x)}`);
+      const rows = this.chosen().flatMap((one) => one.points.slice(-kRowsOfTable).map(([x, y]) => [one.name, x, y]));
       return {
         label: `${this.options.title || 'Chart'}: ${last.join(', ') || 'nothing yet'}`,
         rows,
@@ -170,8 +199,8 @@
 
   /**
    * @param {Element} element  what it has is replaced
-   * @param {{title, xLabel, yLabel, series: {name, points: [x, y][]}[], log, smoothing}} options  points are sorted by
-   *     x
+   * @param {{title, xLabel, yLabel, series: {name, points: [x, y][]}[], log, xLog, smoothing, marks: {x, label}[]}}
+   *     options  points are sorted by x; of more than eight curves the reader chooses
    */
   Charts.line = (element, options) => {
     const chart = new LineChart(element, options);

@@ -106,8 +106,8 @@
     }
 
     zoomBy(factor) {
-      const [low, high] = this.chart.xRange(), middle = this.cursor ?? (low + high) / 2;
-      this.zoomTo([middle - (middle - low) * factor, middle + (high - middle) * factor]);
+      const {x, area: {left, right}} = this.chart, middle = this.cursor === null ? (left + right) / 2 : x(this.cursor);
+      this.zoomTo([middle - (middle - left) * factor, middle + (right - middle) * factor].map((at) => x.invert(at)));
     }
 
     // Keyboard
