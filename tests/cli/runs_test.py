@@ -233,11 +233,30 @@ def test_a_run_without_a_complete_snapshot_does_not_restart(run, tmp_path, begin
         assert sorted(os.listdir(tmp_path / 'r/snapshots')) == before
 
 
-def test_comparison_of_runs(run, run_a, run_b):
-    done = run('runs', 'compare', 'runs/a', 'runs/b')
-    for text in ('- max_iter: 600', '+ max_iter: 100', '--seed', 'best loss'): assert text in done.stdout + done.stderr
+@pytest.fixture(scope='module')
+def run_c(run):
+    """A run of another net."""
+    run('train', 'solver.prototxt', '--run=runs/c', '--seed=4', '--set', 'solver.max_iter=60', '--set',
+        'net.layer[conv].convolution_param.num_output=4', '--set', 'net.layer[relu].name="rectify"')
+    return 'runs/c'
+
+
+def words_of(text): return [line.split() for line in text.split('\n')]
+
+
+def test_comparison_of_runs(run, run_a, run_b, run_c):
+    """Scores, settings and layers by name, inputs and machine; for two runs also their files."""
+    lines = words_of(run('runs', 'compare', 'runs/a', 'runs/b', 'runs/c').stdout)
+    assert ['best', 'score', 'runs/a', 'runs/b', 'runs/c'] == lines[0] and lines[1][0] == 'loss' and len(lines[1]) == 4
+    for row in (['max_iter', '600', '100', '60'], ['gamma', '0.8', '0.9', '0.9'],
+                ['conv', 'convolution_param.num_output', '8', '8', '4'], ['relu', 'type', 'ReLU', 'ReLU', '-'],
+                ['rectify', 'type', '-', '-', 'ReLU'], ['--seed', '3', '4', '4']):
+        assert row in lines, (row, lines)
+    assert 'layers: the same' in run('runs', 'compare', 'runs/a', 'runs/b').stdout
     seen = json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout)
-    assert {'name': '--seed', 'a': '3', 'b': '4'} in seen['facts']
+    assert {'name': '--seed', 'values': ['3', '4'], 'a': '3', 'b': '4'} in seen['facts']
+    assert {'name': 'max_iter', 'values': ['600', '100']} in seen['settings']
+    assert '- max_iter: 600' in {line for file in seen['files'] for line in file['lines']}
     for target in ('/etc/passwd', '/etc/hostname'): os.symlink(target, 'runs/b/%s.prototxt' % os.path.basename(target))
     try: assert json.loads(run('runs', 'compare', 'runs/a', 'runs/b', '--json').stdout) == seen, 'links are skipped'
     finally:
@@ -245,6 +264,40 @@ def test_comparison_of_runs(run, run_a, run_b):
     os.mkdir('broken')
     pathlib.Path('broken/run.json').write_text('{"schema":1}')
     assert 'is not the record' in run('runs', 'compare', 'runs/a', 'broken', code=2).stderr
+
+
+def test_comparison_of_other_nets_is_folded(run, run_a, tmp_path):
+    layers = ''.join('layer { name: "r%d" type: "ReLU" bottom: "ip" top: "ip" }\n' % k for k in range(21))
+    loss = NET.index('layer { name: "loss"')
+    (tmp_path / 'net.prototxt').write_text(NET[:loss] + layers + NET[loss:])
+    shutil.copy('solver.prototxt', tmp_path)
+    run('train', 'solver.prototxt', '--run=deep', '--set', 'solver.max_iter=2', cwd=tmp_path)
+    folded = run('runs', 'compare', 'runs/a', tmp_path / 'deep').stdout
+    assert 'layers: 21 layers added, 0 removed, 0 changed; --full lists them' in folded
+    full = run('runs', 'compare', 'runs/a', tmp_path / 'deep', '--full').stdout
+    assert ['r20', 'type', '-', 'ReLU'] in words_of(full)
+
+
+def test_comparison_with_a_linked_net(run, run_a, run_b):
+    """A net that is a link may belong to somebody else; it is not read."""
+    net = pathlib.Path('runs/b/net.prototxt')
+    text = net.read_text()
+    net.unlink()
+    net.symlink_to('/etc/hostname')
+    try: assert ['conv', 'type', 'Convolution', '-'] in words_of(run('runs', 'compare', 'runs/a', 'runs/b').stdout)
+    finally:
+        net.unlink()
+        net.write_text(text)
+
+
+def test_page_of_a_comparison(run, run_a, run_b):
+    assert 'wrote all.html' in run('runs', 'compare', 'runs/a', 'runs/b', '-o', 'all.html').stdout
+    page = Page(pathlib.Path('all.html').read_text())
+    assert page.fetched == [] and page.numbers['runs'] == ['runs/a', 'runs/b']
+    assert [one['training']['loss'][-1][0] for one in page.numbers['curves']] == [580, 80]
+    run('runs', 'compare', 'runs/a', 'runs/b', '-o', 'all.html', code=5)
+    run('runs', 'compare', 'runs/a', 'runs/b', '-o', 'all.png', code=2)
+    run('runs', 'compare', 'runs/a', code=2)
 
 
 def read_events(folder):
@@ -417,15 +470,23 @@ def test_report_of_a_classifier(run, run_a):
     assert abs(judged['accuracy'] - best) < 0.1  # training tests 96 of the 99
     assert sum(map(sum, judged['confusion'])) == 99
     wrong = 99 - sum(judged['confusion'][i][i] for i in range(len(judged['confusion'])))
-    worst, right = seen['test']['worst'], seen['test']['best']
-    assert len(worst) == min(wrong, 32) and len(right) == min(99 - wrong, 32)
-    assert all(one['guesses'][0][0] != one['truth'] for one in worst)
-    assert all(one['guesses'][0][0] == one['truth'] for one in right)
-    assert (worst + right)[0]['image'].startswith('data:image/png;base64,')
+    test = seen['test']
+    assert (test['samples'], test['records'], test['limit']) == (99, 99, '')
+    assert (test['wrong_total'], test['right_total']) == (wrong, 99 - wrong)
+    assert len(test['wrong']) == min(wrong, 32) and len(test['unsure']) == min(99 - wrong, 32)
+    assert all(one['guesses'][0][0] != one['truth'] for one in test['wrong'])
+    assert all(one['guesses'][0][0] == one['truth'] for one in test['unsure'])
+    assert (test['wrong'] + test['unsure'])[0]['image'].startswith('data:image/png;base64,')
+    assert ['max_iter', '120', ''] in seen['settings'] and ['iter_size', '1', '1'] not in seen['settings']
+    assert seen['net']['image'].startswith('data:image/svg+xml;base64,') and '4 layers' in seen['net']['headline']
+    layers = seen['times']['layers']
+    assert abs(sum(one['share'] for one in layers) - 1) < 1e-6 and all(0 <= one['share'] <= 1 for one in layers)
     assert 'max_iter: 120' in seen['solver']
     assert sum(one['count'] for one in seen['test']['calibration']['bins']) == 99
-    assert seen['previous'] and seen['previous']['path'].startswith('runs/')
+    assert seen['previous']['runs'][1] == 'runs/r'
     assert json.loads(run('report', 'runs/r', '--light', '--json').stdout)['test'] is None
+    rates = [[row['iter'], row['img_s']] for row in rows if row.get('img_s')]
+    assert seen['curves']['training']['img_s'] == rates and len({rate for _, rate in rates}) > 1
     done = run('report', 'runs/r')
     assert 'runs/r/report.html' in done.stdout + done.stderr
     run('report', 'nowhere', code=2)

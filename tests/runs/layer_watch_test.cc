@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/solvers/training.h"
+#include "tools/runs/metrics_file.h"
+#include "tools/runs/metrics_writer.h"
 #include "tools/runs/tensorboard/event_writer.h"
 #include "tools/runs/tensorboard/events.pb.h"
 
@@ -127,6 +129,43 @@ TEST(EventWriter, WritesTheTrainingsValues) {
   EXPECT_EQ(tags["_hparams_/session_start_info"], 1);
   EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
   EXPECT_EQ(events_in(folder / "tb")[0].file_version(), "brain.Event:2");
+}
+
+/// The progress after 8 images in each iteration.
+Progress progress_after(int64_t iter, double seconds, double waited) {
+  Progress progress;
+  progress.iter = iter;
+  progress.images_per_iter = 8;
+  progress.seconds = seconds;
+  progress.wait_seconds = waited;
+  return progress;
+}
+
+TEST(EventWriter, WritesTheSpeedOfEachIntervalAsTheMetricsDo) {
+  Folder folder;
+  {
+    Context context(1);
+    Solver solver = make_solver(tiny_solver(folder, ""), {}, context);
+    EventWriter writer(folder / "tb", "run", solver.config().file.solver, solver.net());
+    MetricsWriter metrics(folder / "metrics.jsonl");
+    for (TrainObserver* observer : std::initializer_list<TrainObserver*>{&writer, &metrics}) {
+      observer->on_start(progress_after(0, 0, 0));
+      observer->on_display(progress_after(10, 10, 5), {});
+      observer->on_display(progress_after(30, 12, 5), {});
+    }
+  }
+  std::vector<double> speeds, waits;
+  for (const events::Event& event : events_in(folder / "tb"))
+    for (const auto& value : event.summary().value()) {
+      if (value.tag() == "speed/images per second") speeds.push_back(double(value.simple_value()));
+      if (value.tag() == "speed/share of waiting for data") waits.push_back(double(value.simple_value()));
+    }
+  EXPECT_EQ(speeds, (std::vector<double>{8, 80})) << "means since the start would be 8 and 20";
+  EXPECT_EQ(waits, (std::vector<double>{0.5, 0}));
+  std::vector<double> in_metrics;
+  for (const MetricRow& row : read_metrics(folder / "metrics.jsonl"))
+    if (row.event == "train") in_metrics.push_back(row.images_per_second);
+  EXPECT_EQ(in_metrics, speeds);
 }
 
 }  // namespace

@@ -19,6 +19,16 @@ std::vector<Found> objects_in(const std::vector<float>& rows, float threshold) {
   return found;
 }
 
+std::map<int, std::string> names_of_objects(const std::vector<std::string>& datasets) {
+  for (const std::string& dataset : datasets) {
+    const std::string map = data::names_file_of(dataset, data::kLabelMapPart);
+    if (map.empty()) continue;
+    log_info() << "class names are read from " << map;
+    return data::shown_names(data::read_label_map(map));
+  }
+  return {};
+}
+
 std::map<int, std::string> detection_names(const std::string& path, const std::optional<LikeNet>& like) {
   if (path.ends_with(".prototxt") || path.ends_with(".pbtxt")) return data::shown_names(data::read_label_map(path));
   std::map<int, std::string> names;
@@ -26,14 +36,7 @@ std::map<int, std::string> detection_names(const std::string& path, const std::o
     for (const std::string& name : data::read_labels(path)) names.emplace(int(names.size()), name);
     return names;
   }
-  if (!like) return names;
-  for (const std::string& source : like->sources()) {
-    const std::string map = data::names_file_of(source, data::kLabelMapPart);
-    if (map.empty()) continue;
-    log_info() << "class names are read from " << map;
-    return data::shown_names(data::read_label_map(map));
-  }
-  return names;
+  return like ? names_of_objects(like->sources()) : names;
 }
 
 }  // namespace cortado::tools

@@ -18,11 +18,14 @@ constexpr int64_t kDetectionRow = 7;
 struct Found {
   int label;
   float score;
-  Box box;  ///< as fractions of the image
+  cortado::Box box;  ///< as fractions of the image
 };
 
 /// The objects of one image with a score of at least `threshold`, the highest score first.
 std::vector<Found> objects_in(const std::vector<float>& rows, float threshold);
+
+/// Class names by label, from the label map next to the first of these datasets that has one.
+std::map<int, std::string> names_of_objects(const std::vector<std::string>& datasets);
 
 /// Class names by label. `path` is a label map (a caffe::LabelMap as text, .prototxt), or has one name a line, from
 /// label 0 on; throws Error. If `path` is "", reads the label map next to a dataset of the net in `like`; returns no

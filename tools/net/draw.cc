@@ -113,7 +113,7 @@ Command draw_command() {
                          .help = "direction: top to bottom, or left to right",
                          .fallback = "TB",
                          .choices = {"TB", "LR"}},
-                        {.name = "full", .help = "draw a block for each layer"},
+                        {.name = "full", .help = "show all layers", .note = "a block for each"},
                         format_flag({"svg", "png", "dot"}),
                         batch_flag(),
                         force_flag(),

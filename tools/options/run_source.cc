@@ -40,6 +40,15 @@ std::string trained_weights(const SnapshotPlan& snapshots) {
   return newest.path;
 }
 
+RunSource source_of_run(const std::string& folder) {
+  const runs::RunPaths paths(folder);
+  const caffe::SolverParameter solver = runs::read_resolved(paths).solver;
+  const SnapshotPlan snapshots = snapshot_plan_of(solver);
+  RunSource source{test_net_of(paths, solver), stages_of(solver), trained_weights(snapshots)};
+  source.is_best = !source.weights.empty() && source.weights == snapshots.best_weights();
+  return source;
+}
+
 Arguments with_run(const Arguments& given) {
   if (!names_run(given)) return given;
   Arguments arguments = given;
@@ -48,18 +57,15 @@ Arguments with_run(const Arguments& given) {
   if (!runs::is_run(folder))
     throw usage_error("'" + folder + "' is not a run", "list the runs below this folder with `cortado runs`");
   arguments.drop("run");
-  const runs::RunPaths paths(folder);
-  const caffe::SolverParameter solver = runs::read_resolved(paths).solver;
-  arguments.set("model", test_net_of(paths, solver));
-  if (const std::string stages = stages_of(solver); !stages.empty() && !given.has("stage"))
-    arguments.set("stage", stages);
+  const RunSource source = source_of_run(folder);
+  arguments.set("model", source.net);
+  if (!source.stages.empty() && !given.has("stage")) arguments.set("stage", source.stages);
   if (given.has("weights")) return arguments;
-  const std::string weights = trained_weights(snapshot_plan_of(solver));
-  if (weights.empty())
+  if (source.weights.empty())
     throw Error(ExitCode::kSnapshot, "the run " + folder + " has no snapshot yet",
                 "wait for a snapshot, or give other weights with --weights");
-  arguments.set("weights", weights);
-  log_info() << folder << ": weights of " << weights;
+  arguments.set("weights", source.weights);
+  log_info() << folder << ": weights of " << source.weights;
   return arguments;
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "graph/graph.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
+#include "tools/infer/class_names.h"
 
 namespace cortado::tools {
 
@@ -15,27 +17,34 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kGuesses = 3;
 
-/// Converts the scores of one sample to probabilities, unless they are probabilities already.
-void to_probabilities(std::vector<float>& scores) {
-  double sum = 0;
-  for (const float score : scores) sum += score >= 0 ? score : NAN;
-  if (std::abs(sum - 1) < 1e-3) return;
-  const float most = *std::max_element(scores.begin(), scores.end());
-  sum = 0;
-  for (float& score : scores) sum += score = std::exp(score - most);
-  for (float& score : scores) score = float(score / sum);
+/// The probabilities of a sample's classes: its scores, or their softmax if they are not probabilities.
+std::vector<double> shares_of(const float* scores, int64_t classes) {
+  if (is_distribution(scores, size_t(classes))) return {scores, scores + classes};
+  std::vector<double> shares = softmax(scores, size_t(classes));
+  for (double& share : shares)
+    if (!std::isfinite(share)) share = 0;
+  return shares;
 }
 
-Json extremes_json(const Extremes& extremes, const std::vector<std::string>& names) {
+/// The likeliest classes. They are ordered by score, because a softmax can round different scores to one probability.
+std::vector<Prediction> guesses_of(const float* scores, const std::vector<double>& shares) {
+  const auto score = [&](int64_t c) { return std::isnan(scores[c]) ? -INFINITY : scores[c]; };
+  std::vector<int64_t> order(shares.size());
+  std::iota(order.begin(), order.end(), 0);
+  const size_t count = std::min(kGuesses, order.size());
+  std::partial_sort(order.begin(), order.begin() + int64_t(count), order.end(),
+                    [&](int64_t a, int64_t b) { return score(a) != score(b) ? score(a) > score(b) : a < b; });
+  std::vector<Prediction> guesses;
+  for (size_t k = 0; k < count; ++k) guesses.push_back({order[k], shares[size_t(order[k])]});
+  return guesses;
+}
+
+Json samples_json(const Foremost<JudgedSample>& samples, const std::vector<std::string>& names) {
   Json out = Json::array();
   const auto name = [&](int64_t c) { return names.empty() ? std::to_string(c) : names[size_t(c)]; };
-  for (const JudgedSample& sample : extremes.samples()) {
-    std::vector<std::pair<float, int64_t>> order;
-    for (size_t c = 0; c < sample.probabilities.size(); ++c) order.emplace_back(-sample.probabilities[c], int64_t(c));
-    const size_t shown = std::min(kGuesses, order.size());
-    std::partial_sort(order.begin(), order.begin() + int64_t(shown), order.end());
+  for (const auto& [rank, sample] : samples.items()) {
     Json guesses = Json::array();
-    for (size_t k = 0; k < shown; ++k) guesses.push_back({name(order[k].second), -order[k].first});
+    for (const Prediction& guess : sample.guesses) guesses.push_back({name(guess.label), guess.probability});
     out.push_back({{"record", sample.number},
                    {"truth", name(sample.truth)},
                    {"probability", sample.right},
@@ -86,24 +95,27 @@ void JudgedSamples::add_batch(const Net& net) {
   for (int64_t i = 0; i < batch; ++i, ++number_) {
     const int64_t truth = std::llround(labels[size_t(i)]);
     if (truth < 0 || truth >= classes) continue;
-    JudgedSample sample{0, truth, number_, {scores.begin() + i * classes, scores.begin() + (i + 1) * classes}, {}};
-    to_probabilities(sample.probabilities);
-    sample.right = sample.probabilities[size_t(truth)];
-    const auto best = std::max_element(sample.probabilities.begin(), sample.probabilities.end());
-    const bool is_right = best - sample.probabilities.begin() == truth;
-    calibration_.add(*best, is_right);
-    Extremes& extremes = is_right ? best_ : worst_;
-    if (!extremes.wants(sample.right)) continue;
+    const float* const row = scores.data() + i * classes;
+    const std::vector<double> shares = shares_of(row, classes);
+    JudgedSample sample{number_, truth, shares[size_t(truth)], guesses_of(row, shares), {}};
+    const bool is_right = sample.guesses[0].label == truth;
+    const double confidence = sample.guesses[0].probability, rank = is_right ? -confidence : confidence;
+    calibration_.add(float(confidence), is_right);
+    ++(is_right ? right_total_ : wrong_total_);
+    Foremost<JudgedSample>& kept = is_right ? unsure_ : wrong_;
+    if (!kept.wants(rank)) continue;
     if (data.empty()) data = net.read_blob(judged_.data);
     if (images_.can_show()) sample.image = images_.show(data.data() + int64_t(data.size()) / batch * i);
-    extremes.add(sample);
+    kept.add(rank, std::move(sample));
   }
 }
 
 void JudgedSamples::write(const std::vector<std::string>& names, Json& to) const {
   to["calibration"] = calibration_.json();
-  to["worst"] = extremes_json(worst_, names);
-  to["best"] = extremes_json(best_, names);
+  to["wrong"] = samples_json(wrong_, names);
+  to["wrong_total"] = wrong_total_;
+  to["unsure"] = samples_json(unsure_, names);
+  to["right_total"] = right_total_;
 }
 
 }  // namespace cortado::tools

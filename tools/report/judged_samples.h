@@ -6,6 +6,7 @@
 
 #include "net/net.h"
 #include "tools/report/calibration.h"
+#include "tools/report/foremost.h"
 #include "tools/report/shown_image.h"
 
 namespace cortado::tools {
@@ -19,34 +20,18 @@ struct JudgedBlobs {
 };
 JudgedBlobs find_judged(const caffe::NetParameter& net, const caffe::NetState& state);
 
-/// A sample with the net's prediction.
-struct JudgedSample {
-  float right;  ///< the probability of its class
-  int64_t truth, number;
-  std::vector<float> probabilities;
-  std::string image;  ///< a data URI, or ""
+/// A class with its probability.
+struct Prediction {
+  int64_t label;
+  double probability;
 };
 
-/// The samples with the lowest, or the highest, probability of their class.
-class Extremes {
- public:
-  explicit Extremes(bool least) : least_(least) {}
-
-  bool wants(float right) const { return samples_.size() < kShown || comes_first(right, samples_.back().right); }
-  void add(const JudgedSample& sample) {
-    const auto at = std::find_if(samples_.begin(), samples_.end(),
-                                 [&](const JudgedSample& other) { return comes_first(sample.right, other.right); });
-    samples_.insert(at, sample);
-    if (samples_.size() > kShown) samples_.pop_back();
-  }
-  const std::vector<JudgedSample>& samples() const { return samples_; }
-
- private:
-  static constexpr size_t kShown = 32;
-  bool comes_first(float a, float b) const { return least_ ? a < b : a > b; }
-
-  bool least_;
-  std::vector<JudgedSample> samples_;
+/// A sample with the net's predictions.
+struct JudgedSample {
+  int64_t number, truth;
+  double right;                     ///< the probability of its class
+  std::vector<Prediction> guesses;  ///< the likeliest classes; the first is the prediction
+  std::string image;                ///< a data URI, or ""
 };
 
 /// Collects a classifier's predictions of samples.
@@ -59,15 +44,20 @@ class JudgedSamples {
 
   /// Adds a batch, whose blobs the net keeps.
   void add_batch(const Net& net);
-  /// Adds "calibration", "worst" and "best" (test_results.h). `names` of classes may be empty.
+
+  /// Adds "calibration", "wrong":[{"record":..,"truth":..,"probability":..,"guesses":[[name,probability],..],
+  /// "image":..}], the wrong predictions of the highest confidence, "unsure", the right ones of the lowest, and their
+  /// totals, "wrong_total" and "right_total". "probability" is that of the true class. `names` of classes may be empty.
   void write(const std::vector<std::string>& names, nlohmann::ordered_json& to) const;
 
  private:
+  static constexpr size_t kShown = 32;
+
   const JudgedBlobs judged_;
   SampleImages images_;
   Calibration calibration_;
-  Extremes worst_{true}, best_{false};  ///< of wrong predictions and of right ones
-  int64_t number_ = 0;
+  Foremost<JudgedSample> wrong_{kShown}, unsure_{kShown};
+  int64_t number_ = 0, wrong_total_ = 0, right_total_ = 0;
 };
 
 }  // namespace cortado::tools

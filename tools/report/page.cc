@@ -1,12 +1,11 @@
-#include <string_view>
+#include "tools/report/page.h"
 
 #include "core/text/json.h"
 #include "tools/output/units.h"
-#include "tools/report/report.h"
 #include "web/web.h"
 
-extern const char cortado_report_script[];
-extern const unsigned long cortado_report_script_size;
+extern const char cortado_page_script[];
+extern const unsigned long cortado_page_script_size;
 extern const char cortado_report_style[];
 extern const unsigned long cortado_report_style_size;
 
@@ -23,8 +22,8 @@ std::string json_text(const nlohmann::ordered_json& json) {
 
 }  // namespace
 
-std::string report_page(const nlohmann::ordered_json& report) {
-  const std::string title = "Report of " + report["run"]["path"].get<std::string>();
+std::string self_contained_page(const std::string& title, std::string_view script,
+                                const nlohmann::ordered_json& numbers) {
   std::string page =
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -36,10 +35,11 @@ std::string report_page(const nlohmann::ordered_json& report) {
   page += "</style>\n</head>\n<body>\n<main id=\"report\">\n<h1>" + xml_escaped(title) +
           "</h1>\n<noscript><p>This page needs JavaScript.</p></noscript>\n</main>\n"
           "<script type=\"application/json\" id=\"numbers\">";
-  page += json_text(report);
+  page += json_text(numbers);
   page += "</script>\n<script>\n";
   page += web::charts_js();
-  page += std::string_view(cortado_report_script, cortado_report_script_size);
+  page += std::string_view(cortado_page_script, cortado_page_script_size);
+  page += script;
   return page + "</script>\n</body>\n</html>\n";
 }
 

@@ -1,34 +1,12 @@
-// The report of a run: shows the data of the element #numbers as sections with charts and tables.
+// Fills the report of a run. The page's other script is JSON, made by report_of() in report.cc.
 'use strict';
 
 (() => {
-  const report = JSON.parse(document.getElementById('numbers').textContent);
-  const main = document.getElementById('report');
-  const {svg, html, number} = Charts.parts;
-  const percent = (share) => share === null || share === undefined ? '–' : `${(100 * share).toFixed(1)} %`;
-  const known = (value) => value !== null && value !== undefined;
+  const {main, numbers: report, known, figure, percent, share, duration, bytes, table, chart, points, isLoss} = Page;
+  const {html, number} = Charts.parts;
+  const kMaxClasses = 40;  // of a legible confusion matrix
 
-  function duration(seconds) {
-    const whole = Math.round(seconds), h = Math.floor(whole / 3600), m = Math.floor(whole / 60) % 60;
-    return h > 0 ? `${h} h ${m} min` : m > 0 ? `${m} min ${whole % 60} s` : `${whole} s`;
-  }
-
-  function bytes(count) {
-    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
-    let unit = 0;
-    for (; count >= 1024 && unit + 1 < units.length; ++unit) count /= 1024;
-    return `${number(count)} ${units[unit]}`;
-  }
-
-  function table(headings, rows) {
-    const cell = (tag, value) => html(
-        tag, typeof value === 'number' ? {className: 'number'} : {className: 'break'},
-        typeof value === 'number' ? number(value) : value);
-    const column = (text, i) => html('th', {scope: 'col', className: typeof rows[0]?.[i] === 'number' ? 'number' : ''}, text);
-    const head = html('thead', {}, html('tr', {}, ...headings.map(column)));
-    const body = html('tbody', {}, ...rows.map((row) => html('tr', {}, ...row.map((value) => cell('td', value)))));
-    return html('div', {className: 'wide'}, html('table', {}, head, body));
-  }
+  const folded = (title, ...content) => html('details', {}, html('summary', {}, title), ...content);
 
   // Each section returns its elements, or an empty array if the run has no data for it.
 
@@ -37,65 +15,78 @@
     const add = (name, value) => list.append(html('div', {}, html('dt', {}, name), html('dd', {}, value)));
     add('State', run.state.replace('_', ' '));
     add('Iteration', `${run.iter} of ${run.max_iter}`);
-    for (const best of run.best) add(`Best ${best.name}`, `${number(best.value)} at ${best.iter}`);
+    for (const best of run.best) add(`Best ${best.name}, iteration ${best.iter}`, number(best.value));
     if (known(run.loss)) add('Training loss', number(run.loss));
     add('Time', duration(run.seconds));
-    if (run.img_s > 0) add('Images per second', number(Math.round(run.img_s)));
+    if (run.img_s > 0) add('Latest speed', `${number(Math.round(run.img_s))} images/s`);
     const parts = [list];
     if (run.problem) parts.push(html('p', {className: 'bad'}, run.problem));
     for (const note of report.notes) parts.push(html('p', {className: 'warn'}, note));
     return parts;
   }
 
-  function chart(options) {
-    const element = html('div');
-    Charts.line(element, {xLabel: 'iteration', ...options});
-    return element;
+  function settings() {
+    const parts = [];
+    if (report.settings && report.settings.length)
+      parts.push(table(['setting', 'value', 'default'], report.settings.map((row) => row.map((text) => text || null))));
+    if (report.net) {
+      const picture = html('img', {src: report.net.image, alt: `The training net: ${report.net.headline}`});
+      parts.push(folded('Picture of the net', html('div', {className: 'net'}, picture)));
+    }
+    return parts;
   }
-
-  const points = (list, factor = 1) => list.map(([x, y]) => [x, y === null ? NaN : y * factor]);
 
   function curves() {
     const {training, tests, outputs} = report.curves, parts = html('div', {className: 'columns'});
     if (!training.loss) return [];
-    const isLoss = (name) => name.includes('loss');
-    const losses = [{name: 'training', points: points(training.loss)}];
-    for (const [name, list] of Object.entries(tests))
-      if (isLoss(name)) losses.push({name: `test ${name}`, points: points(list)});
-    parts.append(chart({title: 'Loss', series: losses}));
-    const scores = [];
-    for (const [name, list] of Object.entries(tests))
-      if (!isLoss(name)) scores.push({name: `test ${name}`, points: points(list)});
-    for (const [name, list] of Object.entries(outputs))
-      if (!isLoss(name)) scores.push({name: `training ${name}`, points: points(list)});
-    if (scores.length) parts.append(chart({title: 'Scores', series: scores}));
-    parts.append(chart({title: 'Learning rate', series: [{name: 'rate', points: points(training.rate)}]}));
-    if (training.img_s)
-      parts.append(chart({title: 'Images per second', series: [{name: 'img/s', points: points(training.img_s)}]}));
+    const add = (title, ...series) => parts.append(chart({title, series}));
+    const of = (kind, lists, isWanted) => Object.entries(lists)
+                                              .filter(([name]) => isWanted(name))
+                                              .map(([name, list]) => ({name: `${kind} ${name}`, points: points(list)}));
+    add('Loss', {name: 'training', points: points(training.loss)}, ...of('test', tests, isLoss));
+    const isScore = (name) => !isLoss(name);
+    const scores = [...of('test', tests, isScore), ...of('training', outputs, isScore)];
+    if (scores.length) add('Scores', ...scores);
+    add('Learning rate', {name: 'rate', points: points(training.rate)});
+    if (training.img_s) add('Images per second', {name: 'since the previous point', points: points(training.img_s)});
     if (training.data_wait)
-      parts.append(chart(
-          {title: 'Waiting for data, %', series: [{name: 'share of time', points: points(training.data_wait, 100)}]}));
-    if (training.memory)
-      parts.append(
-          chart({title: 'Memory, MiB', series: [{name: 'resident', points: points(training.memory, 2 ** -20)}]}));
+      add('Waiting for data, % of the time',
+          {name: 'since the previous point', points: points(training.data_wait, 100)});
+    if (training.memory) add('Memory, MiB', {name: 'resident', points: points(training.memory, 2 ** -20)});
     return [parts];
   }
 
-  function samples(title, list) {
-    const items = list.map((sample) => {
-      const picture = sample.image ?
-          [html('img', {src: sample.image, alt: `Test record ${sample.record}, class ${sample.truth}`})] :
-          [];
-      const guesses =
-          sample.guesses.map(([name, share]) => html('div', {className: 'quiet'}, `${name} ${percent(share)}`));
-      return html('li', {}, ...picture, html('strong', {}, sample.truth), ...guesses);
-    });
-    return [html('h3', {}, title), html('ul', {className: 'samples'}, ...items)];
+  // The test set
+
+  /** "1000 samples", or the part of the test set that was used and why. */
+  function usedSamples({samples, records, limit}, word) {
+    return samples === records ? `all ${records} ${word} of the test set` :
+                                 `${samples} of the ${records} ${word} of the test set: ${limit}`;
+  }
+
+  function sampleItem(sample) {
+    const [predicted, ...others] = sample.guesses, isRight = predicted[0] === sample.truth;
+    const line = (className, ...text) => html('div', {className}, ...text);
+    const words = `Test record ${sample.record}: ${sample.truth}, predicted ${predicted[0]}`;
+    return html(
+        'li', {}, ...(sample.image ? [html('img', {src: sample.image, alt: words})] : []),
+        line('', html('strong', {}, predicted[0]), ` ${percent(predicted[1])}`),
+        ...(isRight ? [] : [line('bad', `true: ${sample.truth} ${percent(sample.probability)}`)]),
+        ...others.filter(([name]) => isRight || name !== sample.truth)
+            .map(([name, value]) => line('quiet', `${name} ${percent(value)}`)));
+  }
+
+  function samples(title, total, order, list) {
+    if (!total) return [];
+    const shown = list.length < total ? `${list.length} of ${total}` : String(total);
+    return [
+      html('h3', {}, `${title}: ${shown}, ${order}`), html('ul', {className: 'samples'}, ...list.map(sampleItem))
+    ];
   }
 
   function calibration({error, bins}) {
-    const element = html('div'), used = bins.filter((bin) => bin.count > 0);
-    Charts.line(element, {
+    const used = bins.filter((bin) => bin.count > 0);
+    return chart({
       title: `Calibration: expected error ${percent(error)}`,
       xLabel: 'confidence',
       yLabel: 'accuracy',
@@ -104,74 +95,106 @@
         {name: 'perfect calibration', points: [[0, 0], [1, 1]]}
       ]
     });
+  }
+
+  function classification(results) {
+    const last = results.classifications[results.classifications.length - 1];
+    const names = last.classes.map((one) => one.name || String(one.class)), plots = html('div', {className: 'columns'});
+    const parts = [
+      html(
+          'p', {},
+          `Accuracy ${percent(last.accuracy)}, loss ${number(results.loss)} on ${usedSamples(results, 'samples')}.`),
+      html('p', {className: 'quiet'}, `Weights: ${results.weights}`), plots
+    ];
+    if (last.confusion && names.length <= kMaxClasses) {
+      const matrix = html('div');
+      Charts.matrix(matrix, {title: 'Confusion', rows: names, columns: names, values: last.confusion});
+      plots.append(matrix);
+    }
+    if (results.calibration) plots.append(calibration(results.calibration));
+    const rows =
+        last.classes.map((one, i) => [names[i], one.samples, one.predicted, share(one.recall), share(one.precision)]);
+    parts.push(html('h3', {}, 'Classes'), table(['class', 'samples', 'predicted', 'recall', 'precision'], rows));
+    const confusions = last.mistaken.slice(0, 15).map((one) => [names[one.true], names[one.predicted], one.count]);
+    if (confusions.length)
+      parts.push(html('h3', {}, 'Most frequent confusions'), table(['class', 'predicted', 'times'], confusions));
+    if (results.wrong)
+      parts.push(
+          ...samples('Wrong', results.wrong_total, 'the most confident first', results.wrong),
+          ...samples('Right', results.right_total, 'the least confident first', results.unsure));
+    return parts;
+  }
+
+  // Detection
+
+  /** A box with its name on a plate; [x0, y0, x1, y1] are fractions of the image. */
+  function box(kind, [x0, y0, x1, y1], text) {
+    const element = html('div', {className: `box ${kind}`}, html('span', {}, text));
+    const at = (value) => `${100 * Math.min(Math.max(value, 0), 1)}%`;
+    Object.assign(element.style, {left: at(x0), top: at(y0), right: at(1 - x1), bottom: at(1 - y1)});
+    if (y0 < 0.12) element.classList.add('top');
+    if (y1 > 0.88) element.classList.add('bottom');
+    if (x0 > 0.45) element.classList.add('right');
     return element;
   }
 
-  /** An image with boxes, [x0, y0, x1, y1] as fractions of its size, each with a label. */
-  function boxes(one) {
-    const picture = html('img', {src: one.image, alt: ''}), size = 240;
-    const box = (name, [x0, y0, x1, y1], text) => [
-      svg('rect', {class: name, x: x0 * size, y: y0 * size, width: (x1 - x0) * size, height: (y1 - y0) * size}),
-      svg('text', {class: name, x: x0 * size + 2, y: Math.max(10, y0 * size - 2)}, text)
+  function detectedImage(one) {
+    const right = one.detections.filter((found) => found.right).length, wrong = one.detections.length - right;
+    const words = `Test record ${one.record}: ${right} of ${one.objects.length} objects found, ${wrong} false ` +
+        (wrong === 1 ? 'detection' : 'detections');
+    const boxes = [
+      ...one.objects.map((object) => box(object.found ? 'object' : 'missed', object.box, object.name)),
+      ...one.detections.map(
+          (found) => box(found.right ? 'right-one' : 'false-one', found.box, `${found.name} ${percent(found.score)}`))
     ];
-    const words = `${one.objects.length} objects, ${one.found.length} found`;
-    const layer = svg(
-        'svg', {viewBox: `0 0 ${size} ${size}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': words},
-        ...one.objects.flatMap(([label, ...corners]) => box('there', corners, String(label))),
-        ...one.found.flatMap(([label, score, ...corners]) => box('found', corners, `${label} ${percent(score)}`)));
-    return html('li', {}, html('div', {className: 'boxes'}, picture, layer));
+    return html(
+        'li', {}, html('div', {className: 'boxes'}, html('img', {src: one.image, alt: words}), ...boxes),
+        html('div', {className: 'quiet'}, words));
+  }
+
+  function legend() {
+    const key = (kind, text) => html('li', {}, html('span', {className: `key ${kind}`}), text);
+    return html(
+        'ul', {className: 'keys'}, key('false-one', 'false detection'), key('missed', 'missed object'),
+        key('right-one', 'right detection'), key('object', 'object that was found'));
+  }
+
+  function detectedImages(title, list) {
+    if (!list || !list.length) return [];
+    return [
+      html('h3', {}, title), legend(), html('ul', {className: 'samples wide-samples'}, ...list.map(detectedImage))
+    ];
   }
 
   function detection(results) {
-    const curves = html('div'), classes = results.detection;
-    const mean = classes.reduce((sum, one) => sum + one.average_precision, 0) / Math.max(1, classes.length);
-    Charts.line(curves, {
-      title: 'Precision over recall',
-      xLabel: 'recall',
-      yLabel: 'precision',
-      series: classes.slice(0, 20).map((one) => ({name: `class ${one.class}`, points: one.curve}))
-    });
-    const parts = [
+    const classes = [...results.detection].sort((a, b) => b.objects - a.objects);
+    const byPrecision = [...results.detection].sort((a, b) => a.average_precision - b.average_precision);
+    return [
       html(
-          'p', {}, `${results.samples} of ${results.records} images by ${results.weights}: mean average precision ` +
-              `${percent(mean)}.`),
-      curves,
-      table(['class', 'objects', 'average precision'], classes.map((one) => [String(one.class), one.objects, percent(one.average_precision)]))
+          'p', {},
+          `Mean average precision ${percent(results.mean_average_precision)} on ${usedSamples(results, 'images')}.`),
+      html('p', {className: 'quiet'}, `Weights: ${results.weights}`), html('h3', {}, 'Classes'),
+      table(
+          ['class', 'objects', 'average precision'],
+          byPrecision.map((one) => [one.name, one.objects, share(one.average_precision)])),
+      chart({
+        title: 'Precision over recall',
+        xLabel: 'recall',
+        yLabel: 'precision',
+        series: classes.map((one) => ({name: one.name, points: one.curve}))
+      }),
+      ...detectedImages('False detections with the highest score', results.false_detections),
+      ...detectedImages('Images with the most missed objects', results.missed_objects)
     ];
-    if (results.images)
-      parts.push(
-          html('h3', {}, 'Ground truth (dashed) and detections with a score of at least 30 %'),
-          html('ul', {className: 'samples wide-samples'}, ...results.images.map(boxes)));
-    return parts;
   }
 
   function test() {
     const results = report.test;
     if (results && results.detection) return detection(results);
-    if (!results || !results.classifications.length) return [];
-    const last = results.classifications[results.classifications.length - 1], parts = [];
-    const names = last.classes.map((one) => one.name || String(one.class));
-    parts.push(html(
-        'p', {}, `${results.samples} of ${results.records} samples by ${results.weights}: accuracy ${percent(last.accuracy)}, loss ` +
-            `${number(results.loss)}.`));
-    if (last.confusion && names.length <= 40) {
-      const matrix = html('div');
-      Charts.matrix(matrix, {title: 'Confusion', rows: names, columns: names, values: last.confusion});
-      parts.push(matrix);
-    }
-    const rows = last.classes.map(
-        (one, i) => [names[i], one.samples, one.predicted, percent(one.recall), percent(one.precision)]);
-    parts.push(
-        html('h3', {}, 'Classes'), table(['class', 'samples', 'predicted', 'recall', 'precision'], rows));
-    const confusions =
-        last.mistaken.slice(0, 15).map((one) => [names[one.true], names[one.predicted], one.count]);
-    if (confusions.length)
-      parts.push(html('h3', {}, 'Most frequent confusions'), table(['class', 'predicted', 'times'], confusions));
-    if (results.calibration) parts.push(calibration(results.calibration));
-    if (results.worst) parts.push(...samples('Lowest probability of the true class', results.worst));
-    if (results.best) parts.push(...samples('Highest probability of the true class', results.best));
-    return parts;
+    return results && results.classifications.length ? classification(results) : [];
   }
+
+  // Layers
 
   function layers() {
     if (!report.layers.length) return [];
@@ -180,18 +203,18 @@
       parts.append(
           chart({title, log: true, series: report.layers.map((one) => ({name: one.name, points: points(one[key])}))}));
     const choice = html('select', {}, ...report.layers.map((one) => html('option', {value: one.name}, one.name)));
-    const place = html('div');
+    const place = html('div', {className: 'columns'});
     const show = () => {
       const weight = report.layers.find((one) => one.name === choice.value);
       const histogram = (title, {min, max, bins}) => {
         const element = html('div'), step = (max - min) / bins.length || 1;
-        Charts.histogram(element, {title, edges: [...bins.keys(), bins.length].map((i) => min + i * step), counts: bins});
+        Charts.histogram(
+            element, {title, edges: [...bins.keys(), bins.length].map((i) => min + i * step), counts: bins});
         return element;
       };
       place.replaceChildren(
           histogram(`${weight.name}, first`, weight.first), histogram(`${weight.name}, latest`, weight.latest));
     };
-    place.className = 'columns';
     choice.onchange = show;
     show();
     return [parts, html('label', {className: 'row'}, 'Weights of', choice), place];
@@ -200,75 +223,68 @@
   function times() {
     const {times} = report;
     if (!times) return [];
-    const ms = (step) => step && known(step.median_ms) && step.median_ms > 0 ? step.median_ms : 0;
-    // Operands in a cache move faster than the measured memory bandwidth, so a share above 1 is not shown.
-    const roof = (step) => step && step.roofline_share > 1 ? '–' : percent(step.roofline_share);
-    const rows = times.layers.map(
-        (layer) =>
-            [layer.name, layer.type, ms(layer.forward), ms(layer.backward), roof(layer.forward),
-             roof(layer.backward), layer.algorithm || '']);
-    rows.sort((a, b) => b[2] + b[3] - a[2] - a[3]);
-    const element = html('div'), shown = rows.slice(0, 20);
-    Charts.bars(
-        element,
-        {title: 'Milliseconds, forward and backward', labels: shown.map((row) => row[0]), values: shown.map((row) => row[2] + row[3])});
+    const rate = (value) => known(value) ? figure(value.toFixed(value < 10 ? 1 : 0)) : null;
+    const ms = (value) => value > 0 ? value : null;
+    const sorted = [...times.layers].sort((a, b) => b.share - a.share), shown = sorted.slice(0, 20), bars = html('div');
+    Charts.bars(bars, {
+      title: 'Milliseconds, forward and backward',
+      labels: shown.map((one) => one.name),
+      values: shown.map((one) => one.forward_ms + one.backward_ms)
+    });
     return [
       html(
-          'p', {}, `A forward and backward pass of the training net takes ${number(times.both.median_ms)} ms, ` +
-              (times.roofline_share > 1 ? '' : `${percent(times.roofline_share)} of the roofline `) +
-              `(${number(times.peak_gflops)} GFLOP/s, ${number(times.memory_gbytes_per_second)} GB/s from memory; – marks ` +
-              'a step whose operands are in a cache).'),
-      element,
-      table(['layer', 'type', 'forward ms', 'backward ms', 'of roofline, forward', 'of roofline, backward', 'algorithm'], rows)
+          'p', {},
+          `A batch of ${times.batch} takes ${number(times.forward_ms)} ms forward and ${
+              number(times.backward_ms)} ms backward.`),
+      bars,
+      table(
+          [
+            'layer', 'type', 'forward, ms', 'backward, ms', 'share of time', 'GFLOP/s, forward', 'GFLOP/s, backward',
+            'algorithm'
+          ],
+          sorted.map(
+              (one) =>
+                  [one.name, one.type, ms(one.forward_ms), ms(one.backward_ms), share(one.share),
+                   rate(one.forward_gflops), rate(one.backward_gflops), one.algorithm || null])),
+      html(
+          'p', {className: 'quiet'},
+          `GFLOP/s counts the operations of the layer's definition. The peak of this machine is ${
+              number(Math.round(times.peak_gflops))} GFLOP/s; a Winograd convolution needs ` +
+              'fewer operations and may exceed it.')
     ];
   }
 
   function previous() {
-    const before = report.previous;
-    if (!before) return [];
-    const parts = [html('p', {}, `Compared with ${before.path}, the previous run in the same folder.`)];
-    const value = (one) => known(one) ? one : '–';
-    if (before.scores.length)
-      parts.push(table(['best score', before.path, 'this run'], before.scores.map(([name, a, b]) => [name, value(a), value(b)])));
-    if (before.facts.length) parts.push(table(['', before.path, 'this run'], before.facts));
-    for (const file of before.files)
-      parts.push(html('h3', {}, file.name), html('pre', {tabIndex: 0}, file.lines.join('\n')));
-    return parts;
+    if (!report.previous) return [];
+    const text = `With ${report.previous.runs[0]}, the run that was started before this one in the same folder.`;
+    return [html('p', {}, text), ...Page.comparison(report.previous)];
   }
 
   function environment() {
     const {version, command, folder, machine, inputs, starts} = report.environment;
-    const pairs = [['program', version], ['command', command.join(' ')], ['folder', folder], ...Object.entries(machine)];
-    const parts = [table(['', ''], pairs)];
-    if (report.solver) parts.push(html('h3', {}, 'Solver'), html('pre', {}, report.solver));
+    const pairs =
+        [['program', version], ['command', command.join(' ')], ['folder', folder], ...Object.entries(machine)];
+    const parts = [table(['name', 'value'], pairs)];
+    if (report.solver) parts.push(folded('Solver', html('pre', {tabIndex: 0}, report.solver)));
+    const digest = (text) => html('code', {title: text}, text.slice(0, 12));
     if (inputs.length)
       parts.push(
           html('h3', {}, 'Inputs'),
-          table(['kind', 'path', 'size', 'digest'], inputs.map((one) => [one.kind, one.path, bytes(one.bytes), one.digest])));
-    const rows = starts.map(
-        (one) => [new Date(one.t * 1000).toLocaleString(), one.from || 'the beginning', one.set.join(' ')]);
-    parts.push(html('h3', {}, 'Starts'), table(['when', 'from', 'set'], rows));
+          table(
+              ['kind', 'path', 'size', 'digest'],
+              inputs.map((one) => [one.kind, one.path, figure(bytes(one.bytes)), digest(one.digest)])));
+    const rows =
+        starts.map((one) => [new Date(one.t * 1000).toLocaleString(), one.from || 'the beginning', one.set.join(' ')]);
+    parts.push(html('h3', {}, 'Starts'), table(['when', 'from', 'changed settings'], rows));
     if (report.warnings.length)
-      parts.push(html('h3', {}, 'Warnings'), table(['iteration', 'text'], report.warnings.map((one) => [one.iter, one.text])));
+      parts.push(
+          html('h3', {}, 'Warnings'), table(['iteration', 'text'], report.warnings.map((one) => [one.iter, one.text])));
     return parts;
   }
 
-  const nav = html('nav', {className: 'sections', ariaLabel: 'Sections'});
-  main.append(...facts(), nav);
-  const sections = [
-    ['Curves', curves], ['Test set', test], ['Layers', layers], ['Time', times], ['Comparison with the previous run', previous],
-    ['Environment', environment]
-  ];
-  for (const [title, make] of sections) {
-    const id = title.toLowerCase().replace(/ /g, '-');
-    const section = html('section', {id}, html('h2', {}, title));
-    main.append(section);
-    const parts = make();
-    if (parts.length === 0) {
-      section.remove();
-      continue;
-    }
-    section.append(...parts);
-    nav.append(html('a', {href: `#${id}`}, title));
-  }
+  main.append(...facts());
+  Page.addSections([
+    ['Settings', settings], ['Curves', curves], ['Test set', test], ['Layers', layers], ['Time', times],
+    ['Comparison', previous], ['Environment', environment]
+  ]);
 })();

@@ -1,5 +1,6 @@
 #include "tools/runs/resolved_files.h"
 
+#include <filesystem>
 #include <functional>
 
 #include "core/files/file.h"
@@ -39,6 +40,11 @@ void set_net(caffe::SolverParameter& solver, size_t index, const std::string& pa
   if (field == "net") return solver.set_net(path);
   if (field == "train_net") return solver.set_train_net(path);
   solver.set_test_net(int(index) - int(solver.has_net()) - int(solver.has_train_net()), path);
+}
+
+bool is_link(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored));
 }
 
 /// The nets inside the solver file, with the overrides.
@@ -107,6 +113,18 @@ SolverFile read_resolved(const RunPaths& paths) {
     set_net(file.solver, i, join_path(paths.folder, file_name_of(fields[i].path)));
   file.solver.set_snapshot_prefix(prefix_in(paths, file.solver.snapshot_prefix()));
   return file;
+}
+
+std::vector<ResolvedNet> resolved_nets(const RunPaths& paths) {
+  const caffe::SolverParameter solver = read_resolved(paths).solver;
+  std::vector<ResolvedNet> nets;
+  for (const NetField& field : net_fields(solver))
+    if (!is_link(field.path)) nets.push_back({field.field, read_net(field.path).net});
+  if (solver.has_net_param()) nets.push_back({"net_param", solver.net_param()});
+  if (solver.has_train_net_param()) nets.push_back({"train_net_param", solver.train_net_param()});
+  for (int i = 0; i < solver.test_net_param_size(); ++i)
+    nets.push_back({path_to("", "test_net_param", i), solver.test_net_param(i)});
+  return nets;
 }
 
 std::vector<InputFile> inputs_of(const SolverFile& file, const SolverOptions& options) {

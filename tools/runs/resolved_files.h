@@ -23,6 +23,14 @@ void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverO
 /// does.
 SolverFile read_resolved(const RunPaths& paths);
 
+/// A net of a run's solver: its field ("net", "test_net[0]", "net_param") and its layers.
+struct ResolvedNet {
+  std::string field;
+  caffe::NetParameter net;
+};
+/// The nets of read_resolved(), without those in files that are links. Throws as reading them does.
+std::vector<ResolvedNet> resolved_nets(const RunPaths& paths);
+
 /// The datasets, means and weights that the nets and the solver name.
 std::vector<InputFile> inputs_of(const SolverFile& file, const SolverOptions& options);
 

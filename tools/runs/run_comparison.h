@@ -1,6 +1,6 @@
 #pragma once
 
-// The differences between two runs.
+// The differences between runs.
 
 #include <optional>
 #include <string>
@@ -8,28 +8,44 @@
 
 namespace cortado::runs {
 
-struct FileDifference {
-  std::string name;                ///< "solver.prototxt"
-  std::vector<std::string> lines;  ///< "- ..." is only in the first, "+ ..." only in the second
+/// A setting of the solver, a flag, a property of the machine or an input, by run.
+struct ValueDifference {
+  std::string name;                 ///< "base_lr", "--seed", "cpu", "data data/train_lmdb"
+  std::vector<std::string> values;  ///< "": the run has none
 };
 
-struct FactDifference {
-  std::string name, a, b;  ///< "seed", "cpu", "data data/train_lmdb"
+/// A field of a layer, by run.
+struct LayerDifference {
+  std::string net, layer;           ///< "net", "conv1"
+  std::string field;                ///< "convolution_param.num_output"; "": only some of the nets have the layer
+  std::vector<std::string> values;  ///< without `field`: the layer's type; "": the net does not have it
 };
 
+/// The best values of a score, by run; none if the run was not tested.
 struct ScoreDifference {
   std::string name;
-  std::optional<double> a, b;  ///< the best values; none if the run was not tested
+  std::vector<std::optional<double>> values;
+};
+
+struct FileDifference {
+  std::string name;                ///< "solver.prototxt"
+  std::vector<std::string> lines;  ///< "- ..." is only in the first run, "+ ..." only in the second
 };
 
 struct RunComparison {
-  std::vector<FileDifference> files;
-  std::vector<FactDifference> facts;
+  std::vector<std::string> runs;
   std::vector<ScoreDifference> scores;  ///< all scores, equal or not
+  std::vector<ValueDifference> settings;
+  std::vector<LayerDifference> layers;
+  std::vector<ValueDifference> facts;  ///< flags, machine and inputs
+  std::vector<FileDifference> files;   ///< of the first two runs
 };
 
-/// Throws as reading the runs does.
-RunComparison compare_runs(const std::string& a, const std::string& b);
+/// Throws as reading the runs does. A net that cannot be read counts as one without layers.
+RunComparison compare_runs(const std::vector<std::string>& runs);
+
+/// "3 layers added, 1 removed, 2 changed", from the first run to the others.
+std::string summary_of(const std::vector<LayerDifference>& layers);
 
 /// The lines that a shortest edit from `a` to `b` removes ("- ") and adds ("+ "). Texts of more than 4,000 lines are
 /// compared as a whole.

@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -110,6 +112,30 @@ const MetricRow::Best* main_score(const RunSummary& run) {
   for (const MetricRow::Best& best : run.best)
     if (best.name.find("loss") == std::string::npos) return &best;
   return run.best.empty() ? nullptr : &run.best.front();
+}
+
+bool is_lower_better(const std::string& score) {
+  return score.find("loss") != std::string::npos || score.find("error") != std::string::npos;
+}
+
+BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score) {
+  std::string name = score;
+  std::map<std::string, int> counts;
+  for (const RunSummary& run : runs)
+    if (const MetricRow::Best* main = score.empty() ? main_score(run) : nullptr)
+      if (++counts[main->name] > (name.empty() ? 0 : counts[name])) name = main->name;
+  BestRun found;
+  for (const RunSummary& run : runs)
+    for (const MetricRow::Best& best : run.best) {
+      if (best.name != name || !std::isfinite(best.value)) continue;
+      ++found.runs;
+      const bool is_better = is_lower_better(name) ? best.value < found.best.value : best.value > found.best.value;
+      if (!found.run || is_better) {
+        found.run = &run;
+        found.best = best;
+      }
+    }
+  return found;
 }
 
 RunSummary read_run(const std::string& folder) {

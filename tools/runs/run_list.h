@@ -40,6 +40,18 @@ struct RunSummary {
 /// The score that identifies a run's quality: the first that is not a loss, else the first. Null without tests.
 const MetricRow::Best* main_score(const RunSummary& run);
 
+/// Whether lower values of a score are better: of losses and errors, by name.
+bool is_lower_better(const std::string& score);
+
+/// The run with the best value of a score, and the number of runs that have the score. `score` is "" for the main score
+/// that most runs have.
+struct BestRun {
+  const RunSummary* run = nullptr;  ///< null: no run has the score
+  MetricRow::Best best{};
+  size_t runs = 0;
+};
+BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score);
+
 /// Throws Error(kUsage) if the folder is not a run, and as reading the record does.
 RunSummary read_run(const std::string& folder);
 

@@ -60,7 +60,6 @@ std::string net_of(const caffe::SolverParameter& solver) {
   return solver.has_net() ? solver.net() : solver.train_net();
 }
 
-/// `solver_path` is "" for a resumed run, because its solver has the nets' paths.
 void suggest_next(const Solver& solver, const std::string& solver_path) {
   std::string net = net_of(solver.config().file.solver);
   if (net.empty() || !is_terminal(STDERR_FILENO)) return;
@@ -129,7 +128,7 @@ int run_loop(const Arguments& arguments, Solver& solver, Requests& requests, Tra
     show_how_to_resume(arguments, solver, run);
     return stopped_exit_code();
   }
-  suggest_next(solver, arguments.text("solver"));
+  if (!run) suggest_next(solver, arguments.text("solver"));
   return 0;
 }
 
@@ -167,7 +166,10 @@ int train_as(const RankRole& role, const Arguments& arguments, SolverConfig conf
   if (role.is_first() && (resumed || arguments.has("run"))) run.emplace(arguments, resumed, config, options);
   try {
     const int code = build_and_train(role, arguments, std::move(config), options, requests, run ? &*run : nullptr);
-    if (run && code == 0) run->report();
+    if (run && code == 0) {
+      run->report();
+      run->show_results();
+    }
     return code;
   } catch (...) {
     if (run) run->fail(current_failure().text);

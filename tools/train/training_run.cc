@@ -13,10 +13,14 @@
 #include "solvers/snapshot_files.h"
 #include "tools/options/flags.h"
 #include "tools/options/run_options.h"
+#include "tools/options/run_source.h"
+#include "tools/output/terminal.h"
 #include "tools/program/companion.h"
 #include "tools/report/report.h"
 #include "tools/runs/environment.h"
 #include "tools/runs/resolved_files.h"
+#include "tools/runs/run_list.h"
+#include "tools/train/next_command.h"
 
 namespace cortado::tools {
 
@@ -68,6 +72,15 @@ runs::RunPaths new_paths(const std::string& folder) {
 int64_t histogram_interval(const Arguments& arguments, int64_t max_iter) {
   if (arguments.has("histograms")) return arguments.integer("histograms");
   return std::max<int64_t>(1, max_iter / 50);
+}
+
+/// "the last snapshot", or "accuracy 0.91 at iteration 400" for the weights that keep_best keeps.
+std::string reason_for_weights(const RunSource& source, const std::string& keep_best, const std::string& folder) {
+  if (!source.is_best) return "the last snapshot";
+  for (const runs::MetricRow::Best& best : runs::read_run(folder).best)
+    if (best.name == keep_best && best.iter > 0)
+      return keep_best + " " + number_text("%.4g", best.value) + " at iteration " + std::to_string(best.iter);
+  return "the best " + keep_best;
 }
 
 }  // namespace
@@ -190,9 +203,27 @@ void TrainingRun::report() {
     CommandContext context(arguments_);
     context.handle<data::RestartNotices>().given = true;  // no notices after the training
     write_report(paths_.folder, &context, skip_bad_of(arguments_));
-    log_info() << "Report: " << paths_.report;
   } catch (const Error& error) {
     log_warning() << "cannot write the report: " << error.mistakes()[0].message;
+  }
+}
+
+void TrainingRun::show_results() const {
+  std::vector<std::string> lines;
+  if (file_exists(paths_.report)) lines.push_back("report: " + paths_.report);
+  try {
+    const RunSource source = source_of_run(paths_.folder);
+    if (!source.weights.empty()) {
+      const std::string reason = reason_for_weights(source, file_.solver.keep_best(), paths_.folder);
+      lines.push_back("weights: " + source.weights + " (" + reason + ")");
+      lines.push_back("next: " + next_command(paths_.folder, source));
+    }
+  } catch (const Error&) {  // a solver without a net for testing
+  }
+  const bool is_shown = is_terminal(STDERR_FILENO) && !arguments_.on("verbose");  // log lines are not
+  for (const std::string& line : lines) {
+    log_info() << line;
+    if (is_shown) show_error(line);
   }
 }
 

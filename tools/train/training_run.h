@@ -58,6 +58,8 @@ class TrainingRun {
   }
   /// Writes the report after the training, with the sections that need computation.
   void report();
+  /// Shows where the report and the weights are, and the command that uses them.
+  void show_results() const;
   const std::string& folder() const { return paths_.folder; }
 
  private:
