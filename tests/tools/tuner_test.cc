@@ -40,6 +40,15 @@ TEST(FindRate, SuggestsNoRateIfNothingIsLearned) {
   EXPECT_EQ(find_rate({{1e-3}, {INFINITY}, true}).suggested, 0);
 }
 
+TEST(FindRate, IgnoresNoiseBeforeTheFall) {
+  RateSweep sweep = made_sweep(0.003, 0.8);
+  sweep.losses[0] += 3;  // the smoothed loss falls steeply after it
+  sweep.losses[4] += 1;
+  const RateFinding found = find_rate(sweep);
+  EXPECT_GT(found.steepest, 0.0015);
+  EXPECT_LT(found.steepest, 0.015);
+}
+
 TEST(FindRate, StopsAtANanLoss) {
   RateSweep sweep = made_sweep(0.003, 1e9);
   sweep.losses[160] = NAN;

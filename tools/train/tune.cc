@@ -1,9 +1,10 @@
 // `cortado tune`: finds the learning rate, the largest batch that fits in memory, and the number of threads of a
-// solver's training by trial. Writes the new solver next to the old one.
+// solver's training by trial. Writes the new solver next to the old one, and a picture of the losses.
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +23,7 @@
 #include "tools/program/command.h"
 #include "tools/tuner/rate_finding.h"
 #include "tools/tuner/trial.h"
+#include "tools/tuner/tuning_page.h"
 
 namespace cortado::tools {
 
@@ -36,8 +38,9 @@ struct Tuning {
   std::vector<Speed> speeds;
   float old_rate = 0;
   double old_loss = 0, new_loss = 0;  ///< of trials at the old rate and at the suggested one
+  int tried_iterations = 0;           ///< of these trials
 
-  bool is_better() const { return rate.suggested > 0 && new_loss < old_loss; }
+  bool is_better() const { return rate.suggested > 0 && new_loss < (1 - kNoiseOfLoss) * old_loss; }
   const Speed* best() const {
     const auto most = std::max_element(speeds.begin(), speeds.end(), [](const Speed& a, const Speed& b) {
       return a.images_per_second < b.images_per_second;
@@ -77,6 +80,7 @@ void find_training_batch(const SolverFile& file, const SolverOptions& options, C
 void try_rates(const SolverFile& file, const SolverOptions& options, int iterations, Context& context, Tuning& tuning) {
   if (tuning.rate.suggested <= 0) return;
   say("trying both rates");
+  tuning.tried_iterations = iterations;
   tuning.old_loss = loss_at_rate(file, options, tuning.old_rate, iterations, context);
   tuning.new_loss = loss_at_rate(file, options, float(tuning.rate.suggested), iterations, context);
 }
@@ -110,28 +114,56 @@ std::string threads_text(const Tuning& tuning) {
   return text;
 }
 
-Table table_of(const Tuning& tuning) {
+using Rows = std::vector<std::vector<std::string>>;
+
+/// The measurements: name, value, meaning.
+Rows rows_of(const Tuning& tuning) {
   const RateFinding& rate = tuning.rate;
-  Table table({"measured", "value", "meaning"});
-  table.add({"initial loss", number_text("%.4g", rate.first_loss),
-             "over " + std::to_string(tuning.sweep.rates.size()) + " iterations of rising rate"});
-  table.add({"lowest loss", number_text("%.4g", rate.least_loss), "at a rate of " + rate_text(rate.least)});
-  table.add({"steepest fall", rate_text(rate.steepest), "the rate where the loss falls fastest"});
-  table.add({"diverges", rate.diverged > 0 ? rate_text(rate.diverged) : "-",
-             rate.diverged > 0 ? "" : "no divergence up to the highest rate"});
-  table.add({"base_lr", rate.suggested > 0 ? rate_text(rate.suggested) : "-",
-             "the solver has " + number_text("%g", double(tuning.old_rate))});
+  Rows rows = {{"initial loss", number_text("%.4g", rate.first_loss),
+                "over " + std::to_string(tuning.sweep.rates.size()) + " iterations of rising rate"},
+               {"lowest loss", number_text("%.4g", rate.least_loss), "at a rate of " + rate_text(rate.least)},
+               {"steepest fall", rate_text(rate.steepest), "the rate where the loss falls fastest"},
+               {"diverges", rate.diverged > 0 ? rate_text(rate.diverged) : "-",
+                rate.diverged > 0 ? "" : "no divergence up to the highest rate"},
+               {"base_lr", rate.suggested > 0 ? rate_text(rate.suggested) : "-",
+                "the solver has " + number_text("%g", double(tuning.old_rate))}};
   if (rate.suggested > 0)
-    table.add(
+    rows.push_back(
         {"tried", number_text("%.4g", tuning.new_loss),
          "loss after as many iterations at that rate; at the solver's rate " + number_text("%.4g", tuning.old_loss)});
   if (tuning.fits.batch > 0)
-    table.add({"batch that fits", count_text(tuning.fits.batch),
-               "in " + bytes_text(tuning.budget) + " of free memory; the net has " + count_text(tuning.batch)});
+    rows.push_back({"batch that fits", count_text(tuning.fits.batch),
+                    "in " + bytes_text(tuning.budget) + " of free memory; the net has " + count_text(tuning.batch)});
   if (const Speed* best = tuning.best())
-    table.add({"threads", std::to_string(best->threads),
-               threads_text(tuning) + "; waiting for data " + number_text("%.0f%%", 100 * best->wait_share)});
+    rows.push_back({"threads", std::to_string(best->threads),
+                    threads_text(tuning) + "; waiting for data " + number_text("%.0f%%", 100 * best->wait_share)});
+  return rows;
+}
+
+Table table_of(const Tuning& tuning) {
+  Table table({"measured", "value", "meaning"});
+  for (std::vector<std::string>& row : rows_of(tuning)) table.add(std::move(row));
   return table;
+}
+
+/// The comparison of the two rates in a sentence.
+std::string result_of(const Tuning& tuning) {
+  if (tuning.rate.suggested <= 0) return "The loss falls at no rate.";
+  return std::string(tuning.is_better() ? "Better" : "Not better") + ": after " +
+         std::to_string(tuning.tried_iterations) + " iterations the loss is " + number_text("%.4g", tuning.new_loss) +
+         " at a rate of " + rate_text(tuning.rate.suggested) + ", and " + number_text("%.4g", tuning.old_loss) +
+         " at the solver's " + number_text("%g", double(tuning.old_rate)) + ".";
+}
+
+/// The path of the picture that belongs to the solver `output`.
+std::string picture_path(const std::string& output) {
+  return std::filesystem::path(output).replace_extension(".html").string();
+}
+
+void write_picture(const Tuning& tuning, const std::string& solver, const std::string& path) {
+  std::vector<RateMark> marks = {{double(tuning.old_rate), "the solver's rate"}};
+  if (tuning.rate.suggested > 0) marks.push_back({tuning.rate.suggested, "the rate found"});
+  write_file_atomically(path, tuning_page(solver, result_of(tuning), tuning.sweep, marks, rows_of(tuning)));
 }
 
 std::string comments_of(const Tuning& tuning, const std::string& solver) {
@@ -145,8 +177,9 @@ nlohmann::ordered_json finite_or_null(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
 }
 
-nlohmann::ordered_json tuning_json(const Tuning& tuning, const std::string& output) {
+nlohmann::ordered_json tuning_json(const Tuning& tuning, const std::string& output, const std::string& picture) {
   nlohmann::ordered_json json = {{"output", output},
+                                 {"picture", picture},
                                  {"base_lr", tuning.rate.suggested},
                                  {"old_base_lr", tuning.old_rate},
                                  {"better", tuning.is_better()},
@@ -196,6 +229,7 @@ Tuning tune(const Arguments& arguments, const SolverFile& file, const SolverOpti
 
 void show_tuning(const Tuning& tuning, const std::string& solver, const std::string& output) {
   std::cout << table_of(tuning).str();
+  std::cout << result_of(tuning) << "\npicture: " << picture_path(output) << "\n";
   if (tuning.rate.suggested == 0)
     throw Error(ExitCode::kNet, "the loss falls at no rate; no solver was written",
                 "check the solver and its data with `cortado check` and `cortado data sheet`, or search longer with "
@@ -204,7 +238,7 @@ void show_tuning(const Tuning& tuning, const std::string& solver, const std::str
   if (tuning.is_better())
     std::cout << "wrote " << output << "\n";
   else
-    std::cout << "no rate is better than the solver's; no solver was written\n";
+    std::cout << "no solver was written\n";
   std::cout << "next: cortado train " << (tuning.is_better() ? output : solver)
             << (best && best->threads != default_threads() ? " --threads=" + std::to_string(best->threads) : "")
             << "\n";
@@ -224,10 +258,12 @@ int run_tune(const Arguments& arguments) {
   const std::string output =
       arguments.has("output") ? arguments.text("output") : join_path(folder_of(path), "tuned.prototxt");
   check_output_name(output, "a solver", prototxt_endings());
-  check_may_replace(arguments, output);
+  const std::string picture = picture_path(output);
+  for (const std::string& file : {output, picture}) check_may_replace(arguments, file);
   const std::string text = read_prototxt(path);
   if (!arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Tuning tuning = tune(arguments, file, options);
+  write_picture(tuning, path, picture);
   if (tuning.is_better()) {
     const std::string tuned =
         with_base_lr(text, read_solver(path).positions, tuning.rate.suggested, comments_of(tuning, path));
@@ -238,7 +274,7 @@ int run_tune(const Arguments& arguments) {
     show_tuning(tuning, path, output);
     return 0;
   }
-  std::cout << tuning_json(tuning, tuning.is_better() ? output : "").dump(2) << "\n";
+  std::cout << tuning_json(tuning, tuning.is_better() ? output : "", picture).dump(2) << "\n";
   return tuning.rate.suggested > 0 ? 0 : int(ExitCode::kNet);
 }
 
@@ -249,40 +285,44 @@ Command tune_command() {
   weights.operand = false;
   Flag iterations = iterations_flag("150", 20, "while the rate rises");
   iterations.most = 100000;
-  return {.name = "tune",
-          .summary = "Find a learning rate, batch size and number of threads for a training",
-          .flags = joined({{solver_flag(),
-                            output_flag("FILE", "a solver; by default tuned.prototxt next to the other"),
-                            force_flag(),
-                            weights,
-                            {.name = "lowest",
-                             .kind = FlagKind::kNumber,
-                             .value = "RATE",
-                             .help = "first learning rate to try",
-                             .fallback = "1e-6"},
-                            {.name = "highest",
-                             .kind = FlagKind::kNumber,
-                             .value = "RATE",
-                             .help = "last learning rate to try, unless the loss diverges before",
-                             .fallback = "10"},
-                            iterations,
-                            with_note(budget_flag(), "for the batch; by default 80 % of what is free"),
-                            set_flag(),
-                            layer_flag(),
-                            verbose_flag(),
-                            json_flag(),
-                            data_threads_flag()},
-                           state_flags(),
-                           device_flags()}),
-          .examples = {{"cortado tune my/solver.prototxt", "measure, and write my/tuned.prototxt"},
-                       {"cortado tune my/solver.prototxt --iterations=400 --json", "a longer search, for scripts"}},
-          .run = run_tune,
-          .about =
-              "Trains the net on its data while the rate rises exponentially. The rate where the smoothed loss falls "
-              "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the smallest "
-              "loss is used if that is lower. It is compared with the solver's own rate; if it is not better, no "
-              "solver is written. Short trainings then measure the speed of each number of threads, and plans show how "
-              "large a batch fits into memory."};
+  return {
+      .name = "tune",
+      .summary = "Find a learning rate, batch size and number of threads for a training",
+      .flags =
+          joined({{solver_flag(),
+                   output_flag("FILE",
+                               "a solver, FILE.prototxt, and its picture; by default tuned.prototxt next to the other"),
+                   force_flag(),
+                   weights,
+                   {.name = "lowest",
+                    .kind = FlagKind::kNumber,
+                    .value = "RATE",
+                    .help = "first learning rate to try",
+                    .fallback = "1e-6"},
+                   {.name = "highest",
+                    .kind = FlagKind::kNumber,
+                    .value = "RATE",
+                    .help = "last learning rate to try, unless the loss diverges before",
+                    .fallback = "10"},
+                   iterations,
+                   with_note(budget_flag(), "for the batch; by default 80 % of what is free"),
+                   set_flag(),
+                   layer_flag(),
+                   verbose_flag(),
+                   json_flag(),
+                   data_threads_flag()},
+                  state_flags(),
+                  device_flags()}),
+      .examples = {{"cortado tune my/solver.prototxt", "measure, and write my/tuned.prototxt and my/tuned.html"},
+                   {"cortado tune my/solver.prototxt --iterations=400 --json", "a longer search, for scripts"}},
+      .run = run_tune,
+      .about =
+          "Trains the net on its data while the rate rises exponentially. The rate where the smoothed loss falls "
+          "fastest is a good base_lr for policies that lower it later; a quarter of the rate with the smallest "
+          "loss is used if that is lower. Trainings of as many iterations compare it with the solver's own rate; "
+          "if its loss is not at least 1 % lower, no solver is written. A picture of the losses, FILE.html, is "
+          "next to the solver. Short trainings then measure the speed of each number of threads, and plans show how "
+          "large a batch fits into memory."};
 }
 
 }  // namespace cortado::tools

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "tools/output/terminal.h"
 
@@ -9,7 +10,7 @@ namespace cortado::tools {
 
 namespace {
 
-constexpr double kWeight = 0.9, kRateFindingFarAbove = 3;
+constexpr double kWeight = 0.9, kRateFindingFarAbove = 3, kLeastPartOfFall = 0.1;
 
 /// Slope of a regression line through the points around `at`: losses over logarithms of rates.
 double slope(const RateSweep& sweep, const std::vector<double>& losses, size_t at, size_t reach) {
@@ -24,6 +25,12 @@ double slope(const RateSweep& sweep, const std::vector<double>& losses, size_t a
     xy += log_rate * losses[i];
   }
   return (n * xy - x * y) / (n * xx - x * x);
+}
+
+/// The mean loss of the lowest rates, which hardly change the weights: the first tenth of the sweep.
+double loss_before_fall(const RateSweep& sweep, size_t usable) {
+  const size_t count = std::min(usable, std::max<size_t>(3, sweep.losses.size() / 10));
+  return std::accumulate(sweep.losses.begin(), sweep.losses.begin() + int64_t(count), 0.0) / double(count);
 }
 
 }  // namespace
@@ -50,19 +57,20 @@ RateFinding find_rate(const RateSweep& sweep) {
   if (end < losses.size()) found.diverged = sweep.rates[end];
   if (end == 0) return found;
   if (sweep.left && found.diverged == 0) found.diverged = sweep.rates.back();
-  found.first_loss = losses[0];
+  found.first_loss = loss_before_fall(sweep, end);
   found.least_loss = losses[least];
   found.least = sweep.rates[least];
   const size_t reach = std::max<size_t>(2, losses.size() / 25);
   double fastest = 0;
+  // The first smoothed losses are means of few, so their slopes are noise.
+  const double fallen = found.first_loss - kLeastPartOfFall * (found.first_loss - found.least_loss);
   for (size_t i = reach; i + reach < end && i <= least; ++i) {
     const double here = slope(sweep, losses, i, reach);
-    if (here >= fastest) continue;
+    if (here >= fastest || losses[i] > fallen) continue;
     fastest = here;
     found.steepest = sweep.rates[i];
   }
-  // A fall of less than one percent is noise.
-  if (found.steepest > 0 && found.least_loss < 0.99 * found.first_loss)
+  if (found.steepest > 0 && found.least_loss < (1 - kNoiseOfLoss) * found.first_loss)
     found.suggested = std::min(found.steepest, found.least / 4);
   return found;
 }
