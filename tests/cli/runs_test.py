@@ -1,7 +1,7 @@
 """Run folders: their contents; a run that is killed at a random time is listed as killed and resumes to the same
 weights; TensorBoard's own reader returns what was logged (if installed: test_venv.sh); `runs`, `runs compare`,
 `snapshot`."""
-import glob, html.parser, json, os, pathlib, random, shutil, signal, subprocess, time
+import glob, html.parser, json, os, pathlib, random, re, shutil, signal, subprocess, time
 
 import pytest
 
@@ -160,7 +160,9 @@ def test_stopped_run_resumes_from_another_folder(cortado, run, state):
     stopped = state('runs/s')
     assert stopped['state'] == 'stopped'
     os.mkdir('other')
-    run('train', '--resume=../runs/s', '--set', 'solver.max_iter=%d' % (stopped['iter'] + 5), cwd='other')
+    done = run('train', '--resume=../runs/s', '--set', 'solver.max_iter=%d' % (stopped['iter'] + 5), cwd='other')
+    command = re.search(r'next: (cd /.* && cortado test runs/s)$', done.stderr, re.M)[1]
+    subprocess.run(command + ' --iterations=1', shell=True, cwd='other', check=True, capture_output=True)
     assert state('runs/s')['state'] == 'finished'
 
 
@@ -490,3 +492,16 @@ def test_report_of_a_classifier(run, run_a):
     done = run('report', 'runs/r')
     assert 'runs/r/report.html' in done.stdout + done.stderr
     run('report', 'nowhere', code=2)
+
+
+def test_report_says_which_part_of_the_test_set_it_used(run, tmp_path):
+    """The outputs of this net have a value for each sample, so that a batch must be full."""
+    fixtures.lmdb(str(tmp_path / 'classes_lmdb'), n=30, h=12, w=12)
+    (tmp_path / 'net.prototxt').write_text(
+        CLASSES + 'layer { name: "best" type: "ArgMax" bottom: "ip" top: "best" include { phase: TEST } }')
+    solver = SOLVER.replace('"loss"', '"accuracy"').replace('600', '4').replace('test_iter: 12', 'test_iter: 3')
+    (tmp_path / 'solver.prototxt').write_text(solver)
+    run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
+    test = Page((tmp_path / 'r/report.html').read_text()).numbers['test']
+    assert (test['samples'], test['records']) == (24, 30) and 'fill a batch' in test['limit']
+    assert test['wrong_total'] + test['right_total'] == 24

@@ -43,7 +43,7 @@ Json layer_times(SolverNetReader& reader, Context& context) {
   return {{"batch", net->batch_size()},
           {"forward_ms", timing.forward.quantile(0.5)},
           {"backward_ms", timing.backward.quantile(0.5)},
-          {"peak_gflops", Roofline(context.threads).gflops},
+          {"peak_gflops", context.device.is_cpu() ? Json(Roofline(context.threads).gflops) : Json()},
           {"layers", layers}};
 }
 

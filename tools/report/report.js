@@ -225,6 +225,10 @@
     if (!times) return [];
     const rate = (value) => known(value) ? figure(value.toFixed(value < 10 ? 1 : 0)) : null;
     const ms = (value) => value > 0 ? value : null;
+    const peak = known(times.peak_gflops) ?
+        `The peak of this machine is ${number(Math.round(times.peak_gflops))} GFLOP/s; a Winograd convolution needs ` +
+            'fewer operations and may exceed it.' :
+        '';
     const sorted = [...times.layers].sort((a, b) => b.share - a.share), shown = sorted.slice(0, 20), bars = html('div');
     Charts.bars(bars, {
       title: 'Milliseconds, forward and backward',
@@ -246,11 +250,7 @@
               (one) =>
                   [one.name, one.type, ms(one.forward_ms), ms(one.backward_ms), share(one.share),
                    rate(one.forward_gflops), rate(one.backward_gflops), one.algorithm || null])),
-      html(
-          'p', {className: 'quiet'},
-          `GFLOP/s counts the operations of the layer's definition. The peak of this machine is ${
-              number(Math.round(times.peak_gflops))} GFLOP/s; a Winograd convolution needs ` +
-              'fewer operations and may exceed it.')
+      html('p', {className: 'quiet'}, `GFLOP/s counts the operations of the layer's definition. ${peak}`)
     ];
   }
 

@@ -70,8 +70,9 @@ void suggest_next(const Solver& solver, const std::string& solver_path) {
 
 void show_how_to_resume(const Arguments& arguments, const Solver& solver, const TrainingRun* run) {
   const std::string state = solver.config().snapshots.paths(solver.iter()).state;
-  const std::string text = "to resume: " + (run ? "cortado train --resume=" + quoted_for_shell(run->folder())
-                                                : resume_command(arguments, state));
+  const std::string text =
+      "to resume: " + (run ? run->from_start("cortado train --resume=" + quoted_for_shell(run->folder()))
+                           : resume_command(arguments, state));
   if (is_terminal(STDERR_FILENO))
     show_error(text);
   else

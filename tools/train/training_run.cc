@@ -21,6 +21,7 @@
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_list.h"
 #include "tools/train/next_command.h"
+#include "tools/train/resume_command.h"
 
 namespace cortado::tools {
 
@@ -38,7 +39,9 @@ bool is_for_once(const std::string& flag) {
 
 /// `path` relative to `base`, unless it is outside of `base`.
 std::string nearest_name(const std::string& path, const std::string& base) {
-  const std::string near = fs::path(path).lexically_proximate(base).string();
+  // ".." of a link is the folder above its target, so such paths are resolved.
+  const fs::path whole = path.find("/../") == path.npos ? fs::path(path) : fs::weakly_canonical(path);
+  const std::string near = whole.lexically_proximate(base).string();
   return near.starts_with("..") ? path : near;
 }
 
@@ -121,6 +124,8 @@ ResumedRun::ResumedRun(Arguments& arguments) : paths(fs::absolute(arguments.text
   if (!runs::is_run(paths.folder))
     throw usage_error("'" + arguments.text("resume") + "' is not a run", "start a run with --run=FOLDER");
   record = runs::read_record(paths.record);
+  std::error_code failure;
+  is_elsewhere = !fs::equivalent(fs::current_path(), record.folder, failure);
   add_flags(arguments);
   paths = runs::RunPaths(nearest_name(paths.folder, record.folder));
 }
@@ -155,6 +160,7 @@ TrainingRun::TrainingRun(const Arguments& arguments, const ResumedRun* resumed, 
     : arguments_(arguments),
       options_(options),
       is_new_(!resumed),
+      is_elsewhere_(resumed && resumed->is_elsewhere),
       paths_(resumed ? resumed->paths : new_paths(arguments.text("run"))),
       folders_(made_folder(paths_)),
       lock_(paths_),
@@ -208,6 +214,10 @@ void TrainingRun::report() {
   }
 }
 
+std::string TrainingRun::from_start(const std::string& command) const {
+  return is_elsewhere_ ? "cd " + quoted_for_shell(record_.folder) + " && " + command : command;
+}
+
 void TrainingRun::show_results() const {
   std::vector<std::string> lines;
   if (file_exists(paths_.report)) lines.push_back("report: " + paths_.report);
@@ -216,7 +226,7 @@ void TrainingRun::show_results() const {
     if (!source.weights.empty()) {
       const std::string reason = reason_for_weights(source, file_.solver.keep_best(), paths_.folder);
       lines.push_back("weights: " + source.weights + " (" + reason + ")");
-      lines.push_back("next: " + next_command(paths_.folder, source));
+      lines.push_back("next: " + from_start(next_command(paths_.folder, source)));
     }
   } catch (const Error&) {  // a solver without a net for testing
   }

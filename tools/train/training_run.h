@@ -26,6 +26,7 @@ std::vector<Flag> run_flags();
 struct ResumedRun {
   runs::RunPaths paths;
   runs::RunRecord record;
+  bool is_elsewhere = false;  ///< the program was not started in the record's folder
 
   /// Adds the flags of the run's start, unless the command line has others. Throws Error(kUsage) if the folder is not a
   /// run, or if a flag chooses a different start.
@@ -60,6 +61,8 @@ class TrainingRun {
   void report();
   /// Shows where the report and the weights are, and the command that uses them.
   void show_results() const;
+  /// `command` as it can be called from where the program was started.
+  std::string from_start(const std::string& command) const;
   const std::string& folder() const { return paths_.folder; }
 
  private:
@@ -67,7 +70,7 @@ class TrainingRun {
 
   const Arguments& arguments_;
   const SolverOptions& options_;
-  const bool is_new_;
+  const bool is_new_, is_elsewhere_;
   runs::RunPaths paths_;
   std::unique_ptr<MadeFolders> folders_;
   runs::RunLock lock_;
