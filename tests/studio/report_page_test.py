@@ -5,7 +5,7 @@ import json, re, subprocess, sys
 
 import pytest
 
-from tests.studio.page_test import read_page
+from tests.studio.accessibility import read_page
 from tests.studio.studying import add_photos
 
 DETECTIONS = 24  # test images of the detector

@@ -37,6 +37,21 @@ const Page = (() => {
     return [known(value.figure) ? value.figure : value];
   }
 
+  /** The element. While its content is wider, it can be focused, so that keys can scroll it. */
+  function scrollable(element, label) {
+    const look = () => {
+      const scrolls = element.scrollWidth > element.clientWidth + 1;
+      for (const [name, value] of [['tabindex', '0'], ['role', 'region'], ['aria-label', label]]) {
+        if (scrolls)
+          element.setAttribute(name, value);
+        else
+          element.removeAttribute(name);
+      }
+    };
+    new ResizeObserver(look).observe(element);
+    return element;
+  }
+
   /** A table. Numbers, and texts made by figure() and share(), are aligned to the right; null is a dash. */
   function table(headings, rows) {
     const classes = headings.map((_, i) => rows.some((row) => isNumeric(row[i])) ? 'number' : '');
@@ -44,7 +59,7 @@ const Page = (() => {
         html('tr', {}, ...row.map((value, i) => html(tag, {className: classes[i], ...more}, ...contentOf(value))));
     const head = html('thead', {}, cells('th', headings, {scope: 'col'}));
     const body = html('tbody', {}, ...rows.map((row) => cells('td', row)));
-    return html('div', {className: 'wide'}, html('table', {}, head, body));
+    return scrollable(html('div', {className: 'wide'}, html('table', {}, head, body)), headings.join(', '));
   }
 
   function chart(options) {
@@ -104,6 +119,7 @@ const Page = (() => {
     share,
     duration,
     bytes,
+    scrollable,
     table,
     chart,
     points,

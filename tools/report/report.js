@@ -2,7 +2,21 @@
 'use strict';
 
 (() => {
-  const {main, numbers: report, known, figure, percent, share, duration, bytes, table, chart, points, isLoss} = Page;
+  const {
+    main,
+    numbers: report,
+    known,
+    figure,
+    percent,
+    share,
+    duration,
+    bytes,
+    scrollable,
+    table,
+    chart,
+    points,
+    isLoss
+  } = Page;
   const {html, number} = Charts.parts;
   const kMaxClasses = 40;  // of a legible confusion matrix
 
@@ -11,14 +25,17 @@
   // Each section returns its elements, or an empty array if the run has no data for it.
 
   function facts() {
-    const {run} = report, list = html('dl', {className: 'facts'});
-    const add = (name, value) => list.append(html('div', {}, html('dt', {}, name), html('dd', {}, value)));
+    const {run} = report, list = html('dl', {className: 'figures'});
+    const add = (name, value, ...notes) => {
+      const small = notes.map((note) => html('small', {}, note));
+      list.append(html('div', {}, html('dt', {}, name), html('dd', {}, value, ...small)));
+    };
     add('State', run.state.replace('_', ' '));
-    add('Iteration', `${run.iter} of ${run.max_iter}`);
-    for (const best of run.best) add(`Best ${best.name}, iteration ${best.iter}`, number(best.value));
+    add('Iteration', String(run.iter), `of ${run.max_iter}`);
+    for (const best of run.best) add(`Best ${best.name}`, number(best.value), `at iteration ${best.iter}`);
     if (known(run.loss)) add('Training loss', number(run.loss));
     add('Time', duration(run.seconds));
-    if (run.img_s > 0) add('Latest speed', `${number(Math.round(run.img_s))} images/s`);
+    if (run.img_s > 0) add('Images per second', number(Math.round(run.img_s)), 'in the last interval');
     const parts = [list];
     if (run.problem) parts.push(html('p', {className: 'bad'}, run.problem));
     for (const note of report.notes) parts.push(html('p', {className: 'warn'}, note));
@@ -31,7 +48,8 @@
       parts.push(table(['setting', 'value', 'default'], report.settings.map((row) => row.map((text) => text || null))));
     if (report.net) {
       const picture = html('img', {src: report.net.image, alt: `The training net: ${report.net.headline}`});
-      parts.push(folded('Picture of the net', html('div', {className: 'net'}, picture)));
+      parts.push(
+          folded('Picture of the net', scrollable(html('div', {className: 'net'}, picture), 'Picture of the net')));
     }
     return parts;
   }
@@ -68,20 +86,21 @@
     const [predicted, ...others] = sample.guesses, isRight = predicted[0] === sample.truth;
     const line = (className, ...text) => html('div', {className}, ...text);
     const words = `Test record ${sample.record}: ${sample.truth}, predicted ${predicted[0]}`;
-    return html(
-        'li', {}, ...(sample.image ? [html('img', {src: sample.image, alt: words})] : []),
-        line('', html('strong', {}, predicted[0]), ` ${percent(predicted[1])}`),
-        ...(isRight ? [] : [line('bad', `true: ${sample.truth} ${percent(sample.probability)}`)]),
-        ...others.filter(([name]) => isRight || name !== sample.truth)
-            .map(([name, value]) => line('quiet', `${name} ${percent(value)}`)));
+    const picture =
+        sample.image ? [line('picture', html('img', {src: sample.image, alt: words, className: 'pixels'}))] : [];
+    const lines = [
+      line('', html('strong', {}, predicted[0]), ` ${percent(predicted[1])}`),
+      ...(isRight ? [] : [line('bad', `true: ${sample.truth} ${percent(sample.probability)}`)]),
+      ...others.filter(([name]) => isRight || name !== sample.truth)
+          .map(([name, value]) => line('quiet', `${name} ${percent(value)}`))
+    ];
+    return html('li', {className: 'image-card'}, ...picture, line('answer note', ...lines));
   }
 
   function samples(title, total, order, list) {
     if (!total) return [];
     const shown = list.length < total ? `${list.length} of ${total}` : String(total);
-    return [
-      html('h3', {}, `${title}: ${shown}, ${order}`), html('ul', {className: 'samples'}, ...list.map(sampleItem))
-    ];
+    return [html('h3', {}, `${title}: ${shown}, ${order}`), html('ul', {className: 'cards'}, ...list.map(sampleItem))];
   }
 
   function calibration({error, bins}) {
@@ -114,10 +133,12 @@
     if (results.calibration) plots.append(calibration(results.calibration));
     const rows =
         last.classes.map((one, i) => [names[i], one.samples, one.predicted, share(one.recall), share(one.precision)]);
-    parts.push(html('h3', {}, 'Classes'), table(['class', 'samples', 'predicted', 'recall', 'precision'], rows));
+    const tables = html('div', {className: 'columns'});
+    const add = (title, columns, list) => tables.append(html('div', {}, html('h3', {}, title), table(columns, list)));
+    add('Classes', ['class', 'samples', 'predicted', 'recall', 'precision'], rows);
     const confusions = last.mistaken.slice(0, 15).map((one) => [names[one.true], names[one.predicted], one.count]);
-    if (confusions.length)
-      parts.push(html('h3', {}, 'Most frequent confusions'), table(['class', 'predicted', 'times'], confusions));
+    if (confusions.length) add('Most frequent confusions', ['class', 'predicted', 'times'], confusions);
+    parts.push(tables);
     if (results.wrong)
       parts.push(
           ...samples('Wrong', results.wrong_total, 'the most confident first', results.wrong),
@@ -148,8 +169,9 @@
           (found) => box(found.right ? 'right-one' : 'false-one', found.box, `${found.name} ${percent(found.score)}`))
     ];
     return html(
-        'li', {}, html('div', {className: 'boxes'}, html('img', {src: one.image, alt: words}), ...boxes),
-        html('div', {className: 'quiet'}, words));
+        'li', {className: 'image-card'},
+        html('div', {className: 'marked'}, html('img', {src: one.image, alt: words}), ...boxes),
+        html('div', {className: 'answer note quiet'}, words));
   }
 
   function legend() {
@@ -161,9 +183,7 @@
 
   function detectedImages(title, list) {
     if (!list || !list.length) return [];
-    return [
-      html('h3', {}, title), legend(), html('ul', {className: 'samples wide-samples'}, ...list.map(detectedImage))
-    ];
+    return [html('h3', {}, title), legend(), html('ul', {className: 'cards large'}, ...list.map(detectedImage))];
   }
 
   function detection(results) {
