@@ -126,7 +126,7 @@ def test_picture_of_a_tuning(runs, run, browser, look):
         cwd=runs)
     numbers = look('cls/tuned.html')
     assert [mark['label'] for mark in numbers['marks']] == ["the solver's rate", 'the rate found']
-    assert browser.value('document.querySelectorAll(".chart .mark").length') == 2
+    assert browser.value('document.querySelectorAll(".chart .guide").length') == 2
     assert numbers['result'].startswith('Better: after 100 iterations the loss is ')
     rates = [rate for rate, _ in numbers['losses']]
     assert rates == sorted(rates) and rates[0] <= 1e-6 * 1.01

@@ -16,12 +16,15 @@
       this.element = html('details', {className: 'chart-choice', hidden: true}, this.words, this.list);
     }
 
-    /** Adds new curves: the first ones are chosen. */
-    offer(names) {
-      const added = names.filter((name) => !this.known.has(name));
-      for (const name of added) {
+    /** Adds new curves: the first ones are chosen. They may have colours already. */
+    offer(series) {
+      const added = series.filter(({name}) => !this.known.has(name));
+      for (const {name, colour} of added) {
         this.known.add(name);
-        if (this.colours.size < kMax) this.choose(name);
+        if (colour !== undefined)
+          this.colours.set(name, colour);
+        else if (this.colours.size < kMax)
+          this.choose(name);
         this.list.append(this.boxFor(name));
       }
       this.element.hidden = this.known.size <= kMax;

@@ -65,7 +65,7 @@
 
     setSeries(series) {
       this.series = series.map((one) => ({...one, smoothed: smooth(one.points, this.smoothing)}));
-      this.choice.offer(series.map((one) => one.name));
+      this.choice.offer(series);
       this.makeLegend();
     }
 
@@ -168,9 +168,9 @@
         const at = this.x(x), text = `${label} ${number(x)}`;
         const isRight = at + text.length * characterWidth > this.width - kRight;
         return [
-          svg('line', {class: 'mark', x1: at, x2: at, y1: kTop, y2: bottom}),
+          svg('line', {class: 'guide', x1: at, x2: at, y1: kTop, y2: bottom}),
           svg('text', {
-            class: 'mark-label',
+            class: 'guide-label',
             x: at + (isRight ? -6 : 6),
             y: kTop + (i + 1) * kLineOfMark,
             'text-anchor': isRight ? 'end' : 'start'
@@ -199,8 +199,8 @@
 
   /**
    * @param {Element} element  what it has is replaced
-   * @param {{title, xLabel, yLabel, series: {name, points: [x, y][]}[], log, xLog, smoothing, marks: {x, label}[]}}
-   *     options  points are sorted by x; of more than eight curves the reader chooses
+   * @param {{title, xLabel, yLabel, series: {name, points: [x, y][], colour?: 0 to 7}[], log, xLog, smoothing,
+   *     marks: {x, label}[]}} options  points are sorted by x; of more than eight curves the reader chooses
    */
   Charts.line = (element, options) => {
     const chart = new LineChart(element, options);
