@@ -27,11 +27,22 @@ TEST(MessageFields, OfASolverAreThoseThatAreNotDefaults) {
   solver.set_base_lr(0.5F);
   solver.set_iter_size(1);  // the default
   solver.set_type("Adam");
+  solver.set_net("runs/a/net.prototxt");
+  solver.add_test_net("runs/a/test.prototxt");
+  solver.set_snapshot_prefix("runs/a/snapshots/a");
   solver.mutable_net_param()->add_layer()->set_name("inside");
   std::string text;
   for (const ChangedSetting& one : changed_settings(solver))
     text += one.name + "=" + one.value + "|" + one.fallback + ";";
   EXPECT_EQ(text, "base_lr=0.5|;type=Adam|SGD;");
+}
+
+TEST(MessageFields, HaveDefaultsByPath) {
+  const auto& layer = *caffe::LayerParameter::descriptor();
+  EXPECT_EQ(default_text(layer, "param[3].lr_mult"), "1");
+  EXPECT_EQ(default_text(layer, "convolution_param.weight_filler.type"), "constant");
+  for (const char* path : {"bottom", "convolution_param", "convolution_param.nothing", "nothing.at.all", "name.x", ""})
+    EXPECT_EQ(default_text(layer, path), "") << path;
 }
 
 TEST(RunComparison, CountsLayers) {

@@ -26,9 +26,12 @@ const Page = (() => {
     return `${number(count)} ${units[unit]}`;
   }
 
-  /** The text, with places for line breaks after the slashes of a path. */
-  const breakable = (text) =>
-      text.includes(' ') ? [text] : text.split(/(?<=\/)/).flatMap((part, i) => i ? [html('wbr'), part] : [part]);
+  /** The text, with places for line breaks after the slashes of a path, or the dots of a field. */
+  function breakable(text) {
+    if (text.includes(' ')) return [text];
+    const parts = text.split(text.includes('/') ? /(?<=\/)/ : /(?<=\.)(?=[a-z])/);
+    return parts.flatMap((part, i) => i ? [html('wbr'), part] : [part]);
+  }
 
   function contentOf(value) {
     if (!known(value)) return ['–'];

@@ -2,8 +2,6 @@
 
 #include <google/protobuf/text_format.h>
 
-#include <memory>
-
 namespace cortado::runs {
 
 namespace {
@@ -37,6 +35,12 @@ void add_fields(const Message& message, const std::string& prefix, std::vector<F
   }
 }
 
+/// Whether a setting names a net, contains one, or is the snapshots' prefix.
+bool is_of_the_run(const std::string& setting) {
+  const std::string name = setting.substr(0, setting.find_first_of(".["));
+  return name == "snapshot_prefix" || name == "net" || name.ends_with("_net") || name.ends_with("net_param");
+}
+
 }  // namespace
 
 std::string field_text(const Message& message, const FieldDescriptor& field) {
@@ -53,16 +57,20 @@ std::vector<FieldValue> fields_of(const Message& message) {
   return fields;
 }
 
+std::string default_text(const google::protobuf::Descriptor& message, const std::string& path) {
+  const FieldDescriptor* field = message.FindFieldByName(path.substr(0, path.find_first_of(".[")));
+  if (!field) return "";
+  if (const size_t dot = path.find('.'); dot != path.npos)
+    return field->message_type() ? default_text(*field->message_type(), path.substr(dot + 1)) : "";
+  if (!field->has_default_value()) return "";
+  return field_text(*google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message), *field);
+}
+
 std::vector<ChangedSetting> changed_settings(const Message& solver) {
   std::vector<ChangedSetting> settings;
   for (const FieldValue& field : fields_of(solver)) {
-    if (field.path.find("net_param") != field.path.npos) continue;
-    const FieldDescriptor* known = solver.GetDescriptor()->FindFieldByName(field.path);
-    std::string fallback;
-    if (known && known->has_default_value()) {
-      const std::unique_ptr<Message> empty(solver.New());
-      fallback = field_text(*empty, *known);
-    }
+    if (is_of_the_run(field.path)) continue;
+    const std::string fallback = default_text(*solver.GetDescriptor(), field.path);
     if (field.value != fallback) settings.push_back({field.path, field.value, fallback});
   }
   return settings;

@@ -21,11 +21,14 @@ std::vector<FieldValue> fields_of(const google::protobuf::Message& message);
 /// The value of a field that is not a message, or else its default.
 std::string field_text(const google::protobuf::Message& message, const google::protobuf::FieldDescriptor& field);
 
+/// The default of the field with this path; "" if it has none.
+std::string default_text(const google::protobuf::Descriptor& message, const std::string& path);
+
 /// A setting of a solver that is not its default.
 struct ChangedSetting {
   std::string name, value, fallback;  ///< fallback: "" if the field has no default
 };
-/// Without the nets that the solver contains.
+/// Without nets and the snapshots' prefix, whose paths are in the run itself.
 std::vector<ChangedSetting> changed_settings(const google::protobuf::Message& solver);
 
 }  // namespace cortado::runs

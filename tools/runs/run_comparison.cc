@@ -99,11 +99,6 @@ Values changed_in(const caffe::SolverParameter& solver, const std::string& folde
   return settings;
 }
 
-std::string default_setting(const std::string& name) {
-  const auto* field = caffe::SolverParameter::descriptor()->FindFieldByName(name);
-  return field && field->has_default_value() ? field_text(caffe::SolverParameter(), *field) : "";
-}
-
 Values facts_of(const RunRecord& record) {
   std::map<std::string, std::string> facts;
   for (const auto& [flag, values] : record.flags)
@@ -149,8 +144,14 @@ void add_layer(const std::string& net, const std::string& name, const std::vecto
     to.push_back({net, name, "", types});
     return;
   }
-  for (const ValueDifference& field : differences(fields, [](const std::string&) { return std::string(); }))
-    to.push_back({net, name, field.name, field.values});
+  const auto fallback = [](const std::string& path) {
+    return default_text(*caffe::LayerParameter::descriptor(), path);
+  };
+  for (ValueDifference& field : differences(fields, fallback)) {
+    for (size_t i = 0; i < fields.size(); ++i)
+      if (!value_in(fields[i], field.name)) field.values[i].clear();
+    to.push_back({net, name, field.name, std::move(field.values)});
+  }
 }
 
 std::vector<LayerDifference> layers_that_differ(const std::vector<std::vector<ResolvedNet>>& runs) {
@@ -221,7 +222,8 @@ RunComparison compare_runs(const std::vector<std::string>& folders) {
     }
   }
   comparison.scores = scores_of(summaries);
-  comparison.settings = differences(settings, default_setting);
+  comparison.settings = differences(
+      settings, [](const std::string& name) { return default_text(*caffe::SolverParameter::descriptor(), name); });
   comparison.layers = layers_that_differ(nets);
   comparison.facts = differences(facts, [](const std::string&) { return std::string(); });
   if (folders.size() > 1) comparison.files = files_that_differ(comparison.runs[0], comparison.runs[1]);

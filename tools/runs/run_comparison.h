@@ -11,14 +11,14 @@ namespace cortado::runs {
 /// A setting of the solver, a flag, a property of the machine or an input, by run.
 struct ValueDifference {
   std::string name;                 ///< "base_lr", "--seed", "cpu", "data data/train_lmdb"
-  std::vector<std::string> values;  ///< "": the run has none
+  std::vector<std::string> values;  ///< an unchanged setting has its default; "": none
 };
 
 /// A field of a layer, by run.
 struct LayerDifference {
   std::string net, layer;           ///< "net", "conv1"
   std::string field;                ///< "convolution_param.num_output"; "": only some of the nets have the layer
-  std::vector<std::string> values;  ///< without `field`: the layer's type; "": the net does not have it
+  std::vector<std::string> values;  ///< "": not set; without `field`: the layer's type, "" if the net does not have it
 };
 
 /// The best values of a score, by run; none if the run was not tested.
