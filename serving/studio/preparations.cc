@@ -42,7 +42,8 @@ std::string kind_of(const Folder& folder, const std::string& data) {
 Json starts(const Folder& folder, const Request& request) {
   const std::string kind = kind_of(folder, request.parameter("data"));
   Json nets = Json::array();
-  for (const std::string& name : tools::known_starts(kind)) nets.push_back({{"name", name}});
+  for (const std::string& name : tools::known_starts(kind))
+    nets.push_back({{"name", name}, {"trained", !tools::trained_weights(name).empty()}});
   return {{"kind", kind}, {"nets", nets}};
 }
 

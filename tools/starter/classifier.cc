@@ -1,5 +1,7 @@
 // A classifier of the user's images: a proven net, adapted to their number of classes, size and colours, and a schedule
 // for their number.
+#include <algorithm>
+
 #include "core/files/file.h"
 #include "proto/text/write_text.h"
 #include "tools/output/progress.h"
@@ -118,6 +120,21 @@ std::shared_ptr<const NetFile> write_net(const Design& design, Project& project)
   return std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
 }
 
+/// Advice to begin with trained weights, for few photographs.
+std::string hint_for(const Design& design, const ProjectOptions& options) {
+  constexpr int64_t kFew = 20000;
+  constexpr const char* kTrained = "efficientnet_lite0";
+  const data::DatasetStats& stats = design.data.stats;
+  const bool photographs = stats.channels() == 3 && stats.short_side.typical() > kSmallSide;
+  if (!design.weights.empty() || options.scratch || !photographs || stats.records >= kFew) return "";
+  const std::vector<std::string> known = known_starts("classifier");
+  if (std::find(known.begin(), known.end(), kTrained) == known.end()) return "";
+  const std::string get =
+      trained_weights(kTrained).empty() ? "get its weights with scripts/fetch_backbone.sh, then " : "";
+  return count_text(stats.records) + " images are few for random weights; " + get + "add --from=" + kTrained +
+         " to start from a trained net";
+}
+
 }  // namespace
 
 Project make_classifier(const ProjectOptions& options) {
@@ -136,6 +153,7 @@ Project make_classifier(const ProjectOptions& options) {
   project.deploy = deploy_text(*net, project.net_path(), "");
   project.solver = solver_text(project, design.schedule, design.start.recipe, design.weights, design.score,
                                design.data.test_records);
+  project.hint = hint_for(design, options);
   for (const std::string& label : design.data.names) project.labels += label + "\n";
   for (const Choices& some : {design.choices, design.transform.choices, design.schedule.choices})
     project.choices.insert(project.choices.end(), some.begin(), some.end());

@@ -22,6 +22,7 @@ struct Project {
   std::string labels;                       ///< the class names, one a line
   std::string data_line;                    ///< a description of the dataset
   Choices choices;
+  std::string hint;    ///< advice; "": none
   int64_t images = 0;  ///< images of the whole training, repeated ones counted
   int64_t flops = 0;   ///< of the forward passes of an update
 

@@ -27,6 +27,7 @@ nlohmann::ordered_json project_json(const Project& project, double seconds) {
                                  {"solver", project.solver_path()},
                                  {"labels", project.labels_path()},
                                  {"seconds", seconds > 0 ? nlohmann::ordered_json(seconds) : nullptr},
+                                 {"hint", project.hint},
                                  {"choices", nlohmann::ordered_json::array()}};
   for (const Choice& choice : project.choices)
     json["choices"].push_back({{"what", choice.what}, {"value", choice.value}, {"why", choice.why}});
@@ -39,7 +40,7 @@ double expected_seconds(const Arguments& arguments, const Project& project) {
   constexpr int64_t kMuch = 200'000'000'000;
   constexpr double kTrial = 1;
   if (project.flops > kMuch) return 0;
-  set_log_level(Severity::kWarning);
+  set_log_level(Severity::kError);  // the training repeats the warnings
   CommandContext context(arguments);
   const Speed speed = measure_speed(read_solver(project.solver_path()), {}, kTrial, context);
   return double(project.images) / speed.images_per_second;
@@ -57,6 +58,7 @@ void show_next(const Project& project, double seconds) {
   if (seconds > 0)
     std::cout << "the training will take about " << duration_text(seconds)
               << " here, without tests; shorten it with --epochs\n";
+  if (!project.hint.empty()) std::cout << "hint: " << project.hint << "\n";
   std::cout << "next: cortado train " << project.solver_path() << "; add --run=FOLDER for a report\n";
 }
 

@@ -55,7 +55,7 @@ function prepared(project, name, start, back) {
           ['Net', chosen('net') || '–'], ['Epochs', chosen('max_epoch') || '–'],
           ['Images in an update', chosen('batch_size') || '–']
         ]),
-        actions),
+        project.hint ? h('p', {className: 'note'}, project.hint) : null, actions),
       h('h3', {}, 'What was chosen, and why'), choices(project.choices));
 }
 
@@ -75,7 +75,9 @@ function questions(datasets, taken, chosen, prepare) {
                                'This dataset has classes: the training makes a classifier.';
     net.replaceChildren(
         h('option', {value: ''}, finds ? 'a small SSD' : 'chosen by image size'),
-        ...found.nets.map((one) => h('option', {value: one.name}, one.name)));
+        ...found.nets.filter((one) => one.trained)
+            .map((one) => h('option', {value: one.name}, `${one.name}, with trained weights: for few photos`)),
+        ...found.nets.filter((one) => !one.trained).map((one) => h('option', {value: one.name}, one.name)));
     side.hidden = finds;
     if (name.value === suggested) name.value = suggested = freeName(data.value, taken);
   };
