@@ -166,13 +166,14 @@ void leave_out_bad(FoundImages& found, const ImageOptions& options, DatasetBuild
   std::vector<ImageEntry> good;
   for (size_t i = 0; i < found.entries.size(); ++i) {
     ImageEntry& entry = found.entries[i];
-    if (options.progress && i % 256 == 0) options.progress(int64_t(i), int64_t(found.entries.size()));
+    if (options.progress && i % 16 == 0) options.progress(int64_t(i), int64_t(found.entries.size()));
     const std::string wrong = judge.try_to_make(entry, key_of(i, entry));
     if (wrong.empty())
       good.push_back(std::move(entry));
     else
       reject(builder, found, entry, wrong);
   }
+  if (options.progress) options.progress(int64_t(found.entries.size()), int64_t(found.entries.size()));
   found.entries = std::move(good);
 }
 
@@ -192,7 +193,7 @@ OddImages add_images(FoundImages found, const ImageOptions& options, DatasetBuil
     its.add(key, judge.datum(), entry.label, judge.shape());
     odd.look(judge.decoded(), entry.name, entry.label, entry.tests);
   }
-  return odd.found();
+  return odd.take();
 }
 
 ConvertReport convert_images(FoundImages found, const ImageOptions& options) {

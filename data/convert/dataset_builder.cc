@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kMaxOfAKind = 20;
 constexpr size_t kMaxKinds = 50;
 constexpr int32_t kMaxLabels = 100000;
-constexpr int64_t kTickEvery = 256;
+constexpr int64_t kTickEvery = 16;
 
 /// Reasons that differ only in numbers and quoted words are of the same kind.
 std::string kind_of(const std::string& reason) {

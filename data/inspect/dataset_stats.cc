@@ -12,7 +12,7 @@ namespace cortado::data {
 
 namespace {
 
-constexpr size_t kMaxListed = 20, kMaxSizes = 1000;
+constexpr size_t kMaxListed = 20, kMaxSizes = 1000, kMaxSampled = 1000;
 
 constexpr int kSeenSide = 256;  ///< images whose shorter side is at least twice this are averaged in blocks
 
@@ -65,7 +65,8 @@ struct ChannelSums {
 
 class Collector {
  public:
-  explicit Collector(const StatsOptions& options) : options_(options) {}
+  explicit Collector(const StatsOptions& options)
+      : options_(options), finder_(options.finder ? *options.finder : own_finder_) {}
 
   void look(Record record, bool decode) {
     ++stats_.records;
@@ -86,11 +87,11 @@ class Collector {
       return tell_broken(record, error.what());
     }
     if (!annotated) {
-      ++stats_.per_label[label];
+      count(record, label);
       return;
     }
     ++stats_.annotated;
-    for (const Object& object : objects_) ++stats_.per_label[object.label];
+    for (const Object& object : objects_) count(record, object.label);
   }
 
   void note_broken(const Record& record, const char* why) {
@@ -109,13 +110,22 @@ class Collector {
             std::sqrt(std::max(0.0, sums->second.square[c] / sums->second.images - mean * mean)));
       }
     }
-    stats_.odd = finder_.found();
+    stats_.odd = finder_.take();
     return std::move(stats_);
   }
 
  private:
   void tell_broken(const Record& record, const char* why) {
     if (stats_.broken++ < int64_t(kMaxListed)) stats_.listed_broken.push_back({printable(record.key), why});
+  }
+
+  void count(const Record& record, int32_t label) {
+    ++stats_.per_label[label];
+    if (stats_.samples.size() >= kMaxSampled && !stats_.samples.contains(label)) return;
+    std::vector<std::string>& samples = stats_.samples[label];
+    const std::string key = printable(record.key);
+    if (samples.size() < DatasetStats::kMaxSamples && (samples.empty() || samples.back() != key))
+      samples.push_back(key);
   }
 
   void add(const Sample& sample, const Record& record, int32_t label) {
@@ -127,7 +137,7 @@ class Collector {
       sums.add(sample.bytes, sample);
     else
       sums.add(sample.floats, sample);
-    if (options_.find_odd) finder_.look(sample, printable(record.key), label);
+    if (options_.find_odd) finder_.look(sample, printable(record.key), label, options_.set);
   }
 
   void measure(const Sample& sample) {
@@ -145,7 +155,8 @@ class Collector {
   std::vector<float> floats_;
   std::vector<Object> objects_;
   std::map<int, ChannelSums> sums_;
-  OddImageFinder finder_;
+  OddImageFinder own_finder_;
+  OddImageFinder& finder_;
   DatasetStats stats_;
 };
 

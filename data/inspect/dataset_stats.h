@@ -12,6 +12,8 @@ namespace cortado::data {
 
 /// Statistics of an LMDB of Datums or AnnotatedDatums.
 struct DatasetStats {
+  static constexpr size_t kMaxSamples = 8;
+
   struct Broken {
     std::string key, reason;
   };
@@ -28,12 +30,13 @@ struct DatasetStats {
     int64_t quantile(double share) const;
   };
 
-  int64_t records = 0, bytes = 0;        ///< bytes: of the records' values
-  int64_t encoded = 0;                   ///< records with image files; the others have pixels
-  int64_t broken = 0;                    ///< unusable records
-  std::vector<Broken> listed_broken;     ///< the first 20
-  int64_t annotated = 0;                 ///< records with objects; the others have a label
-  std::map<int32_t, int64_t> per_label;  ///< records, or objects
+  int64_t records = 0, bytes = 0;                       ///< bytes: of the records' values
+  int64_t encoded = 0;                                  ///< records with image files; the others have pixels
+  int64_t broken = 0;                                   ///< unusable records
+  std::vector<Broken> listed_broken;                    ///< the first 20
+  int64_t annotated = 0;                                ///< records with objects; the others have a label
+  std::map<int32_t, int64_t> per_label;                 ///< records, or objects
+  std::map<int32_t, std::vector<std::string>> samples;  ///< the first kMaxSamples keys of each label
 
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
   std::map<std::string, int64_t> per_size;  ///< by "3x28x28"; at most 1000 different sizes
@@ -54,6 +57,8 @@ struct StatsOptions {
   int64_t most_decoded = 0;  ///< number of images whose pixels are read, evenly spaced; 0: all
   int64_t most_pixels = 0;   ///< no pixels are read after this many; 0: no limit. Labels and sizes are of all images
   bool find_odd = true;      ///< fill DatasetStats::odd
+  OddImageFinder* finder = nullptr;  ///< finds duplicates of images of other sets, too; null: of this one only
+  int set = 0;                       ///< the number of this set for the finder
   Progress progress = {};
 };
 

@@ -4,18 +4,21 @@
 
 namespace cortado::data {
 
-void OddImageFinder::look(const Sample& sample, const std::string& name, int32_t label, bool tests) {
+void OddImageFinder::look(const Sample& sample, const std::string& name, int32_t label, int set) {
   if (is_near_black(sample)) {
-    if (found_.dark++ < int64_t(OddImages::kMaxListed)) found_.listed_dark.push_back(name);
+    if (found_.dark++ < OddImages::kMaxListed) found_.listed_dark.push_back(name);
     return;  // black images are trivially duplicates of each other
   }
-  const auto [at, fresh] = firsts_.try_emplace(pixel_digest(sample), First{name, label, tests});
+  const auto [at, fresh] = firsts_.try_emplace(pixel_digest(sample), First{name, label, set});
   if (fresh) return;
   const First& first = at->second;
-  if (found_.doubles++ < int64_t(OddImages::kMaxListed))
-    found_.listed_doubles.push_back({name, first.name, label, first.label, tests, first.tests});
+  const bool is_leak = set != first.set;
+  const int64_t before = is_leak ? found_.leaks : found_.doubles - found_.leaks;
+  if (before < OddImages::kMaxListed)
+    found_.listed_doubles.push_back({name, first.name, label, first.label, set, first.set});
+  ++found_.doubles;
   found_.contradictions += label != first.label;
-  found_.leaks += tests != first.tests;
+  found_.leaks += is_leak;
 }
 
 }  // namespace cortado::data

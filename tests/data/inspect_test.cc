@@ -70,6 +70,41 @@ TEST(DatasetStats, CountsRecords) {
   EXPECT_NEAR(stats.deviation[0], std::sqrt(squares - mean * mean), 1e-9);
 }
 
+TEST(OddImages, SetsAreCompared) {
+  OddImageFinder finder;
+  const std::vector<uint8_t> red(12, 200), blue(12, 90);
+  const Sample first{3, 2, 2, red.data()}, second{3, 2, 2, blue.data()};
+  finder.look(first, "a", 0);
+  EXPECT_EQ(finder.take().doubles, 0);
+  finder.look(second, "b", 0, 1);
+  finder.look(first, "c", 1, 1);   // leaks
+  finder.look(second, "d", 0, 1);  // a duplicate in its own set
+  const OddImages found = finder.take();
+  EXPECT_EQ(found.doubles, 2);
+  EXPECT_EQ(found.leaks, 1);
+  EXPECT_EQ(found.contradictions, 1);
+  ASSERT_EQ(found.listed_doubles.size(), 2U);
+  EXPECT_EQ(found.listed_doubles[0].first, "a");
+  EXPECT_EQ(found.listed_doubles[0].set, 1);
+  EXPECT_EQ(found.listed_doubles[0].first_set, 0);
+  EXPECT_EQ(found.listed_doubles[1].first_set, 1);
+  for (int i = 0; i < 100; ++i) finder.look(first, "again", 0, 0);
+  finder.look(first, "leak", 0, 1);
+  EXPECT_EQ(finder.take().listed_doubles.size(), size_t(OddImages::kMaxListed) + 1) << "leaks have their own places";
+}
+
+TEST(DatasetStats, SamplesOfEachLabel) {
+  const Folder folder;
+  LmdbWriter writer(folder / "set");
+  for (int i = 0; i < 30; ++i)
+    writer.put("0000000" + std::string(1, char(0x41 + i)), make_datum(1, 2, 2, std::string(4, char(i)), i % 2));
+  writer.commit();
+  const DatasetStats stats = dataset_stats(folder / "set");
+  ASSERT_EQ(stats.samples.size(), 2U);
+  EXPECT_EQ(stats.samples.at(1).size(), DatasetStats::kMaxSamples);
+  EXPECT_EQ(stats.samples.at(1)[1], "0000000D");
+}
+
 TEST(DatasetStats, OneUnusualImageHasLittleInfluence) {
   const Folder folder;
   LmdbWriter writer(folder / "set");

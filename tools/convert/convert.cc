@@ -136,7 +136,7 @@ int convert_dataset(const Arguments& arguments, Convert convert, size_t count) {
   check_backend(arguments, "written");
   check_output_name(output, "a dataset", {".lmdb"});
 
-  CountedProgress progress("convert");
+  CountedProgress progress("convert", arguments.on("progress"));
   data::ConvertOptions common{.output = output, .force = arguments.on("force"), .progress = progress.callback()};
   if (arguments.knows("skip-bad")) {
     common.skip_bad = arguments.has("skip-bad");
@@ -205,7 +205,8 @@ std::vector<Flag> annotation_flags() {
 
 std::vector<Flag> dataset_flags(std::vector<Flag> own) {
   return joined(
-      {{output_flag("LMDB", "the dataset's folder"), force_flag(), json_flag(), backend_flag()}, std::move(own)});
+      {{output_flag("LMDB", "the dataset's folder"), force_flag(), json_flag(), progress_flag(), backend_flag()},
+       std::move(own)});
 }
 
 std::vector<Flag> image_set_flags(std::vector<Flag> own) {

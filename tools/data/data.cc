@@ -97,9 +97,10 @@ std::vector<Command> data_commands() {
   return {
       {.name = "data stats",
        .summary = "Show sizes, classes, mean, deviation and duplicates of datasets",
-       .flags = {json_flag()},
+       .flags = {json_flag(), progress_flag()},
        .operands = {"LMDB...", "datasets; every record is read", 1, kMany},
-       .examples = {{"cortado data stats train_lmdb", "also what cannot be decoded"}},
+       .examples = {{"cortado data stats train_lmdb", "also what cannot be decoded"},
+                    {"cortado data stats train_lmdb test_lmdb", "also images of the first set in the second"}},
        .run = run_data_stats},
       {.name = "data verify",
        .summary = "Check that every record of datasets can be used",

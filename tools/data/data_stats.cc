@@ -19,9 +19,9 @@ namespace {
 using data::DatasetStats;
 using nlohmann::ordered_json;
 
-DatasetStats look(const std::string& lmdb, bool find_odd) {
-  CountedProgress progress("read");
-  DatasetStats stats = data::dataset_stats(lmdb, {.find_odd = find_odd, .progress = progress.callback()});
+DatasetStats look(const std::string& lmdb, CountedProgress& progress, data::StatsOptions options) {
+  options.progress = progress.callback();
+  DatasetStats stats = data::dataset_stats(lmdb, options);
   progress.finish();
   return stats;
 }
@@ -69,6 +69,7 @@ void show_odd_images(const data::OddImages& odd) {
   const char* named = odd.any() ? " (--json lists them)" : "";
   std::cout << "duplicates: " << count_text(odd.doubles);
   if (odd.contradictions > 0) std::cout << ", of these " << count_text(odd.contradictions) << " with another label";
+  if (odd.leaks > 0) std::cout << "\nduplicates of images in an earlier dataset: " << count_text(odd.leaks);
   std::cout << "\nnearly black: " << count_text(odd.dark) << named << "\n";
 }
 
@@ -97,7 +98,8 @@ void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names&
   std::cout << table.str({0, 1, 2});
 }
 
-ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, const Names& names) {
+ordered_json stats_json(const std::vector<std::string>& lmdbs, const std::string& lmdb, const DatasetStats& stats,
+                        const Names& names) {
   ordered_json json = {{"source", lmdb},
                        {"records", stats.records},
                        {"bytes", stats.bytes},
@@ -113,6 +115,7 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
                        {"mean", stats.mean},
                        {"deviation", stats.deviation},
                        {"doubles", stats.odd.doubles},
+                       {"leaks", stats.odd.leaks},
                        {"contradictions", stats.odd.contradictions},
                        {"near_black", stats.odd.dark},
                        {"told_doubles", ordered_json::array()},
@@ -122,11 +125,16 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
   for (const DatasetStats::Broken& one : stats.listed_broken)
     json["broken"].push_back({{"key", one.key}, {"reason", one.reason}});
   for (const data::OddImages::Double& one : stats.odd.listed_doubles)
-    json["told_doubles"].push_back(
-        {{"key", one.name}, {"first", one.first}, {"label", one.label}, {"first_label", one.first_label}});
+    json["told_doubles"].push_back({{"key", one.name},
+                                    {"first", one.first},
+                                    {"first_source", lmdbs[size_t(one.first_set)]},
+                                    {"label", one.label},
+                                    {"first_label", one.first_label}});
   for (const auto& [label, count] : stats.per_label) {
     ordered_json one = {{"label", label}, {stats.annotated > 0 ? "objects" : "records", count}};
     if (names.contains(label)) one["name"] = names.at(label);
+    if (const auto samples = stats.samples.find(label); samples != stats.samples.end())
+      one["samples"] = samples->second;
     json["per_label"].push_back(one);
   }
   return json;
@@ -136,10 +144,14 @@ ordered_json stats_json(const std::string& lmdb, const DatasetStats& stats, cons
 
 int run_data_stats(const Arguments& arguments) {
   ordered_json list = ordered_json::array();
-  for (const std::string& lmdb : arguments.operands()) {
-    const DatasetStats stats = look(lmdb, true);
+  const std::vector<std::string>& lmdbs = arguments.operands();
+  CountedProgress progress("read", arguments.on("progress"));
+  data::OddImageFinder finder;
+  for (size_t i = 0; i < lmdbs.size(); ++i) {
+    const std::string& lmdb = lmdbs[i];
+    const DatasetStats stats = look(lmdb, progress, {.finder = &finder, .set = int(i)});
     if (arguments.on("json"))
-      list.push_back(stats_json(lmdb, stats, names_of(lmdb, stats)));
+      list.push_back(stats_json(lmdbs, lmdb, stats, names_of(lmdb, stats)));
     else
       show_stats(lmdb, stats, names_of(lmdb, stats));
   }
@@ -149,8 +161,9 @@ int run_data_stats(const Arguments& arguments) {
 
 int run_data_verify(const Arguments& arguments) {
   int64_t broken = 0;
+  CountedProgress progress("read");
   for (const std::string& lmdb : arguments.operands()) {
-    const DatasetStats stats = look(lmdb, false);
+    const DatasetStats stats = look(lmdb, progress, {.find_odd = false});
     show_broken(stats, lmdb);
     broken += stats.broken;
     if (const int64_t count = unnamed(stats, names_of(lmdb, stats))) {

@@ -261,6 +261,8 @@ Flag split_flag() {
 
 Flag json_flag() { return {.name = "json", .help = "JSON on stdout"}; }
 
+Flag progress_flag() { return {.name = "progress", .help = "log the progress twice a second, for programs"}; }
+
 Flag verbose_flag() {
   return {.name = "verbose", .help = "show log lines on a terminal, too, besides the progress line", .letter = 'v'};
 }

@@ -28,6 +28,7 @@ Flag half_flag();   ///< --half, 16-bit floats
 Flag seed_flag();
 Flag split_flag();
 Flag json_flag();
+Flag progress_flag();
 Flag verbose_flag();
 Flag no_data_flag();
 Flag budget_flag();
