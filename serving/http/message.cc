@@ -22,6 +22,8 @@ int status_of(Refusal why) {
       return 403;
     case Refusal::kNotFound:
       return 404;
+    case Refusal::kConflict:
+      return 409;
     case Refusal::kNoMethod:
       return 405;
     case Refusal::kTooLarge:

@@ -12,6 +12,7 @@ enum class Refusal {
   kUnauthorized,  ///< no token, or a wrong one
   kForbidden,     ///< the origin or the operation is not allowed
   kNotFound,      ///< no such path or name
+  kConflict,      ///< it exists already, or was changed meanwhile
   kNoMethod,      ///< the path has no such method
   kTooLarge,      ///< above a size limit
   kMediaType,     ///< unsupported content type

@@ -13,8 +13,8 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
-#include "core/text/text.h"
 #include "http/request_error.h"
+#include "studio/folder_paths.h"
 
 namespace cortado::studio {
 
@@ -22,48 +22,6 @@ using http::Refusal;
 using http::RequestError;
 
 namespace {
-
-std::vector<std::string> parts_of(const std::string& path) {
-  if (path.size() > 1000 || path.find('\0') != std::string::npos) throw RequestError(Refusal::kInvalid, "invalid path");
-  if (path.starts_with('/'))
-    throw RequestError(Refusal::kForbidden, path + ": the path is outside of the studio's folder");
-  std::vector<std::string> parts;
-  for (size_t begin = 0; begin < path.size();) {
-    const size_t end = std::min(path.find('/', begin), path.size());
-    const std::string part = path.substr(begin, end - begin);
-    if (part == "..") throw RequestError(Refusal::kForbidden, path + ": the path is outside of the studio's folder");
-    if (!part.empty() && part != ".") parts.push_back(part);
-    begin = end + 1;
-  }
-  return parts;
-}
-
-[[noreturn]] void refuse_path(const std::string& path, int error) {
-  if (error == ELOOP || error == ENOTDIR) throw RequestError(Refusal::kForbidden, path + ": links are not followed");
-  if (error == ENOENT) throw RequestError(Refusal::kNotFound, path + ": no such file or folder");
-  throw RequestError(Refusal::kInvalid, path + ": " + std::strerror(error));
-}
-
-Descriptor open_folder_in(int folder, const std::string& name) {
-  return Descriptor(::openat(folder, name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-}
-
-/// Opens the parent folder segment by segment, so that no link is followed.
-Descriptor open_above(int root, const std::string& path, const std::vector<std::string>& parts) {
-  Descriptor folder = open_folder_in(root, ".");
-  for (size_t i = 0; i + 1 < parts.size() && folder.ok(); ++i) folder = open_folder_in(folder.fd(), parts[i]);
-  if (!folder.ok()) refuse_path(path, errno);
-  return folder;
-}
-
-Descriptor open_below(int root, const std::string& path, int flags) {
-  const std::vector<std::string> parts = parts_of(path);
-  const Descriptor above = open_above(root, path, parts);
-  Descriptor file(
-      ::openat(above.fd(), parts.empty() ? "." : parts.back().c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!file.ok()) refuse_path(path, errno);
-  return file;
-}
 
 Descriptor open_regular(int root, const std::string& path, int64_t& bytes) {
   Descriptor file = open_below(root, path, O_RDONLY);
@@ -177,21 +135,16 @@ std::vector<Entry> Folder::list(const std::string& path) const {
   return entries;
 }
 
-void Folder::make(const std::string& path) const {
-  std::string made;
-  for (const std::string& part : parts_of(path)) {
-    made += (made.empty() ? "" : "/") + part;
-    const std::string whole = at(made);
-    if (::mkdir(whole.c_str(), 0777) != 0 && errno != EEXIST) refuse_path(made, errno);
-  }
-}
-
-const std::string& checked_name(const std::string& name) {
-  const auto is_good = [](char c) { return is_plain(c) || c == '.'; };
-  if (name.empty() || name.size() > 64 || name[0] == '.' || name[0] == '-' || !std::ranges::all_of(name, is_good))
-    throw RequestError(Refusal::kInvalid,
-                       "'" + name + "' is not a valid name; use at most 64 letters, digits, '_', '-' and '.'");
-  return name;
+int64_t Folder::count(const std::string& path, int64_t most) const {
+  Descriptor folder = open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY);
+  DIR* const stream = ::fdopendir(folder.fd());
+  if (!stream) refuse_path(path, errno);
+  folder.release();
+  int64_t count = 0;
+  for (const dirent* one = ::readdir(stream); one && count < most; one = ::readdir(stream))
+    count += one->d_name[0] != '.' && one->d_type != DT_LNK;
+  ::closedir(stream);
+  return count;
 }
 
 }  // namespace cortado::studio

@@ -40,8 +40,21 @@ class Folder {
   int64_t size(const std::string& path) const;
   /// Sorted by name, folders first, without hidden entries and links.
   std::vector<Entry> list(const std::string& path) const;
+  /// Counts the visible entries of a folder. Stops at `most`.
+  int64_t count(const std::string& path, int64_t most) const;
+
+  // Changes. Nothing is replaced: kConflict if the new name exists.
+
   /// Creates the folder and its parents.
   void make(const std::string& path) const;
+  /// Writes a new file: under another name, then renamed.
+  void write_new(const std::string& path, std::string_view content) const;
+  /// Replaces the content of a file whose digest (core/files/file.h) is `digest`; kConflict if it was changed.
+  void replace(const std::string& path, std::string_view content, const std::string& digest) const;
+  /// Renames a file or folder.
+  void move(const std::string& from, const std::string& to) const;
+  /// Deletes a file, or a folder with its content.
+  void remove(const std::string& path) const;
 
  private:
   std::string root_;
@@ -51,5 +64,9 @@ class Folder {
 /// Checks a name for a file or folder: letters, digits, '_', '-', '.', no leading '.', at most 64 characters. Throws
 /// RequestError(kInvalid).
 const std::string& checked_name(const std::string& name);
+
+/// The same for files and folders from elsewhere, for example a photo: any UTF-8 without control characters, slashes,
+/// backslashes, quotes and commas; no leading '.', '-' or space; at most 200 bytes.
+const std::string& checked_file_name(const std::string& name);
 
 }  // namespace cortado::studio

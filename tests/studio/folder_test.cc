@@ -2,12 +2,17 @@
 
 #include "studio/folder.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "core/error.h"
+#include "core/files/file.h"
 #include "http/request_error.h"
 
 namespace cortado::studio {
@@ -79,6 +84,82 @@ TEST_F(FolderTest, large_files_are_refused) {
   EXPECT_EQ(refusal([&] { folder_->read("in", 5); }), Refusal::kInvalid);
   EXPECT_EQ(refusal([&] { folder_->at(std::string(2000, 'x')); }), Refusal::kInvalid);
   EXPECT_EQ(refusal([&] { folder_->at(std::string("a\0b", 3)); }), Refusal::kInvalid);
+}
+
+TEST_F(FolderTest, changes_do_not_lead_out) {
+  for (const std::string path : {"../outside/new", "in/away/new", "/tmp/new", "link/new"}) {
+    EXPECT_EQ(refusal([&] { folder_->write_new(path, "x"); }), Refusal::kForbidden) << path;
+    EXPECT_EQ(refusal([&] { folder_->move("in/file", path); }), Refusal::kForbidden) << path;
+    EXPECT_EQ(refusal([&] { folder_->remove(path); }), Refusal::kForbidden) << path;
+  }
+  EXPECT_EQ(refusal([&] { folder_->write_new("link", "x"); }), Refusal::kForbidden);
+  EXPECT_EQ(refusal([&] { folder_->replace("link", "x", digest_of("outside")); }), Refusal::kForbidden);
+  EXPECT_EQ(refusal([&] { folder_->move("link", "other"); }), Refusal::kForbidden);
+  EXPECT_EQ(refusal([&] { folder_->move("in/away/file", "other"); }), Refusal::kForbidden);
+  for (const std::string path : {"", ".", "./"}) {
+    EXPECT_EQ(refusal([&] { folder_->remove(path); }), Refusal::kInvalid) << path;
+    EXPECT_EQ(refusal([&] { folder_->move(path, "other"); }), Refusal::kInvalid) << path;
+  }
+  EXPECT_EQ(Folder(outside_.string()).read("file", 100), "outside");
+  EXPECT_EQ(Folder(outside_.string()).list("").size(), 1);
+}
+
+TEST_F(FolderTest, nothing_is_overwritten) {
+  folder_->write_new("in/new", "first");
+  EXPECT_EQ(refusal([&] { folder_->write_new("in/new", "second"); }), Refusal::kConflict);
+  EXPECT_EQ(refusal([&] { folder_->write_new("in/deep", "second"); }), Refusal::kConflict);
+  EXPECT_EQ(refusal([&] { folder_->move("in/file", "in/new"); }), Refusal::kConflict);
+  EXPECT_EQ(refusal([&] { folder_->move("in/file", "in/deep"); }), Refusal::kConflict);
+  EXPECT_EQ(folder_->read("in/new", 100), "first");
+  EXPECT_EQ(refusal([&] { folder_->replace("in/new", "third", digest_of("other")); }), Refusal::kConflict);
+  folder_->replace("in/new", "third", digest_of("first"));
+  EXPECT_EQ(folder_->read("in/new", 100), "third");
+  EXPECT_EQ(std::distance(fs::directory_iterator(home_ / "in"), {}), 4) << "a temporary file is left";
+  EXPECT_EQ(refusal([&] { folder_->move("in", "in/deep/in"); }), Refusal::kInvalid);
+}
+
+TEST_F(FolderTest, removing_does_not_follow_links) {
+  folder_->remove("in");
+  EXPECT_FALSE(fs::exists(home_ / "in"));
+  EXPECT_EQ(Folder(outside_.string()).read("file", 100), "outside");
+  EXPECT_EQ(refusal([&] { folder_->remove("in"); }), Refusal::kNotFound);
+}
+
+/// A folder that is replaced by a link again and again while files are written below it: none arrives at the target.
+TEST_F(FolderTest, a_link_that_appears_meanwhile_is_not_followed) {
+  fs::create_directories(home_ / "in/swapped");
+  std::atomic<bool> ends = false;
+  std::thread swapping([&] {
+    const std::string folder = home_ / "in/swapped", link = home_ / "in/away";
+    while (!ends) ::renameat2(AT_FDCWD, folder.c_str(), AT_FDCWD, link.c_str(), RENAME_EXCHANGE);
+  });
+  for (int i = 0; i < 2000; ++i) {
+    const std::string path = "in/swapped/" + std::to_string(i);
+    try {
+      folder_->make(path);
+      folder_->write_new(path + "/x", "x");
+      folder_->remove(path);
+    } catch (const http::RequestError&) {  // it was a link at that moment
+    }
+  }
+  ends = true;
+  swapping.join();
+  EXPECT_EQ(std::distance(fs::directory_iterator(outside_), {}), 1);
+}
+
+TEST_F(FolderTest, entries_are_counted) {
+  EXPECT_EQ(folder_->count("in", 100), 2) << "without links";
+  EXPECT_EQ(folder_->count("in", 1), 1);
+  EXPECT_EQ(folder_->count("in/deep", 100), 0);
+}
+
+TEST_F(FolderTest, file_names) {
+  for (const std::string name : {"a b.jpg", "größe (1).PNG", "日本.jpg", "\xf0\x9f\x8c\xb9.png", "x"})
+    EXPECT_EQ(checked_file_name(name), name);
+  for (const std::string name : {"", ".x", "-x", " x", "x ", "a/b", "a\\b", "a\"b", "a,b", "a\nb", "\x7f", "\xff",
+                                 "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe6\x97"})
+    EXPECT_EQ(refusal([&] { checked_file_name(name); }), Refusal::kInvalid) << name;
+  EXPECT_EQ(refusal([&] { checked_file_name(std::string(201, 'x')); }), Refusal::kInvalid);
 }
 
 TEST_F(FolderTest, invalid_names_are_refused) {

@@ -16,6 +16,8 @@ grpc::StatusCode code_of(Refusal why) {
       return grpc::StatusCode::PERMISSION_DENIED;
     case Refusal::kNotFound:
       return grpc::StatusCode::NOT_FOUND;
+    case Refusal::kConflict:
+      return grpc::StatusCode::ALREADY_EXISTS;
     case Refusal::kNoMethod:
       return grpc::StatusCode::UNIMPLEMENTED;
     case Refusal::kInvalid:
