@@ -35,7 +35,9 @@ http::Reply guarded(http::Reply reply) {
 }  // namespace
 
 Api::Api(Workplace& place, const Access& access) : access_(access) {
+  add(routes_, comparison_routes(place));
   add(routes_, dataset_routes(place));
+  add(routes_, file_routes(place));
   add(routes_, net_routes(place));
   add(routes_, run_routes(place));
   add(routes_, preparation_routes(place));

@@ -1,10 +1,13 @@
-// Datasets: `cortado convert folder` makes them from folders of images; `cortado data sheet` shows augmented samples.
+// Datasets: `cortado convert folder` makes them from folders of images; `cortado data stats` reads them; `cortado data
+// sheet` shows augmented samples.
 #include <filesystem>
 
 #include "core/files/file.h"
 #include "core/files/temporary_folder.h"
+#include "core/process/program_path.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
+#include "studio/dataset_reports.h"
 #include "studio/folder.h"
 #include "studio/transform_text.h"
 #include "studio/workplace.h"
@@ -17,15 +20,8 @@ using http::RequestError;
 namespace {
 
 constexpr int64_t kDatasetsMostText = 4 << 20;
+constexpr size_t kMaxPictures = 200;
 constexpr const char* kRecord = "dataset.json";  // next to the files of `convert`: the source of the dataset
-
-Json listing(const Workplace& place, const Request& request) {
-  Json entries = Json::array();
-  for (const Entry& entry : place.folder.list(request.parameter("path")))
-    entries.push_back(
-        {{"name", entry.name}, {"folder", entry.is_folder}, {"bytes", entry.bytes}, {"changed", entry.changed}});
-  return {{"path", request.parameter("path")}, {"entries", entries}};
-}
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -70,9 +66,13 @@ int side_of(const Json& body) {
 }
 
 std::vector<std::string> convert_words(const Json& body, const std::string& source, const std::string& output) {
-  std::vector<std::string> words = {"convert", "folder",
-                                    source,    "--output=" + output,
-                                    "--json",  "--split=" + share_text(number_in(body, "split", 0.2))};
+  std::vector<std::string> words = {"convert",
+                                    "folder",
+                                    source,
+                                    "--output=" + output,
+                                    "--json",
+                                    "--progress",
+                                    "--split=" + share_text(number_in(body, "split", 0.2))};
   const std::string resize = text_in(body, "resize", "square");
   if (resize == "square") {
     const std::string side = std::to_string(side_of(body));
@@ -88,12 +88,44 @@ std::vector<std::string> convert_words(const Json& body, const std::string& sour
   return words;
 }
 
+/// One dataset, with its report if it was read since it was changed.
+Json dataset(const Workplace& place, const DatasetReports& reports, const Request& request) {
+  const std::string path = request.parameter("path");
+  Json list = Json::array();
+  add_dataset(place.folder, path, list);
+  if (list.empty()) throw RequestError(Refusal::kNotFound, "'" + path + "' is not a dataset");
+  list[0]["sets"] = Json::array();
+  for (const DatasetSet& set : sets_of(place.folder, path))
+    list[0]["sets"].push_back({{"name", set.name}, {"bytes", set.bytes}, {"changed", set.changed}});
+  list[0].update(reports.json(place.folder, path));
+  return list[0];
+}
+
+/// Small pictures of records: of given keys, and the first ones.
+Json pictures(const Workplace& place, const Request& request) {
+  const Json body = request.body();
+  const std::string path = text_in(body, "path"), set = text_in(body, "set");
+  const std::vector<std::string> keys = texts_in(body, "keys");
+  const int64_t first = std::clamp<int64_t>(int64_t(number_in(body, "first", 0)), 0, kMaxPictures);
+  if (keys.size() > kMaxPictures) throw RequestError(Refusal::kTooLarge, "more than 200 pictures in one request");
+  const std::vector<DatasetSet> sets = sets_of(place.folder, path);
+  const auto found = std::ranges::find(sets, set, &DatasetSet::name);
+  if (found == sets.end()) throw RequestError(Refusal::kNotFound, "'" + path + "' has no set '" + set + "'");
+  const TemporaryFolder temporary("cortado-studio");
+  const ChildResult result =
+      run_child({program_path(), "records", place.folder.at(found->path),
+                 "--keys=" + temporary.add("keys.json", dump(keys)), "--first=" + std::to_string(first)},
+                {.folder = place.folder.root()});
+  if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
+  return parse_json_or_null<Json>(result.out);
+}
+
 Json make_dataset(Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string name = checked_name(text_in(body, "name")), path = "data/" + name;
   const std::string source = text_in(body, "source");
   if (!place.folder.has(source)) throw RequestError(Refusal::kNotFound, source + ": no such folder");
-  if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "dataset " + name + " exists already");
+  if (place.folder.has(path)) throw RequestError(Refusal::kConflict, "dataset " + name + " exists already");
   place.folder.make("data");
   std::vector<std::string> words = {place.cortado};
   for (std::string& word : convert_words(body, place.folder.at(source), path)) words.push_back(std::move(word));
@@ -140,8 +172,15 @@ Json sheet(const Workplace& place, const Request& request) {
 }  // namespace
 
 Routes dataset_routes(Workplace& place) {
+  const auto reports = std::make_shared<DatasetReports>();
   return {
-      {"GET", "/api/folder", [&](const Request& request) { return json_reply(listing(place, request)); }},
+      {"GET", "/api/dataset",
+       [&place, reports](const Request& request) { return json_reply(dataset(place, *reports, request)); }},
+      {"POST", "/api/dataset/read",
+       [&place, reports](const Request& request) {
+         return json_reply({{"job", DatasetReports::read(reports, place, text_in(request.body(), "path"))}});
+       }},
+      {"POST", "/api/dataset/pictures", [&](const Request& request) { return json_reply(pictures(place, request)); }},
       {"GET", "/api/datasets", [&](const Request&) { return json_reply(datasets(place.folder)); }},
       {"POST", "/api/datasets", [&](const Request& request) { return json_reply(make_dataset(place, request)); }},
       {"POST", "/api/sheet", [&](const Request& request) { return json_reply(sheet(place, request)); }},

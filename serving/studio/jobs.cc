@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <regex>
 
 #include "core/process/signal_waiter.h"
 
@@ -20,13 +21,30 @@ struct Jobs::Job {
   std::atomic<bool> cancelled = false;
   std::thread thread;
 
-  mutable std::mutex mutex;  // guards the following
-  std::string state = "running", output;
+  mutable std::mutex mutex;                     // guards the following
+  std::string state = "running", output, line;  // line: incomplete, without a line break yet
+  int64_t counted = 0, total = 0, pass = 0;
 
   void append(std::string_view piece) {
     const std::lock_guard lock(mutex);
-    output += piece;
+    line += piece;
+    for (size_t end = line.find('\n'); end != std::string::npos; end = line.find('\n')) {
+      if (!is_progress(line.substr(0, end))) output += line.substr(0, end + 1);
+      line.erase(0, end + 1);
+    }
+    if (line.size() > kMaxReported) output += std::exchange(line, {});
     if (output.size() > kMaxReported) output.erase(0, output.size() - kMaxReported);
+  }
+  /// Whether it is a log line of --progress. Takes its numbers.
+  bool is_progress(const std::string& text) {
+    static const std::regex form("I[0-9 :.]+ [a-z_]+[.]cc:[0-9]+\\] [a-z ]+: ([0-9]{1,15}) of ([0-9]{1,15})");
+    std::smatch found;
+    if (text.size() > 200 || !std::regex_match(text, found, form)) return false;
+    const int64_t now = std::stoll(found[1]);
+    pass += pass == 0 || now < counted;
+    counted = now;
+    total = std::stoll(found[2]);
+    return true;
   }
   void end(const std::string& how) {
     const std::lock_guard lock(mutex);
@@ -38,7 +56,9 @@ struct Jobs::Job {
   }
   Json json() const {
     const std::lock_guard lock(mutex);
-    return {{"id", id}, {"title", work.title}, {"state", state}, {"output", output}};
+    Json json = {{"id", id}, {"title", work.title}, {"state", state}, {"output", output + line}, {"progress", nullptr}};
+    if (pass > 0) json["progress"] = {{"done", counted}, {"total", total}, {"pass", pass}};
+    return json;
   }
   void run() {
     pid_t process = 0;

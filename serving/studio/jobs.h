@@ -31,8 +31,8 @@ class Jobs {
 
   /// Starts a job and returns its number. Throws RequestError(kBusy) if four are running.
   int64_t start(Work work);
-  /// {"id", "title", "state": running, done, failed or stopped, and the end of its stderr}. Throws
-  /// RequestError(kNotFound).
+  /// {"id", "title", "state": running, done, failed or stopped, "output": the end of its stderr, "progress": {"done",
+  /// "total", "pass": how often the count began} or null}. Throws RequestError(kNotFound).
   Json json(int64_t id) const;
   Json json_of_all() const;
   void stop(int64_t id);

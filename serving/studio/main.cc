@@ -1,7 +1,8 @@
-// cortado-studio: the program that `cortado studio` executes, with the same flags; and its subcommand `look`, which it
-// runs as a child.
+// cortado-studio: the program that `cortado studio` executes, with the same flags; and its subcommands `look` and
+// `records`, which it runs as children.
 
 #include "studio/look/look.h"
+#include "studio/records/records.h"
 #include "studio/studio.h"
 #include "tools/program/program.h"
 
@@ -10,8 +11,9 @@ namespace cortado::studio {
 namespace {
 
 int run_words(const std::string&, const std::vector<std::string>& words) {
-  if (!words.empty() && words[0] == "look")
-    return tools::run_command(look_command(), std::vector<std::string>(words.begin() + 1, words.end()));
+  for (const tools::Command& child : {look_command(), records_command()})
+    if (!words.empty() && words[0] == child.name)
+      return tools::run_command(child, std::vector<std::string>(words.begin() + 1, words.end()));
   tools::Command command = tools::studio_command();
   command.run = run_studio;
   return tools::run_command(command, words);

@@ -40,10 +40,11 @@ Json texts(const Workplace& place) {
 }
 
 Json read_text(const Workplace& place, const Request& request) {
-  const std::string path = request.parameter("path");
-  return {{"path", path}, {"text", place.folder.read(path, kNetsMostText)}};
+  const std::string path = request.parameter("path"), text = place.folder.read(path, kNetsMostText);
+  return {{"path", path}, {"text", text}, {"digest", digest_of(text)}};
 }
 
+/// Writes a new file; or replaces one with the given digest, so that nobody's changes are lost.
 Json write_text(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path"), text = text_in(body, "text");
@@ -51,11 +52,12 @@ Json write_text(const Workplace& place, const Request& request) {
     throw RequestError(Refusal::kInvalid, "the file name of a net or solver must end in .prototxt");
   checked_name(file_name_of(path));
   if (int64_t(text.size()) > kNetsMostText) throw RequestError(Refusal::kTooLarge, "the text is larger than 2 MiB");
-  if (flag_in(body, "new", false) && place.folder.has(path))
-    throw RequestError(Refusal::kInvalid, path + " exists already");
   place.folder.make(folder_of(path));
-  write_file_atomically(place.folder.at(path), text);
-  return {{"path", path}};
+  if (const std::string digest = text_in(body, "digest"); digest.empty())
+    place.folder.write_new(path, text);
+  else
+    place.folder.replace(path, text, digest);
+  return {{"path", path}, {"digest", digest_of(text)}};
 }
 
 /// Runs `cortado check` on unsaved text. Diagnostics have places in the text.

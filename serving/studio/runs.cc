@@ -109,13 +109,6 @@ http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const 
 /// Makes sure that a path is not parsed as a flag.
 std::string operand(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
 
-/// The output of `cortado runs compare` for two runs.
-Json compare(const Workplace& place, RunIndex& index, const Request& request) {
-  for (const char* name : {"a", "b"}) index.summary_of(request.parameter(name));
-  return {
-      {"text", place.run({"runs", "compare", operand(request.parameter("a")), operand(request.parameter("b"))}).out}};
-}
-
 /// The report of a training, or a preliminary one while it runs. It has its own styles and scripts, so it is served in
 /// a sandbox.
 http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
@@ -140,8 +133,6 @@ Routes run_routes(Workplace& place) {
        [&place, index](const Request& request) {
          return json_reply(detail(*index, place.folder, request.parameter("path")));
        }},
-      {"GET", "/api/runs/compare",
-       [&place, index](const Request& request) { return json_reply(compare(place, *index, request)); }},
       {"GET", "/api/run/metrics",
        [&place](const Request& request) { return json_reply(metrics(place.folder, request)); }},
       {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, index, request); }},

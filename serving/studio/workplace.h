@@ -40,7 +40,9 @@ struct Route {
 using Routes = std::vector<Route>;
 
 // Each in its own file
+Routes comparison_routes(Workplace& place);
 Routes dataset_routes(Workplace& place);
+Routes file_routes(Workplace& place);
 Routes net_routes(Workplace& place);
 Routes run_routes(Workplace& place);
 Routes preparation_routes(Workplace& place);

@@ -125,9 +125,9 @@
     if (/user-scalable\s*=\s*no|maximum-scale/.test(document.querySelector('meta[name=viewport]')?.content || ''))
       faults.push('zooming is disabled');
     if (all('main').length !== 1) faults.push('landmarks main: ' + all('main').length);
+    const kLandmarks = 'main, header, footer, nav, aside, dialog, [role=status], [role=alert], .skip';
     for (const element of all('h1, h2, p, table, form'))
-      if (shown(element) && !element.closest('main, header, footer, nav, aside, [role=status], [role=alert], .skip'))
-        faults.push('outside of the landmarks: ' + where(element));
+      if (shown(element) && !element.closest(kLandmarks)) faults.push('outside of the landmarks: ' + where(element));
     for (const kind of ['nav', 'aside']) {
       const names = all(kind).filter(shown).map((one) => one.getAttribute('aria-label') || '');
       if (names.length > 1 && new Set(names).size < names.length)

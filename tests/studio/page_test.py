@@ -6,6 +6,7 @@ import pytest
 
 from tests.harness.waiting import wait_until
 from tests.studio.accessibility import read_page
+from tests.studio.pages import by_text, choose, control
 from tests.studio.studying import add_photos, first_photo, kill_runs
 
 
@@ -29,40 +30,22 @@ def test_from_photos_to_a_classifier(studio, place, browser):
     assert not browser.complaints, "\n".join(sorted(set(browser.complaints)))
 
 
-def by_text(kind, text):
-    """The first element of this kind with this text."""
-    return '[...document.querySelectorAll(%s)].find(one => one.textContent.trim() === %s)' % (json.dumps(kind),
-                                                                                           json.dumps(text))
-
-
-def control(label):
-    """The control whose label starts with this text."""
-    return ('[...document.querySelectorAll("label")].find(one => one.textContent.startsWith(%s))'
-            '.querySelector("input, select, textarea")' % json.dumps(label))
-
-
-def choose(browser, label, value):
-    browser.value('(() => { const it = %s; it.value = %s; it.dispatchEvent(new Event("change")); })()'
-                  % (control(label), json.dumps(value)))
-
-
 def make_dataset(browser, place):
     browser.click(by_text('nav a', 'Datasets'))
-    browser.wait_for(by_text('button', 'photos/'))
-    browser.click(by_text('button', 'photos/'))
+    browser.wait_for(by_text('.chooser .name', 'photos'))
+    browser.click(by_text('.chooser .name', 'photos'))
     browser.wait_for('document.querySelector("output").textContent.startsWith("photos")')
     browser.type(control('Name'), 'cloths')
     browser.type(control('Side, pixels'), '28')
     browser.click(control('grayscale'))
     browser.click(by_text('button', 'Create dataset'))
-    browser.wait_for(by_text('h3', 'data/cloths'))
+    browser.wait_for(by_text('h1', 'data/cloths'))
     browser.click(by_text('summary', 'Samples and augmentation'))
     browser.type(control('Flip horizontally'), '0.5')
     browser.type(control('Rotate, degrees'), '20')
     browser.click(by_text('button', 'Show samples'))
     browser.wait_for('document.querySelector("img.sheet").naturalWidth > 100')
     assert 'rotate: 20' in browser.value('document.querySelector("details[open] pre").textContent')
-    read_page(browser, 'datasets')
 
 
 def iteration(browser):
@@ -211,7 +194,7 @@ def compare(browser, place):
     read_page(browser, 'runs')
     shutil.copytree(place / 'runs/first', place / 'runs/second')
     browser.wait_for('document.querySelectorAll("tbody a").length === 2')
-    for path in 'first', 'second': browser.click('document.querySelector("[aria-label=\'compare runs/%s\']")' % path)
-    browser.click(by_text('a', 'Compare'))
-    browser.wait_for('document.querySelector(".chart") && document.querySelector("main pre")')
+    for path in 'first', 'second': browser.click('document.querySelector("[aria-label=\'choose runs/%s\']")' % path)
+    browser.click(by_text('a', 'Compare 2'))
+    browser.wait_for('document.querySelector(".chart") && document.querySelector(".compared")')
     read_page(browser, 'compare')

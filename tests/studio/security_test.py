@@ -1,6 +1,6 @@
 """Requests that the studio refuses: without the token, with other host names or origins, with paths that lead out of
 its folder, above its limits."""
-import os, socket
+import json, os, shutil, socket
 
 import pytest
 
@@ -12,12 +12,13 @@ OWN = {'Authorization': 'Bearer ' + TOKEN}
 PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/images.js', '/js/app.js', '/js/run.js',
          '/icon.svg']
 READS = ['/api/starts?data=x', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
-         '/api/models', '/api/runs', '/api/runs/feed', '/api/runs/compare?a=x&b=x', '/api/run?path=x',
-         '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs', '/api/job?id=1',
-         '/api/model?name=lenet']
+         '/api/models', '/api/studio', '/api/bin', '/api/dataset?path=x', '/api/runs', '/api/runs/feed',
+         '/api/run?path=x', '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs',
+         '/api/job?id=1', '/api/model?name=lenet']
 WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/trainings', '/api/training/keep',
           '/api/training/discard', '/api/runs', '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look',
-          '/api/job/stop']
+          '/api/job/stop', '/api/runs/compare', '/api/dataset/read', '/api/dataset/pictures', '/api/folder',
+          '/api/upload', '/api/rename', '/api/delete', '/api/bin/restore', '/api/bin/delete']
 
 
 @pytest.fixture(scope='module', autouse=True)
@@ -85,7 +86,8 @@ def test_paths(studio, place, outside):
                  'photos/../../%s/secret.prototxt' % outside.name, '/etc/passwd', 'near.prototxt', 'away', '..', '/',
                  'a/../..']
     for path in leads_out:
-        for read in '/api/text', '/api/folder', '/api/run', '/api/run/feed', '/api/run/report', '/api/run/metrics':
+        for read in ('/api/text', '/api/folder', '/api/dataset', '/api/run', '/api/run/feed', '/api/run/report',
+                     '/api/run/metrics'):
             status, told, _ = studio.ask('GET', read, path=path)
             assert status in (400, 403, 404), (read, path, told)
             assert 'secret"' not in str(told), (read, path)
@@ -94,6 +96,9 @@ def test_paths(studio, place, outside):
                             ('/api/datasets', {'name': 'x', 'source': path, 'side': 8}),
                             ('/api/sheet', {'path': path}), ('/api/runs', {'name': 'x', 'solver': path}),
                             ('/api/runs', {'name': 'x', 'solver': 'inside.prototxt', 'weights': path}),
+                            ('/api/runs/compare', {'paths': [path]}), ('/api/dataset/read', {'path': path}),
+                            ('/api/dataset/pictures', {'path': path, 'set': 'train'}), ('/api/delete', {'path': path}),
+                            ('/api/rename', {'path': path, 'name': 'x'}), ('/api/folder', {'path': path + '/new'}),
                             ('/api/run/resume', {'path': path}), ('/api/run/stop', {'path': path}),
                             ('/api/trainings', {'name': 'x', 'data': path}), ('/api/training/keep', {'path': path}),
                             ('/api/training/discard', {'path': path}),
@@ -101,6 +106,7 @@ def test_paths(studio, place, outside):
             status, told, _ = studio.ask('POST', write, body)
             assert status in (400, 403, 404), (write, body, told)
         assert studio.ask('POST', '/api/look', '', run=path, snapshot='x')[0] in (400, 403, 404), path
+        assert studio.ask('POST', '/api/upload', 'x', path=path + '/new.jpg')[0] in (400, 403, 404), path
     assert studio.ask('POST', '/api/look', '', run='photos', snapshot='../../x')[0] in (400, 403, 404)
     entries = [one['name'] for one in studio.get('/api/folder', path='')['entries']]
     assert 'away' not in entries and 'link.prototxt' not in entries and 'inside.prototxt' in entries
@@ -115,6 +121,71 @@ def test_names(studio, name):
     for write in '/api/datasets', '/api/runs', '/api/trainings':
         assert studio.ask('POST', write, {'name': name, 'source': 'photos', 'solver': 'inside.prototxt',
                                           'data': 'photos', 'side': 8})[0] == 400, write
+
+
+@pytest.mark.parametrize('name', ['../x', '.hidden', '-o', 'a/b', 'x' * 201, '', 'a\nb', 'a\0b', 'a,b', 'a"b', 'a\\b',
+                                  'trailing '])
+def test_file_names(studio, place, name):
+    """Names of uploads and new names of folders."""
+    before = sorted(os.listdir(place / 'photos'))
+    assert studio.ask('POST', '/api/rename', {'path': 'photos/bag', 'name': name})[0] in (400, 403), name
+    if name and '/' not in name:
+        assert studio.ask('POST', '/api/upload', 'x', path='photos/%s/x.jpg' % name)[0] in (400, 403)
+    assert studio.ask('POST', '/api/upload?path=photos/%ff.jpg', 'x')[0] == 400, 'not UTF-8'
+    assert sorted(os.listdir(place / 'photos')) == before
+
+
+def test_uploads(studio, place):
+    """Images and annotations, into folders of the user's own; nothing is overwritten."""
+    def upload(path, content='x'): return studio.ask('POST', '/api/upload', content, path=path)
+    assert upload('photos/new class/one.JPG')[0] == 200
+    assert (place / 'photos/new class/one.JPG').read_text() == 'x'
+    assert upload('photos/new class/one.JPG', 'other')[0] == 409
+    assert (place / 'photos/new class/one.JPG').read_text() == 'x'
+    for name in 'run.sh', 'x.prototxt', 'x.jpg.exe', '.jpg': assert upload('photos/' + name)[0] in (400, 415), name
+    (place / 'runs/some').mkdir(parents=True)
+    (place / 'runs/some/run.json').write_text('{}')
+    assert upload('runs/some/x.jpg')[0] == 403 and upload('runs/some/deep/x.jpg')[0] == 403
+    shutil.rmtree(place / 'runs')
+    assert upload('photos/large.jpg', 'x' * 2000000)[0] == 413, '--max-body=1'
+    assert upload('.studio/x.jpg')[0] == 400 and upload('photos/.hidden/x.jpg')[0] == 400
+    assert os.listdir(place / 'photos/new class') == ['one.JPG'], 'no temporary file is left'
+    shutil.rmtree(place / 'photos/new class')
+
+
+def test_bin(studio, place, outside):
+    """Deleted files are moved; links in deleted folders are deleted, not their targets."""
+    (place / 'old/deep').mkdir(parents=True)
+    (place / 'old/deep/file').write_text('kept')
+    (place / 'old/deep/away').symlink_to(outside)
+    name = studio.post('/api/delete', path='old')['name']
+    assert not (place / 'old').exists() and name.endswith('-old')
+    assert [(one['path'], one['folder']) for one in studio.get('/api/bin')] == [('old', True)]
+    assert studio.post('/api/bin/restore', name=name)['path'] == 'old' and studio.get('/api/bin') == []
+    assert (place / 'old/deep/file').read_text() == 'kept'
+    name = studio.post('/api/delete', path='old')['name']
+    (place / 'old').mkdir()
+    assert studio.ask('POST', '/api/bin/restore', {'name': name})[0] == 409, 'nothing is overwritten'
+    (place / 'old').rmdir()
+    for wrong in '../bin/' + name, name + '.json', 'none', '', '..':
+        for write in '/api/bin/restore', '/api/bin/delete':
+            assert studio.ask('POST', write, {'name': wrong})[0] in (403, 404), wrong
+    studio.post('/api/bin/delete', name=name)
+    assert os.listdir(place / '.studio/bin') == [] and studio.get('/api/bin') == []
+    for path in '', '.studio', '.studio/bin', 'photos/../.studio', '.':
+        assert studio.ask('POST', '/api/delete', {'path': path})[0] in (400, 403), path
+        assert studio.ask('POST', '/api/rename', {'path': path, 'name': 'x'})[0] in (400, 403), path
+
+
+def test_forged_origin(studio, place, outside):
+    """An origin in the bin is a file that anyone may have written: it leads nowhere else."""
+    (place / '.studio/bin/item').mkdir(parents=True)
+    for path, expected in (('../%s/new' % outside.name, 403), ('away/new', 403), ('/tmp/x', 403), ('', 400)):
+        (place / '.studio/bin/item.json').write_text(json.dumps({'path': path, 'deleted': 0}))
+        assert studio.ask('POST', '/api/bin/restore', {'name': 'item'})[0] in (expected, 409), path
+    (place / '.studio/bin/item.json').write_text('[' * 10000)
+    assert studio.get('/api/bin') == []
+    shutil.rmtree(place / '.studio/bin')
 
 
 def test_bodies(studio):

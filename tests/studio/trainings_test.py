@@ -178,6 +178,22 @@ def test_resume(studio, training):
     wait_for(studio, lambda run: run['iter'] > one['iter'])
 
 
+def test_used_files(studio, place, training):
+    """What a running training uses is neither renamed nor deleted."""
+    used = ['runs/first', 'runs', 'runs/first/log.txt', 'data/cloths', 'data/cloths/train_lmdb', 'data',
+            'trainings/first', 'trainings/first/solver.prototxt']
+    for path in used:
+        for write, more in (('/api/delete', {}), ('/api/rename', {'name': 'other'})):
+            status, told, _ = studio.ask('POST', write, {'path': path, **more})
+            assert status == 409 and 'running training runs/first' in told['error'], (write, path, told)
+        assert (place / path).exists()
+    studio.post('/api/run/stop', path='runs/first')
+    name = studio.post('/api/delete', path='runs/first')['name']
+    assert studio.get('/api/runs') == []
+    studio.post('/api/bin/restore', name=name)
+    assert studio.get('/api/run', path='runs/first')['state'] == 'stopped'
+
+
 def test_report(studio, training):
     status, page, headers = studio.ask('GET', '/api/run/report', path='runs/first')
     assert status == 200 and page.lower().startswith(b'<!doctype html>') and b'runs/first' in page
@@ -196,7 +212,9 @@ def test_idle(studio, place, training):
     wait_for(studio, lambda run: run['state'] == 'killed')
     for i in range(4): shutil.copytree(place / 'runs/first', place / ('runs/copy%d' % i))
     assert len(studio.get('/api/runs')) == 5
-    assert 'runs/copy1' in studio.get('/api/runs/compare', a='runs/first', b='runs/copy1')['text']
+    one, other = studio.post('/api/runs/compare', paths=['runs/first', 'runs/copy1'])
+    assert one['settings'] == other['settings'] and not other['net']
+    assert one['settings']['data'].startswith('data/cloths/')
     before, start = cpu_seconds(studio.process.pid), time.time()
     time.sleep(4)  # what is measured
     assert cpu_seconds(studio.process.pid) - before <= 0.01 * (time.time() - start)

@@ -1,8 +1,10 @@
-// Requests to the studio. A failed request throws an Error with the studio's message.
+// Requests to the studio. A failed request throws an Error with the studio's message and the status of HTTP.
 
 async function answered(response) {
   const body = await response.json().catch(() => ({}));
-  if (!response.ok) throw new Error(body.error || `${response.status} ${response.statusText}`);
+  if (!response.ok)
+    throw Object.assign(
+        new Error(body.error || `${response.status} ${response.statusText}`), {status: response.status});
   return body;
 }
 

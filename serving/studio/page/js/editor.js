@@ -1,4 +1,5 @@
-// A text editor with underlined diagnostics. The marks are in a transparent copy of the text under the textarea.
+// A text editor with line numbers and underlined diagnostics. The marks are in a transparent copy of the text under the
+// textarea. Tab indents; after Escape it moves the focus, as everywhere else.
 import {post} from '/js/api.js';
 import {h} from '/js/dom.js';
 
@@ -12,6 +13,15 @@ function span(text, one) {
   const line = lines[one.line - 1], column = Math.min(Math.max((one.column || 1) - 1, 0), line.length);
   const word = /^("[^"]*"?|[\w.+-]+|\S)/.exec(line.slice(column));
   return word ? [begin + column, begin + column + word[0].length] : [begin, begin + Math.max(1, line.length)];
+}
+
+/** The line of a diagnostic and a caret under its place, as `cortado check` prints them. */
+function excerpt(text, one) {
+  const place = span(text, one), line = text.split('\n')[one.line - 1];
+  if (!place || line === undefined) return null;
+  const column = Math.max((one.column || 1) - 1, 0), indent = /^\s*/.exec(line)[0].length;
+  const begin = Math.min(indent, column), caret = line.slice(begin, column).replace(/[^\t]/g, ' ') + '^';
+  return h('span', {className: 'excerpt'}, line.slice(begin) + '\n' + caret + '~'.repeat(place[1] - place[0] - 1));
 }
 
 function marked(text, found) {
@@ -29,11 +39,29 @@ function marked(text, found) {
   return parts;
 }
 
-/** Returns {element, text(), set(text)}; calls `onChecked(report)` after each check. */
-export function editor(label, onChecked) {
+/** Inserts two spaces at Tab, unless Escape was pressed before. */
+function indentWithTab(area) {
+  let leaves = false;
+  area.addEventListener('keydown', (event) => {
+    if (event.key === 'Tab' && !event.shiftKey && !leaves) {
+      event.preventDefault();
+      document.execCommand('insertText', false, '  ');  // can be undone
+    }
+    if (event.key !== 'Shift') leaves = event.key === 'Escape';
+  });
+  area.addEventListener('blur', () => {
+    leaves = false;
+  });
+}
+
+/**
+ * Returns {element, text(), set(text)}; calls `onChecked(report)` after each check, and `onChange()` at each change.
+ */
+export function editor(label, onChecked, onChange) {
   const area =
       h('textarea', {spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label});
-  const marks = h('pre', {'aria-hidden': 'true'});
+  const marks = h('pre', {'aria-hidden': 'true', className: 'marks'}),
+        numbers = h('pre', {'aria-hidden': 'true', className: 'numbers'});
   const summary = h('p', {role: 'status'}), list = h('ul', {className: 'diagnostics'});
   let timer = null, turn = 0;
 
@@ -50,7 +78,8 @@ export function editor(label, onChecked) {
         h('button', {type: 'button', onclick: () => go(one)},
           one.line ? h('strong', {}, `${one.line}:${one.column} `) : null,
           h('span', {className: one.warning ? 'warn' : 'bad'}, one.warning ? 'warning: ' : ''), one.message,
-          one.hint ? h('span', {className: 'quiet'}, ` – ${one.hint}`) : null));
+          one.file ? null : excerpt(area.value, one),
+          one.hint ? h('span', {className: 'quiet hint'}, `hint: ${one.hint}`) : null));
 
   function show(report) {
     const here = (one) => !one.file;
@@ -83,7 +112,14 @@ export function editor(label, onChecked) {
     }
   }
 
+  let lines = 0;
+  const number = () => {
+    const now = area.value.split('\n').length;
+    if (now !== lines) numbers.textContent = Array.from({length: now}, (_, i) => i + 1).join('\n') + '\n ';
+    lines = now;
+  };
   const changed = () => {
+    number();
     marks.replaceChildren(area.value + '\n ');
     clearTimeout(timer);
     timer = setTimeout(check, kPause);
@@ -91,11 +127,18 @@ export function editor(label, onChecked) {
   const follow = () => {
     marks.scrollTop = area.scrollTop;
     marks.scrollLeft = area.scrollLeft;
+    numbers.scrollTop = area.scrollTop;
   };
-  area.oninput = changed;
+  area.oninput = () => {
+    changed();
+    onChange?.();
+  };
+  indentWithTab(area);
   area.onscroll = follow;
   return {
-    element: h('div', {}, h('div', {className: 'editor'}, marks, area), summary, list),
+    element:
+        h('div', {}, h('div', {className: 'editor'}, numbers, h('div', {className: 'text'}, marks, area)),
+          h('p', {className: 'quiet note'}, 'Tab indents. Press Escape, then Tab, to leave the text.'), summary, list),
     text: () => area.value,
     set(text) {
       area.value = text;
