@@ -21,7 +21,7 @@ using http::RequestError;
 
 namespace {
 
-constexpr int kMostLevels = 100;
+constexpr int kMaxLevels = 100;
 constexpr int64_t kMaxReplaced = 64 << 20;
 
 /// The folder that contains what `path` names, and the name in it.
@@ -154,7 +154,7 @@ void Folder::move(const std::string& from, const std::string& to) const {
 
 void Folder::remove(const std::string& path) const {
   const Place place(folder_.fd(), path);
-  remove_in(place.folder.fd(), place.name, path, kMostLevels);
+  remove_in(place.folder.fd(), place.name, path, kMaxLevels);
   place.sync();
 }
 

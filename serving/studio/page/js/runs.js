@@ -49,7 +49,8 @@ function sieve(onChange) {
   words.oninput = order.onchange = onChange;
   const has = (one) => `${one.path} ${one.state}`.toLowerCase().includes(words.value.trim().toLowerCase());
   return {
-    element: h('div', {className: 'fields sieve', hidden: true}, field('Filter', words), field('Sort', order)),
+    element: h('div', {className: 'fields sieve', hidden: true}, field('Filter', words),
+                field('Sort', order, 'Choose runs in the first column to compare or delete them.')),
     apply: (list) => list.filter(has).sort(kOrders[order.value][1]),
   };
 }
