@@ -147,7 +147,9 @@ ConvertReport convert_annoset(const AnnosetOptions& options) {
   }
   images.label_map = labels.text();
   ConvertReport report = convert_images(std::move(images), options);
-  if (report.kept && labels.made_here()) report.label_map = names_beside(options.output, kLabelMapPart);
+  if (report.kept && labels.made_here())
+    report.label_map =
+        options.test_share > 0 ? join_path(options.output, kLabelMapPart) : names_beside(options.output, kLabelMapPart);
   return report;
 }
 

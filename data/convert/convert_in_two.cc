@@ -53,6 +53,7 @@ std::string all_labels_text(const ConvertReport& report) {
 
 ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   const std::vector<std::string> classes = found.classes;
+  const std::string label_map = found.label_map;
   labels_text(classes);  // reports invalid names before the work begins
   TwoSetsFolder folder(options.output, options.force);
   const FolderNotes folders = found.folders;
@@ -84,7 +85,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   report.folders = folders;
   if (!report.kept) return report;
   add_report(report, tests_builder.finish());
-  folder.commit({all_labels_text(report), ""});
+  folder.commit({label_map.empty() ? all_labels_text(report) : "", label_map});
   return report;
 }
 

@@ -22,7 +22,7 @@ std::string version_of(const std::vector<DatasetSet>& sets) {
 }
 
 /// The report with names of sets instead of paths.
-Json named(Json report, const std::vector<DatasetSet>& sets, const std::vector<std::string>& paths) {
+Json with_set_names(Json report, const std::vector<DatasetSet>& sets, const std::vector<std::string>& paths) {
   if (!report.is_array() || report.size() != sets.size()) return nullptr;
   for (size_t i = 0; i < sets.size(); ++i) {
     report[i]["set"] = sets[i].name;
@@ -76,12 +76,14 @@ int64_t DatasetReports::read(const std::shared_ptr<DatasetReports>& reports, Wor
   };
   if (reports->known_.size() >= kMaxReports) reports->known_.erase(reports->known_.begin());
   Known& known = reports->known_[path] = {version, nullptr, 0};
-  known.job = place.jobs.start(
-      {.title = "read " + path,
-       .words = words,
-       .folder = place.folder.root(),
-       .done = [=](const ChildResult& result) { finish(named(parse_json_or_null<Json>(result.out), sets, paths)); },
-       .clean_up = [=](pid_t) { finish(nullptr); }});
+  known.job = place.jobs.start({.title = "read " + path,
+                                .words = words,
+                                .folder = place.folder.root(),
+                                .done =
+                                    [=](const ChildResult& result) {
+                                      finish(with_set_names(parse_json_or_null<Json>(result.out), sets, paths));
+                                    },
+                                .clean_up = [=](pid_t) { finish(nullptr); }});
   return known.job;
 }
 

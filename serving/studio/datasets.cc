@@ -7,6 +7,7 @@
 #include "core/process/program_path.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
+#include "studio/annotation_list.h"
 #include "studio/dataset_reports.h"
 #include "studio/folder.h"
 #include "studio/transform_text.h"
@@ -21,6 +22,7 @@ namespace {
 
 constexpr int64_t kDatasetsMostText = 4 << 20;
 constexpr size_t kMaxPictures = 200;
+constexpr const char* kLists = ".studio/lists";  // images and annotations of datasets that are being made
 constexpr const char* kRecord = "dataset.json";  // next to the files of `convert`: the source of the dataset
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -65,14 +67,33 @@ int side_of(const Json& body) {
   return int(side);
 }
 
-std::vector<std::string> convert_words(const Json& body, const std::string& source, const std::string& output) {
-  std::vector<std::string> words = {"convert",
-                                    "folder",
-                                    source,
-                                    "--output=" + output,
-                                    "--json",
-                                    "--progress",
-                                    "--split=" + share_text(number_in(body, "split", 0.2))};
+/// The subcommand of `cortado convert` and its operands. For images with boxes these are their folder, and COCO's file
+/// or a list that is written to `list`.
+std::vector<std::string> inputs_for(const Folder& folder, const Json& body, const std::string& source,
+                                    const std::string& list) {
+  const std::string kind = text_in(body, "kind", "classes");
+  if (kind == "classes") return {"folder", folder.at(source)};
+  if (kind != "boxes") throw RequestError(Refusal::kInvalid, "kind must be classes or boxes");
+  for (const Entry& entry : folder.list(source)) {
+    if (entry.is_folder || !entry.name.ends_with(".json")) continue;
+    const std::string images = folder.has(source + "/images") ? source + "/images" : source;
+    return {"annoset", folder.at(images) + "/", folder.at(source + "/" + entry.name)};
+  }
+  const AnnotationList annotations = list_annotations(folder, source);
+  folder.make(kLists);
+  if (folder.has(list)) folder.remove(list);
+  folder.write_new(list, annotations.text);
+  return {"annoset", folder.at(source) + "/", folder.at(list)};
+}
+
+/// `inputs`: the subcommand and its operands.
+std::vector<std::string> convert_words(const Json& body, const std::vector<std::string>& inputs,
+                                       const std::string& output) {
+  std::vector<std::string> words = {"convert"};
+  words.insert(words.end(), inputs.begin(), inputs.end());
+  for (const std::string& flag : {"--output=" + output, std::string("--json"), std::string("--progress"),
+                                  "--split=" + share_text(number_in(body, "split", 0.2))})
+    words.push_back(flag);
   const std::string resize = text_in(body, "resize", "square");
   if (resize == "square") {
     const std::string side = std::to_string(side_of(body));
@@ -127,20 +148,26 @@ Json make_dataset(Workplace& place, const Request& request) {
   if (!place.folder.has(source)) throw RequestError(Refusal::kNotFound, source + ": no such folder");
   if (place.folder.has(path)) throw RequestError(Refusal::kConflict, "dataset " + name + " exists already");
   place.folder.make("data");
+  const std::string list = std::string(kLists) + "/" + name + ".txt", whole = place.folder.at(path);
   std::vector<std::string> words = {place.cortado};
-  for (std::string& word : convert_words(body, place.folder.at(source), path)) words.push_back(std::move(word));
-  const std::string whole = place.folder.at(path);
+  for (std::string& word : convert_words(body, inputs_for(place.folder, body, source, list), path))
+    words.push_back(std::move(word));
+  const auto remove_list = [&folder = place.folder, list] {
+    if (folder.has(list)) folder.remove(list);
+  };
   const int64_t job = place.jobs.start(
       {.title = "dataset " + name,
        .words = words,
        .folder = place.folder.root(),
        .done =
            [=](const ChildResult& result) {
+             remove_list();
              write_file_atomically(whole + "/" + kRecord, dump({{"source", source},
                                                                 {"split", number_in(body, "split", 0.2)},
                                                                 {"report", parse_json_or_null<Json>(result.out)}}));
            },
        .clean_up = [=](pid_t process) {  // its temporary files
+         remove_list();
          std::error_code ignored;
          std::filesystem::remove_all(whole + ".tmp." + std::to_string(process), ignored);
        }});
@@ -154,7 +181,8 @@ Json sheet(const Workplace& place, const Request& request) {
   const std::string source = place.folder.at(path + "/train_lmdb");
   const int64_t count = std::clamp<int64_t>(int64_t(number_in(body, "count", 32)), 1, 200);
   const TemporaryFolder temporary("cortado-studio");
-  const std::string net = "layer {\n  name: \"data\" type: \"Data\" top: \"data\" top: \"label\"\n" + transform +
+  const std::string type = place.folder.has(path + "/labelmap.prototxt") ? "type: \"AnnotatedData\"" : "type: \"Data\"";
+  const std::string net = "layer {\n  name: \"data\" " + type + " top: \"data\" top: \"label\"\n" + transform +
                           "  data_param { source: \"" + source + "\" batch_size: " + std::to_string(count) +
                           " backend: LMDB }\n}\n";
   std::vector<std::string> words = {"data",

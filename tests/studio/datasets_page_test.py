@@ -5,7 +5,7 @@ import json, shutil
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, control, unexpected
+from tests.studio.pages import by_text, choose, control, unexpected
 from tests.studio.studying import add_photos, first_photo
 
 
@@ -117,6 +117,29 @@ def test_progress(browser, page, place, studio):
     browser.click(by_text('.job button', 'Stop'))
     browser.wait_for('document.querySelector(".error:not([hidden])")?.textContent === "Stopped."')
     assert not list(place.glob('data/large*'))
+
+
+def test_boxes(browser, page, place):
+    """A dataset for a detector, from images and annotations in two folders."""
+    (place / 'objects/notes').mkdir(parents=True)
+    for i, photo in enumerate(sorted((place / 'photos/trouser').glob('0*.jpg'))[:10]):
+        shutil.copy(photo, place / ('objects/%d.jpg' % i))
+        (place / ('objects/notes/%d.xml' % i)).write_text(
+            '<annotation><object><name>leg</name><bndbox><xmin>4</xmin><ymin>2</ymin><xmax>20</xmax><ymax>27</ymax>'
+            '</bndbox></object></annotation>')
+    page('#/datasets', by_text('.chooser .name', 'objects'))
+    choose(browser, 'The dataset is for', 'boxes')
+    assert 'PASCAL VOC' in browser.value('document.querySelector("main").innerText')
+    browser.click(by_text('.chooser .name', 'objects'))
+    browser.wait_for('document.querySelector("output").textContent.startsWith("objects")')
+    browser.type(control('Name'), 'boxes')
+    browser.type(control('Side, pixels'), '64')
+    browser.click(by_text('button', 'Create dataset'))
+    browser.wait_for(by_text('h1', 'data/boxes'))
+    browser.wait_for('document.querySelectorAll(".samples .thumbnail").length === 8')
+    assert 'Training objects of each class' in browser.value('document.querySelector("main").innerText')
+    assert (place / 'data/boxes/labelmap.prototxt').exists() and not list((place / '.studio/lists').iterdir())
+    read_page(browser, 'boxes')
 
 
 def test_upload(browser, page, place, tmp_path):

@@ -5,7 +5,7 @@ import json, pathlib, subprocess, sys
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.page_test import by_text, control
+from tests.studio.pages import by_text, control
 from tests.studio.studying import FASHION, kill_runs
 
 DRAW = pathlib.Path(__file__).parents[2] / 'scripts/dev/draw_detection_set.py'

@@ -6,11 +6,28 @@ import {finished} from '/js/jobs.js';
 import {nameOf, thumbnail} from '/js/pictures.js';
 
 const address = (path) => '#/dataset?' + new URLSearchParams({path});
+const kSteps = ['Checking images', 'Writing the dataset'];
 const kShown = 5;  // pictures on a card
-const sum = (numbers) => numbers.reduce((a, b) => a + b, 0);
+
+/** What a dataset is for: [label, what its folder contains]. */
+const kKinds = {
+  classes: ['a classifier', 'The folder has a subfolder of images for each class.'],
+  boxes: [
+    'a detector',
+    'The images have annotations with boxes: for each an .xml (PASCAL VOC) or .txt file of the same name, in its own or ' +
+        'another folder; or one .json file (COCO) next to the images or the folder images.'
+  ],
+};
 
 function maker(isGone) {
-  const source = folderChooser('Folder with a subfolder of images for each class');
+  const kind = select(Object.entries(kKinds).map(([key, [label]]) => [key, label]), 'classes'),
+        meaning = h('p', {className: 'note quiet'});
+  const explain = () => {
+    meaning.textContent = kKinds[kind.value][1];
+  };
+  kind.onchange = explain;
+  explain();
+  const source = folderChooser('Folder of the images');
   const name =
       h('input',
         {required: true, pattern: '[A-Za-z0-9_][A-Za-z0-9_.\\-]{0,63}', spellcheck: false, placeholder: 'flowers'});
@@ -24,6 +41,8 @@ function maker(isGone) {
     side.disabled = resize.value === 'none';
   };
   const fields = [
+    h('div', {className: 'fields'}, field('The dataset is for', kind)),
+    meaning,
     source.element,
     h('p', {className: 'note'},
       'Images that are not there yet: ', h('a', {href: '#/files?path=photos'}, 'upload a folder'), '.'),
@@ -36,6 +55,7 @@ function maker(isGone) {
   const element = form(fields, 'Create dataset', async () => {
     const {job, path} = await post('/api/datasets', {
       name: name.value,
+      kind: kind.value,
       source: source.value(),
       split: Number(split.value),
       resize: resize.value,
@@ -44,7 +64,8 @@ function maker(isGone) {
       encoded: encoded.checked,
       'skip-bad': skip.checked
     });
-    if (!await finished(job, progress, ['Checking images', 'Writing the dataset'], isGone)) return;
+    if (!await finished(job, progress, skip.checked || kind.value === 'classes' ? kSteps : kSteps.slice(1), isGone))
+      return;
     showMessage(`${path} was created`);
     location.hash = address(path);
   });
@@ -59,8 +80,7 @@ async function fill(row, path) {
 }
 
 function card(one) {
-  const report = one.made?.report, train = report?.per_label ? sum(report.per_label) : 0,
-        test = report?.test?.written || 0;
+  const report = one.made?.report, train = report?.written || 0, test = report?.test?.written || 0;
   const facts = [
     one.labels.length > 0 ? `${one.labels.length} ${one.labels.length === 1 ? 'class' : 'classes'}` : null,
     train > 0 ? `${train} training and ${test} test images` : null,
