@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kBin = ".studio/bin";
 constexpr std::string_view kOrigin = ".json";  // NAME.json in the bin has the path from which NAME came
-constexpr int64_t kMaxCounted = 100000, kMaxOrigin = 1 << 16;
+constexpr int64_t kMaxCounted = 100000, kMaxOrigin = 1 << 16, kMaxImage = 64 << 20;
 constexpr std::array kUploads = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm",
                                  ".pgm", ".pnm",  ".xml", ".txt",  ".json"};
 
@@ -124,6 +124,16 @@ Json upload(const Folder& folder, const Request& request) {
   folder.make(folder_of(path));
   folder.write_new(path, request.content());
   return {{"path", path}};
+}
+
+/// An image as it is, for the browser to show. The type is that of its content, whatever its name.
+http::Reply image(const Folder& folder, const Request& request) {
+  std::string content = folder.read(request.parameter("path"), kMaxImage);
+  const bool is_jpeg = content.starts_with("\xff\xd8\xff"), is_png = content.starts_with("\x89PNG\r\n\x1a\n");
+  if (!is_jpeg && !is_png) throw RequestError(Refusal::kMediaType, "not a JPEG or PNG image");
+  return {.body = std::move(content),
+          .type = is_jpeg ? "image/jpeg" : "image/png",
+          .headers = {{"Content-Security-Policy", "default-src 'none'; sandbox"}}};
 }
 
 Json make_folder(const Folder& folder, const Request& request) {
@@ -233,6 +243,7 @@ Routes file_routes(Workplace& place) {
        }},
       {"GET", "/api/folder", [&](const Request& request) { return json_reply(listing(folder, request)); }},
       {"POST", "/api/folder", [&](const Request& request) { return json_reply(make_folder(folder, request)); }},
+      {"GET", "/api/image", [&](const Request& request) { return image(folder, request); }},
       {"POST", "/api/upload", [&](const Request& request) { return json_reply(upload(folder, request)); }},
       {"POST", "/api/rename",
        [&folder, runs](const Request& request) { return json_reply(rename(folder, *runs, request)); }},

@@ -150,7 +150,7 @@ def test_upload(browser, page, place, tmp_path):
     folder.mkdir()
     shutil.copy(photo, folder / 'new photo ä.jpg')
     page('#/files?path=photos%2Ftrouser', 'document.querySelectorAll("tbody tr").length > 10')
-    for name, words in (('new photo ä.jpg', '1 of 1 files were uploaded'), ('new photo ä.jpg', 'exists already')):
+    for name, words in (('new photo ä.jpg', 'Uploaded: 1 of 1'), ('new photo ä.jpg', 'exists already')):
         browser.choose_files('input[type=file]', folder / name)
         browser.wait_for('document.querySelector(".job")?.textContent.includes(%s)' % json.dumps(words))
     assert (place / 'photos/trouser/new photo ä.jpg').read_bytes() == photo.read_bytes()
@@ -159,6 +159,16 @@ def test_upload(browser, page, place, tmp_path):
     browser.wait_for('document.querySelector(".job")?.textContent.includes("neither an image")')
     assert not (place / 'photos/trouser/run.sh').exists()
     read_page(browser, 'uploaded')
+    browser.click(by_text('.name', 'new photo ä.jpg'))
+    browser.wait_for('document.querySelector("dialog[open] img")?.naturalWidth === 28')
+    read_page(browser, 'image')
+    press_in_dialog(browser, 'Close')
+    for i in range(300): (place / ('photos/trouser/more%d.txt' % i)).touch()
+    page('#/files?path=photos', by_text('.name', 'trouser'))
+    page('#/files?path=photos%2Ftrouser', 'document.querySelectorAll("tbody tr").length === 200')
+    browser.click(by_text('button', 'Show all 393 entries'))
+    browser.wait_for('document.querySelectorAll("tbody tr").length === 393')
+    for path in (place / 'photos/trouser').glob('more*'): path.unlink()
 
 
 def test_rename_delete_restore(browser, page, place):

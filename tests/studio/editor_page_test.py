@@ -106,6 +106,7 @@ def test_existing_file(browser, show, place):
     save(browser)
     browser.wait_for('document.querySelector("dialog[open]")?.textContent.includes("exists already")')
     browser.click(by_text('dialog[open] button', 'Cancel'))
+    browser.wait_for('document.querySelector("form .error:not([hidden])")')
     assert 'other' in (place / 'nets/other.prototxt').read_text()
     browser.type(control('Save as'), 'nets/deep/new.prototxt')
     save(browser)

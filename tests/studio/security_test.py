@@ -6,15 +6,15 @@ import pytest
 
 from tests.harness.servers import status_of
 from tests.harness.waiting import wait_until
-from tests.studio.studying import TOKEN, add_photos
+from tests.studio.studying import TOKEN, add_photos, first_photo
 
 OWN = {'Authorization': 'Bearer ' + TOKEN}
 PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/images.js', '/js/app.js', '/js/run.js',
          '/icon.svg']
 READS = ['/api/starts?data=x', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
-         '/api/models', '/api/studio', '/api/bin', '/api/dataset?path=x', '/api/runs', '/api/runs/feed',
-         '/api/run?path=x', '/api/run/feed?path=x', '/api/run/metrics?path=x', '/api/run/report?path=x', '/api/jobs',
-         '/api/job?id=1', '/api/model?name=lenet']
+         '/api/models', '/api/studio', '/api/bin', '/api/image?path=x', '/api/dataset?path=x', '/api/runs',
+         '/api/runs/feed', '/api/run?path=x', '/api/run/feed?path=x', '/api/run/metrics?path=x',
+         '/api/run/report?path=x', '/api/jobs', '/api/job?id=1', '/api/model?name=lenet']
 WRITES = ['/api/datasets', '/api/sheet', '/api/text', '/api/check', '/api/draw', '/api/trainings', '/api/training/keep',
           '/api/training/discard', '/api/runs', '/api/run/stop', '/api/run/snapshot', '/api/run/resume', '/api/look',
           '/api/job/stop', '/api/runs/compare', '/api/dataset/read', '/api/dataset/pictures', '/api/folder',
@@ -86,8 +86,8 @@ def test_paths(studio, place, outside):
                  'photos/../../%s/secret.prototxt' % outside.name, '/etc/passwd', 'near.prototxt', 'away', '..', '/',
                  'a/../..']
     for path in leads_out:
-        for read in ('/api/text', '/api/folder', '/api/dataset', '/api/run', '/api/run/feed', '/api/run/report',
-                     '/api/run/metrics'):
+        for read in ('/api/text', '/api/folder', '/api/image', '/api/dataset', '/api/run', '/api/run/feed',
+                     '/api/run/report', '/api/run/metrics'):
             status, told, _ = studio.ask('GET', read, path=path)
             assert status in (400, 403, 404), (read, path, told)
             assert 'secret"' not in str(told), (read, path)
@@ -151,6 +151,20 @@ def test_uploads(studio, place):
     assert upload('.studio/x.jpg')[0] == 400 and upload('photos/.hidden/x.jpg')[0] == 400
     assert os.listdir(place / 'photos/new class') == ['one.JPG'], 'no temporary file is left'
     shutil.rmtree(place / 'photos/new class')
+
+
+def test_images(studio, place):
+    """Only JPEG and PNG files are shown, with the type of their content."""
+    photo = first_photo(place, 'bag').read_bytes()
+    for name, content, expected in (('a.jpg', photo, 200), ('page.jpg', b'<script>alert(1)</script>', 415),
+                                    ('a.svg', b'<svg xmlns="http://www.w3.org/2000/svg"/>', 415), ('empty', b'', 415)):
+        (place / name).write_bytes(content)
+        status, told, headers = studio.ask('GET', '/api/image', path=name)
+        assert status == expected, (name, told)
+        if status == 200: assert told == photo and headers['Content-Type'] == 'image/jpeg'
+        if status == 200: assert 'sandbox' in headers['Content-Security-Policy']
+        (place / name).unlink()
+    assert studio.ask('GET', '/api/image', path='near.prototxt')[0] == 403
 
 
 def test_bin(studio, place, outside):

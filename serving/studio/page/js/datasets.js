@@ -14,8 +14,8 @@ const kKinds = {
   classes: ['a classifier', 'The folder has a subfolder of images for each class.'],
   boxes: [
     'a detector',
-    'The images have annotations with boxes: for each an .xml (PASCAL VOC) or .txt file of the same name, in its own or ' +
-        'another folder; or one .json file (COCO) next to the images or the folder images.'
+    'Each image has an .xml (PASCAL VOC) or .txt file of the same name with its boxes, in its own folder or another ' +
+        'one; or one .json file (COCO) is next to the images or to the folder images.'
   ],
 };
 
@@ -84,7 +84,7 @@ function card(one) {
   const facts = [
     one.labels.length > 0 ? `${one.labels.length} ${one.labels.length === 1 ? 'class' : 'classes'}` : null,
     train > 0 ? `${train} training and ${test} test images` : null,
-    report?.shape?.[1] > 0 && !report.mixed_sizes ? `${report.shape[2]} × ${report.shape[1]} pixels` : null,
+    report?.shape?.[1] > 0 && !report.mixed_sizes ? `${report.shape[2]}\u00a0×\u00a0${report.shape[1]} pixels` : null,
   ].filter(Boolean);
   const pictures = h('div', {className: 'thumbnails', 'aria-hidden': 'true'});
   fill(pictures, one.path).catch(() => pictures.remove());

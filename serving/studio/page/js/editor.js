@@ -88,8 +88,9 @@ export function editor(label, onChecked, onChange) {
     const all = [...report.mistakes, ...report.warnings.map((one) => ({...one, warning: true}))];
     list.replaceChildren(...all.map(item));
     const count = report.mistakes.length;
-    summary.textContent = count ? `${count} ${count === 1 ? 'error' : 'errors'}` :
-                                  `no errors: ${report.kind}, ${report.layers} layers` +
+    summary.textContent = count ?
+        `${count} ${count === 1 ? 'error' : 'errors'}` :
+        `no errors: ${report.kind}, ${report.layers} ${report.layers === 1 ? 'layer' : 'layers'}` +
             (report.params ? `, ${report.params.toLocaleString('en')} parameters` : '');
     summary.className = count ? 'bad' : 'good';
   }

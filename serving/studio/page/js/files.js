@@ -1,11 +1,11 @@
 // Files and folders of the studio: upload, rename, delete to the bin, restore.
 import {get, post, send, showMessage} from '/js/api.js';
 import {arrowKeys, crumbs} from '/js/chooser.js';
-import {askText, confirmed} from '/js/dialog.js';
+import {ask, askText, confirmed} from '/js/dialog.js';
 import {ago, h, heads, size} from '/js/dom.js';
 import {entries as count, icon} from '/js/icons.js';
 
-const kAtOnce = 3, kMaxListed = 20;
+const kAtOnce = 3, kMaxRows = 200, kMaxListed = 20;
 
 const address = (path) => '#/files?' + new URLSearchParams({path});
 const below = (folder, name) => (folder ? folder + '/' : '') + name;
@@ -89,11 +89,11 @@ async function upload(folder, files, place, refresh) {
   await Promise.all(Array.from({length: kAtOnce}, work));
   stop.remove();
   progress.remove();
-  text.textContent = `${done} of ${visible.length} files were uploaded` + (stopped ? '; stopped' : '');
+  text.textContent = `Uploaded: ${done} of ${visible.length}` + (stopped ? ', then stopped' : '');
   if (problems.length > 0) {
     const more = problems.length - kMaxListed;
-    text.after(
-        h('details', {open: true}, h('summary', {}, `${problems.length} were left out`),
+    place.firstChild.append(
+        h('details', {open: true}, h('summary', {}, `Left out: ${problems.length}`),
           h('ul', {}, problems.slice(0, kMaxListed).map((one) => h('li', {}, one)),
             more > 0 ? h('li', {}, `and ${more} more`) : null)));
   }
@@ -132,16 +132,28 @@ function uploader(folder, refresh) {
   };
 }
 
+/** Shows an image in a dialog. */
+const showImage = (path) => ask(
+    path, h('img', {className: 'shown', src: '/api/image?' + new URLSearchParams({path}), alt: path}), [['', 'Close']]);
+
+/** The name of an entry, which leads to its page or shows the image. */
+function nameOf(one, path) {
+  const to = target(path, one);
+  if (to) return h('a', {href: to, className: 'name'}, one.name);
+  if (/\.(jpe?g|png)$/i.test(one.name))
+    return h('button', {type: 'button', className: 'plain name', onclick: () => showImage(path)}, one.name);
+  return h('span', {className: 'name', tabIndex: -1}, one.name);
+}
+
 function row(folder, one, act) {
-  const path = below(folder, one.name), to = target(path, one);
+  const path = below(folder, one.name);
   const button = (label, kind, run) =>
       h('button', {type: 'button', className: 'plain ' + kind, 'aria-label': `${label} ${one.name}`, onclick: run},
         label);
   return h(
       'tr', {'data-path': path},
       h('td', {},
-        h('div', {className: 'entry'}, icon(one),
-          to ? h('a', {href: to, className: 'name'}, one.name) : h('span', {className: 'name', tabIndex: -1}, one.name),
+        h('div', {className: 'entry'}, icon(one), nameOf(one, path),
           one.folder && one.kind !== 'folder' ? h('span', {className: 'quiet note'}, one.kind) : null)),
       h('td', {className: 'number'}, one.folder ? count(one) : size(one.bytes)),
       h('td', {className: 'less'}, ago(one.changed)),
@@ -184,15 +196,24 @@ export async function files(place, parameters) {
 
   async function refresh() {
     const [{entries}, deleted] = await Promise.all([get('/api/folder', {path: folder}), get('/api/bin')]);
-    const body = h('tbody', {}, entries.map((one) => row(folder, one, act)));
+    const body = h('tbody'), more = h('button', {type: 'button'});
+    const grow = (count) => {
+      body.append(...entries.slice(body.childElementCount, count).map((one) => row(folder, one, act)));
+      more.hidden = body.childElementCount === entries.length;
+    };
+    more.textContent = `Show all ${entries.length} entries`;
+    more.onclick = () => grow(entries.length);
+    grow(kMaxRows);
     list.replaceChildren(
         entries.length > 0 ?
             h('div', {className: 'wide'},
               h('table', {className: 'listing'}, heads('Name', ['Content', 'number'], ['Changed', 'less'], ''), body)) :
-            h('p', {className: 'panel quiet'}, 'This folder is empty.'));
+            h('p', {className: 'panel quiet'}, 'This folder is empty.'),
+        more);
     arrowKeys(body, '.name');
     bin.replaceChildren(
-        ...deleted.length === 0 ? [] : [h('details', {className: 'panel'}, h('summary', {}, `Bin (${deleted.length})`),
+        ...deleted.length === 0 ? [] : [h('details', {className: 'panel', open: bin.querySelector('details')?.open},
+                                          h('summary', {}, `Bin (${deleted.length})`),
                                           h('div', {className: 'wide'},
                                             h('table', {className: 'listing'}, heads('Deleted', ['When', 'less'], ''),
                                               h('tbody', {}, deleted.map((one) => binRow(one, act))))))]);

@@ -20,6 +20,6 @@ export function icon(entry) {
       svg('path', {d: kPaths[kind] || kPaths.file}));
 }
 
-/** What an entry contains: "12 entries", or the size of a file. */
+/** What a folder of a listing contains: "12 entries". */
 export const entries = (one) =>
     one.entries === undefined ? '–' : `${one.entries} ${one.entries === 1 ? 'entry' : 'entries'}`;
