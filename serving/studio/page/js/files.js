@@ -4,6 +4,7 @@ import {arrowKeys, crumbs} from '/js/chooser.js';
 import {ask, askText, confirmed} from '/js/dialog.js';
 import {ago, h, heads, size} from '/js/dom.js';
 import {entries as count, icon} from '/js/icons.js';
+import {scrolling} from '/js/tables.js';
 
 const kAtOnce = 3, kMaxRows = 200, kMaxListed = 20;
 
@@ -206,7 +207,7 @@ export async function files(place, parameters) {
     grow(kMaxRows);
     list.replaceChildren(
         entries.length > 0 ?
-            h('div', {className: 'wide'},
+            scrolling('Entries',
               h('table', {className: 'listing'}, heads('Name', ['Content', 'number'], ['Changed', 'less'], ''), body)) :
             h('p', {className: 'panel quiet'}, 'This folder is empty.'),
         more);
@@ -214,7 +215,7 @@ export async function files(place, parameters) {
     bin.replaceChildren(
         ...deleted.length === 0 ? [] : [h('details', {className: 'panel', open: bin.querySelector('details')?.open},
                                           h('summary', {}, `Bin (${deleted.length})`),
-                                          h('div', {className: 'wide'},
+                                          scrolling('Deleted',
                                             h('table', {className: 'listing'}, heads('Deleted', ['When', 'less'], ''),
                                               h('tbody', {}, deleted.map((one) => binRow(one, act))))))]);
   }

@@ -1,5 +1,6 @@
 // The inside of a net: activations of a blob for an image, and weights of a layer, as pictures and histograms.
 import {field, h, number} from '/js/dom.js';
+import {scrolling} from '/js/tables.js';
 
 const kMaxBars = 40;
 
@@ -12,7 +13,7 @@ function numbers(title, one) {
         `from ${number(one.least)} to ${number(one.most)}, ${number(one.mean)} on average` +
             (one.not_finite ? `; ${one.not_finite} are not finite` : '')));
   if (one.picture) {
-    parts.push(h('div', {className: 'wide'}, h('img', {
+    parts.push(scrolling(title, h('img', {
                    className: 'tiles',
                    src: 'data:image/png;base64,' + one.picture.png,
                    width: one.picture.width,

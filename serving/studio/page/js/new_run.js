@@ -3,6 +3,7 @@
 import {get, post, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {field, figures, form, h, heads, span} from '/js/dom.js';
+import {scrolling} from '/js/tables.js';
 
 const kName = {
   required: true,
@@ -21,7 +22,7 @@ function choices(list) {
       (one) =>
           h('tr', {}, h('td', {}, one.what), h('td', {}, one.value),
             h('td', {}, one.why === '--from' ? 'your choice' : one.why)));
-  return h('div', {className: 'wide'}, h('table', {}, heads('Choice', 'Value', 'Why'), h('tbody', {}, rows)));
+  return scrolling('Choices', h('table', {}, heads('Choice', 'Value', 'Why'), h('tbody', {}, rows)));
 }
 
 /** A name that no run and no training has: that of the dataset, with a number if it is taken. */

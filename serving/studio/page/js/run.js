@@ -3,6 +3,7 @@ import {follow, get, post, showMessage} from '/js/api.js';
 import {ago, field, form, h, heads, size, state} from '/js/dom.js';
 import {Metrics} from '/js/metrics.js';
 import {nextSteps, Overview, reportLink, tryLink} from '/js/overview.js';
+import {scrolling} from '/js/tables.js';
 
 const kMaxLog = 200000;
 
@@ -50,9 +51,8 @@ function snapshots(path, list) {
           h('tr', {}, h('td', {}, one.name, ' ', one.best ? badge : null),
             h('td', {className: 'number'}, size(one.bytes)), h('td', {className: 'less'}, ago(one.changed)),
             h('td', {className: 'number'}, tryLink(path, one.name, 'plain', 'Try'))));
-  return [h(
-      'div', {className: 'wide'},
-      h('table', {}, heads('Weights', ['Size', 'number'], ['Written', 'less'], ['Use', 'number']),
+  return [scrolling(
+      'Snapshots', h('table', {}, heads('Weights', ['Size', 'number'], ['Written', 'less'], ['Use', 'number']),
         h('tbody', {}, rows)))];
 }
 

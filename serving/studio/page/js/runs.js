@@ -3,6 +3,7 @@ import {follow, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
 import {ago, field, h, heads, number, spark, state} from '/js/dom.js';
 import {deleteWithQuestion} from '/js/files.js';
+import {scrolling} from '/js/tables.js';
 
 const link = (one) => h('a', {href: '#/run?' + new URLSearchParams({path: one.path})}, one.path);
 
@@ -58,12 +59,13 @@ function sieve(onChange) {
 export async function runs(place) {
   const body = h('tbody'),
         table =
-            h('div', {className: 'wide', hidden: true},
+            scrolling('Runs',
               h('table', {},
                 heads(
                     ['', 'less'], 'Run', 'State', ['Iteration', 'number'], ['Loss', 'number less'],
                     ['Best score', 'number'], ['Loss so far', 'less']),
                 body));
+  table.hidden = true;
   const none =
       h('div', {className: 'panel', hidden: true},
         h('p', {}, 'This folder has no runs yet. Three steps to the first one:'),
