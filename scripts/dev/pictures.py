@@ -3,8 +3,9 @@
 
     pictures.py [--cortado=build/bin/cortado] [--only=NAME]
 
-Trains LeNet on Fashion-MNIST in a temporary folder: a minute on two cores. NAME is studio, terminal, net, speed or
-schedules. Needs chromium and the Debian packages of `scripts/install_deps.sh test`.
+Trains LeNet on Fashion-MNIST in a temporary folder: a minute on two cores. NAME is studio, terminal, net, speed,
+schedules or story. story runs browser tests of tests/studio and keeps some of their screenshots. Needs chromium, the
+Debian packages of `scripts/install_deps.sh test`, and for story the weights of `scripts/fetch_backbone.sh`.
 """
 import argparse, gzip, os, pathlib, re, select, shutil, subprocess, sys, tempfile, time, zlib
 
@@ -25,6 +26,9 @@ WIDE, SCALE, COLOURS = 960, 2, 192  # of screenshots: CSS pixels, pixels for eac
 MOST_BYTES = 200000
 TRIED = 5  # images
 LAST_LINES = 6  # of a training that are shown
+STORY = {'story_dataset': 'dataset', 'story_prepared': 'prepared', 'story_finished': 'run', 'story_report': 'report',
+         'story_try': 'try', 'detections': 'detections'}  # of the tests: names in the documentation
+HEIGHTS = {1280: 900, 390: 844}  # of these pictures, by width
 
 
 class Place:
@@ -209,6 +213,21 @@ def take_studio_and_terminal(cortado, only):
                 screens.classes(sorted(place.work.glob('image_*.png')), 'lenet_best.caffemodel')
 
 
+def take_story(cortado):
+    """The pages that the browser tests of tests/studio look at, at both widths, light and dark."""
+    tests = ['tests/studio/%s_page_test.py' % name for name in ('backbone', 'detector')]
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(['/usr/bin/python3', '-m', 'pytest', '-q', '--cortado=' + cortado, *tests], cwd=ROOT, check=True,
+                       env={**os.environ, 'CORTADO_SCREENSHOTS': folder})
+        (PICTURES / 'studio').mkdir(exist_ok=True)
+        for source, name in STORY.items():
+            for width, height in HEIGHTS.items():
+                for scheme in 'light', 'dark':
+                    picture = cv2.imread('%s/%s_%d_%s.png' % (folder, source, width, scheme))
+                    png = cv2.imencode('.png', picture[:height])[1].tobytes()
+                    write('studio/%s_%d_%s.png' % (name, width, scheme), reduced(png))
+
+
 def draw_net(cortado):
     subprocess.run([cortado, 'draw', LENET / 'deploy.prototxt', PICTURES / 'net.svg', '--phase=TEST', '--force',
                     '--quiet'], check=True)
@@ -217,7 +236,7 @@ def draw_net(cortado):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('--cortado', default=ROOT / 'build/bin/cortado', type=pathlib.Path)
-    parser.add_argument('--only', choices=['studio', 'terminal', 'net', 'speed', 'schedules'])
+    parser.add_argument('--only', choices=['studio', 'terminal', 'net', 'speed', 'schedules', 'story'])
     arguments = parser.parse_args()
     cortado = str(arguments.cortado.resolve())
     if not os.access(cortado, os.X_OK): parser.error('%s is not a program' % arguments.cortado)
@@ -227,6 +246,7 @@ def main():
     if arguments.only in (None, 'schedules'):
         subprocess.run([ROOT / 'scripts/dev/draw_schedules.py', cortado], check=True)
     if arguments.only in (None, 'studio', 'terminal'): take_studio_and_terminal(cortado, arguments.only)
+    if arguments.only in (None, 'story'): take_story(cortado)
     print('%.0f s' % (time.time() - begin))
 
 

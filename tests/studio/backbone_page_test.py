@@ -15,7 +15,7 @@ PARTS = {'tshirt': (40, 90, 200), 'trouser': (60, 160, 60), 'pullover': (180, 80
 
 @pytest.fixture(scope='module')
 def place(source, tmp_path_factory):
-    """Colour photos of 96 x 96 in three classes, and a damaged one beside them."""
+    """Colour photos of 96 x 96 in three classes, and a damaged one."""
     import cv2
     if not (pathlib.Path(source) / 'models' / NET / (NET + '.caffemodel')).exists():
         pytest.skip('scripts/fetch_backbone.sh has not fetched the weights')

@@ -73,9 +73,9 @@ def find_objects(browser, place):
     first = browser.value('document.querySelector(".boxes text:last-of-type").textContent')
     listed = browser.value('[...document.querySelector(".scores li").children].map(one => one.textContent).join(" ")')
     assert drawn > 3 and first == listed.strip(), 'the best object is drawn last, above the others'
-    read_page(browser, 'detections')
     set_threshold(browser, 0.15)
     assert 0 < browser.value('document.querySelectorAll(".boxes .box").length') < drawn
+    read_page(browser, 'detections')
     set_threshold(browser, 0.95)
     assert browser.value('document.querySelectorAll(".boxes .box").length') == 0
     assert browser.value('document.querySelector(".answer").textContent') == 'no objects above the threshold'

@@ -17,7 +17,7 @@
     points,
     isLoss
   } = Page;
-  const {html, number} = Charts.parts;
+  const {html, number, scoreName} = Charts.parts;
   const kMaxClasses = 40;  // of a legible confusion matrix
 
   const folded = (title, ...content) => html('details', {}, html('summary', {}, title), ...content);
@@ -32,7 +32,7 @@
     };
     add('State', run.state.replace('_', ' '));
     add('Iteration', String(run.iter), `of ${run.max_iter}`);
-    for (const best of run.best) add(`Best ${best.name}`, number(best.value), `at iteration ${best.iter}`);
+    for (const best of run.best) add(`Best ${scoreName(best.name)}`, number(best.value), `at iteration ${best.iter}`);
     if (known(run.loss)) add('Training loss', number(run.loss));
     add('Time', duration(run.seconds));
     if (run.img_s > 0) add('Images per second', number(Math.round(run.img_s)), 'in the last interval');
@@ -60,7 +60,7 @@
     const add = (title, ...series) => parts.append(chart({title, series}));
     const of = (kind, lists, isWanted) => Object.entries(lists)
                                               .filter(([name]) => isWanted(name))
-                                              .map(([name, list]) => ({name: `${kind} ${name}`, points: points(list)}));
+                                              .map(([name, list]) => ({name: `${kind} ${scoreName(name)}`, points: points(list)}));
     add('Loss', {name: 'training', points: points(training.loss)}, ...of('test', tests, isLoss));
     const isScore = (name) => !isLoss(name);
     const scores = [...of('test', tests, isScore), ...of('training', outputs, isScore)];

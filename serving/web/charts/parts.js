@@ -147,5 +147,8 @@ Charts.parts = (() => {
     };
   }
 
-  return {short, chart, characterWidth, svg, html, number, ticks, logTicks, scale, table, figure, whenSized};
+  /** What a score is called: the output of DetectionEvaluate is the mean average precision. */
+  const scoreName = (name) => name.replace(/\bdetection_eval\b/, 'mAP');
+
+  return {scoreName, short, chart, characterWidth, svg, html, number, ticks, logTicks, scale, table, figure, whenSized};
 })();

@@ -74,8 +74,7 @@ export function span(seconds) {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
 }
 
-/** What a score is called: the output of DetectionEvaluate is the mean average precision. */
-export const scoreName = (name) => name.replace(/\bdetection_eval\b/, 'mAP');
+export const scoreName = Charts.parts.scoreName;
 
 /** Key figures: [name, value, note]. */
 export function figures(list) {
