@@ -29,6 +29,7 @@ LAST_LINES = 6  # of a training that are shown
 STORY = {'story_dataset': 'dataset', 'story_prepared': 'prepared', 'story_finished': 'run', 'story_report': 'report',
          'story_try': 'try', 'detections': 'detections'}  # of the tests: names in the documentation
 HEIGHTS = {1280: 900, 390: 844}  # of these pictures, by width
+SHORT = {('report', 1280): 640}  # above the path of the weights, which names the machine's folders
 
 
 class Place:
@@ -161,7 +162,9 @@ class Screens:
                            '.startsWith("%s")).querySelector("select"); it.value = "%s"; '
                            'it.dispatchEvent(new Event("change")); })()' % (label, value))
 
-    def take(self, name): write(name, reduced(self.browser.screenshot(name)))
+    def take(self, name):
+        self.browser.wait_for('document.getElementById("message").textContent === ""')
+        write(name, reduced(self.browser.screenshot(name)))
 
     def run(self):
         self.open('#/run?path=' + RUN)
@@ -224,7 +227,8 @@ def take_story(cortado):
             for width, height in HEIGHTS.items():
                 for scheme in 'light', 'dark':
                     picture = cv2.imread('%s/%s_%d_%s.png' % (folder, source, width, scheme))
-                    png = cv2.imencode('.png', picture[:height])[1].tobytes()
+                    shown = SHORT.get((name, width), height)
+                    png = cv2.imencode('.png', picture[:shown])[1].tobytes()
                     write('studio/%s_%d_%s.png' % (name, width, scheme), reduced(png))
 
 

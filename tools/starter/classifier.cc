@@ -92,7 +92,7 @@ Design design_of(const ProjectOptions& options) {
   design.choices.push_back({"net", design.start.name + (design.start.small_form ? " for small images" : ""),
                             options.from.empty() ? "for images of this size" : "--from"});
   if (trained) {
-    design.choices.push_back({"weights", path_from_anywhere(design.weights), "trained on other images"});
+    design.choices.push_back({"weights", file_name_of(design.weights), "trained on other images"});
     design.trunk = choose_trunk(options.trunk, stats.records, design.choices);
   }
   design.net = design.start.file->net;
