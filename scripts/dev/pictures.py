@@ -26,10 +26,9 @@ WIDE, SCALE, COLOURS = 960, 2, 192  # of screenshots: CSS pixels, pixels for eac
 MOST_BYTES = 200000
 TRIED = 5  # images
 LAST_LINES = 6  # of a training that are shown
-STORY = {'story_dataset': 'dataset', 'story_prepared': 'prepared', 'story_finished': 'run', 'story_report': 'report',
+STORY = {'story_dataset': 'dataset', 'story_prepared': 'prepared', 'story_finished': 'run', 'story_test_set': 'report',
          'story_try': 'try', 'detections': 'detections'}  # of the tests: names in the documentation
 HEIGHTS = {1280: 900, 390: 844}  # of these pictures, by width
-SHORT = {('report', 1280): 640}  # above the path of the weights, which names the machine's folders
 
 
 class Place:
@@ -227,8 +226,7 @@ def take_story(cortado):
             for width, height in HEIGHTS.items():
                 for scheme in 'light', 'dark':
                     picture = cv2.imread('%s/%s_%d_%s.png' % (folder, source, width, scheme))
-                    shown = SHORT.get((name, width), height)
-                    png = cv2.imencode('.png', picture[:shown])[1].tobytes()
+                    png = cv2.imencode('.png', picture[:height])[1].tobytes()
                     write('studio/%s_%d_%s.png' % (name, width, scheme), reduced(png))
 
 

@@ -97,6 +97,9 @@ def read_report(browser, place):
     browser.open(target)
     browser.wait_for('document.querySelector("#test-set .chart svg, #test-set table")', 60)
     read_page(browser, 'story_report')
+    if browser.pictures:  # of the part that shows most
+        browser.value('document.querySelectorAll("section:not(#test-set)").forEach(one => { one.hidden = true; })')
+        read_page(browser, 'story_test_set')
     browser.open(page)
     browser.wait_for(by_text('a', 'Try the best weights'))
 
