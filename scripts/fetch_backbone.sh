@@ -3,7 +3,7 @@
 # models/efficientnet_lite0. `cortado new classifier --from=efficientnet_lite0` then fine-tunes them.
 #   scripts/fetch_backbone.sh [FILE]   default: models/efficientnet_lite0/efficientnet_lite0.caffemodel
 # Needs the program in build/bin or in PATH, and the network. Downloads about 70 MB: the weights, and Debian's PyTorch,
-# which reads them.
+# which reads them. Builds the ONNX import if the program has none yet.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,11 @@ cortado=build/bin/cortado
   echo "fetch_backbone.sh: error: the program cortado was not found; build it with scripts/quickstart.sh" >&2
   exit 1
 }
-scripts/install_deps.sh quickstart python3-torch python3-numpy python3-pip
+scripts/install_deps.sh quickstart python3-torch python3-numpy python3-pip libonnx-dev
+if [ $cortado = build/bin/cortado ] && [ ! -x build/bin/cortado-onnx ]; then  # the quick start does not build it
+  cmake --preset release >/dev/null
+  cmake --build --preset release --parallel "$(nproc)" --target cortado-onnx
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat > "$work/packages" <<'END'

@@ -18,7 +18,9 @@ TOLERANCE = 1e-5  # of a probability
 def main():
     program, folder, output = sys.argv[1:]
 
-    def cortado(*words): return subprocess.run([program, *words, '-q'], check=True, capture_output=True, text=True)
+    def cortado(*words):
+        done = subprocess.run([program, *words, '-q'], capture_output=True, text=True)
+        if done.returncode: sys.exit('cortado %s\n%s' % (' '.join(words), done.stderr))
 
     def at(name): return os.path.join(folder, name)
 

@@ -70,9 +70,6 @@ def fuzz(number, seconds):
     return ['scripts/dev/fuzz.sh', '--seconds=%d' % min(30, max(5, seconds)), targets[number % len(targets)]]
 
 
-def soak(_, seconds): return ['scripts/dev/soak.sh', '--minutes=%g' % (max(60, min(seconds, 240)) / 60)]
-
-
 PASSED, FAULTS = r'(?m)^(\d+) passed', r'(?m)^\.?(\d+) faults, \d+ violations'
 PARTS = [
     Part('kills', 'kills', 'SIGKILL at a random time; the resumed training has the same bits', PASSED,
@@ -89,8 +86,6 @@ PARTS = [
          pytest('tests/server/hostile_test.py', 400, by_seed=True)),
     Part('studio', 'requests', 'hostile requests to `cortado studio`', r'(?m)^\.?(\d+) hostile requests',
          pytest('tests/studio/hostile_test.py', 300, by_seed=True)),
-    Part('soak', 'requests', 'a training, damaged records and a server: memory, descriptors and threads do not grow',
-         r'(\d+) good requests', soak),
     Part('fuzz', 'inputs', 'inputs of the fuzzers, mutated for coverage (tests/fuzz)', r'(\d+) executions,', fuzz,
          limited=False),
 ]
