@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/text/text.h"
+#include "core/error.h"
+#include "proto/files/read_text.h"
 #include "studio/workplace.h"
+#include "tools/runs/message_fields.h"
 #include "tools/runs/run_comparison.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
@@ -29,30 +31,12 @@ void add_setting(Settings& settings, const std::string& name, const std::string&
     found->second += ", " + value;  // a repeated field
 }
 
-std::string trimmed_line(const std::string& text, size_t begin, size_t end) {
-  const size_t first = text.find_first_not_of(" \t", begin);
-  return first >= end ? "" : text.substr(first, end - first);
-}
-
-/// The fields of a solver as the program wrote it: one in a line. Fields of messages get their names, as in
-/// "early_stop.metric".
+/// The solver's settings; none if it was not written completely.
 void add_solver(const std::string& text, Settings& settings) {
-  std::vector<std::string> outer;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = trimmed_line(text, begin, end);
-    begin = end + 1;
-    if (line == "}" && !outer.empty()) outer.pop_back();
-    if (line.ends_with(" {")) outer.push_back(line.substr(0, line.size() - 2));
-    const size_t colon = line.find(": ");
-    if (colon == std::string::npos) continue;
-    std::string name;
-    for (const std::string& one : outer) name += one + ".";
-    const std::string field = line.substr(0, colon);
-    if (field == "net" || field.ends_with("_net") || field == "snapshot_prefix") continue;  // paths in the run itself
-    std::string value = line.substr(colon + 2);
-    if (value.size() > 1 && value.starts_with('"') && value.ends_with('"')) value = value.substr(1, value.size() - 2);
-    add_setting(settings, name + field, value);
+  try {
+    for (const runs::FieldValue& one : runs::settings_of(read_solver_from_text(text, "solver.prototxt").solver))
+      add_setting(settings, one.path, one.value);
+  } catch (const Error&) {
   }
 }
 

@@ -6,7 +6,7 @@ import pathlib, re
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, choose, control
+from tests.studio.pages import by_text, choose, choose_photos, control, open_studio
 from tests.studio.studying import add_photos, kill_runs
 
 NET = 'efficientnet_lite0'
@@ -30,19 +30,13 @@ def place(source, tmp_path_factory):
 
 
 def test_from_photos_to_a_fine_tuned_net(studio, place, browser):
-    browser.listen()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelector(".panel a")')
+    open_studio(browser, studio, 'document.querySelector(".panel a")')
     for step in make_dataset, prepare, watch, stop_and_resume, read_report, try_images: step(browser, place)
     assert not browser.complaints, '\n'.join(sorted(set(browser.complaints)))
 
 
 def make_dataset(browser, place):
-    browser.click(by_text('nav a', 'Datasets'))
-    browser.wait_for(by_text('.chooser .name', 'photos'))
-    browser.click(by_text('.chooser .name', 'photos'))
-    browser.wait_for('document.querySelector("output").textContent.startsWith("photos")')
+    choose_photos(browser)
     browser.type(control('Name'), 'clothes')
     browser.type(control('Side, pixels'), '96')
     browser.click(by_text('button', 'Create dataset'))

@@ -4,7 +4,7 @@ import json, shutil
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, choose, control
+from tests.studio.pages import by_text, choose, control, open_studio
 from tests.studio.studying import add_photos, kill_runs
 
 RUNS = ['runs/r%d' % i for i in range(9)]
@@ -34,11 +34,7 @@ def place(tmp_path_factory, run):
 
 @pytest.fixture
 def page(studio, browser):
-    browser.listen()
-    browser.complaints.clear()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelectorAll("tbody tr").length >= 8')
+    open_studio(browser, studio, 'document.querySelectorAll("tbody tr").length >= 8')
     yield lambda fragment: browser.value('location.hash = %s' % json.dumps(fragment))
     assert not browser.complaints
 

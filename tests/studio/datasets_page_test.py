@@ -5,7 +5,7 @@ import json, shutil
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, choose, control, unexpected
+from tests.studio.pages import by_text, choose, control, open_studio, unexpected
 from tests.studio.studying import add_photos, first_photo
 
 
@@ -33,11 +33,7 @@ def dataset(start_studio, place):
 @pytest.fixture
 def page(studio, browser):
     """Opens a page of the studio; fails on errors in its console and findings of read_page()."""
-    browser.listen()
-    browser.complaints.clear()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelector("h1")')
+    open_studio(browser, studio)
     def show(fragment, until):
         browser.value('location.hash = %s' % json.dumps(fragment))
         browser.wait_for(until)

@@ -5,7 +5,7 @@ import json, pathlib, subprocess, sys
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, control
+from tests.studio.pages import by_text, control, open_studio
 from tests.studio.studying import FASHION, kill_runs
 
 DRAW = pathlib.Path(__file__).parents[2] / 'scripts/dev/draw_detection_set.py'
@@ -27,10 +27,7 @@ def place(cortado, tmp_path_factory):
 
 
 def test_detector(studio, place, browser):
-    browser.listen()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('!!(%s)' % by_text('h1', 'Runs'))
+    open_studio(browser, studio, '!!(%s)' % by_text('h1', 'Runs'))
     for step in train, finish, find_objects: step(browser, place)
     assert not browser.complaints, "\n".join(sorted(set(browser.complaints)))
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, control, unexpected
+from tests.studio.pages import by_text, control, open_studio, unexpected
 
 NET = 'name: "small"\nlayer {\n  name: "data"\n  type: "Input"\n  top: "data"\n' \
       '  input_param { shape { dim: 1 dim: 4 } }\n}\n'
@@ -30,11 +30,7 @@ def file(place):
 @pytest.fixture
 def show(studio, browser, file):
     """Opens the net in the editor; at the end its drafts are dropped, and there must be no error in the console."""
-    browser.listen()
-    browser.complaints.clear()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelector("h1")')
+    open_studio(browser, studio)
     def show(path='nets/small.prototxt'):
         browser.value('location.hash = %s' % json.dumps('#/runs'))
         browser.wait_for(by_text('h1', 'Runs'))

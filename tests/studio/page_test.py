@@ -6,7 +6,7 @@ import pytest
 
 from tests.harness.waiting import wait_until
 from tests.studio.accessibility import read_page
-from tests.studio.pages import by_text, choose, control
+from tests.studio.pages import by_text, choose, choose_photos, control, open_studio
 from tests.studio.studying import add_photos, first_photo, kill_runs
 
 
@@ -20,10 +20,7 @@ def place(tmp_path_factory):
 
 
 def test_from_photos_to_a_classifier(studio, place, browser):
-    browser.listen()
-    browser.look_like(1280, 'light')
-    browser.open(studio.address)
-    browser.wait_for('document.querySelector(".panel a")?.textContent === "create a dataset"')
+    open_studio(browser, studio, 'document.querySelector(".panel a")?.textContent === "create a dataset"')
     assert browser.value('location.href') == 'http://127.0.0.1:%d/' % studio.port, 'the token stays in the address'
     read_page(browser, 'empty')
     for step in make_dataset, train, watch, stop_and_resume, try_image, edit_net, compare: step(browser, place)
@@ -31,10 +28,7 @@ def test_from_photos_to_a_classifier(studio, place, browser):
 
 
 def make_dataset(browser, place):
-    browser.click(by_text('nav a', 'Datasets'))
-    browser.wait_for(by_text('.chooser .name', 'photos'))
-    browser.click(by_text('.chooser .name', 'photos'))
-    browser.wait_for('document.querySelector("output").textContent.startsWith("photos")')
+    choose_photos(browser)
     browser.type(control('Name'), 'cloths')
     browser.type(control('Side, pixels'), '28')
     browser.click(control('grayscale'))

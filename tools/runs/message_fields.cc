@@ -66,10 +66,15 @@ std::string default_text(const google::protobuf::Descriptor& message, const std:
   return field_text(*google::protobuf::MessageFactory::generated_factory()->GetPrototype(&message), *field);
 }
 
+std::vector<FieldValue> settings_of(const Message& solver) {
+  std::vector<FieldValue> fields = fields_of(solver);
+  std::erase_if(fields, [](const FieldValue& field) { return is_of_the_run(field.path); });
+  return fields;
+}
+
 std::vector<ChangedSetting> changed_settings(const Message& solver) {
   std::vector<ChangedSetting> settings;
-  for (const FieldValue& field : fields_of(solver)) {
-    if (is_of_the_run(field.path)) continue;
+  for (const FieldValue& field : settings_of(solver)) {
     const std::string fallback = default_text(*solver.GetDescriptor(), field.path);
     if (field.value != fallback) settings.push_back({field.path, field.value, fallback});
   }

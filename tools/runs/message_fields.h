@@ -24,11 +24,14 @@ std::string field_text(const google::protobuf::Message& message, const google::p
 /// The default of the field with this path; "" if it has none.
 std::string default_text(const google::protobuf::Descriptor& message, const std::string& path);
 
+/// The fields that a solver sets, without nets and the snapshots' prefix, whose paths are in the run itself.
+std::vector<FieldValue> settings_of(const google::protobuf::Message& solver);
+
 /// A setting of a solver that is not its default.
 struct ChangedSetting {
   std::string name, value, fallback;  ///< fallback: "" if the field has no default
 };
-/// Without nets and the snapshots' prefix, whose paths are in the run itself.
+/// Those of settings_of().
 std::vector<ChangedSetting> changed_settings(const google::protobuf::Message& solver);
 
 }  // namespace cortado::runs

@@ -6,13 +6,13 @@ import {deleteWithQuestion, renameWithQuestion} from '/js/files.js';
 import {finished} from '/js/jobs.js';
 import {nameOf, Pictures} from '/js/pictures.js';
 import {scrolling} from '/js/tables.js';
+import {percent} from '/images.js';
 
 const kMaxRead = 2 * 2 ** 30;  // larger datasets are read only on request
 const kMaxBars = 40, kClassesAtOnce = 10;
 
 const address = (path) => '#/dataset?' + new URLSearchParams({path});
 const many = (count, one, more) => `${count.toLocaleString('en')} ${count === 1 ? one : more}`;
-const percent = (share) => (100 * share).toFixed(1) + ' %';
 
 function sizes(sets) {
   const low = (name) => Math.min(...sets.map((one) => one[name][0])),
