@@ -88,7 +88,8 @@ std::string_view exif_of_webp(std::string_view file) {
 int exif_orientation(std::string_view file) {
   if (file.starts_with("\xFF\xD8")) return orientation_in(exif_of_jpeg(file));
   if (file.starts_with(kPngHead)) return orientation_in(exif_of_png(file));
-  if (file.starts_with("RIFF") && file.substr(8).starts_with("WEBP")) return orientation_in(exif_of_webp(file));
+  if (file.starts_with("RIFF") && file.size() >= 12 && file.substr(8, 4) == "WEBP")
+    return orientation_in(exif_of_webp(file));
   return 1;
 }
 

@@ -160,6 +160,15 @@ void expect_part(const std::string& file, const Image& reference, const std::str
       }
 }
 
+TEST(Orientation, IsReadFromTruncatedFiles) {
+  for (const auto& [name, file] : files_of(picture(3, 6, 8), 6)) {
+    for (size_t size = 0; size < file.size(); ++size) {
+      const int orientation = exif_orientation(std::string_view(file).substr(0, size));
+      EXPECT_TRUE(orientation == 1 || orientation == 6) << name << ", " << size << " bytes";
+    }
+  }
+}
+
 TEST(Orientation, IsAppliedByEveryDecoder) {
   const Image stored = picture(3, 18, 26);
   for (int orientation = 1; orientation <= 8; ++orientation)
