@@ -160,8 +160,10 @@ void Launch::note_end(const ChildProcess& child, int exit_code) {
   if (signal_codes_.contains(exit_code)) {
     stopped_ = exit_code;
     never_begun_ = child.was_killed();
-    if (never_begun_) signal_all(SIGKILL);
-    return;
+    if (!never_begun_) return;
+    log_warning() << "stopped before rank " << child.rank()
+                  << " had started: nothing was trained, and no snapshot is written";
+    return signal_all(SIGKILL);
   }
   if (first_failure_ == 0) {
     next_signal_ = SIGTERM;

@@ -12,7 +12,7 @@ from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_
 
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
-STOPPING = 'stopping after this iteration'
+STOPPING, UNTRAINED = 'stopping after this iteration', 'nothing was trained'
 ONCE, TWICE = 10, 1  # limits for the time in seconds until the end, after one request to stop and after two
 
 
@@ -54,8 +54,9 @@ class Watched:
         return ''
 
     def lacks_snapshot(self, place):
-        """A training that logs a stop with a snapshot writes one, unless a second signal follows."""
-        if STOPPING not in self.log or len(self.stops()) > 1 or place.snapshots(): return ''
+        """A training that logs a stop with a snapshot writes one, unless a second signal follows or it had not begun.
+        """
+        if STOPPING not in self.log or len(self.stops()) > 1 or UNTRAINED in self.log or place.snapshots(): return ''
         return 'no snapshot'
 
     def faults(self, place):

@@ -136,6 +136,7 @@ TEST(Launch, ASignalBeforeARanksHandlersEndsAll) {
     ::kill(probes.pid(), number);
     EXPECT_EQ(probes.ended_within(kLongest), 128 + number) << probes.output();
     EXPECT_EQ(probes.output().find("has failed"), std::string::npos) << probes.output();
+    EXPECT_NE(probes.output().find("nothing was trained"), std::string::npos) << probes.output();
   }
 }
 
