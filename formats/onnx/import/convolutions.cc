@@ -34,11 +34,15 @@ BlobFile filters_of(NodeReader& node, const Blob& x) {
 
 void read_conv(NodeReader& node) {
   std::optional<Padding> around;
-  const Blob x = node.x(0, around);
+  Blob x = node.x(0, around);
   const BlobFile filters = filters_of(node, x);
   const std::vector<int64_t> kernel(filters.shape.dims().begin() + 2, filters.shape.dims().end());
   Window window = read_window(node, x.shape, kernel);
   if (around) add_padding(window.padding, *around);
+  if (!can_be_even(window.padding, window.dilations)) {
+    x = node.padded(x, window.padding);
+    window.padding = {std::vector<int64_t>(kernel.size(), 0), std::vector<int64_t>(kernel.size(), 0)};
+  }
   const EvenPadding even = make_even(window.padding, filters, window.dilations);
   caffe::LayerParameter layer = NodeReader::layer("Convolution");
   auto& param = *layer.mutable_convolution_param();

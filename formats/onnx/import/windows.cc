@@ -82,13 +82,19 @@ BlobFile widened(const BlobFile& filters, int axis, int64_t front, int64_t back)
 
 }  // namespace
 
+bool can_be_even(const Padding& padding, const std::vector<int64_t>& dilations) {
+  for (size_t i = 0; i < dilations.size(); ++i)
+    if ((padding.before[i] - padding.behind[i]) % dilations[i] != 0) return false;
+  return true;
+}
+
 EvenPadding make_even(const Padding& padding, const BlobFile& filters, const std::vector<int64_t>& dilations) {
   EvenPadding even{{}, filters};
   for (size_t i = 0; i < padding.before.size(); ++i) {
     const int64_t before = padding.before[i], behind = padding.behind[i], more = std::abs(before - behind);
     even.pad.push_back(std::max(before, behind));
     if (more == 0) continue;
-    if (more % dilations[i] != 0 || more / dilations[i] > kMaxZeros)
+    if (more / dilations[i] > kMaxZeros)
       throw FieldError("", "padding of " + std::to_string(before) + " before and " + std::to_string(behind) +
                                " after the input is not supported");
     const int64_t zeros = more / dilations[i];

@@ -30,8 +30,10 @@ struct EvenPadding {
   BlobFile filters;
 };
 
-/// `filters` are outputs x inputs x kernel. Throws FieldError if the zeros do not fit the dilation, or need too much
-/// memory.
+/// Whether the zeros fit the dilations.
+bool can_be_even(const Padding& padding, const std::vector<int64_t>& dilations);
+
+/// `filters` are outputs x inputs x kernel. Throws FieldError if the zeros need too much memory.
 EvenPadding make_even(const Padding& padding, const BlobFile& filters, const std::vector<int64_t>& dilations);
 
 }  // namespace cortado::importing
