@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -64,7 +65,7 @@ class Mutation {
         if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
           collect(field->is_repeated() ? *of.MutableRepeatedMessage(&message, field, i)
                                        : *of.MutableMessage(&message, field));
-        else if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING)
+        else if (field->type() == FieldDescriptor::TYPE_STRING)
           texts_.push_back(field->is_repeated() ? of.GetRepeatedString(message, field, i)
                                                 : of.GetString(message, field));
       }
@@ -89,6 +90,8 @@ class Mutation {
     return chance(8) ? "" : pick(types)->name;
   }
 
+  std::string bytes() { return std::string(4 * (draw_() % 16), char(draw_())); }
+
   void set(Message& message, const FieldDescriptor& field) {
     const Reflection& of = *message.GetReflection();
     const int64_t whole = pick(kWhole);
@@ -111,7 +114,7 @@ class Mutation {
       case FieldDescriptor::CPPTYPE_BOOL:
         CORTADO_SET(Bool, chance(2));
       case FieldDescriptor::CPPTYPE_STRING:
-        CORTADO_SET(String, text());
+        CORTADO_SET(String, field.type() == FieldDescriptor::TYPE_BYTES ? bytes() : text());
       case FieldDescriptor::CPPTYPE_ENUM:
         CORTADO_SET(Enum, field.enum_type()->value(int(draw_() % unsigned(field.enum_type()->value_count()))));
       case FieldDescriptor::CPPTYPE_MESSAGE:
@@ -125,24 +128,43 @@ class Mutation {
   std::vector<std::string> texts_;
 };
 
+template <typename Parse, typename Print>
+size_t mutate(const Message& prototype, std::span<uint8_t> data, size_t most, unsigned seed, const Parse& parse,
+              const Print& print) {
+  Mutation mutation(seed);
+  const auto change_bytes = [&] { return LLVMFuzzerMutate(data.data(), data.size(), most); };
+  if (mutation.chance(4)) return change_bytes();
+  const std::unique_ptr<Message> message(prototype.New());
+  if (!parse(std::string(data.begin(), data.end()), *message)) return change_bytes();
+  mutation.apply(*message);
+  const std::string changed = print(*message);
+  if (changed.size() > most) return change_bytes();
+  std::memcpy(data.data(), changed.data(), changed.size());
+  return changed.size();
+}
+
 }  // namespace
 
 size_t mutate_text(const Message& prototype, uint8_t* data, size_t size, size_t most, unsigned seed) {
-  Mutation mutation(seed);
-  if (mutation.chance(4)) return LLVMFuzzerMutate(data, size, most);
-  const std::unique_ptr<Message> message(prototype.New());
-  Silent silent;
-  TextFormat::Parser parser;
-  parser.RecordErrorsTo(&silent);
-  parser.SetRecursionLimit(50);
-  if (!parser.ParseFromString(std::string(reinterpret_cast<const char*>(data), size), message.get()))
-    return LLVMFuzzerMutate(data, size, most);
-  mutation.apply(*message);
-  std::string text;
-  TextFormat::PrintToString(*message, &text);
-  if (text.size() > most) return LLVMFuzzerMutate(data, size, most);
-  std::memcpy(data, text.data(), text.size());
-  return text.size();
+  const auto parse = [](const std::string& text, Message& message) {
+    Silent silent;
+    TextFormat::Parser parser;
+    parser.RecordErrorsTo(&silent);
+    parser.SetRecursionLimit(50);
+    return parser.ParseFromString(text, &message);
+  };
+  const auto print = [](const Message& message) {
+    std::string text;
+    TextFormat::PrintToString(message, &text);
+    return text;
+  };
+  return mutate(prototype, {data, size}, most, seed, parse, print);
+}
+
+size_t mutate_binary(const Message& prototype, uint8_t* data, size_t size, size_t most, unsigned seed) {
+  const auto parse = [](const std::string& bytes, Message& message) { return message.ParsePartialFromString(bytes); };
+  const auto print = [](const Message& message) { return message.SerializePartialAsString(); };
+  return mutate(prototype, {data, size}, most, seed, parse, print);
 }
 
 }  // namespace cortado::fuzz

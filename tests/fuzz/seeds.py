@@ -3,7 +3,7 @@
 
 OUT has a folder for each target.
 """
-import glob, io, os, re, shutil, struct, subprocess, sys, tarfile, tempfile
+import glob, gzip, io, json, lzma, os, re, shutil, struct, subprocess, sys, tarfile, tempfile, zipfile
 
 tree, cortado, out = (os.path.abspath(word) for word in sys.argv[1:])
 MOST = 200000
@@ -70,6 +70,7 @@ def binaries():
     with tempfile.TemporaryDirectory() as place:
         open(os.path.join(place, 'net.prototxt'), 'w').write(NET)
         open(os.path.join(place, 'solver.prototxt'), 'w').write(SOLVER)
+        os.environ['XDG_CACHE_HOME'] = place + '/cache'
         run('train', 'solver.prototxt', '--run=run', cwd=place)
         snapshots = os.path.join(place, 'run/snapshots/')
         for to in ('w.safetensors', 'w.npz'):
@@ -101,6 +102,29 @@ def more_binaries(place, snapshots):
     open(place + '/w.caffemodel', 'wb').write(weights)
     run('convert', 'onnx', 'deploy.prototxt', '--weights=w.caffemodel', '-o', 'small.onnx', cwd=place)
     take('onnx_model', open(place + '/small.onnx', 'rb').read(), 'small')
+    record = open(place + '/run/run.json', 'rb').read()
+    take('run_flags', record, 'record')
+    every = json.loads(record)
+    every['flags'] = {'threads': ['2'], 'seed': ['7'], 'set': ['solver.max_iter=4'], 'deterministic': ['true'],
+                      'metrics': ['m.jsonl'], 'snapshot-keep': ['3'], 'level': ['1'], 'stage': ['a,b']}
+    take('run_flags', json.dumps(every).encode(), 'flags')
+    for name in ('layers.jsonl', 'metrics.jsonl'):
+        path = place + '/run/' + name
+        if os.path.exists(path): take('runs', open(path, 'rb').read(), name)
+    choices, = json.load(open(place + '/cache/cortado/choices.json')).values()
+    take('choices', json.dumps({'machine': choices}).encode(), 'measured')
+
+
+def onnx_graphs():
+    """Models of the tests' operators; none without Python's onnx."""
+    sys.path.insert(0, tree)
+    try: from tests.onnx.random_graphs import RandomGraph
+    except BaseException as error:  # Skipped, of pytest, does not derive from Exception
+        print('no ONNX graphs: %s' % error)
+        return
+    for number in range(200):
+        graph = RandomGraph(number, most_nodes=4)
+        if graph.nodes: take('onnx_model', graph.model(graph.outputs).SerializeToString(), 'graph_%d' % number)
 
 
 def requests():
@@ -129,9 +153,23 @@ def archives(place):
             info = tarfile.TarInfo(os.path.basename(path)[:-4] + '.cls')
             info.size = 1
             tar.addfile(info, io.BytesIO(b'1'))
-    take('tar', made.getvalue(), 'shard')
-    take('tar', b'path,label\na.jpg,"x ""y"""\n', 'table')
-    take('convert', b'\x03' + made.getvalue(), 'tar')
+    tar = made.getvalue()
+    take('archive', tar, 'tar')
+    take('archive', gzip.compress(tar), 'gz')
+    take('archive', lzma.compress(tar), 'xz')
+    frame = bytes.fromhex('28b52ffd') + bytes([0xA0]) + struct.pack('<I', len(tar))  # zstd, with raw blocks
+    for at in range(0, len(tar), 60000):
+        piece = tar[at:at + 60000]
+        frame += struct.pack('<I', len(piece) << 3 | (at + 60000 >= len(tar)))[:3] + piece
+    take('archive', frame, 'zst')
+    methods = {'stored': zipfile.ZIP_STORED, 'deflated': zipfile.ZIP_DEFLATED, 'lzma': zipfile.ZIP_LZMA}
+    for name, method in methods.items():
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, 'w', method) as archive:
+            for path in sorted(glob.glob(place + '/photos/a/*.ppm')): archive.write(path, os.path.basename(path))
+        take('archive', packed.getvalue(), 'zip_' + name)
+    take('archive', b'path,label\na.jpg,"x ""y"""\n', 'table')
+    take('convert', b'\x03' + tar, 'tar')
     images = struct.pack('>IIII', 0x803, 2, 3, 3) + bytes(range(18))
     labels = struct.pack('>II', 0x801, 2) + bytes([1, 0])
     take('convert', b'\0' + images + labels.ljust(len(images), b'\0'), 'idx')
@@ -192,12 +230,34 @@ def texts():
     take('lists', b'# 0\na.jpg\n3\n10\n12\n2\n1 0.7 0 0 5 5\n2 0.1 1 1 3 3\n', 'windows')
     take('lists', b'\x93NUMPY\x01\0v\0' + b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }".ljust(117) +
          b'\n' + b'\0' * 12, 'npy')
+    parts = [(6, struct.pack('<II', 7, 0)), (5, struct.pack('<ii', 2, 3)), (1, b'label'),
+             (7, struct.pack('<6f', *range(6)))]
+    inner = b''.join(struct.pack('<II', kind, len(content)) + content + bytes(-len(content) % 8)
+                     for kind, content in parts)
+    head = b'MATLAB 5.0 MAT-file'.ljust(124) + struct.pack('<H2s', 0x100, b'IM')
+    take('lists', head + struct.pack('<II', 14, len(inner)) + inner, 'mat')
     take('annotations', b'<annotation><size><width>4</width><height>5</height></size><object><name>cat</name>'
          b'<difficult>1</difficult><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>3</xmax><ymax>4</ymax></bndbox></object>'
          b'</annotation>', 'voc')
     take('annotations', b'{"images":[{"id":1,"file_name":"a.jpg","height":4,"width":5}],"annotations":[{"image_id":1,'
          b'"category_id":2,"bbox":[0,1,2,3],"iscrowd":0}],"categories":[{"id":2,"name":"cat"}]}', 'coco')
     take('annotations', b'1 0 0 5 5\n2 1 1 3 3\n', 'lines')
+    take('shape_text', b'1,3,224,224', 'one')
+    take('shape_text', b'data=1x3x8x8\na=b=2,4', 'named')
+    take('label_map', b'item { name: "none" label: 0 display_name: "background" }\n'
+         b'item { name: "1" label: 1 display_name: "cat" }\n', 'classes')
+    take('label_map', b'item { name: "road" label_id: 7 label: 0 }\nitem { name: "x" label_id: 8 label: 255 }\n',
+         'pixels')
+    take('label_map', b'cat\r\ndog\n', 'names')
+    for kind in range(4):
+        for order, mark in (('<', b'II'), ('>', b'MM')):
+            tiff = mark + struct.pack(order + 'HIHHHIHHI', 42, 8, 1, 0x0112, 3, 1, 6, 0, 0)
+            take('exif', bytes([kind]) + tiff, '%d_%s' % (kind, mark.decode()))
+    take('studio_json', b'a%20b\0{"path": "runs/r", "number": 7, "on": true, "names": ["a", "b"], "none": null}',
+         'body')
+    take('studio_json', b'1,2,3\0{}', 'numbers')
+    take('serve_json', b'{"ready": true}', 'index')
+    take('serve_json', b'{"parameters": {"config": "{}", "unload_dependents": false}}', 'load')
 
 
 shutil.rmtree(out, ignore_errors=True)
@@ -207,5 +267,6 @@ binaries()
 texts()
 requests()
 transforms()
+onnx_graphs()
 for target in sorted(set(os.listdir(out)) - {'words.dict'}):
     print('%s: %d seeds' % (target, len(os.listdir(os.path.join(out, target)))))

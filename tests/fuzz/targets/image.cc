@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr int64_t kMaxPixels = 1 << 20;
+constexpr int64_t kMaxDecoded = 1 << 20;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void cortado::fuzz::fuzz(std::string_view input) {
   const ColorMode mode = ColorMode(byte(0) % 3);
   expect_answer([&] {
     const Sample whole = decoder.open(file, mode);
-    if (whole.count() > kMaxPixels || whole.height < 1 || whole.width < 1) return;
+    if (whole.count() > kMaxDecoded || whole.height < 1 || whole.width < 1) return;
     const int top = byte(1) * whole.height / 256, left = byte(2) * whole.width / 256;
     const int height = 1 + byte(3) * (whole.height - top - 1) / 256,
               width = 1 + byte(0) * (whole.width - left - 1) / 256;

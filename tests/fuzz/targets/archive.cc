@@ -1,5 +1,6 @@
-// Archives in all formats, and CSV lines.
+// Archives in all formats that libarchive reads, and CSV lines.
 #include "data/archive/archive.h"
+
 #include "data/convert/csv.h"
 #include "tests/fuzz/fuzzed.h"
 
