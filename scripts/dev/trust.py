@@ -65,7 +65,7 @@ def flips(number, _):
 
 
 def fuzz(number, seconds):
-    """One fuzzer, the one with the fewest executions so far."""
+    """The fuzzers in turns."""
     targets = sorted(path.stem for path in (ROOT / 'tests/fuzz/targets').glob('*.cc'))
     return ['scripts/dev/fuzz.sh', '--seconds=%d' % min(30, max(5, seconds)), targets[number % len(targets)]]
 
@@ -86,6 +86,8 @@ PARTS = [
          pytest('tests/server/hostile_test.py', 400, by_seed=True)),
     Part('studio', 'requests', 'hostile requests to `cortado studio`', r'(?m)^\.?(\d+) hostile requests',
          pytest('tests/studio/hostile_test.py', 300, by_seed=True)),
+    Part('onnx', 'models', 'random ONNX models: the results of ONNX Runtime, or an error',
+         r'(?m)^\.?(\d+) models compared', pytest('tests/onnx/differential_test.py', 60, by_seed=True)),
     Part('fuzz', 'inputs', 'inputs of the fuzzers, mutated for coverage (tests/fuzz)', r'(\d+) executions,', fuzz,
          limited=False),
 ]
