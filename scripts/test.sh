@@ -10,11 +10,12 @@
 #   scripts/test.sh --levels               programs for all CPU levels, in build-levels/; tests those that this CPU runs
 #   scripts/test.sh --sanitize             under AddressSanitizer and UndefinedBehaviorSanitizer, in build-sanitize/
 #   scripts/test.sh --tsan                 tests of multi-threaded code under ThreadSanitizer, in build-tsan/
+#   scripts/test.sh --tsan --slice=2/6     the second of six parts of the tests, each about as long
 set -euo pipefail
 cd "$(dirname "$0")/.."
-usage() { sed -n '3,12s/^# //p' "$0"; }
+usage() { sed -n '3,13s/^# //p' "$0"; }
 
-preset=release pattern='' list=no folders=() options=() select=()
+preset=release pattern='' slice='' list=no folders=() options=() select=()
 while [ $# -gt 0 ]; do
   case $1 in
     -h | --help) usage; exit ;;
@@ -24,6 +25,7 @@ while [ $# -gt 0 ]; do
     --dev | --ci | --levels) preset=${1#--} ;;
     --sanitize) preset=sanitize; select=(--label-exclude whole-program) ;;
     --tsan) preset=tsan; select=(--label-exclude 'whole-program|one-thread') ;;
+    --slice=[1-9]*/[1-9]*) slice=${1#--slice=} ;;
     --cuda) options=(-DCORTADO_CUDA=ON) ;;
     -*) echo "test.sh: unknown flag $1" >&2; usage >&2; exit 2 ;;
     *) [ -d "tests/$1" ] || { echo "test.sh: tests/$1 does not exist" >&2; exit 2; }; folders+=("$1") ;;
@@ -59,6 +61,7 @@ if [ ${#folders[@]} -gt 0 ]; then
   pattern="^($(IFS='|'; echo "${folders[*]}"))[.].*$pattern"
 fi
 [ -z "$pattern" ] || select+=(--tests-regex "$pattern")
+[ -z "$slice" ] || select+=(--tests-information "${slice/\//,,}")  # every N-th test: slices take equally long
 
 configure() {
   mkdir -p "$build"

@@ -60,7 +60,8 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
       throw Error(
           ExitCode::kSnapshot,
           "no snapshot of the newest run of " + prefix + " is complete, and " + state.path + " is of an earlier run",
-          "use --snapshot=" + state.path + " to resume from that one, or omit --snapshot to start a new training");
+          "use --snapshot=" + state.path +
+              " to resume from that one, or start a new training without --snapshot and --resume");
     try {
       return read_snapshot(state.path);
     } catch (const Error& error) {
@@ -70,7 +71,8 @@ std::optional<Snapshot> find_newest(const std::string& prefix) {
   }
   if (!states.empty())
     throw Error(ExitCode::kSnapshot, "no snapshot of " + prefix + " is complete",
-                "run cortado snapshot verify " + prefix + " for details, or omit --snapshot to start a new training");
+                "run cortado snapshot verify " + prefix +
+                    " for details, or start a new training without --snapshot and --resume");
   log_info() << "No snapshot of " << prefix << " exists: training starts from the beginning";
   return std::nullopt;
 }

@@ -7,23 +7,23 @@ PAGE = ROOT / 'docs/trust.md'
 KEPT = ROOT / 'build/trust'
 GIB = 1 << 30
 MEMORY = 8 * GIB       # address space of each process; sanitized programs reserve more and limit themselves
+SOAK = 200             # seconds that a soak needs at least; in less, its slopes are noise
 LONGEST = 300          # seconds after its time until a part is killed, which counts as a finding
 LOG, SUMS = '## Log', '## Sums'
 
 
 class Part:
-    """One kind of attack. `batch(n)` returns the command of batch n, which takes some seconds; `cases` finds the number
-    of cases in its output."""
+    """One kind of attack. `batch(n, seconds)` returns the command of batch n, which takes some of the seconds; `cases`
+    finds the number of cases in its output. A batch needs `least` seconds."""
 
-    def __init__(self, name, unit, about, cases, batch, limited=True):
-        self.name, self.unit, self.about, self.cases, self.batch, self.limited = (name, unit, about, cases, batch,
-                                                                                  limited)
+    def __init__(self, name, unit, about, cases, batch, limited=True, least=0):
+        self.name, self.unit, self.about, self.cases = name, unit, about, cases
+        self.batch, self.limited, self.least = batch, limited, least
 
     def run(self, row, seconds):
         """Runs batches until the time is over, beginning with number `row.batches`."""
         end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            left = end - time.monotonic()
+        while (left := end - time.monotonic()) > self.least:
             begin = time.monotonic()
             code, output = execute(self.batch(row.batches, left), left + LONGEST, self.limited)
             row.seconds += time.monotonic() - begin
@@ -64,6 +64,9 @@ def flips(number, _):
     return ['env', 'CORTADO_FLIPS=2000', 'CORTADO_FLIPS_SEED=%d' % (number + 1), 'build/bin/cortado_faults_tests']
 
 
+def soak(number, seconds): return ['scripts/dev/soak.sh', '--minutes=%.2f' % (seconds / 60)]
+
+
 def fuzz(number, seconds):
     """The fuzzers in turns."""
     targets = sorted(path.stem for path in (ROOT / 'tests/fuzz/targets').glob('*.cc'))
@@ -76,6 +79,8 @@ PARTS = [
          pytest('tests/cli/kill_resume_test.py', 4)),
     Part('signals', 'rounds', 'SIGINT, SIGTERM, SIGHUP, SIGUSR1, some twice, to trainings on 1 to 4 ranks', PASSED,
          pytest('tests/cli/signal_rounds_test.py', 4)),
+    Part('ranks', 'trainings', 'trainings by 2 to 4 ranks and two engines; the bits are those of one rank', PASSED,
+         pytest('tests/cli/rank_rounds_test.py', 6)),
     Part('calls', 'faults', 'system calls that fail, transfer half or are interrupted', FAULTS,
          pytest('tests/faults/sweep_test.py', 20, by_seed=True)),
     Part('power', 'states', 'states of the disk that a power loss may leave', FAULTS,
@@ -86,6 +91,8 @@ PARTS = [
          pytest('tests/server/hostile_test.py', 400, by_seed=True)),
     Part('studio', 'requests', 'hostile requests to `cortado studio`', r'(?m)^\.?(\d+) hostile requests',
          pytest('tests/studio/hostile_test.py', 300, by_seed=True)),
+    Part('soak', 'requests', 'a training, a pipeline with bad records, a server: memory, files, threads do not grow',
+         r'(\d+) good requests', soak, least=SOAK),
     Part('onnx', 'models', 'random ONNX models: the results of ONNX Runtime, or an error',
          r'(?m)^\.?(\d+) models compared', pytest('tests/onnx/differential_test.py', 60, by_seed=True)),
     Part('fuzz', 'inputs', 'inputs of the fuzzers, mutated for coverage (tests/fuzz)', r'(\d+) executions,', fuzz,
@@ -163,6 +170,7 @@ def main():
     if unknown: parser.error('unknown part: %s; --list shows them' % ', '.join(sorted(unknown)))
     sums = sums_of(PAGE.read_text())
     parts = [part for part in PARTS if not options.parts or part.name in options.parts]
+    parts = [part for part in parts if 60 * options.minutes / len(parts) > part.least]
     parts.sort(key=lambda part: sums[part.name][0])
     commit = subprocess.run(['git', 'rev-parse', '--short=8', 'HEAD'], cwd=ROOT, capture_output=True,
                             text=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""Random ONNX models (random_graphs.py): the program gives ONNX Runtime's results, or refuses the model with an error.
+"""Random ONNX models (random_graphs.py): the program returns ONNX Runtime's results, or refuses the model with an error.
 
 Skipped if no Python with ONNX Runtime is found: this one, $CORTADO_RUNTIME_PYTHON or build/bench-venv, which
 scripts/bench.sh creates. --seed=N runs other models, --rounds=N more.
@@ -24,9 +24,9 @@ for model in glob.glob('*.onnx'):
     name = model[:-5]
     try:
         session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
-        wanted = [output.name for output in session.get_outputs()]
+        outputs = [output.name for output in session.get_outputs()]
         given = {each.name: numpy.load(name + '.npy') for each in session.get_inputs()}
-        numpy.savez(name + '.npz', **dict(zip(wanted, session.run(wanted, given))))
+        numpy.savez(name + '.npz', **dict(zip(outputs, session.run(outputs, given))))
     except Exception as error:
         open(name + '.error', 'w').write(str(error))
 '''

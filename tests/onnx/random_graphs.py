@@ -10,7 +10,7 @@ PLAIN = 'Relu Sigmoid Tanh Abs Softplus Neg Selu Softsign Sign Identity'.split()
 
 
 class RandomGraph:
-    """A model with the input 'x' and some outputs. The same number gives the same model."""
+    """A model with the input 'x' and some outputs. The model is a function of the number."""
 
     def __init__(self, number, most_nodes=8):
         self.draw = random.Random(number)

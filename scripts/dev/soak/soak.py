@@ -1,7 +1,7 @@
 """See scripts/dev/soak.sh. Samples resident memory, descriptors and threads of three programs from /proc. Prints for
 each program the slope of its memory after the warm-up, by least squares, with its noise floor, and its descriptors and
-threads after the warm-up and at the end. Exits with 1 if memory grows by more than 1 MiB an hour, descriptors or
-threads grow, a program ends early, or a response is wrong."""
+threads after the warm-up and at the end. Exits with 1 if memory grows by more than 1 MiB an hour (in less than an hour,
+by more than 1 MiB), descriptors or threads grow, a program ends early, or a response is wrong."""
 import argparse
 import atexit
 import os
@@ -57,7 +57,8 @@ class Watched:
         points = [sample for sample in self.samples if sample[0] >= warm]
         slope, floor = (3600 * each for each in slope_and_floor([(time, mib) for time, mib, _, _ in points]))
         first, last, wrong = points[0], points[-1], []
-        if slope > max(MOST_MIB_AN_HOUR, floor): wrong.append('memory grows')
+        hours = min(1, (points[-1][0] - points[0][0]) / 3600)
+        if slope > max(MOST_MIB_AN_HOUR / hours, floor): wrong.append('memory grows')
         for kind, column in (('descriptors', 2), ('threads', 3)):
             if last[column] > first[column] + MOST_MORE: wrong.append(kind + ' grow')
         line = '%s: %.1f MiB, %+.2f MiB/h (noise floor %.2f), descriptors %d to %d, threads %d to %d' % (
