@@ -32,7 +32,7 @@ class RandomGraph:
         """Adds one operation, if the drawn one is valid for the drawn tensor."""
         x = self.draw.choice(list(self.shapes)[-4:])
         shape = self.shapes[x]
-        kinds = [self.plain, self.plain, self.with_options, self.with_constant, self.with_constant, self.with_tensor,
+        kinds = [self.plain, self.plain, self.with_options, self.with_folded, self.with_folded, self.with_constant, self.with_constant, self.with_tensor,
                  self.softmax, self.reduce, self.transpose, self.reshape, self.flatten, self.squeeze, self.concat,
                  self.slice, self.gather, self.pad, self.tile, self.split, self.compare, self.matmul]
         if len(shape) == 4:
@@ -50,6 +50,11 @@ class RandomGraph:
         else:
             del self.nodes[before[0]:]
             self.constants = before[1]
+
+    def with_folded(self, x, shape):
+        """Adds a number that nodes compute from constants."""
+        number = FoldedNumber(self, x, shape).name
+        return self.add(self.draw.choice(['Add', 'Sub', 'Mul']), [x, number])
 
     def add(self, op, inputs, outputs=1, **options):
         """Adds a node; returns the names of its outputs."""
@@ -273,3 +278,102 @@ class RandomGraph:
                             coordinate_transformation_mode='asymmetric')
         form = self.draw.choice(['half_pixel', 'align_corners', 'asymmetric', 'pytorch_half_pixel'])
         return self.add('Resize', [x, self.floats(0), scales], mode='linear', coordinate_transformation_mode=form)
+
+
+class FoldedNumber:
+    """A float computed from constants by random nodes, which importers fold. `name`: its tensor. Values stay small, so
+    that results do not depend on the order of sums."""
+
+    def __init__(self, graph, x, shape):
+        self.graph, self.draw = graph, graph.draw
+        if self.draw.random() < 0.4:  # the sizes of x, without the batch
+            sizes = graph.add('Shape', [x])[0]
+            self.name, self.dims = self.sliced(sizes, 1, len(shape)), [len(shape) - 1]
+        else:
+            self.dims = self.draw.choice([[4], [6], [2, 3], [3, 4]])
+            self.name = self.whole_numbers(self.dims)
+        for _ in range(self.draw.randint(1, 4)): self.change_whole()
+        self.name = graph.add('Cast', [self.name], to=TensorProto.FLOAT)[0]
+        for _ in range(self.draw.randint(0, 2)): self.change_real()
+        self.end()
+
+    def whole_numbers(self, dims, low=-5):
+        return self.graph.constant(self.graph.values.randint(low, 6, dims).astype('i8'))
+
+    def replace(self, op, *more, first=None, **options):
+        self.name = self.graph.add(op, [first or self.name, *more], **options)[0]
+
+    def sliced(self, name, begin, end, axis=0, step=1):
+        return self.graph.add('Slice', [name] + [self.graph.ints(value) for value in (begin, end, axis, step)])[0]
+
+    def change_whole(self):
+        graph, draw, dims = self.graph, self.draw, self.dims
+        other = draw.choice([dims, dims[-1:], [1], []])
+        kind = draw.choice(['arithmetic', 'arithmetic', 'divide', 'sign', 'where', 'form', 'gather', 'slice', 'concat',
+                            'tile', 'sum', 'range', 'filled', 'split'])
+        if kind == 'arithmetic':
+            self.replace(draw.choice(['Add', 'Sub', 'Mul'] + (['Max', 'Min'] if graph.opset >= 13 else [])),
+                         self.whole_numbers(other))
+            self.replace('Mod', graph.ints(7))
+        elif kind == 'divide': self.replace(draw.choice(['Div', 'Mod']), self.whole_numbers(other, 1))
+        elif kind == 'sign': self.replace(draw.choice(['Neg', 'Abs', 'Sign', 'Identity']))
+        elif kind == 'where':
+            compare = ['Greater', 'Less', 'Equal'] + (['GreaterOrEqual', 'LessOrEqual'] if graph.opset >= 13 else [])
+            which = graph.add(draw.choice(compare), [self.name, self.whole_numbers(other)])
+            if draw.random() < 0.5:
+                more = graph.add('Less', [self.name, self.whole_numbers(other)])
+                which = graph.add(draw.choice(['And', 'Or', 'Xor']), which + more)
+            if draw.random() < 0.3: which = graph.add('Not', which)
+            self.replace('Where', self.name, self.whole_numbers(other), first=which[0])
+        elif kind == 'form':
+            if len(dims) == 1: self.reshape(draw.choice([[1, dims[0]], [dims[0], 1]]))
+            elif draw.random() < 0.5:
+                self.replace('Transpose', perm=[1, 0])
+                self.dims = dims[::-1]
+            else: self.reshape([dims[0] * dims[1]])
+        elif kind == 'gather':
+            taken = draw.choices(range(-dims[0], dims[0]), k=3)
+            self.replace('Gather', graph.ints(*taken), axis=0)
+            self.dims = [3] + dims[1:]
+        elif kind == 'slice':
+            self.name = self.sliced(self.name, -1, -2 ** 31, 0, -1)  # in reverse
+        elif kind == 'concat':
+            axis = draw.randint(0, len(dims) - 1)
+            self.replace('Concat', self.name, axis=axis)
+            self.dims = dims[:axis] + [2 * dims[axis]] + dims[axis + 1:]
+        elif kind == 'tile':
+            self.replace('Tile', graph.ints(*([2] + [1] * (len(dims) - 1))))
+            self.dims = [2 * dims[0]] + dims[1:]
+        elif kind == 'sum' and len(dims) == 2:
+            if graph.opset >= 13: self.replace('ReduceSum', graph.ints(0), keepdims=1)
+            else: self.replace('ReduceSum', axes=[0], keepdims=1)
+            self.dims = [1, dims[1]]
+        elif kind == 'range':
+            ends = [graph.constant(numpy.int64(value)) for value in (draw.randint(-3, 3), 9, draw.randint(1, 3))]
+            counted = graph.add('Range', ends)[0]
+            self.replace('Add', self.sliced(counted, 0, 1))
+        elif kind == 'filled':
+            value = numpy_helper.from_array(numpy.array([draw.randint(-2, 2)], 'i8'))
+            filled = graph.add('ConstantOfShape', graph.add('Shape', [self.name]), value=value)
+            self.replace('Add', filled[0])
+        elif kind == 'split': self.replace('Sub', self.sliced(self.name, 0, 1))
+
+    def reshape(self, dims):
+        self.replace('Reshape', self.graph.ints(*dims))
+        self.dims = dims
+
+    def change_real(self):
+        op = self.draw.choice(['Sqrt', 'Exp', 'Log', 'Floor', 'Ceil', 'Round', 'Sin', 'Cos', 'Tanh', 'Erf', 'Sigmoid',
+                               'Reciprocal', 'Clip', 'Pow', 'CumSum'])
+        if op in ('Sqrt', 'Log', 'Reciprocal'): self.name = self.graph.add('Abs', [self.name])[0]
+        if op in ('Log', 'Reciprocal'): self.replace('Add', self.graph.constant(numpy.float32(0.75)))
+        if op == 'Exp': self.replace('Tanh')
+        if op == 'Clip': self.replace(op, *[self.graph.constant(numpy.float32(end)) for end in (-1.5, 2)])
+        elif op == 'Pow': self.replace(op, self.graph.constant(numpy.float32(2)))
+        elif op == 'CumSum': self.replace(op, self.graph.constant(numpy.int64(0)), reverse=self.draw.randint(0, 1))
+        else: self.replace(op)
+
+    def end(self):
+        """The largest or the sum of all, between -1 and 1."""
+        self.name = self.graph.add(self.draw.choice(['ReduceMax', 'ReduceMin', 'ReduceMean']), [self.name], keepdims=0)[0]
+        self.replace('Tanh')
