@@ -24,7 +24,8 @@ inline const Kind kKinds[] = {{"4:2:0", 3, 2, 2, false},  {"4:2:2", 3, 2, 1, fal
                               {"4:4:0", 3, 1, 2, false},  {"4:1:1", 3, 4, 1, false}, {"gray", 1, 1, 1, false},
                               {"4:2:0 p", 3, 2, 2, true}, {"4:2:2 p", 3, 2, 1, true}};
 
-inline std::string encode(const Image& image, const Kind& kind) {
+/// `inverted`: with Adobe's marker, which for CMYK means that stored values are light, not ink.
+inline std::string encode(const Image& image, const Kind& kind, bool inverted = false) {
   jpeg_compress_struct info = {};
   jpeg_error_mgr errors;
   info.err = jpeg_std_error(&errors);
@@ -35,8 +36,9 @@ inline std::string encode(const Image& image, const Kind& kind) {
   info.image_width = JDIMENSION(image.width);
   info.image_height = JDIMENSION(image.height);
   info.input_components = kind.components;
-  info.in_color_space = kind.components == 1 ? JCS_GRAYSCALE : JCS_EXT_BGR;
+  info.in_color_space = kind.components == 1 ? JCS_GRAYSCALE : kind.components == 4 ? JCS_CMYK : JCS_EXT_BGR;
   jpeg_set_defaults(&info);
+  info.write_Adobe_marker = inverted ? TRUE : FALSE;
   jpeg_set_quality(&info, 90, TRUE);
   info.comp_info[0].h_samp_factor = kind.h;
   info.comp_info[0].v_samp_factor = kind.v;
