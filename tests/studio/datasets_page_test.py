@@ -1,6 +1,6 @@
 """The pages of datasets and files, in a browser: a dataset's classes, samples, duplicates and damaged images; uploads,
 renaming, the bin; the list of runs and their comparison."""
-import json, shutil
+import base64, json, shutil
 
 import pytest
 
@@ -66,6 +66,24 @@ def test_report(studio, dataset):
     assert len(pictures) == 8 and pictures[0]['height'] == 28 and pictures[0]['type'] == 'image/png'
     status, told, _ = studio.ask('POST', '/api/dataset/pictures', {'path': dataset, 'set': 'other', 'keys': []})
     assert status == 404 and 'other' in told['error']
+
+
+def test_pictures_of_large_images_are_reduced(studio, place, run):
+    numpy, cv2 = pytest.importorskip('numpy'), pytest.importorskip('cv2')
+    for folder in ('wide/one', 'data/wide'): (place / folder).mkdir(parents=True)
+    for name, (height, width) in (('a', (300, 600)), ('b', (130, 100))):
+        image = numpy.full((height, width, 3), 40, 'u1')
+        image[:, width // 2:] = 200
+        cv2.imwrite(str(place / 'wide/one' / (name + '.png')), image)
+    run('convert', 'folder', 'wide', '-o', 'data/wide/train_lmdb', cwd=place)
+    studio.finished(studio.post('/api/dataset/read', path='data/wide')['job'])
+    keys = studio.get('/api/dataset', path='data/wide')['report'][0]['per_label'][0]['samples']
+    pictures = studio.post('/api/dataset/pictures', path='data/wide', set='train', keys=keys)['pictures']
+    for picture, (height, width) in zip(sorted(pictures, key=lambda one: -one['width']), ((56, 112), (112, 86))):
+        bytes_ = numpy.frombuffer(base64.b64decode(picture['data']), 'u1')
+        image = cv2.imdecode(bytes_, cv2.IMREAD_COLOR)
+        assert image.shape == (height, width, 3)
+        assert abs(image[:, :width // 2 - 2].mean() - 40) < 3 and abs(image[:, width // 2 + 2:].mean() - 200) < 3
 
 
 def test_changed_dataset_is_read_again(studio, place, dataset):
