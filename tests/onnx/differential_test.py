@@ -1,4 +1,4 @@
-"""Random ONNX models (random_graphs.py): the program returns ONNX Runtime's results, or refuses the model with an error.
+"""Random ONNX models (random_graphs.py): the program returns ONNX Runtime's results, or refuses the model.
 
 Skipped if no Python with ONNX Runtime is found: this one, $CORTADO_RUNTIME_PYTHON or build/bench-venv, which
 scripts/bench.sh creates. --seed=N runs other models, --rounds=N more.

@@ -32,8 +32,8 @@ class RandomGraph:
         """Adds one operation, if the drawn one is valid for the drawn tensor."""
         x = self.draw.choice(list(self.shapes)[-4:])
         shape = self.shapes[x]
-        kinds = [self.plain, self.plain, self.with_options, self.with_folded, self.with_folded, self.with_constant, self.with_constant, self.with_tensor,
-                 self.softmax, self.reduce, self.transpose, self.reshape, self.flatten, self.squeeze, self.concat,
+        kinds = [self.plain, self.plain, self.with_options, self.with_folded, self.with_folded, self.with_constant,
+                 self.with_constant, self.with_tensor, self.softmax, self.reduce, self.transpose, self.reshape, self.flatten, self.squeeze, self.concat,
                  self.slice, self.gather, self.pad, self.tile, self.split, self.compare, self.matmul]
         if len(shape) == 4:
             kinds += 2 * [self.conv, self.conv, self.transposed_conv, self.pool, self.pool, self.whole_pool, self.norm,
@@ -374,6 +374,6 @@ class FoldedNumber:
         else: self.replace(op)
 
     def end(self):
-        """The largest or the sum of all, between -1 and 1."""
-        self.name = self.graph.add(self.draw.choice(['ReduceMax', 'ReduceMin', 'ReduceMean']), [self.name], keepdims=0)[0]
+        """The largest, the smallest or the mean of all, between -1 and 1."""
+        self.replace(self.draw.choice(['ReduceMax', 'ReduceMin', 'ReduceMean']), keepdims=0)
         self.replace('Tanh')
