@@ -34,7 +34,8 @@ class RandomGraph:
         shape = self.shapes[x]
         kinds = [self.plain, self.plain, self.with_options, self.with_folded, self.with_folded, self.with_constant,
                  self.with_constant, self.with_tensor, self.softmax, self.reduce, self.transpose, self.reshape,
-                 self.flatten, self.squeeze, self.concat, self.slice, self.gather, self.pad, self.tile, self.split, self.compare, self.matmul]
+                 self.flatten, self.squeeze, self.concat, self.slice, self.gather, self.pad, self.tile, self.split,
+                 self.compare, self.matmul]
         if len(shape) == 4:
             kinds += 2 * [self.conv, self.conv, self.transposed_conv, self.pool, self.pool, self.whole_pool, self.norm,
                           self.norm, self.resize, self.blocks, self.prelu]
