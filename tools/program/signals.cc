@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <string_view>
@@ -34,8 +35,11 @@ void act(int signal, SignalEffect effect) {
 }
 
 void handle(int signal) {
-  if (signal == SIGTERM || signal == SIGUSR1) return act(signal, SignalEffect::kStop);
-  act(signal, SignalEffect(signal == SIGINT ? interrupt_effect : hangup_effect));
+  const int saved_errno = errno;  // write() fails where standard error has no reader
+  const bool always_stops = signal == SIGTERM || signal == SIGUSR1;
+  const int effect = signal == SIGINT ? interrupt_effect : hangup_effect;
+  act(signal, always_stops ? SignalEffect::kStop : SignalEffect(effect));
+  errno = saved_errno;
 }
 
 /// Handlers run on a stack of their own. oneDNN's matrix products for AVX2 let the stack pointer point to a small block
