@@ -7,7 +7,7 @@ PAGE = ROOT / 'docs/trust.md'
 KEPT = ROOT / 'build/trust'
 GIB = 1 << 30
 MEMORY = 8 * GIB       # address space of each process; sanitized programs reserve more and limit themselves
-SOAK = 200             # seconds that a soak needs at least; in less, its slopes are noise
+SOAK = 300             # seconds that a soak needs at least: half of them are its warm-up
 LONGEST = 300          # seconds after its time until a part is killed, which counts as a finding
 LOG, SUMS = '## Log', '## Sums'
 

@@ -23,6 +23,7 @@ SHAPE = [1, 1, 20, 20]
 DEPLOYED = ('name: "soaked"\nlayer { name: "data" type: "Input" top: "data" input_param { shape { %s } } }\n' %
             ' '.join('dim: %d' % extent for extent in SHAPE) +
             re.sub(r'layer \{ name: "(accuracy|loss)".*\n', '', NET[NET.index('layer { name: "conv"'):]))
+WARM = 150  # seconds until the heap of the training has its size
 BAD = [5, 77, 133, 290]
 SKIPPED = 10 * len(BAD)  # more records may be on a damaged page, whose checksum fails
 
@@ -53,7 +54,8 @@ class Watched:
     def verdict(self):
         """A line to print, and a list of faults."""
         if len(self.samples) < 3: return self.name + ': no samples', []
-        warm = max(0.1 * self.samples[-1][0], min(300, self.samples[-1][0] / 3))
+        whole = self.samples[-1][0]
+        warm = max(0.1 * whole, min(300, max(WARM, whole / 3)))
         points = [sample for sample in self.samples if sample[0] >= warm]
         slope, floor = (3600 * each for each in slope_and_floor([(time, mib) for time, mib, _, _ in points]))
         first, last, wrong = points[0], points[-1], []
