@@ -18,12 +18,7 @@ scripts/dev/test_venv.sh build-coverage || echo "coverage.sh: PyPI cannot be rea
 find build-coverage -name '*.gcda' -delete
 ctest --preset coverage --parallel "$(nproc)" --tests-regex "$tests" "$@" || echo "coverage.sh: some tests failed"
 
-count() { # count REGEX [OPTION OF GCOVR...]: the files whose path matches
-  local filter=$1
-  shift
-  gcovr --root . --object-directory build-coverage --filter "$filter" --exclude '.*pb\.(cc|h)' \
-    --exclude-throw-branches --exclude-unreachable-branches --gcov-ignore-parse-errors "$@"
-}
-count "($(IFS='|'; echo "${folders[*]}"))/" --json build-coverage/counts.json --html-details \
-  build-coverage/pages/index.html build-coverage
+gcovr --root . --object-directory build-coverage --filter "($(IFS='|'; echo "${folders[*]}"))/" \
+  --exclude '.*pb\.(cc|h)' --exclude-throw-branches --exclude-unreachable-branches --gcov-ignore-parse-errors \
+  --json build-coverage/counts.json --html-details build-coverage/pages/index.html build-coverage
 /usr/bin/python3 scripts/dev/coverage_table.py build-coverage/counts.json "${folders[@]}"

@@ -4,30 +4,19 @@ A round is a function of the seed and its number: --seed=N --first=R --rounds=1 
 """
 import os, random
 
-import pytest
+from tests.cli.drawn_training import draw_training, text_of
 
-from tests.cli.drawn_training import DrawnPlace, draw_training, text_of
-
-
-
-def pytest_generate_tests(metafunc):
-    option = metafunc.config.getoption
-    metafunc.parametrize('number', range(option('--first'), option('--first') + (option('--rounds') or 6)))
+ROUNDS = 6
 
 
-@pytest.fixture(scope='module')
-def place(training_folder):
-    return training_folder(DrawnPlace)
-
-
-def test_ranks_have_the_bits_of_one(place, seed, number, build):
+def test_ranks_have_the_bits_of_one(drawn_place, seed, number, build):
     draw = random.Random('ranks %d/%d' % (seed, number))
     drawn = draw_training(draw)._replace(shards=draw.choice([2, 3, 4]))
     ranks, engine = draw.randint(2, drawn.shards), draw.choice(['shm', 'gloo'])
     if not os.path.exists(build + '/bin/libcortado_%s.so' % engine): engine = 'shm'
     print('%s, by %d ranks, %s' % (text_of(drawn), ranks, engine))
-    expected = place.uninterrupted(drawn)
-    place.begin(drawn)
-    ended = place.finish(drawn, ranks, '--engine=' + engine)[1]
+    expected = drawn_place.uninterrupted(drawn)
+    drawn_place.begin(drawn)
+    ended = drawn_place.finish(drawn, ranks, '--engine=' + engine)[1]
     assert ended.weights == expected.weights
     assert ended.tests == expected.tests

@@ -6,10 +6,9 @@ repeats round R.
 """
 import random, signal, subprocess, time
 
-import pytest
+from tests.cli.drawn_training import draw_ranks, draw_training, end_of, remaining, text_of
 
-from tests.cli.drawn_training import DrawnPlace, draw_ranks, draw_training, end_of, remaining, text_of
-
+ROUNDS = 8
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
 STOPPING, UNTRAINED = 'stopping after this iteration', 'nothing was trained'
@@ -71,27 +70,17 @@ def damaged(place):
     return '' if done.returncode == 0 else done.stdout + done.stderr
 
 
-def pytest_generate_tests(metafunc):
-    option = metafunc.config.getoption
-    metafunc.parametrize('number', range(option('--first'), option('--first') + (option('--rounds') or 8)))
-
-
-@pytest.fixture(scope='module')
-def place(training_folder):
-    return training_folder(DrawnPlace)
-
-
-def test_training_ends_as_it_should_and_resumes(place, seed, number):
+def test_training_ends_as_it_should_and_resumes(drawn_place, seed, number):
     draw = random.Random('%d/%d' % (seed, number))
     drawn, sent = draw_training(draw), draw.choice(SENT)
     first, second = draw_ranks(draw, drawn), draw_ranks(draw, drawn)
     print('%s to %s, by %d ranks' % ('+'.join(s.name for s in sent), text_of(drawn), first))
-    longest = place.uninterrupted(drawn).seconds
-    place.begin(drawn)
+    longest = drawn_place.uninterrupted(drawn).seconds
+    drawn_place.begin(drawn)
     moment = draw.uniform(0, max(longest, 0.3))
-    run = Watched(place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))
-    faults = run.faults(place)
-    differs, begins = place.resume(drawn, second)
+    run = Watched(drawn_place, drawn, first, sent, moment, draw.choice([0, 0.001, 0.01, 0.1]))
+    faults = run.faults(drawn_place)
+    differs, begins = drawn_place.resume(drawn, second)
     if differs: faults.append(differs)
     print('after %.3f s: exit %d in %.3f s, resumed from %d' % (moment, run.code, run.seconds, begins))
     assert not faults, run.log[-2000:]

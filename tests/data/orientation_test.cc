@@ -1,25 +1,17 @@
 // Every decoder, and every way to call it, in all eight EXIF orientations, against the image as displayed.
 #include "data/image/orientation.h"
 
-#include <zlib.h>
-
 #include "data/convert/convert.h"
 #include "data/formats/datum.h"
 #include "data/image/png.h"
 #include "data/sources/datum_reader.h"
 #include "proto/cortado.pb.h"
+#include "tests/data/exif_files.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
 
 namespace {
-
-/// `value` as `n` bytes.
-std::string number_of(uint32_t value, int n, bool high_first) {
-  std::string bytes;
-  for (int i = 0; i < n; ++i) bytes += char(value >> (high_first ? 8 * (n - 1 - i) : 8 * i));
-  return bytes;
-}
 
 /// A TIFF block with a resolution unit and an orientation.
 std::string exif_block(int orientation, bool high_first) {
@@ -29,19 +21,6 @@ std::string exif_block(int orientation, bool high_first) {
   };
   return (high_first ? "MM" : "II") + number(42, 2) + number(8, 4) + number(2, 2) +
          entry(0x0112, uint32_t(orientation)) + entry(0x0128, 2) + number(0, 4);
-}
-
-std::string jpeg_with(const std::string& file, const std::string& block) {
-  const std::string content = std::string("Exif\0\0", 6) + block;
-  return file.substr(0, 2) + "\xFF\xE1" + number_of(uint32_t(content.size() + 2), 2, true) + content + file.substr(2);
-}
-
-std::string png_with(const std::string& file, const std::string& block) {
-  const std::string chunk = "eXIf" + block;
-  const auto sum = ::crc32(0, reinterpret_cast<const Bytef*>(chunk.data()), uInt(chunk.size()));
-  constexpr size_t kHeadBytes = 8 + 25;  // the signature and IHDR
-  return file.substr(0, kHeadBytes) + number_of(uint32_t(block.size()), 4, true) + chunk +
-         number_of(uint32_t(sum), 4, true) + file.substr(kHeadBytes);
 }
 
 /// The extended WebP format: a VP8X chunk with the EXIF flag, the image, EXIF.

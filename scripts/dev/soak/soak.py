@@ -55,7 +55,7 @@ class Watched:
         """A line to print, and a list of faults."""
         if len(self.samples) < 3: return self.name + ': no samples', []
         whole = self.samples[-1][0]
-        warm = max(0.1 * whole, min(300, max(WARM, whole / 3)))
+        warm = max(0.1 * whole, min(300, max(WARM, whole / 3), whole / 2))
         points = [sample for sample in self.samples if sample[0] >= warm]
         slope, floor = (3600 * each for each in slope_and_floor([(time, mib) for time, mib, _, _ in points]))
         first, last, wrong = points[0], points[-1], []

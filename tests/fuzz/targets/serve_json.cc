@@ -3,19 +3,8 @@
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
 #include "tests/fuzz/fuzzed.h"
+#include "tests/fuzz/refusal.h"
 #include "tests/fuzz/served.h"
-
-namespace {
-
-template <typename Read>
-void expect_refusal(const Read& read) {
-  try {
-    read();
-  } catch (const cortado::http::RequestError&) {
-  }
-}
-
-}  // namespace
 
 void cortado::fuzz::fuzz(std::string_view input) {
   using namespace server;

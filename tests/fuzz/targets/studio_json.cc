@@ -2,21 +2,9 @@
 // JSON that is accepted.
 #include <cstdlib>
 
-#include "http/request_error.h"
 #include "studio/request.h"
 #include "tests/fuzz/fuzzed.h"
-
-namespace {
-
-template <typename Read>
-void expect_refusal(const Read& read) {
-  try {
-    cortado::fuzz::expect_answer(read);
-  } catch (const cortado::http::RequestError&) {
-  }
-}
-
-}  // namespace
+#include "tests/fuzz/refusal.h"
 
 void cortado::fuzz::fuzz(std::string_view input) {
   using namespace studio;
