@@ -15,7 +15,7 @@ DETECTIONS = 24  # test images of the detector
 def runs(tmp_path_factory, run, source):
     """A folder with a run of a classifier, two of them with other settings, and one of a detector."""
     place = tmp_path_factory.mktemp('reports')
-    def here(*words): return run(*words, cwd=place)
+    def here(*words, **options): return run(*words, cwd=place, **options)
     here('convert', 'folder', add_photos(place, count=600) / 'photos', '-o', 'data', '--split=0.2')
     here('new', 'classifier', '--data=data', '--from=%s/models/lenet/train_val.prototxt' % source, '-o', 'cls',
          '--epochs=3')
@@ -29,7 +29,7 @@ def runs(tmp_path_factory, run, source):
          '--label-map-file=sets/train_lmdb.labelmap.prototxt')
     here('new', 'detector', '--data=sets', '--from=%s/models/ssd_fashion/train_val.prototxt' % source, '-o', 'det',
          '--epochs=8', '--batch=4')
-    here('train', 'det/solver.prototxt', '--run=runs/detector')
+    here('train', 'det/solver.prototxt', '--run=runs/detector', timeout=None)  # minutes under ThreadSanitizer
     return place
 
 

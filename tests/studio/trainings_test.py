@@ -10,7 +10,7 @@ from tests.studio.studying import TOKEN, first_photo, kill_runs, state_of
 class Feed:
     """Server-sent events of a path."""
     def __init__(self, studio, target):
-        self.socket = socket.create_connection(('127.0.0.1', studio.port), timeout=10)
+        self.socket = socket.create_connection(('127.0.0.1', studio.port), timeout=60)
         self.socket.sendall(('GET %s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nAuthorization: Bearer %s\r\n\r\n'
                              % (target, studio.port, TOKEN)).encode())
         self.rest = b''
