@@ -37,6 +37,24 @@ struct Inbox {
   std::optional<Reply> reply;
 };
 
+/// Sends the reply to the inbox. Another thread may hold it after the connection has ended, for a moment.
+class Answer {
+ public:
+  Answer(std::shared_ptr<Presence> presence, std::shared_ptr<Inbox> inbox)
+      : presence_(std::move(presence)), inbox_(std::move(inbox)) {}
+
+  void operator()(Reply reply) const {
+    asio::post(inbox_->timer.get_executor(), [inbox = inbox_, reply = std::move(reply)]() mutable {
+      inbox->reply = std::move(reply);
+      inbox->timer.cancel();
+    });
+  }
+
+ private:
+  std::shared_ptr<Presence> presence_;  // destroyed after the inbox
+  std::shared_ptr<Inbox> inbox_;
+};
+
 template <typename Stream>
 class Connection : public OpenConnection, public std::enable_shared_from_this<Connection<Stream>> {
  public:
@@ -149,12 +167,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     const auto inbox = std::make_shared<Inbox>(stream_.get_executor());
     const auto gone = std::make_shared<std::atomic<bool>>(false);
     call->client_is_gone = gone;
-    call->answer = [inbox](Reply reply) {
-      asio::post(inbox->timer.get_executor(), [inbox, reply = std::move(reply)]() mutable {
-        inbox->reply = std::move(reply);
-        inbox->timer.cancel();
-      });
-    };
+    call->answer = Answer(host_.presence, inbox);
     try {
       host_.handler.handle(call);
     } catch (...) {

@@ -15,6 +15,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -26,12 +27,19 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
 
+/// Held by what threads of handlers need of the io_context. `gone` is set after its last use.
+struct Presence {
+  ~Presence() { gone.set_value(); }
+  std::promise<void> gone;
+};
+
 /// State shared by all connections.
 struct Host {
   Limits limits;
   Handler& handler;
   MemoryBudget& budget;
   bool draining = false;
+  std::shared_ptr<Presence> presence = std::make_shared<Presence>();
 };
 
 /// The server's view of a connection: its deadline, and how to close it.

@@ -140,6 +140,9 @@ void Server::run() {
   asio::co_spawn(impl_->io, impl_->accept(), asio::detached);
   asio::co_spawn(impl_->io, impl_->sweep(), asio::detached);
   impl_->io.run();
+  std::future<void> gone = impl_->host.presence->gone.get_future();
+  impl_->host.presence.reset();
+  gone.wait();  // for threads that have answered the last requests and not yet released them
 }
 
 void Server::drain() {

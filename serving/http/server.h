@@ -35,7 +35,7 @@ class Server {
   uint16_t port() const;
   size_t connections() const;
 
-  /// Answers requests. Returns after drain(), when the last accepted one is answered.
+  /// Answers requests. Returns after drain(), when the last accepted one is answered and no thread uses its Call.
   void run();
 
   /// Stops accepting connections, and closes each after its next reply. Any thread may call it.

@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <future>
 #include <thread>
 
 #include "http/body_stream.h"
@@ -14,7 +16,8 @@
 namespace cortado::http {
 namespace {
 
-/// Answers /stream with a stream that the test fills, and everything else with the request itself.
+/// Answers /stream with a stream that the test fills, and everything else with the request itself. The test receives
+/// the call of /kept.
 class TestHandler : public Handler {
  public:
   std::shared_ptr<void> admit(const Head& head) override {
@@ -29,9 +32,11 @@ class TestHandler : public Handler {
       reply.more = stream;
     }
     call->answer(std::move(reply));
+    if (call->head.path == "/kept") kept.set_value(call);
   }
 
   std::shared_ptr<BodyStream> stream = std::make_shared<BodyStream>();
+  std::promise<std::shared_ptr<Call>> kept;
 };
 
 class ServerTest : public testing::Test {
@@ -132,6 +137,21 @@ TEST_F(ServerTest, open_streams_do_not_delay_draining) {
   EXPECT_EQ(read_to(fd, ""), "");
   EXPECT_TRUE(handler_.stream->is_over());
   ::close(fd);
+}
+
+TEST_F(ServerTest, draining_waits_for_threads_that_hold_an_answered_call) {
+  const int fd = connect();
+  ask(fd, "/kept");
+  EXPECT_NE(read_to(fd, "GET /kept y"), "");
+  ::close(fd);
+  std::atomic<bool> released = false;
+  std::jthread holder([&released, call = handler_.kept.get_future().get()]() mutable {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    released = true;
+    call.reset();
+  });
+  end();
+  EXPECT_TRUE(released);
 }
 
 TEST_F(ServerTest, a_request_without_a_body_takes_no_memory) {
