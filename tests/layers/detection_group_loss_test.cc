@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "tests/harness/branches.h"
@@ -41,7 +42,7 @@ struct Rule {
 
 class Reference {
  public:
-  Reference(const Arrays& x, const Rule& rule) : x_(x), classes_(size_t(x[0].shape[1])), rule_(rule) {}
+  Reference(const Arrays& x, Rule rule) : x_(x), classes_(size_t(x[0].shape[1])), rule_(std::move(rule)) {}
 
   double label(size_t i) const { return x_[2][i / 20 * 120 + i % 20]; }
   bool object(size_t i) const { return label(i) > 0 && label(i) != rule_.ignored; }
@@ -98,7 +99,7 @@ class Reference {
 
   const Arrays& x_;
   size_t classes_;
-  const Rule& rule_;
+  Rule rule_;
 };
 
 /// All objects, and `first` and `second` of the hardest background positions of both images.
