@@ -27,7 +27,7 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
 
-/// Held by what threads of handlers need of the io_context. `gone` is set after its last use.
+/// Owned by everything through which other threads use the io_context. `gone` is set after the last use.
 struct Presence {
   ~Presence() { gone.set_value(); }
   std::promise<void> gone;
