@@ -33,8 +33,8 @@ for program in $programs; do
 done
 strip -o $bundle/$simulated_nvjpeg $build/$simulated_nvjpeg
 cp -L $(here_only $(printf "$build/bin/%s " $programs) $build/$simulated_nvjpeg) $bundle/lib/
-cp -r tests/parity tests/cli $bundle/tests/
-cp -r models scripts bench $bundle/
+# Without fetched weights and caches
+git ls-files -z tests/parity tests/cli models scripts bench | tar --null -T - -cf - | tar -C $bundle -xf -
 tar -C $build -cf - gpu-bundle | xz -9 -T0 >"$archive"
 size=$(($(stat -c %s "$archive") >> 20))
 echo "$archive: $size MiB"
