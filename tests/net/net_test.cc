@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "core/process/sanitized.h"
 #include "core/rng.h"
 #include "graph/passes/passes.h"
 
@@ -168,7 +169,7 @@ TEST(Net, concurrent_contexts_with_equal_options_give_equal_bits) {
 }
 
 /// More threads than CPUs: results agree up to rounding, and threads hardly add loops. (Some kernels divide their work
-/// in other ways, and kernels are chosen by their measured times.)
+/// in other ways.)
 TEST(Net, many_threads_agree_and_join_as_often) {
   std::vector<double> expected;
   uint64_t joins = 0;
@@ -180,7 +181,9 @@ TEST(Net, many_threads_agree_and_join_as_often) {
       expected = seen, joins = context.joins;
       continue;
     }
-    EXPECT_LE(context.joins, joins + joins / 5) << threads;
+    if (!kThreadSanitized) {  // which has one OpenMP thread, so the joins of oneDNN are not counted
+      EXPECT_LE(context.joins, joins + joins / 10) << threads;
+    }
     ASSERT_EQ(seen.size(), expected.size());
     for (size_t i = 0; i < seen.size(); ++i)
       EXPECT_NEAR(seen[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << threads << " threads, value " << i;
