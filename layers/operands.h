@@ -2,6 +2,7 @@
 
 // The interface between a plan and a layer: what was decided, what the layer needs for it, and the operands of a call.
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -62,6 +63,13 @@ struct Aliasing {
 
   /// Whether y[i] is always the memory of x[0].
   bool y_is_in_x(size_t i) const { return view || (y_is_x && i == 0); }
+  /// The index of the dx that may be in dy[0]'s memory, if dy[0] has its size; the number of them: none.
+  size_t dx_over_dy(const std::vector<bool>& wants_dx) const {
+    if (!dx_may_overwrite_dy) return wants_dx.size();
+    if (!last_dx_overwrites) return size_t(std::find(wants_dx.begin(), wants_dx.end(), true) - wants_dx.begin());
+    const size_t end = size_t(std::find(wants_dx.rbegin(), wants_dx.rend(), true).base() - wants_dx.begin());
+    return end > 0 ? end - 1 : wants_dx.size();
+  }
   bool operator==(const Aliasing&) const = default;
 };
 

@@ -275,7 +275,7 @@ class Planner {
       shared = dy;
     else if (needs.aliasing.dx_are_one && one != kNone)
       shared = one;
-    else if (i == overwriting(node, needs) && dy != kNone && free_after(dy, time, bytes))
+    else if (i == needs.aliasing.dx_over_dy(node.wants_dx) && dy != kNone && free_after(dy, time, bytes))
       shared = dy;
     if (shared == kNone) return new_lasting(bytes, time, read);
     join(shared, read);
@@ -286,15 +286,6 @@ class Planner {
   NodeId reader_of_gradient(const Value& v) {
     const Node& maker = node(v.producer);
     return leaves_sum(maker) ? value(maker.x[0]).producer : v.producer;
-  }
-
-  /// The index of the dx that may share dy[0]'s memory; wants_dx.size(): none.
-  static size_t overwriting(const Node& node, const LayerNeeds& needs) {
-    const std::vector<bool>& wanted = node.wants_dx;
-    if (!needs.aliasing.dx_may_overwrite_dy) return wanted.size();
-    if (!needs.aliasing.last_dx_overwrites)
-      return size_t(std::find(wanted.begin(), wanted.end(), true) - wanted.begin());
-    return size_t(std::find(wanted.rbegin(), wanted.rend(), true).base() - wanted.begin()) - 1;
   }
 
   // Offsets

@@ -133,11 +133,11 @@ void ScaleLayer::multiply(Context& context, const Operands& io, const Tensor& fr
 void ScaleLayer::backward(Context& context, const Operands& io) {
   const ChannelView view = view_of(io.x[0].spec, broadcast_);
   const ChannelSums dg{io.scratch, learned_ ? io.dw[0] : io.dx[1], learned_ && io.adds(0)};
-  // The sums first: dx may overwrite dy.
-  if (dg.out) sum_channels<ScaleProduct>(context, view, dg, io.dy[0], io.x[0]);
+  // Either dx may overwrite dy: dw first, and dx[1] before dx[0], which is in dy's memory if both are requested.
   const size_t b = io.w.size() - 1;
   if (has_bias() && io.dw[b])
     sum_channels<ScaleItself>(context, view, ChannelSums{io.scratch, io.dw[b], io.adds(b)}, io.dy[0]);
+  if (dg.out) sum_channels<ScaleProduct>(context, view, dg, io.dy[0], io.x[0]);
   if (io.dx[0]) multiply(context, io, io.dy[0], io.dx[0]);
 }
 

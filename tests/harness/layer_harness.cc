@@ -166,6 +166,25 @@ std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLaye
   return list;
 }
 
+/// Compares in place and out of place for all gradients of x, for each one alone, and for all but one: which of them is
+/// in the memory of dy depends on those requested.
+void check_in_place(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
+  const size_t n = layer_case.x.size();
+  std::vector<std::vector<bool>> subsets = {std::vector<bool>(n, true)};
+  for (size_t i = 0; n > 1 && i < n; ++i)
+    for (const bool alone : {true, false}) {
+      subsets.emplace_back(n, !alone);
+      subsets.back()[i] = alone;
+    }
+  for (const std::vector<bool>& wanted : subsets) {
+    SCOPED_TRACE("in place and out of place, gradients of x requested: " + ::testing::PrintToString(wanted));
+    RunOptions out = options, in = options;
+    out.wants_dx = in.wants_dx = wanted;
+    in.in_place = true;
+    check_same_bits(layer_case, expected, out, in);
+  }
+}
+
 /// All checks in one layout, except those of a missing dy.
 void check_variant(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   {
@@ -188,14 +207,11 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
     unwanted.wants_dx[i] = false;
     if (layer_case.x.size() > 1 || !expected.w.empty()) check_run(layer_case, expected, unwanted);
   }
+  check_in_place(layer_case, expected, options);
   RunOptions other = options;
   {
-    SCOPED_TRACE("in place and out of place");
-    other.in_place = true;
-    check_same_bits(layer_case, expected, options, other);
-  }
-  {
     SCOPED_TRACE("forward only, in place, and forward before a backward");
+    other.in_place = true;
     other.backward = false;
     check_run(layer_case, expected, other);
   }

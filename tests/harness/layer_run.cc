@@ -193,11 +193,9 @@ void LayerRun::bind_backward() {
   void* shared = nullptr;
   if (needs_.aliasing.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
   if (needs_.aliasing.dx_are_one) shared = memory(request_.x[0].bytes()).data();
-  size_t overwriting = 0;
-  for (size_t i = 0; needs_.aliasing.last_dx_overwrites && i < request_.x.size(); ++i)
-    if (request_.wants_dx[i]) overwriting = i;
+  const size_t overwriting = options_.in_place ? needs_.aliasing.dx_over_dy(request_.wants_dx) : request_.x.size();
   for (size_t i = 0; i < request_.x.size(); ++i) {
-    const bool over_dy = i == overwriting && options_.in_place && needs_.aliasing.dx_may_overwrite_dy && io_.dy[0];
+    const bool over_dy = i == overwriting && io_.dy[0] && request_.x[i].bytes() == request_.y[0].bytes();
     Tensor dx{request_.x[i], context_.device, nullptr};
     if (request_.wants_dx[i])
       dx.data = over_dy ? io_.dy[0].data : shared ? shared : memory(request_.x[i].bytes()).data();
