@@ -124,6 +124,40 @@ TEST(Build, force_backward_computes_gradients_of_inputs) {
   EXPECT_TRUE(wants_dx(build_net("force_backward: true\n" + net)));
 }
 
+/// true forces the gradient of a bottom, also of one that depends on no weight; false stops it. Labels have none.
+TEST(Build, propagate_down_forces_and_stops_gradients) {
+  const auto wanted = [](const std::string& first, const std::string& second, const std::string& loss) {
+    const auto product = [](const std::string& name, const std::string& bottom, const std::string& more) {
+      return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + bottom + "' top: '" + name +
+             "' inner_product_param { num_output: 2 } " + more + " }\n";
+    };
+    const graph::Graph graph = build_net(
+        kInput + "layer { name: 'abs' type: 'AbsVal' bottom: 'data' top: 'abs' }\n" + product("one", "data", first) +
+        product("two", "one", second) + product("side", "abs", "param { lr_mult: 0 } param { lr_mult: 0 }") +
+        "layer { name: 'sum' type: 'Eltwise' bottom: 'two' bottom: 'side' top: 'sum' }\n"
+        "layer { name: 'l' type: 'Input' top: 'l' input_param { shape { dim: 1 } } }\n"
+        "layer { name: 'loss' type: 'SoftmaxWithLoss' bottom: 'sum' bottom: 'l' top: 'loss' " +
+        loss + " }\n");
+    std::string names;
+    for (const graph::Node& node : graph.nodes)
+      for (size_t i = 0; i < node.wants_dx.size() && !node.name.empty(); ++i)
+        if (node.wants_dx[i] && (node.name == "abs" || node.name == "one" || node.name == "two" || node.name == "side"))
+          names += node.name + " ";
+    return names;
+  };
+  const std::string yes = "propagate_down: true", no = "propagate_down: false";
+  EXPECT_EQ(wanted("", "", ""), "two ");
+  EXPECT_EQ(wanted(yes, "", ""), "abs one two side ");
+  EXPECT_EQ(wanted(no, "", ""), "two ");
+  EXPECT_EQ(wanted("", yes, ""), "two ");
+  EXPECT_EQ(wanted("", no, ""), "");
+  EXPECT_EQ(wanted(yes, no, ""), "abs side ");
+  EXPECT_EQ(wanted(yes + " param { lr_mult: 0 } param { lr_mult: 0 }", "", ""), "abs one two side ");
+  EXPECT_EQ(wanted("", "", yes + " " + no), "two ");
+  EXPECT_EQ(wanted("", "", yes + " " + yes), "two ");
+  EXPECT_EQ(wanted("", "", no + " " + no), "");
+}
+
 TEST(Build, outputs_are_in_alphabetical_order) {
   const graph::Graph graph = build_net(kInput +
                                        "layer { name: '1' type: 'ReLU' bottom: 'data' top: 'zebra' }\n"

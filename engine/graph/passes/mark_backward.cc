@@ -1,5 +1,8 @@
 // Marks what backward computes. A value has a gradient only where it depends on a weight that learns (or the net sets
-// force_backward) and a loss depends on it (or the net is observed: then gradients may start anywhere).
+// force_backward, or a layer that reads it propagate_down: true) and a loss depends on it (or the net is observed: then
+// gradients may start anywhere).
+
+#include <optional>
 
 #include "graph/passes/passes.h"
 
@@ -7,21 +10,35 @@ namespace cortado::graph {
 
 namespace {
 
-bool may_flow(const Graph& graph, const Node& node, size_t i) {
-  if (!node.layer->differentiable(int(i))) return false;
-  if (node.sources.empty()) return true;
+/// What the layer's propagate_down says of x[i].
+std::optional<bool> propagate_down(const Graph& graph, const Node& node, size_t i) {
+  if (node.sources.empty()) return std::nullopt;
   const caffe::LayerParameter& config = *graph.source(node.sources[0]).config;
-  return int(i) >= config.propagate_down_size() || config.propagate_down(int(i));
+  if (int(i) >= config.propagate_down_size()) return std::nullopt;
+  return config.propagate_down(int(i));
 }
 
-/// Per value: whether it depends on a weight that learns, or force_backward requests all gradients, inputs included.
+bool may_flow(const Graph& graph, const Node& node, size_t i) {
+  return node.layer->differentiable(int(i)) && propagate_down(graph, node, i).value_or(true);
+}
+
+/// Per value: whether its gradient is requested by force_backward or by propagate_down: true of a layer that reads it.
+std::vector<bool> forced_values(const Graph& graph) {
+  std::vector<bool> forced(graph.values.size(), graph.file->net.force_backward());
+  for (const Node& node : graph.nodes)
+    for (size_t i = 0; i < node.x.size(); ++i)
+      if (may_flow(graph, node, i) && propagate_down(graph, node, i)) forced[size_t(node.x[i])] = true;
+  return forced;
+}
+
+/// Per value: whether it depends on a weight that learns, or on a value whose gradient is forced.
 std::vector<bool> values_that_learn(const Graph& graph) {
-  std::vector<bool> learn(graph.values.size());
+  std::vector<bool> learn = forced_values(graph);
   for (const Node& node : graph.nodes) {
-    bool any = graph.file->net.force_backward();
+    bool any = false;
     for (const WeightId id : node.w) any = any || graph.weight(id).learns();
     for (size_t i = 0; i < node.x.size(); ++i) any = any || (learn[size_t(node.x[i])] && may_flow(graph, node, i));
-    for (const ValueId id : node.y) learn[size_t(id)] = any;
+    for (const ValueId id : node.y) learn[size_t(id)] = learn[size_t(id)] || any;
   }
   return learn;
 }
