@@ -71,7 +71,7 @@ struct Control {
   const IterationStep* input;
   const SumOfSquares* squares;  ///< of all gradients
   float share;                  ///< 1 / passes whose gradients were summed
-  float most;                   ///< clip_gradients; negative: none
+  GradientClip clip;
   bool scales;
 
   CORTADO_HD void operator()(int64_t) const {
@@ -79,10 +79,9 @@ struct Control {
     const float scale = scales ? state->loss_scale : 1.0f;
     const bool finite = is_finite(squares->value);
     state->finite_gradients = finite;
-    state->norm = sqrt(squares->value) / scale;
-    const double clip = most >= 0 && state->norm > most ? most / state->norm : 1.0;
+    state->norm = clip.norm(squares->value) / scale;
     state->step = *input;
-    state->step.gradient_scale = float(clip * share / scale);
+    state->step.gradient_scale = float(clip.factor(state->norm) * share / scale);
     state->step.skip = !(finite && is_finite(state->loss));
     if (scales) adapt(finite);
     state->ends = !is_finite(state->loss) || (scales ? state->loss_scale <= kLeastLossScale : !finite);
@@ -178,8 +177,8 @@ void DeviceUpdate::apply() {
   const Control control{.state = state(),
                         .input = reinterpret_cast<const IterationStep*>(input_.data()),
                         .squares = sum_squares(),
-                        .share = 1.0f / float(plan_.passes()),
-                        .most = plan_.clip_gradients,
+                        .share = 1.0f / float(plan_.passes_per_update()),
+                        .clip = plan_.clip(),
                         .scales = scales_};
   for_each(context_, 1, control);
   rule_.update_all(context_, table_, &state()->step);

@@ -32,7 +32,7 @@ struct StepState {
   IterationStep step;
   float loss = 0;        ///< the mean over the iteration's passes
   float loss_scale = 1;  ///< for the next iteration
-  double norm = 0;       ///< of the accumulated gradients
+  double norm = 0;       ///< of the accumulated gradients, averaged over shards
   bool finite_gradients = true;
   int32_t good_steps = 0;
   int64_t skipped = 0;   ///< updates skipped so far because of gradients that are not finite

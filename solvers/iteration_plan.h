@@ -1,12 +1,24 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 
 #include "solvers/update_rule.h"
 
 namespace cortado {
+
+/// Limits the norm of all gradients. Like Caffe with several solvers, it limits that of their mean over shards, but of
+/// their sum over iter_size. The same on all devices.
+struct GradientClip {
+  float most;    ///< clip_gradients; negative: no limit
+  double share;  ///< 1 / shards whose gradients are summed
+
+  CORTADO_HD double norm(double sum_of_squares) const { return sqrt(sum_of_squares) * share; }
+  /// The factor for gradients of this norm.
+  CORTADO_HD double factor(double norm) const { return most >= 0 && norm > most ? most / norm : 1.0; }
+};
 
 /// The solver's options for one iteration: its passes, and how their gradients change the weights.
 struct IterationPlan {
@@ -23,7 +35,10 @@ struct IterationPlan {
   int64_t passes_of_shard() const { return int64_t(iter_size) * local_steps; }
   int64_t passes() const { return passes_of_shard() * std::max(1, shards); }
   /// Passes whose gradients are summed for one update: those of all shards, or with local_steps those of one.
-  int64_t passes_per_update() const { return local_steps > 1 ? iter_size : passes(); }
+  int64_t passes_per_update() const { return iter_size * shards_per_update(); }
+  /// Shards whose gradients are summed for one update.
+  int64_t shards_per_update() const { return local_steps > 1 ? 1 : std::max(1, shards); }
+  GradientClip clip() const { return {clip_gradients, 1.0 / double(shards_per_update())}; }
 
   /// Whether each weight is updated during backward, as soon as its gradient is complete. Gradients then need no memory
   /// of their own, because nothing reads all of them together. On a device one pass over all weights is faster.

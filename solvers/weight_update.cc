@@ -158,17 +158,16 @@ void WeightUpdate::load_memory(const caffe::TrainingState& training) {
   copy_to_device(net_.context(), memory_.data(), values.data(), memory_.bytes());
 }
 
-/// The factor for the accumulated gradients that limits their global norm to clip_gradients.
 float WeightUpdate::clip_factor(bool verbose) {
   double sum = 0;
   for (const Param& param : net_.params())
     sum += sum_of_squares(net_.context(), param.dw, param.count, scratch_.data());
-  const double norm = std::sqrt(sum), most = plan_.clip_gradients;
-  if (!(norm > most)) return 1;
-  if (verbose)
-    log_info() << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << most << ") by scale factor "
-               << most / norm;
-  return float(most / norm);
+  const GradientClip clip = plan_.clip();
+  const double norm = clip.norm(sum), factor = clip.factor(norm);
+  if (verbose && factor < 1)
+    log_info() << "Gradient clipping: scaling down gradients (L2 norm " << norm << " > " << clip.most
+               << ") by scale factor " << factor;
+  return float(factor);
 }
 
 IterationStep WeightUpdate::step_of(int64_t iter, const StepRates& rates, float scale) const {

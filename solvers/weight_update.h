@@ -67,6 +67,7 @@ class WeightUpdate {
   void load_memory(const caffe::TrainingState& training);
 
  private:
+  /// The factor for the accumulated gradients by clip_gradients.
   float clip_factor(bool verbose);
   IterationStep step_of(int64_t iter, const StepRates& rates, float scale) const;
   void apply_to(size_t param, const IterationStep& step);

@@ -118,6 +118,21 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"Bf16", "type: \"Adam\"", true, Precision::kBf16}),
     [](const auto& info) { return std::string(info.param.name); });
 
+TEST(DeviceShards, OfTheSameDataUpdateAsOneOfThemDoes) {
+  for_each_update([](const std::string& options) {
+    const auto weights = [&](const char* shards, int ranks) {
+      Folder folder;
+      train_on_device(ranks, [&] { return tiny_solver(folder, options + shards, kConstantNet); });
+      return read_weights(folder / "tiny_iter_3.caffemodel").at(0).blobs.at(0).data[0];
+    };
+    const float one = weights("shards: 1", 0);
+    EXPECT_NE(one, 0);
+    EXPECT_EQ(weights("shards: 2", 0), one);
+    EXPECT_EQ(weights("shards: 4", 0), one);
+    EXPECT_EQ(weights("shards: 4", 2), one);
+  });
+}
+
 /// With Dropout where both devices store values alike.
 TEST(DeviceShards, LearnWhatTheCpusLearn) {
   Folder data, cpu, device;

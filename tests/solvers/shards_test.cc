@@ -44,6 +44,33 @@ TEST(Shards, MakeTheUpdateOfOneLargeBatch) {
   }
 }
 
+/// Caffe's values: the mean of several solvers is clipped, and the sum over iter_size.
+TEST(Shards, ClipTheMeanOfTheirGradients) {
+  const auto weight = [](const std::string& options) {
+    Folder folder;
+    train(tiny_solver(folder, options + " clip_gradients: 4 base_lr: 1 max_iter: 1 ", kConstantNet));
+    return weights_in(folder / "tiny_iter_1.caffemodel").at("ip0")[0];
+  };
+  for (const char* shards : {"shards: 1", "shards: 2", "shards: 4"}) {
+    EXPECT_EQ(weight(shards), -3) << shards;
+    EXPECT_EQ(weight(std::string(shards) + " iter_size: 2"), -2) << shards;
+  }
+}
+
+TEST(Shards, OfTheSameDataUpdateAsOneOfThemDoes) {
+  for_each_update([](const std::string& options) {
+    std::vector<std::map<std::string, std::vector<float>>> weights;
+    for (const char* shards : {"shards: 1", "shards: 2", "shards: 4"}) {
+      Folder folder;
+      train(tiny_solver(folder, options + shards, kConstantNet));
+      weights.push_back(weights_in(folder / "tiny_iter_3.caffemodel"));
+    }
+    EXPECT_NE(weights[0].at("ip0")[0], 0);
+    EXPECT_EQ(weights[1], weights[0]);
+    EXPECT_EQ(weights[2], weights[0]);
+  });
+}
+
 /// What a layer keeps by itself is the mean over the shards; what it does not change stays to the bit.
 TEST(Shards, AverageTheStatisticsOfBatchNorms) {
   Folder folder;

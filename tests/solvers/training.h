@@ -14,6 +14,7 @@
 
 #include "core/files/file.h"
 #include "solvers/solver.h"
+#include "solvers/update_rule.h"
 
 namespace cortado {
 
@@ -53,6 +54,26 @@ inline const char* const kNet = R"(
           inner_product_param { num_output: 3 weight_filler { type: "gaussian" std: 0.3 } } }
   layer { name: "loss" type: "EuclideanLoss" bottom: "learned" bottom: "target" top: "loss" }
 )";
+
+/// Every pass computes the same gradients: y = w, and its target is -3. The slope of the loss at w = 0 is 3.
+inline const char* const kConstantNet = R"(
+  layer { name: "data" type: "DummyData" top: "x" top: "t"
+          dummy_data_param { shape { dim: 1 dim: 1 } shape { dim: 1 dim: 1 }
+                             data_filler { type: "constant" value: 1 } data_filler { type: "constant" value: -3 } } }
+  layer { name: "ip" type: "InnerProduct" bottom: "x" top: "y"
+          inner_product_param { num_output: 1 bias_term: false weight_filler { type: "constant" value: 0 } } }
+  layer { name: "loss" type: "EuclideanLoss" bottom: "y" bottom: "t" top: "loss" }
+)";
+
+/// Calls compare(options) for each update rule, alone and with what an update does to gradients before it.
+inline void for_each_update(const std::function<void(const std::string& options)>& compare) {
+  for (const std::string& rule : all_update_rules())
+    for (const char* more : {"", "clip_gradients: 0.5", "clip_gradients: 4 iter_size: 2", "weight_decay: 0.1"}) {
+      const std::string options = "type: \"" + rule + "\" base_lr: 0.5 max_iter: 3 " + more + " ";
+      SCOPED_TRACE(options);
+      compare(options);
+    }
+}
 
 /// `options`, and those of `defaults` ("name: value") whose name `options` lacks.
 inline std::string with_defaults(std::string options, const std::vector<std::string>& defaults) {
