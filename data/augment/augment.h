@@ -291,7 +291,7 @@ CORTADO_HD inline bool make_pixel(const Sample& sample, const AugmentParams& par
   }
   const Spot spot = spot_at(params, sample, x, y);
   for (int c = 0; c < n; ++c) v[c] = geometry_at(sample, params, spot, c0 + c);
-  for (int i = 0; i < params.color_ops; ++i) {
+  for (int i = spot.fill ? params.image_color_ops : 0; i < params.color_ops; ++i) {
     if (sample.channels == 1) {
       float b = v[0], r = v[0];
       apply_color(params.color[i], params.table, b, v[0], r);

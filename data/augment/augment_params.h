@@ -47,7 +47,7 @@ struct ColorOp {
   float v[12] = {};
 };
 
-constexpr int kMaxColorOps = 12;
+constexpr int kMaxColorOps = 13;
 
 /// An erased rectangle of the result.
 struct Erased {
@@ -74,6 +74,7 @@ struct AugmentParams {
   int32_t mean_top = 0, mean_left = 0;  ///< position of pixel (0, 0) in the mean image; the steps are those of the map
 
   int32_t color_ops = 0;
+  int32_t image_color_ops = 0;  ///< the first ones, which change the image but not the fill beyond its edges
   ColorOp color[kMaxColorOps];
   uint8_t table[3][256] = {};  ///< for kEqualize
 

@@ -62,7 +62,7 @@ ColorOp& ColorList::next(ColorKind kind) {
 }
 
 void ColorList::add(const ColorMatrix& matrix) {
-  if (params_.color_ops == 0 || params_.color[params_.color_ops - 1].kind != ColorKind::kMatrix)
+  if (params_.color_ops == params_.image_color_ops || params_.color[params_.color_ops - 1].kind != ColorKind::kMatrix)
     return store(matrix, next(ColorKind::kMatrix).v);
   ColorOp& last = params_.color[params_.color_ops - 1];
   ColorMatrix both;

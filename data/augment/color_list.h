@@ -28,6 +28,7 @@ class ColorList {
   void solarize(double from);
   void auto_contrast();
   void equalize();  ///< a second call is ignored, because it would have no effect
+  void end_of_image_only() { params_.image_color_ops = params_.color_ops; }  ///< later ones change the fill, too
 
  private:
   ColorOp& next(ColorKind kind);

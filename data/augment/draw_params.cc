@@ -117,6 +117,7 @@ Affine draw_looks(const TransformPlan& plan, bool mirror, const SampleKey& key, 
   Draws flips(key, Lane::kFlip);
   const bool across = flips.chance(augment.flip_h) != mirror, down = flips.chance(augment.flip_v);
   for (const ColorMatrix& matrix : draw_distortion(augment.distort, key)) colors.add(matrix);
+  colors.end_of_image_only();  // as in SSD, where the canvas of expand_param is made after distort_param
   const PolicyChoice policy = apply_policy(augment, params.out_height, params.out_width, key, colors);
   jitter(augment.jitter, key, colors);
   if (augment.grayscale > 0 && Draws(key, Lane::kGray).chance(augment.grayscale)) colors.add(saturated(0));

@@ -125,4 +125,14 @@ void RowReader::read(int y, float* const* rows) {
     read_aligned<FloatSums>(sample_->floats, y, rows, float_sums_);
 }
 
+void RowReader::refill(int y, float* const* rows) const {
+  const int width = params_->out_width;
+  if (params_->border != Border::kFill) return;
+  for (int x = 0; x < width; ++x) {
+    int64_t column = column_place(*params_, x, y), row = row_place(*params_, x, y);
+    if (!bring_inside(Border::kFill, sample_->width, column) || !bring_inside(Border::kFill, sample_->height, row))
+      fill(rows, x, x + 1);
+  }
+}
+
 }  // namespace cortado::data

@@ -28,6 +28,8 @@ class RowReader {
   void begin(const Sample& sample, const AugmentParams& params);
   /// Writes row y of every channel to rows[c][0..out_width).
   void read(int y, float* const* rows);
+  /// Writes the fill beyond the edges of the sample to row y again, after a change of all pixels.
+  void refill(int y, float* const* rows) const;
 
  private:
   template <typename Sums, typename T>

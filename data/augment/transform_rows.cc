@@ -83,10 +83,11 @@ struct Rows {
   }
 };
 
-void color_rows(const AugmentParams& params, Rows& rows, int channels) {
+/// Applies the operations from `begin` to `end`.
+void color_rows(const AugmentParams& params, int begin, int end, Rows& rows, int channels) {
   float* const* row = rows.pointers.data();
   const int n = params.out_width;
-  for (int i = 0; i < params.color_ops; ++i) {
+  for (int i = begin; i < end; ++i) {
     if (channels == 1) {
       std::copy(row[0], row[0] + n, row[1]);
       std::copy(row[0], row[0] + n, row[2]);
@@ -111,7 +112,11 @@ void transform_rows(const Sample& sample, const TransformPlan& plan, const Augme
   for (int y = 0; y < params.out_height; ++y) {
     const bool erases = y >= erased.top && y < erased.top + erased.height;
     reader.read(y, row);
-    color_rows(params, rows, channels);
+    if (params.image_color_ops > 0) {
+      color_rows(params, 0, params.image_color_ops, rows, channels);
+      reader.refill(y, row);
+    }
+    color_rows(params, params.image_color_ops, params.color_ops, rows, channels);
     if (params.noise > 0) noise_row(params, sample.bytes != nullptr, y, n, row, channels);
     if (params.salt > 0) salt_row(params, y, n, row, channels);
     if (erases && erased.noise) erase_row(params, y, row, channels);

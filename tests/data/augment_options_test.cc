@@ -207,6 +207,42 @@ TEST(Ssd, ExpandsOntoALargerPicture) {
   EXPECT_NEAR(expanded, 150, 35);
 }
 
+/// As in SSD: distort_param comes first, so what is around the image becomes 0 by the mean, whatever moves the image.
+TEST(Ssd, DistortsTheImageButNotWhatIsAroundIt) {
+  const std::string distortion =
+      "distort_param { brightness_prob: 1 brightness_delta: 90 contrast_prob: 1 contrast_lower: 0.3 contrast_upper: 2 "
+      "hue_prob: 1 hue_delta: 36 saturation_prob: 1 saturation_lower: 0 saturation_upper: 2 random_order_prob: 1 } ";
+  for (const int channels : {1, 3})
+    for (const char* moves :
+         {"expand_param { prob: 1 max_expand_ratio: 3 } resize_param { height: 20 width: 30 }",
+          "resize_param { height: 24 width: 40 resize_mode: FIT_LARGE_SIZE_AND_PAD }", "crop_size: 20 pad: 6",
+          "crop_size: 20 augment { rotate: 45 translate: 0.3 }", "crop_size: 24 pad: 9 augment { short_side: 17 }"}) {
+      SCOPED_TRACE(moves);
+      const Picture picture(channels, 20, 30);
+      const std::string mean = channels == 1 ? "mean_value: 37 " : "mean_value: 20 mean_value: 100 mean_value: 230 ";
+      const TransformPlan plan = plan_of(mean + distortion + moves);
+      int64_t around = 0, within = 0, changed = 0;
+      for (uint64_t index = 0; index < 40; ++index) {
+        const AugmentParams params = resolve_params(draw_of(plan, picture.sample, index), picture.sample);
+        AugmentParams plain = params;
+        plain.color_ops = plain.image_color_ops = 0;
+        const std::vector<float> y = made(picture.sample, plan, params), x = made(picture.sample, plan, plain);
+        const int64_t area = int64_t(params.out_height) * params.out_width;
+        for (int64_t i = 0; i < int64_t(y.size()); ++i) {
+          const int64_t pixel = i % area;
+          const Spot spot = spot_at(params, picture.sample, pixel % params.out_width, pixel / params.out_width);
+          ++(spot.fill ? around : within);
+          changed += y[size_t(i)] != x[size_t(i)];
+          if (spot.fill) {
+            ASSERT_EQ(y[size_t(i)], 0);
+          }
+        }
+      }
+      EXPECT_GT(around, within / 20);
+      EXPECT_GT(changed, within / 2);
+    }
+}
+
 TEST(Ssd, DistortsWithItsProbabilities) {
   const TransformPlan plan = plan_of(
       "distort_param { brightness_prob: 0.5 brightness_delta: 32 contrast_prob: 0.25 contrast_lower: 0.5 "

@@ -94,6 +94,10 @@ const char* const kColors[] = {
     "crop_size: 16 distort_param { brightness_prob: 0.5 brightness_delta: 32 contrast_prob: 0.5 contrast_lower: 0.5 "
     "contrast_upper: 1.5 hue_prob: 0.5 hue_delta: 18 saturation_prob: 0.5 saturation_lower: 0.5 saturation_upper: 1.5 "
     "random_order_prob: 0.5 } bgr2rgb: true",
+    "resize_param { height: 15 width: 19 } expand_param { max_expand_ratio: 3 } mean_value: 60 distort_param { "
+    "brightness_prob: 1 brightness_delta: 60 saturation_prob: 1 saturation_lower: 0 saturation_upper: 2 } bgr2rgb: "
+    "true",
+    "crop_size: 16 augment { rotate: 45 fill_value: 70 brightness: 0.5 } distort_param { hue_prob: 1 hue_delta: 36 }",
     "crop_size: 16 noise_param { prob: 1 hist_eq: true inverse: true decolorize: true posterize: true }",
 };
 
