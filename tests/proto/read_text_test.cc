@@ -310,8 +310,8 @@ TEST(Positions, OfANetInsideASolver) {
 }
 
 TEST(ReadText, FilesAreRead) {
-  const NetFile file = read_net(in_source("tests/proto/data/lenet_train_test.prototxt"));
-  EXPECT_EQ(file.net.name(), "LeNet");
+  const NetFile file = read_net(in_source("tests/proto/data/two_scales.prototxt"));
+  EXPECT_EQ(file.net.name(), "two scales");
   EXPECT_GT(file.net.layer_size(), 8);
   try {
     read_net("no/such/net.prototxt");
