@@ -1,8 +1,27 @@
 #include "data/sample.h"
 
+#include <cmath>
+#include <cstdint>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 
 namespace cortado::data {
+
+bool is_class(Label label) { return std::floor(label) == label && label >= INT32_MIN && label <= INT32_MAX; }
+
+int32_t class_of(Label label) {
+  if (!is_class(label))
+    throw SampleError("its label is " + label_text(label) + ", which is not a class",
+                      "a class is a whole number; other labels are for regression");
+  return int32_t(label);
+}
+
+std::string label_text(Label label) {
+  std::ostringstream text;
+  text << std::setprecision(10) << label;
+  return text.str();
+}
 
 std::string Sample::shape_str() const {
   return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);

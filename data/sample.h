@@ -19,6 +19,15 @@ class SampleError : public std::runtime_error {
   std::string hint_;
 };
 
+/// The label of a record: a class, or another number, for example for regression. Represents each int32_t and each
+/// float.
+using Label = double;
+bool is_class(Label label);  ///< whether it is a whole number
+/// The class that a label is. Throws SampleError if it is not a whole number.
+int32_t class_of(Label label);
+/// "3", or "2.5".
+std::string label_text(Label label);
+
 /// The colours to which an image is decoded.
 enum class ColorMode { kAsStored, kColor, kGray };
 

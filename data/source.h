@@ -34,8 +34,8 @@ class SampleReader {
  public:
   virtual ~SampleReader() = default;
 
-  /// Returns the sample without its elements. Throws SampleError.
-  virtual Sample open(const Record& record, int32_t& label) = 0;
+  /// Returns the sample without its elements, and its label. Throws SampleError.
+  virtual Sample open(const Record& record, Label& label) = 0;
   virtual bool holds_floats() const = 0;  ///< the opened record has floats, not bytes
   virtual bool decodes() const = 0;       ///< its elements are not in a record: read_part() decodes them, which is slow
   /// The image file of the opened record, valid until the next open() and while the record is; "" if the sample is not
@@ -51,7 +51,7 @@ class SampleReader {
   virtual SamplePart read_part(const SourceWindow& window, bool may_view, const PixelPlace& place) = 0;
 };
 
-using LabelVisit = std::function<void(const Record& record, int32_t label)>;
+using LabelVisit = std::function<void(const Record& record, Label label)>;
 
 inline const std::vector<Object>& SampleReader::objects() const {
   static const std::vector<Object> none;

@@ -41,10 +41,11 @@ class Dataset {
   py::tuple get(int64_t number) {
     const data::Record record = find(number);
     try {
-      int32_t label = 0;
+      data::Label label = 0;
       const data::Sample sample = reader_.read(record, label);
-      if (sample.bytes) return py::make_tuple(planes(sample, sample.bytes), label);
-      return py::make_tuple(planes(sample, sample.floats), label);
+      const py::object number = data::is_class(label) ? py::object(py::int_(data::class_of(label))) : py::float_(label);
+      if (sample.bytes) return py::make_tuple(planes(sample, sample.bytes), number);
+      return py::make_tuple(planes(sample, sample.floats), number);
     } catch (const data::SampleError& error) {
       data::throw_bad_record(*database_, record.key, error);
     }

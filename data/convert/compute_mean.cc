@@ -60,7 +60,7 @@ caffe::BlobProto compute_mean(const std::string& lmdb, const Progress& progress)
   for (int64_t i = 0; i < database->records(); ++i) {
     const Record record = cursor.next();
     try {
-      int32_t label;
+      Label label;
       sum.add(reader.read(record, label));
     } catch (const SampleError& error) {
       database->check_unchanged();

@@ -51,7 +51,7 @@ void DatasetBuilder::widen(const Sample& shape) {
   take(shape.width, report_.least_width, report_.most_width);
 }
 
-void DatasetBuilder::count(int32_t label, const Sample& shape) {
+void DatasetBuilder::count(Label label, const Sample& shape) {
   if (report_.written == 0) {
     report_.channels = shape.channels;
     report_.height = shape.height;
@@ -61,13 +61,13 @@ void DatasetBuilder::count(int32_t label, const Sample& shape) {
   report_.mixed_sizes |= shape.height != report_.height || shape.width != report_.width;
   report_.mixed_channels |= shape.channels != report_.channels;
   ++report_.written;
-  if (label < 0 || label >= kMaxLabels) labels_countable_ = false;
+  if (label < 0 || label >= kMaxLabels || !is_class(label)) labels_countable_ = false;
   if (!labels_countable_) return report_.per_label.clear();
   if (size_t(label) >= report_.per_label.size()) report_.per_label.resize(size_t(label) + 1);
   ++report_.per_label[size_t(label)];
 }
 
-void DatasetBuilder::add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape) {
+void DatasetBuilder::add(std::string_view key, std::string_view datum, Label label, const Sample& shape) {
   writer_.put(key, datum);
   report_.bytes += int64_t(datum.size());
   count(label, shape);

@@ -20,7 +20,7 @@ class DatasetBuilder {
   DatasetBuilder(const ConvertOptions& options, int64_t total, DatasetNames names = {});
 
   /// Adds a record. `shape` is the sample's; only its dimensions are used, and 0 channels means unknown.
-  void add(std::string_view key, std::string_view datum, int32_t label, const Sample& shape);
+  void add(std::string_view key, std::string_view datum, Label label, const Sample& shape);
   /// `image`: the one that the line names, if the image is bad.
   void reject(const std::string& file, int64_t line, const std::string& reason, const std::string& image = {});
 
@@ -34,7 +34,7 @@ class DatasetBuilder {
     std::string first_reason;
   };
 
-  void count(int32_t label, const Sample& shape);
+  void count(Label label, const Sample& shape);
   void widen(const Sample& shape);
   bool may_keep() const;
   void tick();

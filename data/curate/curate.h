@@ -32,7 +32,7 @@ Merged merge_datasets(const std::vector<std::string>& lmdbs, const CurateOptions
 int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOptions& options);
 
 /// Creates a folder with train_lmdb, test_lmdb and labels.txt, like conversions with a test_share; records keep their
-/// keys. Throws Error(kData) if no class has two records.
+/// keys. Labels that are not classes count as one class. Throws Error(kData) if no class has two records.
 struct SplitCounts {
   int64_t train = 0, test = 0;
 };

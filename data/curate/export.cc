@@ -113,7 +113,7 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
   if (records.annotated())
     throw file_error(ExitCode::kData, lmdb, "its records have objects, but folders of classes cannot store boxes",
                      "use `cortado data cat` to write single images");
-  const std::vector<int32_t> labels = records.labels();
+  const std::vector<int32_t> labels = records.classes();
   const std::string names_file = names_file_of(lmdb, kLabelsPart);
   const std::vector<std::string> names = names_file.empty() ? std::vector<std::string>() : read_labels(names_file);
   const std::map<int32_t, std::string> folders = folders_of(labels, names);

@@ -146,9 +146,12 @@ std::string with_labels(std::string_view value, const NewLabels& labels) {
     for (Object& object : objects) object.label = new_label(labels, object.label);
     return make_annotated_datum(datum, objects);
   }
+  std::vector<float> floats;
+  const int32_t label = class_of(parse_datum(value, floats).label);
   caffe::Datum datum;
   if (!datum.ParseFromArray(value.data(), int(value.size()))) throw SampleError("it is not a Datum");
-  datum.set_label(new_label(labels, datum.label()));
+  datum.mutable_unknown_fields()->DeleteByNumber(caffe::Datum::kLabelFieldNumber);  // of another type
+  datum.set_label(new_label(labels, label));
   return datum.SerializeAsString();
 }
 

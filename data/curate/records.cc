@@ -17,20 +17,31 @@ Records::Records(const std::string& lmdb) : database_(Lmdb::open(lmdb)) {
   }
 }
 
-int32_t Records::label(size_t i) const {
+template <typename Use>
+auto Records::read(size_t i, const Use& use) const {
   const Record record = (*this)[i];
   try {
-    return parse_datum(datum_in(record.value), floats_).label;
+    return use(parse_datum(datum_in(record.value), floats_).label);
   } catch (const SampleError& error) {
     database_->check_unchanged();
     throw_bad_record(*database_, record.key, error);
   }
 }
 
-std::vector<int32_t> Records::labels() const {
-  std::vector<int32_t> labels;
+Label Records::label(size_t i) const {
+  return read(i, [](Label label) { return label; });
+}
+
+std::vector<Label> Records::labels() const {
+  std::vector<Label> labels;
   for (size_t i = 0; i < size(); ++i) labels.push_back(label(i));
   return labels;
+}
+
+std::vector<int32_t> Records::classes() const {
+  std::vector<int32_t> classes;
+  for (size_t i = 0; i < size(); ++i) classes.push_back(read(i, class_of));
+  return classes;
 }
 
 bool Records::annotated() const { return size() > 0 && is_annotated((*this)[0].value); }

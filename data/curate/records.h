@@ -19,13 +19,18 @@ class Records {
   Record operator[](size_t i) const { return database_->record_at(positions_[i]); }
   const Lmdb& database() const { return *database_; }
   /// The label of a record. Throws Error(kData) with its key if it is not a Datum.
-  int32_t label(size_t i) const;
+  Label label(size_t i) const;
   /// The labels of all records. Throws like label().
-  std::vector<int32_t> labels() const;
+  std::vector<Label> labels() const;
+  /// The same as classes. Throws like label(); also if one of them is not a class.
+  std::vector<int32_t> classes() const;
   /// Whether records have objects, determined from the first one.
   bool annotated() const;
 
  private:
+  template <typename Use>
+  auto read(size_t i, const Use& use) const;  ///< use(the label of a record); adds the record to errors
+
   std::shared_ptr<const Lmdb> database_;
   std::vector<uint64_t> positions_;
   mutable std::vector<float> floats_;

@@ -47,8 +47,11 @@ int64_t shuffle_dataset(const std::string& lmdb, uint64_t seed, const CurateOpti
 
 SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t seed, const CurateOptions& options) {
   const Records records(lmdb);
-  const std::vector<int32_t> labels = records.labels();
-  const std::vector<bool> tests = choose_tests(labels, test_share, seed);
+  const std::vector<Label> labels = records.labels();
+  const bool are_classes = std::all_of(labels.begin(), labels.end(), is_class);
+  const std::vector<int32_t> classes = are_classes ? std::vector<int32_t>(labels.begin(), labels.end())
+                                                   : std::vector<int32_t>(labels.size());  // for regression: one class
+  const std::vector<bool> tests = choose_tests(classes, test_share, seed);
   if (std::find(tests.begin(), tests.end(), true) == tests.end())
     throw file_error(ExitCode::kData, lmdb, "no class has two records, one for training and one for testing");
   TwoSetsFolder folder(options.output, options.force);
@@ -61,7 +64,7 @@ SplitCounts split_dataset(const std::string& lmdb, double test_share, uint64_t s
   records.database().check_unchanged();
   train.commit();
   test.commit();
-  folder.commit(names_or_numbers(records, labels));
+  folder.commit(are_classes ? names_or_numbers(records, classes) : read_names(lmdb));
   return {train.records(), test.records()};
 }
 

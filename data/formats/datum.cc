@@ -25,10 +25,31 @@ void append_floats(std::string_view bytes, std::vector<float>& floats) {
 constexpr uint64_t kLabelImageField = 8;  // seg_label of MobileNet-YOLO, a number in NVIDIA's Datum
 
 struct Fields {
-  int32_t channels = 0, height = 0, width = 0, label = 0;
-  bool encoded = false;
+  int32_t channels = 0, height = 0, width = 0;
+  Label label = 0;
+  bool encoded = false, labelled = false;
   std::string_view data, labels;
 };
+
+/// Reads the value of the label field. Forks declare it as float, or as repeated for several labels.
+void read_label(WireReader& reader, int wire, Fields& fields) {
+  if (fields.labelled || wire == kBytes)
+    throw SampleError("it has several labels, and a data layer reads one",
+                      "write one label to each record; HDF5Data and ImageData read several");
+  fields.labelled = true;
+  if (wire == kVarint) {
+    fields.label = int32_t(reader.varint());
+  } else if (wire == kFixed32) {
+    float value;
+    std::memcpy(&value, reader.take(sizeof value).data(), sizeof value);
+    fields.label = value;
+  } else if (wire == kFixed64) {
+    std::memcpy(&fields.label, reader.take(sizeof fields.label).data(), sizeof fields.label);
+  } else {
+    throw SampleError("not a Datum: its label has an unknown wire type");
+  }
+  if (!std::isfinite(fields.label)) throw SampleError("its label is not a number");
+}
 
 Fields read_fields(std::string_view message, std::vector<float>& floats) {
   using caffe::Datum;
@@ -37,6 +58,10 @@ Fields read_fields(std::string_view message, std::vector<float>& floats) {
   while (!reader.at_end()) {
     const uint64_t tag = reader.varint();
     const int wire = int(tag & 7);
+    if (tag >> 3 == Datum::kLabelFieldNumber) {
+      read_label(reader, wire, fields);
+      continue;
+    }
     switch (tag) {
       case Datum::kChannelsFieldNumber << 3 | kVarint:
         fields.channels = int32_t(reader.varint());
@@ -46,9 +71,6 @@ Fields read_fields(std::string_view message, std::vector<float>& floats) {
         break;
       case Datum::kWidthFieldNumber << 3 | kVarint:
         fields.width = int32_t(reader.varint());
-        break;
-      case Datum::kLabelFieldNumber << 3 | kVarint:
-        fields.label = int32_t(reader.varint());
         break;
       case Datum::kEncodedFieldNumber << 3 | kVarint:
         fields.encoded = reader.varint() != 0;
@@ -125,12 +147,24 @@ namespace {
 
 using caffe::AnnotatedDatum;
 
+/// Throws SampleError if a field that is read has another type. Protobuf takes it for an unknown field.
+void require_types(const google::protobuf::Message& message, int last_read) {
+  const google::protobuf::UnknownFieldSet& unknown = message.GetReflection()->GetUnknownFields(message);
+  for (int i = 0; i < unknown.field_count(); ++i)
+    if (const int number = unknown.field(i).number(); number <= last_read)
+      if (const auto* field = message.GetDescriptor()->FindFieldByNumber(number))
+        throw SampleError("the " + field->name() + " of an object has another type than in SSD's Caffe");
+}
+
 void add_objects(std::string_view bytes, std::vector<Object>& objects) {
   caffe::AnnotationGroup group;
   if (bytes.size() > INT_MAX || !group.ParseFromArray(bytes.data(), int(bytes.size())))
     throw SampleError("not an AnnotatedDatum: its objects cannot be read");
+  require_types(group, group.kAnnotationFieldNumber);
   for (const caffe::Annotation& one : group.annotation()) {
     const caffe::NormalizedBBox& box = one.bbox();
+    require_types(one, one.kBboxFieldNumber);
+    require_types(box, box.kYmaxFieldNumber);
     const Box corners{box.xmin(), box.ymin(), box.xmax(), box.ymax()};
     for (const float v : {corners.x0, corners.y0, corners.x1, corners.y1})
       if (!is_near_enough(v))

@@ -15,12 +15,12 @@ struct DatumView {
   Sample raw;                ///< shape-checked: raw.count() elements exist
   std::string_view encoded;  ///< the image file in it, or empty
   std::string_view labels;   ///< MobileNet-YOLO's label image (seg_label): a file, or a byte for each pixel; or empty
-  int32_t label = 0;
+  Label label = 0;
 };
 
 /// Parses a serialized caffe::Datum with bounded work and without allocations, except for `floats`, which receives
-/// float_data and whose capacity is reused. Unknown fields are skipped. Throws SampleError if it is not a Datum, has
-/// wrong sizes or is empty.
+/// float_data and whose capacity is reused. Unknown fields are skipped. The label may be an int32 (Caffe), a float
+/// (DeepDetect) or a double. Throws SampleError if it is not a Datum, has wrong sizes or several labels, or is empty.
 DatumView parse_datum(std::string_view message, std::vector<float>& floats);
 
 /// A serialized Datum of `channels` x `height` x `width` bytes (planar).

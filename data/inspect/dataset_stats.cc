@@ -71,7 +71,7 @@ class Collector {
   void look(Record record, bool decode) {
     ++stats_.records;
     stats_.bytes += int64_t(record.value.size());
-    int32_t label = 0;
+    Label label = 0;
     const bool annotated = is_annotated(record.value);
     if (annotated) record.value = parse_annotated_datum(record.value, objects_);
     try {
@@ -86,10 +86,7 @@ class Collector {
     } catch (const SampleError& error) {
       return tell_broken(record, error.what());
     }
-    if (!annotated) {
-      count(record, label);
-      return;
-    }
+    if (!annotated) return is_class(label) ? count(record, class_of(label)) : stats_.numbers.add(label);
     ++stats_.annotated;
     for (const Object& object : objects_) count(record, object.label);
   }
@@ -128,7 +125,7 @@ class Collector {
       samples.push_back(key);
   }
 
-  void add(const Sample& sample, const Record& record, int32_t label) {
+  void add(const Sample& sample, const Record& record, Label label) {
     measure(sample);
     ++stats_.decoded;
     pixels_ += sample.count();
@@ -179,7 +176,9 @@ int DatasetStats::channels() const {
 }
 
 int64_t DatasetStats::classes() const {
-  return per_label.empty() || per_label.begin()->first < 0 ? 0 : int64_t(per_label.rbegin()->first) + 1;
+  return per_label.empty() || per_label.begin()->first < 0 || numbers.count > 0
+             ? 0
+             : int64_t(per_label.rbegin()->first) + 1;
 }
 
 DatasetStats dataset_stats(const std::string& lmdb, const StatsOptions& options) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -30,12 +31,25 @@ struct DatasetStats {
     int64_t quantile(double share) const;
   };
 
+  /// Labels for regression.
+  struct Numbers {
+    int64_t count = 0;
+    Label least = 0, most = 0;
+
+    void add(Label label) {
+      least = count == 0 ? label : std::min(least, label);
+      most = count == 0 ? label : std::max(most, label);
+      ++count;
+    }
+  };
+
   int64_t records = 0, bytes = 0;                       ///< bytes: of the records' values
   int64_t encoded = 0;                                  ///< records with image files; the others have pixels
   int64_t broken = 0;                                   ///< unusable records
   std::vector<Broken> listed_broken;                    ///< the first 20
   int64_t annotated = 0;                                ///< records with objects; the others have a label
-  std::map<int32_t, int64_t> per_label;                 ///< records, or objects
+  std::map<int32_t, int64_t> per_label;                 ///< records with a class, or objects
+  Numbers numbers;                                      ///< labels that are not classes
   std::map<int32_t, std::vector<std::string>> samples;  ///< the first kMaxSamples keys of each label
 
   std::map<int, int64_t> per_channels;      ///< how many images have 1, 3, ... channels
@@ -50,7 +64,7 @@ struct DatasetStats {
 
   bool one_size() const { return per_size.size() == 1; }
   int channels() const;     ///< the most frequent number; 0 if no image is usable
-  int64_t classes() const;  ///< the highest label plus 1; 0 if labels are negative
+  int64_t classes() const;  ///< the highest label plus 1; 0 if labels are negative, or others than classes
 };
 
 struct StatsOptions {

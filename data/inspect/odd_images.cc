@@ -4,7 +4,7 @@
 
 namespace cortado::data {
 
-void OddImageFinder::look(const Sample& sample, const std::string& name, int32_t label, int set) {
+void OddImageFinder::look(const Sample& sample, const std::string& name, Label label, int set) {
   if (is_near_black(sample)) {
     if (found_.dark++ < OddImages::kMaxListed) found_.listed_dark.push_back(name);
     return;  // black images are trivially duplicates of each other

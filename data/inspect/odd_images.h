@@ -17,7 +17,7 @@ struct OddImages {
 
   struct Double {
     std::string name, first;     ///< the image, and the earlier one with the same pixels
-    int32_t label, first_label;  ///< if they differ, one of them is wrong
+    Label label, first_label;    ///< if they differ, one of them is wrong
     int set = 0, first_set = 0;  ///< the sets that they are in
   };
 
@@ -34,14 +34,14 @@ struct OddImages {
 /// Examines images one by one, of one or several sets. Stores about 80 bytes and the name of each.
 class OddImageFinder {
  public:
-  void look(const Sample& sample, const std::string& name, int32_t label, int set = 0);
+  void look(const Sample& sample, const std::string& name, Label label, int set = 0);
   /// What was found since the last call. Images seen before still count as the first of duplicates.
   OddImages take() { return std::exchange(found_, {}); }
 
  private:
   struct First {
     std::string name;
-    int32_t label;
+    Label label;
     int set;
   };
 

@@ -49,7 +49,7 @@ void DataPipeline::State::look_at_first() {
 }
 
 void DataPipeline::State::take_shapes(const Record& record, SampleReader& reader) {
-  int32_t label;
+  Label label;
   first = reader.open(record, label);
   encoded = reader.decodes();
   size = output_size(options.transform, first);

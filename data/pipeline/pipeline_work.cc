@@ -57,7 +57,7 @@ void DataPipeline::State::make_of(const Record& found, const Task& task, int i, 
   Record record = found;
   record.place = this->place(task.sample + i);
   if (!cache) source->prefetch(record);
-  int32_t label = cache ? cache->label(record.number) : 0;
+  Label label = cache ? cache->label(record.number) : 0;
   const Sample whole = cache ? cache->sample(record.number) : reader.open(record, label);
   const uint64_t place = record.place, records = uint64_t(source->records());
   const std::vector<Object>& objects = reader.objects();

@@ -66,7 +66,7 @@ int64_t SampleCache::measure(ColorMode mode) {
     records_.push_back(finder->find(uint64_t(i)));
     records_.back().number = uint64_t(i);
     try {
-      int32_t label;
+      Label label;
       const Sample sample = reader->open(records_.back(), label);
       samples_.push_back(sample);
       labels_.push_back(label);
@@ -101,7 +101,7 @@ void SampleCache::decode(size_t first, size_t step, ColorMode mode) {
   for (size_t i = first; i < records_.size(); i += step) {
     if (is_bad(records_[i])) continue;  // no memory is allocated for it
     try {
-      int32_t label;
+      Label label;
       source_->prefetch(records_[i]);
       const Sample whole = reader->open(records_[i], label);
       const SourceWindow window{0, 0, whole.height, whole.width, whole.height, whole.width};

@@ -26,7 +26,7 @@ class SampleCache {
     if (const auto bad = bad_.find(number); bad != bad_.end()) throw bad->second;
     return samples_[number];
   }
-  int32_t label(uint64_t number) const { return labels_[number]; }
+  Label label(uint64_t number) const { return labels_[number]; }
 
   // All elements are in one block, so that it can be copied as a whole.
   const std::byte* data() const { return block_.data(); }
@@ -40,7 +40,7 @@ class SampleCache {
 
   std::shared_ptr<const DataSource> source_;
   std::vector<Sample> samples_;
-  std::vector<int32_t> labels_;
+  std::vector<Label> labels_;
   std::vector<Record> records_;
   std::vector<int64_t> offsets_;
   Arena block_;

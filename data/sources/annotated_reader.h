@@ -10,7 +10,7 @@ class AnnotatedReader : public DatumReader {
  public:
   using DatumReader::DatumReader;
 
-  Sample open(const Record& record, int32_t& label) override {
+  Sample open(const Record& record, Label& label) override {
     Record image = record;
     image.value = parse_annotated_datum(record.value, objects_);
     return DatumReader::open(image, label);

@@ -23,7 +23,7 @@ Object box_object(const float* numbers) {
 
 }  // namespace
 
-Sample BoxReader::open(const Record& record, int32_t& label) {
+Sample BoxReader::open(const Record& record, Label& label) {
   const Sample sample = DatumReader::open(record, label);
   if (file().empty())
     throw SampleError("it has no image file, so its float_data are not boxes",

@@ -10,7 +10,7 @@ class BoxReader : public DatumReader {
  public:
   using DatumReader::DatumReader;
 
-  Sample open(const Record& record, int32_t& label) override;
+  Sample open(const Record& record, Label& label) override;
   const std::vector<Object>& objects() const override { return objects_; }
 
  private:

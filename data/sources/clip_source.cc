@@ -64,7 +64,7 @@ class ClipReader : public SampleReader {
  public:
   explicit ClipReader(std::shared_ptr<const Clips> clips) : clips_(std::move(clips)) {}
 
-  Sample open(const Record& record, int32_t& label) override {
+  Sample open(const Record& record, Label& label) override {
     const Clip& clip = clips_->clips[size_t(record.number)];
     label = clip.label;
     path_.assign(options().root).append(clip.folder);

@@ -6,7 +6,7 @@
 
 namespace cortado::data {
 
-Sample DatumReader::read(const Record& record, int32_t& label) {
+Sample DatumReader::read(const Record& record, Label& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;
   if (datum.encoded.empty()) return datum.raw;
@@ -14,7 +14,7 @@ Sample DatumReader::read(const Record& record, int32_t& label) {
   return image_.sample();
 }
 
-Sample DatumReader::open(const Record& record, int32_t& label) {
+Sample DatumReader::open(const Record& record, Label& label) {
   const DatumView datum = parse_datum(record.value, floats_);
   label = datum.label;
   raw_ = datum.raw;

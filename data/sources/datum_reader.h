@@ -16,9 +16,9 @@ class DatumReader : public SampleReader {
   explicit DatumReader(ColorMode mode = ColorMode::kAsStored) : mode_(mode) {}
 
   /// The whole sample. It is in the record or in this reader, valid until the next call. Throws SampleError.
-  Sample read(const Record& record, int32_t& label);
+  Sample read(const Record& record, Label& label);
 
-  Sample open(const Record& record, int32_t& label) override;
+  Sample open(const Record& record, Label& label) override;
   bool holds_floats() const override { return raw_.floats != nullptr; }
   bool decodes() const override { return raw_.floats == nullptr && raw_.bytes == nullptr; }
   std::string_view file() const override { return encoded_; }

@@ -42,7 +42,7 @@ class FileReader : public SampleReader {
  public:
   FileReader(std::shared_ptr<const Files> files, ColorMode mode) : files_(std::move(files)), mode_(mode) {}
 
-  Sample open(const Record& record, int32_t& label) override {
+  Sample open(const Record& record, Label& label) override {
     const ListedImage& listed = files_->list[size_t(record.number)];
     label = listed.label;
     path_.assign(files_->options.root).append(listed.name);

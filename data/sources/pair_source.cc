@@ -96,7 +96,7 @@ class PairReader : public SampleReader {
  public:
   PairReader(std::shared_ptr<const Pairs> pairs, ColorMode mode) : pairs_(std::move(pairs)), mode_(mode) {}
 
-  Sample open(const Record& record, int32_t& label) override {
+  Sample open(const Record& record, Label& label) override {
     const PairSourceOptions& options = pairs_->options;
     const PairSourcePair& pair = pairs_->pairs[size_t(record.number)];
     decode(pair.image, mode_, image_);

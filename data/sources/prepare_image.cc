@@ -43,7 +43,7 @@ std::optional<ImageSizes> size_of_images(const std::string& lmdb) try {
   DatumReader reader;
   ImageSizes sizes;
   for (int64_t i = 0; i < std::min(database->records(), kLooked); ++i) {
-    int32_t label;
+    Label label;
     const Sample sample = reader.open(cursor.next(), label);
     if (i > 0 && (sample.height != sizes.height || sample.width != sizes.width)) return ImageSizes();
     sizes.height = sample.height;

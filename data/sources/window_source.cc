@@ -82,7 +82,7 @@ class WindowReader : public SampleReader {
  public:
   explicit WindowReader(std::shared_ptr<const Windows> windows) : windows_(std::move(windows)) {}
 
-  Sample open(const Record& record, int32_t& label) override {
+  Sample open(const Record& record, Label& label) override {
     drawn_ = windows_->draw(record.number);
     const Window& window = *drawn_.window;
     label = window.label;

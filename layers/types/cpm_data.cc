@@ -161,7 +161,7 @@ void CpmDataLayer::read(uint64_t place) {
   const data::Record record = finder_->find(place % uint64_t(source_->records()));
   try {
     source_->prefetch(record);
-    int32_t label = 0;
+    data::Label label = 0;
     const data::Sample sample = reader_.read(record, label);
     if (sample.channels != kCpmChannels || !sample.bytes || sample.interleaved)
       throw data::SampleError("its shape is " + sample.shape_str() + ", but records need 6 channels of bytes",

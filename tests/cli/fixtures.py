@@ -1,5 +1,5 @@
 """Small files for transcripts, valid or damaged. Standard library only."""
-import gzip, os, random, shutil, struct, subprocess
+import ctypes, gzip, os, random, shutil, struct, subprocess
 
 
 # Protobuf's wire format
@@ -76,6 +76,26 @@ def lmdb(path, **options):
     """A dataset of gray images that can be learned; `options` are those of idx()."""
     idx('made.images', 'made.labels', **options)
     cortado('convert', 'idx', 'made.images', 'made.labels', '-o', path, '--force')
+
+def raw_lmdb(path, records):
+    """A dataset of any bytes, by liblmdb; `records`: {key: value}."""
+    class Value(ctypes.Structure):
+        _fields_ = [('size', ctypes.c_size_t), ('data', ctypes.c_char_p)]
+    library = ctypes.CDLL('liblmdb.so.0')
+    shutil.rmtree(path, ignore_errors=True)
+    os.makedirs(path)
+    environment, transaction, database = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_uint()
+    def call(name, *arguments):
+        if library[name](*arguments): raise OSError(name)
+    call('mdb_env_create', ctypes.byref(environment))
+    call('mdb_env_open', environment, path.encode(), 0, 0o644)
+    call('mdb_txn_begin', environment, None, 0, ctypes.byref(transaction))
+    call('mdb_dbi_open', transaction, None, 0, ctypes.byref(database))
+    for key, value in records.items():
+        key, value = [ctypes.byref(Value(len(b), b)) for b in (key.encode(), value)]
+        call('mdb_put', transaction, database, key, value, 0)
+    call('mdb_txn_commit', transaction)
+    library.mdb_env_close(environment)
 
 def read_lmdb(path):
     """[(key, value)] in key order, read from pages, branches, leaves and overflow pages."""

@@ -163,7 +163,7 @@ class ConvertAnnoset : public ::testing::Test {
     const auto reader = source->reader(ColorMode::kAsStored);
     std::vector<std::vector<Object>> all;
     for (int64_t i = 0; i < source->records(); ++i) {
-      int32_t label;
+      Label label;
       EXPECT_EQ(reader->open(finder->find(uint64_t(i)), label).shape_str(), "3x20x40");
       all.push_back(reader->objects());
     }

@@ -1,5 +1,8 @@
 #include "data/formats/datum.h"
 
+#include <bit>
+#include <cmath>
+
 #include "proto/cortado.pb.h"
 #include "tests/data/fixtures.h"
 
@@ -64,6 +67,59 @@ TEST(Datum, HoldsAnEncodedImage) {
   EXPECT_TRUE(datum.encoded());
 }
 
+std::string datum_with_label(const std::string& label) {
+  caffe::Datum datum;
+  datum.ParseFromString(make_datum(1, 1, 2, "xy", 0));
+  datum.clear_label();
+  return datum.SerializeAsString() + label;
+}
+
+template <typename T>
+std::string bytes_of(T value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
+}
+
+/// Forks declare the label of Datum as float, double or repeated.
+TEST(Datum, ReadsLabelsOfEveryType) {
+  std::vector<float> floats;
+  const auto label = [&](const std::string& field) { return parse_datum(datum_with_label(field), floats).label; };
+  EXPECT_EQ(label(""), 0);
+  EXPECT_EQ(label("\x28\x03"), 3);
+  EXPECT_EQ(label(std::string("\x28") + std::string(9, '\xff') + "\x01"), -1);
+  EXPECT_EQ(label("\x2d" + bytes_of(2.5f)), 2.5);
+  EXPECT_EQ(label("\x2d" + bytes_of(-1e10f)), -1e10f);
+  EXPECT_EQ(label("\x29" + bytes_of(0.1)), 0.1);
+  expect_sample_error("several labels", [&] { label(std::string("\x2a\x02\x01\x02", 4)); });
+  expect_sample_error("several labels", [&] { label("\x28\x03\x28\x04"); });
+  expect_sample_error("several labels", [&] { label("\x2d" + bytes_of(2.5f) + "\x2d" + bytes_of(3.5f)); });
+  expect_sample_error("not a number", [&] { label("\x2d" + bytes_of(NAN)); });
+  expect_sample_error("not a number", [&] { label("\x29" + bytes_of(double(INFINITY))); });
+  expect_sample_error("truncated", [&] { label("\x2d\x01\x02"); });
+}
+
+TEST(Datum, ClassesAreWholeNumbers) {
+  EXPECT_EQ(class_of(3), 3);
+  EXPECT_EQ(class_of(INT32_MIN), INT32_MIN);
+  for (const Label label : {2.5, 2147483648.0, -1e10})
+    expect_sample_error("which is not a class", [&] { class_of(label); });
+}
+
+/// Other types of the fields that are read would otherwise be skipped: protobuf takes them for unknown fields.
+TEST(Datum, ReportsObjectsOfOtherTypes) {
+  const std::string image = make_datum(1, 1, 2, "xy", 0);
+  const auto objects = [&](const std::string& group) {
+    std::vector<Object> found;
+    const std::string message =
+        "\x0a" + std::string(1, char(image.size())) + image + "\x1a" + std::string(1, char(group.size())) + group;
+    parse_annotated_datum(message, found);
+    return found.size();
+  };
+  const std::string coordinate = "\x0d" + bytes_of(0.5f);
+  EXPECT_EQ(objects(std::string("\x08\x01\x12\x07\x12\x05", 6) + coordinate), 1u);
+  expect_sample_error("group_label", [&] { objects("\x0d" + bytes_of(1.0f)); });
+  expect_sample_error("xmin", [&] { objects("\x08\x01\x12\x0b\x12\x09\x09" + bytes_of(0.5)); });
+}
+
 TEST(Datum, WrongSizesAreErrors) {
   std::vector<float> floats;
   expect_sample_error("contains 11", [&] { parse_datum(make_datum(1, 3, 4, std::string(11, 'x'), 0), floats); });
@@ -75,6 +131,18 @@ TEST(Datum, WrongSizesAreErrors) {
   expect_sample_error("the shape", [&] { parse_datum(make_datum(1 << 30, 1 << 30, 16, "x", 0), floats); });
   expect_sample_error("empty", [&] { parse_datum(make_encoded_datum("", 0), floats); });
   expect_sample_error("the shape", [&] { parse_datum("", floats); });
+}
+
+/// Also of another type, which protobuf takes for an unknown field.
+Label label_by_protobuf(const caffe::Datum& datum) {
+  const auto& unknown = datum.GetReflection()->GetUnknownFields(datum);
+  for (int i = 0; i < unknown.field_count(); ++i) {
+    const auto& field = unknown.field(i);
+    if (field.number() != caffe::Datum::kLabelFieldNumber) continue;
+    if (field.type() == field.TYPE_FIXED32) return std::bit_cast<float>(field.fixed32());
+    if (field.type() == field.TYPE_FIXED64) return std::bit_cast<double>(field.fixed64());
+  }
+  return datum.label();
 }
 
 TEST(Datum, AgreesWithProtobufOnDamage) {
@@ -90,7 +158,7 @@ TEST(Datum, AgreesWithProtobufOnDamage) {
       const DatumView view = parse_datum(message, floats);
       caffe::Datum datum;
       ASSERT_TRUE(datum.ParseFromString(message));  // accepts nothing that protobuf refuses
-      EXPECT_EQ(view.label, datum.label());
+      EXPECT_EQ(view.label, label_by_protobuf(datum));
       EXPECT_TRUE(view.raw.bytes == nullptr || int64_t(datum.data().size()) == view.raw.count());
       ++accepted;
     } catch (const SampleError&) {

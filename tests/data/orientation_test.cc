@@ -188,7 +188,7 @@ TEST(Orientation, IsAppliedByConversionsAndInRecordsOfFiles) {
       EXPECT_EQ(report.most_height, orientation >= 5 ? 26 : 18);
       for (const auto& [key, value] : read_with_library(options.output)) {
         DatumReader reader(ColorMode::kColor);
-        int32_t label;
+        Label label;
         const Sample sample = reader.open({key, value}, label);
         EXPECT_EQ(sample.shape_str(), orientation >= 5 ? "3x26x18" : "3x18x26") << key;
       }

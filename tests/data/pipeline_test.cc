@@ -162,8 +162,8 @@ TEST(LmdbSource, VisitsLabelsOfAllOrOfEvenlySpacedRecords) {
   const auto source = lmdb_source(Lmdb::open(folder / "db"));
   for (const int most : {kRecords, kRecords + 1, 1000, 7, 1}) {
     std::vector<int32_t> labels;
-    source->visit_labels(most, [&](const Record& record, int32_t label) {
-      EXPECT_EQ(record.key, std::to_string(100000 + label));
+    source->visit_labels(most, [&](const Record& record, Label label) {
+      EXPECT_EQ(record.key, std::to_string(100000 + class_of(label)));
       labels.push_back(label);
     });
     ASSERT_EQ(labels.size(), size_t(std::min(most, kRecords)));

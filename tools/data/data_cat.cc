@@ -43,21 +43,22 @@ int run_data_cat(const Arguments& arguments) {
     data::Record image = record;
     image.value = data::datum_in(record.value);
     data::DatumReader reader;
-    int32_t label = 0;
+    data::Label label = 0;
     const data::Sample sample = reader.read(image, label);
     std::vector<float> floats;
     const bool encoded = !data::parse_datum(image.value, floats).encoded.empty();
     if (arguments.has("output"))
       write_file_atomically(arguments.text("output"), data::image_file_of(record.value).content);
     const nlohmann::ordered_json json = {{"key", data::printable(record.key)},
-                                         {"label", label},
+                                         {"label", label_json(label)},
                                          {"shape", {sample.channels, sample.height, sample.width}},
                                          {"encoded", encoded},
                                          {"bytes", record.value.size()}};
     if (arguments.on("json"))
       std::cout << dumped_json(json, 2) << "\n";
     else
-      std::cout << data::printable(record.key) << ": label " << label << ", " << sample.shape_str() << ", "
+      std::cout << data::printable(record.key) << ": label " << data::label_text(label) << ", " << sample.shape_str()
+                << ", "
                 << (encoded        ? "an image file"
                     : sample.bytes ? "pixels"
                                    : "floats")

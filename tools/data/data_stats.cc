@@ -89,7 +89,10 @@ void show_stats(const std::string& lmdb, const DatasetStats& stats, const Names&
   std::cout << "undecodable: " << count_text(stats.broken) << "\n";
   if (const int64_t count = unnamed(stats, names))
     std::cout << "labels without a class: " << of_labels(stats, count) << "\n";
-  int64_t total = 0;
+  if (stats.numbers.count > 0)
+    std::cout << "labels that are numbers, not classes: " << of_labels(stats, stats.numbers.count) << ", "
+              << data::label_text(stats.numbers.least) << " to " << data::label_text(stats.numbers.most) << "\n";
+  int64_t total = stats.numbers.count;
   for (const auto& [label, count] : stats.per_label) total += count;
   Table table({"label", stats.annotated > 0 ? "objects" : "records", "share", "class"});
   for (const auto& [label, count] : stats.per_label)
@@ -122,14 +125,17 @@ ordered_json stats_json(const std::vector<std::string>& lmdbs, const std::string
                        {"told_near_black", stats.odd.listed_dark},
                        {"labels_without_class", unnamed(stats, names)},
                        {"per_label", ordered_json::array()}};
+  if (stats.numbers.count > 0)
+    json["labels_that_are_numbers"] = {
+        {"records", stats.numbers.count}, {"least", stats.numbers.least}, {"most", stats.numbers.most}};
   for (const DatasetStats::Broken& one : stats.listed_broken)
     json["broken"].push_back({{"key", one.key}, {"reason", one.reason}});
   for (const data::OddImages::Double& one : stats.odd.listed_doubles)
     json["told_doubles"].push_back({{"key", one.name},
                                     {"first", one.first},
                                     {"first_source", lmdbs[size_t(one.first_set)]},
-                                    {"label", one.label},
-                                    {"first_label", one.first_label}});
+                                    {"label", label_json(one.label)},
+                                    {"first_label", label_json(one.first_label)}});
   for (const auto& [label, count] : stats.per_label) {
     ordered_json one = {{"label", label}, {stats.annotated > 0 ? "objects" : "records", count}};
     if (names.contains(label)) one["name"] = names.at(label);
@@ -141,6 +147,10 @@ ordered_json stats_json(const std::vector<std::string>& lmdbs, const std::string
 }
 
 }  // namespace
+
+ordered_json label_json(data::Label label) {
+  return data::is_class(label) ? ordered_json(data::class_of(label)) : ordered_json(label);
+}
 
 int run_data_stats(const Arguments& arguments) {
   ordered_json list = ordered_json::array();

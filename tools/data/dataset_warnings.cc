@@ -26,11 +26,11 @@ constexpr int64_t kDatasetWarningsLooks = 512;
 
 /// The labels of a set in order, with equal successive labels as one stretch.
 struct ClassStretches {
-  std::vector<int32_t> labels;
+  std::vector<data::Label> labels;
   int64_t seen = 0;
   bool rises = true, falls = true;
 
-  void add(int32_t label) {
+  void add(data::Label label) {
     ++seen;
     if (!labels.empty() && labels.back() == label) return;
     if (!labels.empty()) (label > labels.back() ? falls : rises) = false;
@@ -39,15 +39,16 @@ struct ClassStretches {
   /// Whether labels rise or fall, or each class is one stretch. The latter counts only if there are enough records for
   /// each class.
   bool sorted() const {
-    const std::set<int32_t> classes(labels.begin(), labels.end());
+    const std::set<data::Label> classes(labels.begin(), labels.end());
     const bool apart = classes.size() == labels.size() && int64_t(2 * classes.size()) <= seen;
     return classes.size() > 1 && (rises || falls || apart);
   }
   std::string str() const {
     constexpr size_t kMax = 4;
     std::string text;
-    for (size_t i = 0; i < std::min(labels.size(), kMax); ++i) text += (i ? ", then " : "") + std::to_string(labels[i]);
-    return text + (labels.size() > kMax ? ", and so on up to " + std::to_string(labels.back()) : "");
+    for (size_t i = 0; i < std::min(labels.size(), kMax); ++i)
+      text += (i ? ", then " : "") + data::label_text(labels[i]);
+    return text + (labels.size() > kMax ? ", and so on up to " + data::label_text(labels.back()) : "");
   }
 };
 
@@ -83,7 +84,7 @@ std::vector<Diagnostic> sorted_warnings(const graph::Graph& graph) {
     ClassStretches stretches;
     try {
       pipeline->source().visit_labels(kDatasetWarningsLooks,
-                                      [&](const data::Record&, int32_t label) { stretches.add(label); });
+                                      [&](const data::Record&, data::Label label) { stretches.add(label); });
     } catch (const Error&) {  // the labels before the bad record are enough
       if (graph.options.skip_bad == 0) throw;
     }

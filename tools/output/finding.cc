@@ -122,9 +122,9 @@ struct LabelCheckReader {
   ClassLabels wanted;
   int64_t bad = 0;
   std::string first_key{};
-  int32_t first = 0, least = 0, most = 0;
+  data::Label first = 0, least = 0, most = 0;
 
-  void look(const data::Record& record, int32_t label) {
+  void look(const data::Record& record, data::Label label) {
     const float value = float(label);
     ClassLabels one = wanted;
     one.values = &value;
@@ -165,11 +165,13 @@ Diagnostic label_error(const graph::Graph& graph, const LabelCheckReader& reader
       layer_text(reader.node->name, reader.node->type) + " has " + count_of(reader.wanted.classes, "class", "classes") +
       ", but " + count_text(reader.bad) + " of " + count_text(seen.seen) + (sampled ? " sampled" : "") +
       " records of " + seen.source + (sampled ? " (" + count_text(seen.records) + " in all)" : "") +
-      (reader.bad == 1 ? " has a label" : " have labels") + " out of range, " + std::to_string(reader.least) +
-      (reader.least == reader.most ? "" : " to " + std::to_string(reader.most)) + ": the first is record '" +
-      reader.first_key + "' with label " + std::to_string(reader.first);
+      (reader.bad == 1 ? " has a label" : " have labels") + " out of range, " + data::label_text(reader.least) +
+      (reader.least == reader.most ? "" : " to " + data::label_text(reader.most)) + ": the first is record '" +
+      reader.first_key + "' with label " + data::label_text(reader.first);
   diagnostic.hint = "labels are whole numbers from 0 to " + std::to_string(reader.wanted.classes - 1);
-  if (reader.least >= 0)
+  if (!data::is_class(reader.first))
+    diagnostic.hint += "; for other labels use a loss of regression, such as EuclideanLoss";
+  else if (reader.least >= 0)
     diagnostic.hint +=
         "; set num_output of the layer before to " + std::to_string(int64_t(reader.most) + 1) + " to include these";
   else
@@ -186,7 +188,7 @@ std::vector<Diagnostic> label_errors(const graph::Graph& graph, std::vector<Labe
     const data::DataPipeline& pipeline = *node->layer->roles().records->pipeline();
     LabelsSeen looked{pipeline.source().path(), pipeline.records(), 0};
     pipeline.source().visit_labels(looked.records <= kMaxWhole ? kMaxWhole : kLabelCheckLooks,
-                                   [&](const data::Record& record, int32_t label) {
+                                   [&](const data::Record& record, data::Label label) {
                                      ++looked.seen;
                                      for (LabelCheckReader& reader : readers) reader.look(record, label);
                                    });

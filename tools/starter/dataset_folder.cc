@@ -24,7 +24,12 @@ constexpr const char* kSameNames =
 
 void check_labels(const DatasetFolder& folder) {
   const int64_t seen = folder.stats.classes(), named = folder.classes();
-  if (seen == 0) throw file_error(ExitCode::kData, folder.train, "it has negative labels, which cannot be classes");
+  if (seen == 0)
+    throw file_error(ExitCode::kData, folder.train,
+                     folder.stats.numbers.count > 0
+                         ? "it has labels for regression, such as " + data::label_text(folder.stats.numbers.least) +
+                               ", which are not classes"
+                         : "it has negative labels, which cannot be classes");
   if (seen > named)
     throw file_error(ExitCode::kData, folder.labels,
                      "it names " + std::to_string(named) + " classes, and " + folder.train + " has labels up to " +

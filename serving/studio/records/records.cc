@@ -98,7 +98,7 @@ RecordsJson picture_of(const std::string& key, data::Record record) {
   std::vector<data::Object> objects;
   if (data::is_annotated(record.value)) record.value = data::parse_annotated_datum(record.value, objects);
   data::DatumReader reader;
-  int32_t label = 0;
+  data::Label label = 0;
   const data::Sample sample = reader.read(record, label);
   data::Image image = reduced(image_of(sample));
   if (!objects.empty()) image = with_boxes(image, objects);

@@ -11,7 +11,7 @@ constexpr int64_t kMaxElements = 1 << 18;
 void transform_record(const cortado::data::TransformPlan& plan, std::string_view record) {
   using namespace cortado::data;
   DatumReader reader(plan.color);
-  int32_t label = 0;
+  Label label = 0;
   const Record whole{.key = "key", .value = record};
   const Sample opened = reader.open(whole, label);
   if (opened.count() > kMaxElements) return;
