@@ -103,11 +103,11 @@ def hash_of(text):
 def files_of_tree():
     listed = subprocess.run(['git', 'ls-files', '-z', '--cached', '--others', '--exclude-standard', '*.prototxt',
                              '*.pt'], cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout.decode()
-    return [ROOT / name for name in listed.split('\0') if name]
+    return [path for path in (ROOT / name for name in listed.split('\0') if name) if path.exists()]  # not deleted
 
 
 def published(files, known):
-    return [path for path in files if path.exists() and hash_of(path.read_text(errors='replace')) in known]
+    return [path for path in files if hash_of(path.read_text(errors='replace')) in known]
 
 
 def main():

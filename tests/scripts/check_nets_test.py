@@ -15,7 +15,8 @@ layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip" inner_product_p
 '''
 SAME = '''# another spelling
 layer: < top: 'data' name: 'data' input_param: { shape: { dim: [2, 3] } } type: 'In' "put" >, layer { type:
-  "InnerProduct" param { lr_mult: 1e-1 };  bottom: "data" top: "ip" name: "ip" inner_product_param { num_output: 5. } }'''
+  "InnerProduct" param { lr_mult: 1e-1 };  bottom: "data" top: "ip" name: "ip"
+  inner_product_param { num_output: 5. } }'''
 OTHERS = [('num_output: 5', 'num_output: 6'), ('lr_mult: 0.10', 'lr_mult: 0.2'), ('"Input"', '"DummyData"'),
           ('bottom: "data"', 'bottom: "ip"'), ('dim: 2 dim: 3', 'dim: 3 dim: 2')]
 
