@@ -33,6 +33,11 @@ TEST(Bias, ReadsItFromASecondBottom) {
       .x = {random({2, 3, 4}, 1), random({3}, 2)},
       .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {shifted(x[0], x[1], 4)}; },
   });
+  check_layer({
+      .layer = "type: 'Bias' bottom: 'x' bottom: 'b' bias_param { axis: 0 }",  // its gradient may be in dy's memory
+      .x = {random({2, 3, 4}, 1), random({2, 3, 4}, 2)},
+      .reference = [](const Arrays& x, const Arrays&) -> Arrays { return {shifted(x[0], x[1], 1)}; },
+  });
 }
 
 TEST(Bias, ReportsErrors) {

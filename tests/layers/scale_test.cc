@@ -49,6 +49,19 @@ TEST(Scale, ReadsFactorsFromASecondBottom) {
   check_layer(layer_case);
 }
 
+/// Then the gradient of the second bottom may be in the memory of dy.
+TEST(Scale, ReadsAsManyFactorsFromASecondBottom) {
+  for (const bool with_bias : {false, true})
+    check_layer({
+        .layer = std::string("type: 'Scale' bottom: 'x' bottom: 'g' scale_param { axis: 0 ") +
+                 (with_bias ? "bias_term: true }" : "}"),
+        .x = {random({2, 3, 4}, 1), random({2, 3, 4}, 2)},
+        .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+          return {scaled(x[0], x[1], with_bias ? &w[0] : nullptr, 1)};
+        },
+    });
+}
+
 TEST(Scale, ReadsAScalarFromASecondBottom) {
   check_layer({
       .layer = "type: 'Scale' bottom: 'x' bottom: 'g' scale_param { axis: 0 }",
