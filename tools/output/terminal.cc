@@ -29,21 +29,6 @@ void write_to_stderr(std::string_view text) {
   std::fflush(stderr);
 }
 
-std::string coloured(const std::string& line) {
-  struct Severity {
-    const char *word, *code;
-  };
-  for (const auto& [word, code] :
-       {Severity{"error: ", "31"}, {"warning: ", "35"}, {"note: ", "36"}, {"hint: ", "32"}}) {
-    const size_t at = line.find(word);
-    if (at == std::string::npos || (at > 0 && line.compare(at - 2, 2, ": ") != 0)) continue;
-    const std::string shown(word);
-    return line.substr(0, at) + "\033[1;" + code + "m" + shown.substr(0, shown.size() - 1) + "\033[0m" +
-           line.substr(at + shown.size() - 1);
-  }
-  return line;
-}
-
 }  // namespace
 
 bool is_terminal(int descriptor) { return isatty(descriptor) == 1; }
@@ -89,6 +74,21 @@ std::string wrapped(const std::string& text, size_t indent, size_t columns) {
   }
   put_word();
   return out;
+}
+
+std::string coloured(const std::string& line) {
+  struct Severity {
+    const char *word, *code;
+  };
+  for (const auto& [word, code] :
+       {Severity{"error: ", "31"}, {"warning: ", "35"}, {"note: ", "36"}, {"hint: ", "32"}}) {
+    const size_t at = line.find(word);
+    if (at == std::string::npos || (at > 0 && !std::string_view(line).substr(0, at).ends_with(": "))) continue;
+    const std::string shown(word);
+    return line.substr(0, at) + "\033[1;" + code + "m" + shown.substr(0, shown.size() - 1) + "\033[0m" +
+           line.substr(at + shown.size() - 1);
+  }
+  return line;
 }
 
 void show_error(std::string_view text) {

@@ -23,6 +23,9 @@ void forbid_colour();
 /// first line is to be written at that column.
 std::string wrapped(const std::string& text, size_t indent, size_t columns = 80);
 
+/// The line with the word of its severity coloured: "error: " and the like at its start or after a place.
+std::string coloured(const std::string& line);
+
 /// Writes an error's text to stderr, with coloured severities on a terminal.
 void show_error(std::string_view text);
 
