@@ -53,6 +53,18 @@ TEST(RunComparison, CountsLayers) {
             "1 layer added, 1 removed, 1 changed");
 }
 
+/// Also for folders whose name is a part of what replaces it, or of another path.
+TEST(RunComparison, LeavesOutTheFolderOfTheRun) {
+  for (const std::string folder : {"RUN", "UN", "N", "R", "a", "runs/a", ".", "x y", "/tmp/RUN"}) {
+    EXPECT_EQ(without_folder("net: \"" + folder + "/net.prototxt\" " + folder + "/" + folder + "/s", folder),
+              "net: \"RUN/net.prototxt\" RUN/" + folder + "/s");
+    EXPECT_EQ(without_folder("other" + folder + "/x /b/" + folder + "/x", folder),
+              "other" + folder + "/x /b/" + folder + "/x");
+    EXPECT_EQ(without_folder(folder, folder), folder);
+  }
+  EXPECT_EQ(without_folder("a/b", ""), "a/b");
+}
+
 RunSummary tested(const std::string& path, const std::string& score, double value) {
   RunSummary run;
   run.path = path;

@@ -1,6 +1,7 @@
 #include "tools/runs/run_comparison.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -14,6 +15,23 @@
 #include "tools/runs/run_record.h"
 
 namespace cortado::runs {
+
+std::string without_folder(std::string text, const std::string& folder) {
+  constexpr std::string_view kRun = "RUN", kInNames = "_-./";
+  const auto continues_name = [&](unsigned char c) {
+    return std::isalnum(c) || c >= 0x80 || kInNames.find(char(c)) != kInNames.npos;
+  };
+  if (folder.empty()) return text;
+  for (size_t at = text.find(folder + "/"); at != text.npos; at = text.find(folder + "/", at)) {
+    if (at > 0 && continues_name(text[at - 1])) {
+      ++at;  // the end of another folder's name
+      continue;
+    }
+    text.replace(at, folder.size(), kRun);
+    at += kRun.size();  // which may contain the folder's name
+  }
+  return text;
+}
 
 namespace {
 
@@ -34,13 +52,6 @@ std::set<std::string> prototxts_in(const std::string& folder) {
 std::string text_of(const std::string& folder, const std::string& name) {
   const std::string path = join_path(folder, name);
   return is_own_file(path) ? read_file(path) : "";
-}
-
-/// Removes the run's own folder from paths, because it differs between any two runs.
-std::string without_folder(std::string text, const std::string& folder) {
-  for (size_t at = text.find(folder + "/"); at != text.npos; at = text.find(folder + "/", at))
-    text.replace(at, folder.size(), "RUN");
-  return text;
 }
 
 std::vector<FileDifference> files_that_differ(const std::string& a, const std::string& b) {

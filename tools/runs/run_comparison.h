@@ -47,6 +47,9 @@ RunComparison compare_runs(const std::vector<std::string>& runs);
 /// "3 layers added, 1 removed, 2 changed", from the first run to the others.
 std::string summary_of(const std::vector<LayerDifference>& layers);
 
+/// `text` with "RUN" for the run's own folder in paths, because it differs between any two runs.
+std::string without_folder(std::string text, const std::string& folder);
+
 /// The lines that a shortest edit from `a` to `b` removes ("- ") and adds ("+ "). Texts of more than 4,000 lines are
 /// compared as a whole.
 std::vector<std::string> line_differences(const std::string& a, const std::string& b);
