@@ -15,12 +15,17 @@ from .proto import caffe_pb2
 _OPTIONS = cortado.layer_options()
 
 
+def _is_repeated(field):
+    """protobuf 7 has no FieldDescriptor.label, and those before 6.31 no is_repeated."""
+    return field.is_repeated if hasattr(field, 'is_repeated') else field.label == field.LABEL_REPEATED
+
+
 def _assign(message, name, value):
     """Sets a field: lists are repeated fields, dicts are messages, strings are names of enum values."""
     field = message.DESCRIPTOR.fields_by_name.get(name)
     if field is None:
         raise AttributeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
-    repeated = field.label == field.LABEL_REPEATED
+    repeated = _is_repeated(field)
     values = list(value) if repeated and isinstance(value, (list, tuple)) else [value]
     target = getattr(message, name)
     for each in values:
@@ -45,7 +50,7 @@ def _assign(message, name, value):
 def _one_of(layer, options):
     """The message of the field; the first one of a repeated field."""
     field = getattr(layer, options.name)
-    if options.label != options.LABEL_REPEATED:
+    if not _is_repeated(options):
         return field
     return field[0] if field else field.add()
 
