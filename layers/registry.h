@@ -75,6 +75,9 @@ struct LayerType {
   bool brings_objects = false;  ///< y[1], if present, is the objects in the images (common/ground_truth.h)
   /// For layers whose tops the caller sets: the shapes from the options. Null for others.
   std::vector<Shape> (*input_shapes)(const caffe::LayerParameter& layer) = nullptr;
+  /// For layers that make batches: the fields of LayerParameter that hold the batch's size, as a number or as the first
+  /// extent of shapes. Layers of kind kData that set none have `options`.batch_size.
+  std::vector<std::string> batch_fields = {};
 };
 
 /// The type, or null.
@@ -84,6 +87,8 @@ bool reads_records(const std::string& type);  ///< whether it has a pipeline
 /// Whether layers of the type read `options`, a field of LayerParameter.
 bool reads_options(const std::string& type, const std::string& options);
 LayerFamily family_of(const LayerType& type);
+/// Sets the size of the batches that a layer makes. Does nothing for types without batch_fields.
+void set_batch(caffe::LayerParameter& layer, int64_t batch);
 /// Null if the type is unknown or not a loss.
 const LossRole* find_loss_role(const std::string& type);
 std::vector<const LayerType*> all_layer_types();  ///< those allowed in files, sorted by name

@@ -130,6 +130,7 @@ const RegisterLayer register_annotated_data({
     .kind = LayerKind::kData,
     .pipeline = data::make_annotated_options,
     .brings_objects = true,
+    .batch_fields = {"data_param.batch_size"},
 });
 
 }  // namespace

@@ -313,6 +313,7 @@ const RegisterLayer register_cpm_data({
     .max_tops = 2,
     .make = make_layer<CpmDataLayer>,
     .kind = LayerKind::kData,
+    .batch_fields = {"data_param.batch_size"},
 });
 
 }  // namespace

@@ -94,6 +94,7 @@ const RegisterLayer register_dummy_data({
     .max_tops = -1,
     .make = make_layer<DummyDataLayer>,
     .kind = LayerKind::kData,
+    .batch_fields = {"dummy_data_param.shape", "dummy_data_param.num"},
 });
 
 }  // namespace

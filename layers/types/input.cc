@@ -60,6 +60,7 @@ const RegisterLayer register_input({
     .make = make_layer<InputLayer>,
     .kind = LayerKind::kInput,
     .input_shapes = input_shapes,
+    .batch_fields = {"input_param.shape"},
 });
 
 }  // namespace

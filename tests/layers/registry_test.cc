@@ -1,5 +1,6 @@
 #include "layers/registry.h"
 
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,6 +63,50 @@ TEST(Registry, ResolvesAliases) {
   }
   EXPECT_EQ(kind_of("Reorder"), LayerKind::kInternal);
   for (const LayerType* type : all_layer_types()) EXPECT_NE(type->kind, LayerKind::kInternal) << type->name;
+}
+
+/// The value of a number, of several, or of the first extents of shapes.
+std::string batch_in(const google::protobuf::Message& layer, const std::string& path) {
+  const size_t dot = path.find('.');
+  const auto* options = layer.GetDescriptor()->FindFieldByName(path.substr(0, dot));
+  EXPECT_NE(options, nullptr) << path;
+  const auto& message = layer.GetReflection()->GetMessage(layer, options);
+  const auto* field = message.GetDescriptor()->FindFieldByName(path.substr(dot + 1));
+  EXPECT_NE(field, nullptr) << path;
+  std::string text;
+  google::protobuf::TextFormat::Printer printer;
+  printer.SetSingleLineMode(true);
+  if (!field->is_repeated()) printer.PrintFieldValueToString(message, field, -1, &text);
+  for (int i = 0; field->is_repeated() && i < message.GetReflection()->FieldSize(message, field); ++i) {
+    std::string one;
+    printer.PrintFieldValueToString(message, field, i, &one);
+    text += one + (one.ends_with(' ') ? "" : " ");
+  }
+  return text;
+}
+
+/// Each type that makes batches says where their size is, and only those.
+TEST(Registry, BatchesCanBeChanged) {
+  const std::set<std::string> others = {"Python", "Parameter", "ContinuationIndicator"};  // have no batch of their own
+  for (const LayerType* type : all_layer_types()) {
+    if (type->name.starts_with(kTestPrefix)) continue;
+    EXPECT_EQ(type->batch_fields.empty(), type->min_bottoms > 0 || others.contains(type->name)) << type->name;
+    caffe::LayerParameter layer;
+    layer.set_type(type->name);
+    for (caffe::BlobShape* shape : {layer.mutable_input_param()->add_shape(), layer.mutable_input_param()->add_shape(),
+                                    layer.mutable_dummy_data_param()->add_shape()}) {
+      shape->add_dim(3);
+      shape->add_dim(4);
+    }
+    layer.mutable_dummy_data_param()->add_num(3);
+    set_batch(layer, 64);
+    for (const std::string& path : type->batch_fields)
+      EXPECT_EQ(batch_in(layer, path), path == "input_param.shape"        ? "dim: 64 dim: 4 dim: 64 dim: 4 "
+                                       : path == "dummy_data_param.shape" ? "dim: 64 dim: 4 "
+                                       : path == "dummy_data_param.num"   ? "64 "
+                                                                          : "64")
+          << path;
+  }
 }
 
 TEST(Registry, UnavailableTypesAreNotRegistered) {

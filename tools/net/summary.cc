@@ -6,6 +6,7 @@
 
 #include "core/text/json.h"
 #include "graph/freeze.h"
+#include "layers/registry.h"
 #include "tools/net/net_memory.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
@@ -23,6 +24,7 @@ struct Summary {
   NetMemory memory{};
   int64_t flops = 0;
   bool training = false;
+  int64_t batch = 0;   ///< 0: that of the file
   int64_t budget = 0;  ///< 0: none given
   FittingBatch fits{};
 };
@@ -107,6 +109,21 @@ std::string top_shapes(const graph::Graph& graph, const graph::Node& node) {
   return text;
 }
 
+/// "batch: 64 samples of 3 x 28 x 28 from layer 'data'" for each layer whose batch --batch has set.
+void show_batch(const graph::Graph& graph) {
+  for (const graph::Node& node : graph.nodes) {
+    const LayerType* type = find_layer_type(node.type);
+    if (!type || type->batch_fields.empty() || node.y.empty()) continue;
+    const graph::Value& value = graph.value(node.y[0]);
+    if (!value.shape_known || value.shape.axes() == 0) continue;
+    std::string sample;
+    for (int axis = 1; axis < value.shape.axes(); ++axis)
+      sample += (axis > 1 ? " x " : "") + std::to_string(value.shape[axis]);
+    std::cout << "batch: " << value.shape[0] << " samples of " << (sample.empty() ? "one value" : sample)
+              << " from layer '" << node.name << "'\n";
+  }
+}
+
 void show_budget(const Summary& summary) {
   const std::string budget = bytes_text(summary.budget), doing = summary.training ? "train" : "run";
   if (summary.fits.batch == 0)
@@ -131,6 +148,7 @@ void show_summary(const Summary& summary, size_t columns) {
   if (const int64_t statistics = count_weights(graph, false))
     std::cout << " and " << count_text(statistics) << " statistics";
   std::cout << ", " << mega_text(summary.flops) << " MFLOP forward (1 MAC = 2 FLOP)\n";
+  if (summary.batch > 0) show_batch(graph);
   const NetMemory& memory = summary.memory;
   if (!memory.known) {
     std::cout << "memory: unknown without the dataset's shapes\n";
@@ -163,6 +181,7 @@ int run_summary(const Arguments& arguments) {
   options.recompute = arguments.on("recompute");
   options.freeze = arguments.texts("freeze");
   Summary summary{.graph = graph_with_shapes(file, options), .training = options.backward};
+  summary.batch = arguments.integer("batch");
   for (const graph::Node& node : summary.graph.nodes) summary.flops += flops_of(summary.graph, node);
   if (all_shapes_known(summary.graph)) {
     CommandContext context(arguments);

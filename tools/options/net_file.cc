@@ -7,6 +7,7 @@
 
 #include "core/files/file.h"
 #include "graph/passes/passes.h"
+#include "layers/registry.h"
 #include "proto/text/lexer.h"
 #include "proto/weights/file_kind.h"
 #include "proto/weights/onnx_file.h"
@@ -36,11 +37,6 @@ int known_names(std::string_view text, const google::protobuf::Descriptor& messa
 int more_names_of_solvers(std::string_view text) {
   return known_names(text, *caffe::SolverParameter::descriptor()) -
          known_names(text, *caffe::NetParameter::descriptor());
-}
-
-void set_first_extent(google::protobuf::RepeatedPtrField<caffe::BlobShape>* shapes, int64_t batch) {
-  for (caffe::BlobShape& shape : *shapes)
-    if (shape.dim_size() > 0) shape.set_dim(0, batch);
 }
 
 /// Throws Error(kUsage) for a folder, with the most likely file in it as the hint.
@@ -121,10 +117,10 @@ std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, i
   if (batch == 0) return file;
   auto changed = std::make_shared<NetFile>(*file);
   for (caffe::LayerParameter& layer : *changed->net.mutable_layer()) {
-    if (layer.has_input_param()) set_first_extent(layer.mutable_input_param()->mutable_shape(), batch);
-    if (layer.has_dummy_data_param()) set_first_extent(layer.mutable_dummy_data_param()->mutable_shape(), batch);
-    if (layer.has_data_param()) layer.mutable_data_param()->set_batch_size(uint32_t(batch));
-    if (layer.has_hdf5_data_param()) layer.mutable_hdf5_data_param()->set_batch_size(uint32_t(batch));
+    if (layer.has_python_param() && layer.bottom_size() == 0 && layer.top_size() > 0)
+      throw usage_error("--batch cannot change the batch of layer '" + layer.name() + "' (Python)",
+                        "set it in the layer's param_str");
+    set_batch(layer, batch);
   }
   return changed;
 }

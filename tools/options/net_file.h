@@ -26,7 +26,8 @@ std::shared_ptr<const NetFile> open_model(const Arguments& arguments);
 /// The same as a draft: with the errors of the text that allow to read the rest.
 std::shared_ptr<const NetFile> open_model_draft(const Arguments& arguments);
 
-/// The net with `batch` as the first extent of the tops of Input, DummyData and data layers; 0 keeps it.
+/// The net with `batch` as the first extent of the tops of Input, DummyData and data layers; 0 keeps it. Throws
+/// Error(kUsage) if a layer in Python makes batches.
 std::shared_ptr<const NetFile> with_batch(std::shared_ptr<const NetFile> file, int64_t batch);
 
 /// The blobs that no layer reads, in alphabetical order.
