@@ -90,7 +90,7 @@ struct Found {
 Found from_list(const AnnosetOptions& options) {
   Found found;
   for_each_line(read_file_or_pipe(options.list, int64_t(1) << 32), [&](std::string_view line, int64_t number) {
-    const LastWord words = split_last_word(line);
+    const LastWord words = split_two_paths(line, options.root);
     if (words.before.empty()) {
       found.bad.push_back(
           {options.list, number, "no annotation: a line needs the paths of an image and of its annotation"});

@@ -41,6 +41,19 @@ LastWord split_last_word(std::string_view line) {
   return {line.substr(0, last + 1), line.substr(space + 1)};
 }
 
+LastWord split_two_paths(std::string_view line, const std::string& root) {
+  const LastWord last = split_last_word(line);
+  const auto exist = [&](std::string_view first, std::string_view second) {
+    return file_exists(root + std::string(second)) && file_exists(root + std::string(first));
+  };
+  for (LastWord split = last; !split.before.empty(); split = split_last_word(split.before)) {
+    const std::string_view second = line.substr(size_t(split.word.data() - line.data()));
+    if (split.before.find_first_of(" \t") == std::string_view::npos && split.word.data() == last.word.data()) break;
+    if (exist(split.before, second)) return {split.before, second};
+  }
+  return last;
+}
+
 ListFile::ListFile(const std::string& path, const std::string& item, const std::string& hint,
                    const std::function<LineFault(std::string_view line)>& parse)
     : path_(path), text_(read_file(path, kListFileMaxBytes)) {

@@ -27,6 +27,9 @@ struct LastWord {
   std::string_view before, word;
 };
 LastWord split_last_word(std::string_view line);
+/// Two paths, relative to `root`, with a space between them. If they may contain spaces themselves, the last split for
+/// which both files exist; without one, the last word is the second path.
+LastWord split_two_paths(std::string_view line, const std::string& root);
 
 /// The error of one line and its column, from 0; "" if there is none.
 struct LineFault {

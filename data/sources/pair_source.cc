@@ -60,7 +60,7 @@ class Pairs {
       if (height < 1 || width < 1) return {"the window is empty"};
       if (height > kMaxPixels / width) return {"the window is larger than the limit for images"};
     }
-    const auto [image, labels] = options.has_labels ? split_last_word(line) : LastWord{line, {}};
+    const auto [image, labels] = options.has_labels ? split_two_paths(line, options.root) : LastWord{line, {}};
     if (image.empty()) return {"the path of the labels is missing"};
     pairs.push_back({image, labels, window});
     return {};
