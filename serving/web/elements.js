@@ -21,3 +21,8 @@ export function svg(tag, attributes, ...children) {
   element.append(...children);
   return element;
 }
+
+/** Quotes a word for a POSIX shell, where it needs that: names of files and models may be anything. */
+export function shellWord(text) {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

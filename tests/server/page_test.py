@@ -1,5 +1,5 @@
 """The server's page in a browser: it classifies images and shows their classes, and an error for a broken one."""
-import re
+import re, shlex
 
 import cv2, numpy
 
@@ -32,6 +32,11 @@ def test_page_classifies_images(server, models, browser, tmp_path):
     browser.choose_files('input[type=file]', tmp_path / 'broken.png')
     browser.wait_for("document.querySelectorAll('.image-card').length == 1 && document.querySelector('.bad')")
     assert browser.value("document.querySelectorAll('.scores').length") == 0, 'the old answer is still shown'
+    odd = tmp_path / "it's $(touch x); & co.png"
+    odd.write_bytes((tmp_path / 'noise.png').read_bytes())
+    browser.choose_files('input[type=file]', odd)
+    browser.wait_for("document.getElementById('curl').textContent.includes('co.png')")
+    assert shlex.split(browser.value("document.getElementById('curl').textContent"))[2] == '@' + odd.name
     complaints = [one for one in browser.complaints if 'status of 400' not in one]  # of the broken image
     assert not complaints, '\n'.join(sorted(set(complaints)))
 

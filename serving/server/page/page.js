@@ -1,5 +1,5 @@
 // The server's page: sends images to a model and shows its answers.
-import {h} from '/elements.js';
+import {h, shellWord} from '/elements.js';
 import {dropArea, ImageCard} from '/images.js';
 
 const at = (id) => document.getElementById(id);
@@ -17,7 +17,8 @@ function path() {
 
 function showCurl(name) {
   const token = at('token').value ? ' -H \'Authorization: Bearer TOKEN\'' : '';
-  at('curl').textContent = `curl${token} --data-binary @${name} '${location.origin}${path()}'`;
+  const words = ['@' + name, location.origin + path()].map(shellWord);
+  at('curl').textContent = `curl${token} --data-binary ${words.join(' ')}`;
 }
 
 function showError(message) {
