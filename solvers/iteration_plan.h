@@ -29,7 +29,7 @@ struct IterationPlan {
   float clip_gradients = -1;               ///< negative: no clipping
   bool l1 = false;                         ///< regularization_type
   bool rule_remembers = false;             ///< the rule stores one number for each param (larc_turbo)
-  bool writes_gradients = false;           ///< into snapshots (snapshot_diff)
+  bool keeps_updates = false;  ///< the update replaces the gradient, for snapshots (snapshot_diff) or scripts
 
   /// Passes of one shard in one iteration. passes(): those of all shards.
   int64_t passes_of_shard() const { return int64_t(iter_size) * local_steps; }
@@ -43,13 +43,13 @@ struct IterationPlan {
   /// Whether each weight is updated during backward, as soon as its gradient is complete. Gradients then need no memory
   /// of their own, because nothing reads all of them together. On a device one pass over all weights is faster.
   bool updates_within_backward(const Context& context) const {
-    return context.shares_host_memory() && iter_size == 1 && clip_gradients < 0 && !writes_gradients && shards <= 1;
+    return context.shares_host_memory() && iter_size == 1 && clip_gradients < 0 && !keeps_updates && shards <= 1;
   }
   /// Whether each rank updates a slice of the weights and stores the history of that slice only. This requires an
   /// elementwise update: no norms of weights or of all gradients, no use of gradients afterwards, and no local updates.
   /// A device must first know whether all gradients are finite.
   bool updates_by_slices(const Context& context) const {
-    return context.shares_host_memory() && !rule->layer_wise && clip_gradients < 0 && !writes_gradients &&
+    return context.shares_host_memory() && !rule->layer_wise && clip_gradients < 0 && !keeps_updates &&
            local_steps <= 1;
   }
 };
@@ -65,7 +65,7 @@ inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config, std
           .clip_gradients = config.clip_gradients(),
           .l1 = config.regularization_type() == "L1",
           .rule_remembers = config.larc() && config.larc_turbo(),
-          .writes_gradients = config.snapshot_diff()};
+          .keeps_updates = config.snapshot_diff()};
 }
 /// Throws FieldError like make_update_rule().
 inline IterationPlan iteration_plan_of(const caffe::SolverParameter& config) {

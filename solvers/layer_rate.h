@@ -51,7 +51,7 @@ struct WithLayerRate {
   explicit WithLayerRate(const caffe::SolverParameter& config) : rule(config), layer(config) {}
   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const { return layer.sums(on, i); }
   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const { return layer.rate(on, total); }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const { rule(on, i); }
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const { return rule(on, i); }
 };
 
 /// A rule that uses layer rates if the solver requests them. History 0 is its velocity.

@@ -4,7 +4,8 @@
 // constants:
 //   static constexpr int kHistories;
 //   explicit Rule(const caffe::SolverParameter&);   // throws FieldError for options that it does not support
-//   CORTADO_HD void operator()(const WeightStep& on, int64_t i) const;   // updates on.w[i] and on.history[.][i]
+//   CORTADO_HD float operator()(const WeightStep& on, int64_t i) const;   // updates on.history[.][i]; returns what is
+//                                                                         // to be subtracted from on.w[i]
 // A rule whose rate depends on whole weights also has
 //   CORTADO_HD WeightSums sums(const WeightStep& on, int64_t i) const;   // of element i; may write on.history[.][i]
 //   CORTADO_HD float rate(const WeightStep& on, const WeightSums& total) const;   // the new on.rate; once per weight
@@ -41,18 +42,32 @@ template <typename Rule>
 struct UpdateOne {
   Rule rule;
   WeightStep on;
-  CORTADO_HD void operator()(int64_t i) const { rule(on, i); }
+  CORTADO_HD void operator()(int64_t i) const { on.w[i] -= rule(on, i); }
+};
+
+template <typename Rule>
+struct UpdateAndKeep {
+  Rule rule;
+  WeightStep on;
+  CORTADO_HD void operator()(int64_t i) const {
+    const float update = rule(on, i);
+    on.w[i] -= update;
+    on.kept[i] = update;
+  }
 };
 
 template <typename Rule>
 struct UpdateUnlessSkipped {
-  UpdateOne<Rule> update;
+  Rule rule;
+  WeightStep on;
   bool skip;
   UpdatedCopy copy;
   CORTADO_HD void operator()(int64_t i) const {
     if (skip) return;
-    update(i);
-    if (copy.to) copy.put(i, update.on.w[i]);
+    const float update = rule(on, i);
+    on.w[i] -= update;
+    if (on.kept) on.kept[i] = update;
+    if (copy.to) copy.put(i, on.w[i]);
   }
 };
 
@@ -105,7 +120,7 @@ struct UpdateTable {
   CORTADO_HD UpdateUnlessSkipped<Rule> operator()(int64_t part) const {
     WeightStep on = step->of(table.weights[part]);
     if (own_rates) on.rate = table.rates[part];
-    return {{rule, on}, step->skip != 0, table.copies ? table.copies[part] : UpdatedCopy()};
+    return {rule, on, step->skip != 0, table.copies ? table.copies[part] : UpdatedCopy()};
   }
 };
 
@@ -131,7 +146,10 @@ class RuleOf : public UpdateRule {
       for (int64_t k = 0; k < pieces; ++k) total += scratch[k];
       step.rate = rule_.rate(on, total);
     }
-    for_each(context, on.count, UpdateOne<Rule>{rule_, step});
+    if (on.kept)
+      for_each(context, on.count, UpdateAndKeep<Rule>{rule_, step});
+    else
+      for_each(context, on.count, UpdateOne<Rule>{rule_, step});
   }
 
   void update_all(Context& context, const WeightTable& on, const IterationStep* step) const override {

@@ -49,6 +49,7 @@ Solver::Solver(SolverConfig config, RunStart start, SolverNets nets)
 
 Solver make_solver(SolverFile file, const SolverOptions& options, Context& context) {
   SolverConfig config = parse_solver(std::move(file));
+  config.iteration.keeps_updates |= options.keeps_updates;
   RunStart start = prepare_run(config, options, context);
   SolverNets nets = make_solver_nets(config, options, context);
   return Solver(std::move(config), std::move(start), std::move(nets));

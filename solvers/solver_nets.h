@@ -30,6 +30,7 @@ struct SolverOptions {
   ranks::Engine* engine = nullptr;      ///< if this process is one of several ranks; must outlive the solver
   std::string device_engine;            ///< between the ranks' devices: "nccl", "host", or "" for the available one
   bool observed = false;       ///< BuildOptions::observed of all nets; updates wait for the whole backward pass
+  bool keeps_updates = false;  ///< IterationPlan::keeps_updates, also without snapshot_diff
   bool shares_prefix = false;  ///< the snapshot prefix is shared in this process; locked with the first snapshot
   Overrides overrides;         ///< of the nets' fields; those in the solver file are applied already
 };

@@ -45,6 +45,7 @@ struct WeightStep {
   float* w = nullptr;
   const float* dw = nullptr;
   float* history[kMaxHistories] = {};
+  float* kept = nullptr;    ///< receives what is subtracted from w, in the place of dw; null: it is not kept
   float* memory = nullptr;  ///< one float per weight, for rules that store a number; may be null
   int64_t count = 0;        ///< floats in w, dw and each history, in the same layout
   int64_t iter = 0;         ///< updates done before this one

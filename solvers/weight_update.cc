@@ -58,6 +58,7 @@ void WeightUpdate::make_entries() {
   float* memory = reinterpret_cast<float*>(memory_.data());
   for (const Param& param : net_.params()) {
     WeightStep entry{.w = param.w, .dw = param.dw, .count = param.count, .rate = param.lr_mult};
+    if (plan_.keeps_updates) entry.kept = param.dw;
     (plan_.l1 ? entry.l1 : entry.l2) = param.decay_mult;
     for (int k = 0; k < rule_.histories; ++k, at += whole_lines(param.count * kFloatBytes))
       entry.history[k] = reinterpret_cast<float*>(at);

@@ -13,11 +13,12 @@ namespace cortado::pymodule {
 namespace {
 
 std::shared_ptr<Training> open_solver(const py::object& path, const std::string& snapshot, const py::object& weights,
-                                      int threads, const std::string& device, bool observe) {
+                                      int threads, const std::string& device, bool observe, bool keep_updates) {
   SolverOptions options;
   options.snapshot = snapshot;
   options.weights = names_in(weights);
   options.observed = observe;
+  options.keeps_updates = keep_updates;
   options.shares_prefix = true;
   SolverFile file = read_solver(path_in(path));
   const py::gil_scoped_release elsewhere;
@@ -38,10 +39,11 @@ void add_solver(py::module_& module) {
       "file"_a, "The text of a solver file, with old fields converted to current ones.");
   py::class_<Training, std::shared_ptr<Training>>(module, "Solver", "A training, described by a solver's prototxt.")
       .def(py::init(&open_solver), "file"_a, py::kw_only(), "snapshot"_a = "", "weights"_a = py::none(),
-           "threads"_a = 0, "device"_a = "cpu", "observe"_a = false,
+           "threads"_a = 0, "device"_a = "cpu", "observe"_a = false, "keep_updates"_a = false,
            "`snapshot`: a .solverstate to resume from, or 'auto' for the newest one, if any; `weights`: files with "
            "initial weights; `threads`: 0 for all cores; `observe`: makes every blob and gradient of its nets readable "
-           "and writable.")
+           "and writable; `keep_updates`: with observe=True, an update leaves in the gradients of weights what it "
+           "subtracted from the weights.")
       .def("step", &Training::step, "iterations"_a = 1,
            "Runs iterations, with the tests and snapshots that are due. Returns false if early_stop or stop() ended "
            "them. Ctrl-C ends them after the current iteration.")

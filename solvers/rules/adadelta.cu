@@ -19,13 +19,13 @@ struct AdaDelta {
     check_mean_momentum(config);
     check_no_layer_rates(config);
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     float *a = on.history[0], *b = on.history[1];
     const float g = on.gradient(i), mean = momentum * a[i] + (1 - momentum) * (g * g);
     const float d = g * sqrtf((b[i] + delta) / (mean + delta));
     a[i] = mean;
     b[i] = momentum * b[i] + (1 - momentum) * (d * d);
-    on.w[i] -= on.rate * d;
+    return on.rate * d;
   }
 };
 

@@ -16,10 +16,10 @@ struct AdaGrad {
     check_no_layer_rates(config);
     check_delta(config);
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float g = on.gradient(i), sum = on.history[0][i] + g * g;
     on.history[0][i] = sum;
-    on.w[i] -= on.rate * g / (sqrtf(sum) + delta);
+    return on.rate * g / (sqrtf(sum) + delta);
   }
 };
 

@@ -26,13 +26,13 @@ struct Adam {
     const double t = double(iter + 1), b1 = beta1, b2 = beta2;
     return {.rate = std::sqrt(1 - std::pow(b2, t)) / (1 - std::pow(b1, t))};
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     float *m = on.history[0], *v = on.history[1];
     const float g = on.gradient(i);
     const float mean = beta1 * m[i] + (1 - beta1) * g, square = beta2 * v[i] + (1 - beta2) * (g * g);
     m[i] = mean;
     v[i] = square;
-    on.w[i] -= on.rate * mean / (sqrtf(square) + delta);
+    return on.rate * mean / (sqrtf(square) + delta);
   }
 };
 

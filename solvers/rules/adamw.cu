@@ -15,9 +15,9 @@ namespace {
 
 struct AdamW : AdamMeans {
   using AdamMeans::AdamMeans;
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float direction = next(on, i), decay = on.decay(i);
-    on.w[i] -= on.rate * (direction + decay);
+    return on.rate * (direction + decay);
   }
 };
 

@@ -22,9 +22,9 @@ struct Lamb : AdamMeans {
     const double w = sqrt(total.of[0]), u = sqrt(total.of[1]);
     return w > 0 && u > 0 ? float(double(on.rate) * w / u) : on.rate;
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float u = direction(on, i) + on.decay(i);
-    on.w[i] -= on.rate * u;
+    return on.rate * u;
   }
 };
 

@@ -26,10 +26,10 @@ struct Lars {
     const double w = sqrt(total.of[0]), g = sqrt(total.of[1]);
     return w > 0 && g > 0 ? float(on.rate * eta * w / (g + on.l2 * w)) : on.rate;
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float velocity = on.momentum * on.history[0][i] + on.rate * on.gradient(i);
     on.history[0][i] = velocity;
-    on.w[i] -= velocity;
+    return velocity;
   }
 };
 

@@ -18,11 +18,11 @@ struct Lion {
     check_fraction("momentum2", config.momentum2());
     check_no_layer_rates(config);
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float g = on.plain_gradient(i), m = on.history[0][i];
     const float direction = WeightStep::sign_of(beta1 * m + (1 - beta1) * g), decay = on.decay(i);
     on.history[0][i] = beta2 * m + (1 - beta2) * g;
-    on.w[i] -= on.rate * (direction + decay);
+    return on.rate * (direction + decay);
   }
 };
 

@@ -12,10 +12,10 @@ namespace {
 struct Nesterov {
   static constexpr int kHistories = 1;
   explicit Nesterov(const caffe::SolverParameter&) {}
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float before = on.history[0][i], velocity = on.momentum * before + on.rate * on.gradient(i);
     on.history[0][i] = velocity;
-    on.w[i] -= (1 + on.momentum) * velocity - on.momentum * before;
+    return (1 + on.momentum) * velocity - on.momentum * before;
   }
 };
 

@@ -18,10 +18,10 @@ struct RmsProp {
     check_delta(config);
     check_fraction("rms_decay", config.rms_decay());
   }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float g = on.gradient(i), mean = decay * on.history[0][i] + (1 - decay) * (g * g);
     on.history[0][i] = mean;
-    on.w[i] -= on.rate * g / (sqrtf(mean) + delta);
+    return on.rate * g / (sqrtf(mean) + delta);
   }
 };
 

@@ -11,10 +11,10 @@ namespace {
 struct Sag {
   static constexpr int kHistories = 1;
   explicit Sag(const caffe::SolverParameter& config) { check_fraction("momentum", config.momentum()); }
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float mean = on.momentum * on.history[0][i] + (1 - on.momentum) * on.gradient(i);
     on.history[0][i] = mean;
-    on.w[i] -= on.rate * mean;
+    return on.rate * mean;
   }
 };
 

@@ -11,10 +11,10 @@ namespace {
 struct Sgd {
   static constexpr int kHistories = 1;
   explicit Sgd(const caffe::SolverParameter&) {}
-  CORTADO_HD void operator()(const WeightStep& on, int64_t i) const {
+  CORTADO_HD float operator()(const WeightStep& on, int64_t i) const {
     const float velocity = on.momentum * on.history[0][i] + on.rate * on.gradient(i);
     on.history[0][i] = velocity;
-    on.w[i] -= velocity;
+    return velocity;
   }
 };
 

@@ -5,7 +5,7 @@ import pytest
 from tests.python.built_module import use_built_module
 
 use_built_module()
-import caffe
+import caffe, cortado
 
 NET = '''layer { name: "data" type: "DummyData" top: "data" top: "label" dummy_data_param { shape { dim: 6 dim: 5 }
   shape { dim: 6 } data_filler { type: "constant" value: 0.5 } data_filler { type: "constant" value: 1 } } }
@@ -136,3 +136,50 @@ def test_prefix_is_one_process_s_from_the_first_snapshot_on(make, run, folder):
 def test_unwritable_snapshot_folder_is_an_error_at_once(make, folder):
     (folder / 'file').write_text('')
     with pytest.raises(RuntimeError, match='file'): make(prefix='snapshot_prefix: "file/snap"')
+
+
+@pytest.mark.parametrize('more', ('', 'momentum: 0.9 weight_decay: 0.1', 'iter_size: 2 momentum: 0.9', 'type: "Adam"'))
+def test_diff_after_an_update_is_what_it_subtracted(make, more):
+    """As in Caffe: of step() and of apply_update()."""
+    net = NET.replace('type: "Dropout"', 'type: "TanH"')
+    solver, found = make(more, net), []
+    solver.add_callback(lambda: None, lambda: found.append(gradients(solver.net)))
+    momentum, decay = solver.param.momentum, solver.param.weight_decay
+    history = [0 * each for each in weights(solver.net)]
+    for _ in range(4):
+        before = weights(solver.net)
+        solver.step(1)
+        updates = gradients(solver.net)
+        assert all(each.any() for each in updates)
+        assert alike([w - u for w, u in zip(before, updates)], weights(solver.net))
+        if 'Adam' in more: continue
+        history = [momentum * h + solver.lr * (g / solver.param.iter_size + decay * w)
+                   for h, g, w in zip(history, found[-1], before)]
+        assert alike(updates, history)
+    before = weights(solver.net)
+    for blobs in solver.net.params.values():
+        for blob in blobs: blob.diff[...] = 2
+    solver.apply_update()
+    assert alike([w - u for w, u in zip(before, gradients(solver.net))], weights(solver.net))
+
+
+def test_snapshots_have_the_update(make):
+    solver = make('snapshot_diff: true snapshot: 2 momentum: 0.9')
+    solver.step(2)
+    snapshot = caffe.proto.caffe_pb2.NetParameter()
+    with open('snap_iter_2.caffemodel', 'rb') as file: snapshot.ParseFromString(file.read())
+    blobs = [np.array(blob.diff) for layer in snapshot.layer for blob in layer.blobs]
+    assert len(blobs) == 4 and alike(blobs, [each.ravel() for each in gradients(solver.net)])
+
+
+def test_a_solver_of_cortado_keeps_gradients(make):
+    """Without keep_updates, those of the iteration."""
+    make()
+    for keeps in (False, True):
+        with cortado.Solver('solver', observe=True, keep_updates=keeps) as solver:
+            found = []
+            solver.on_gradients(lambda: found.append(solver.net.param_gradient('ip', 0)))
+            before = solver.net.param('ip', 0)
+            solver.step(1)
+            assert np.array_equal(solver.net.param_gradient('ip', 0), found[0]) != keeps
+            if keeps: assert np.allclose(before - solver.net.param_gradient('ip', 0), solver.net.param('ip', 0))

@@ -144,8 +144,11 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
   for (int64_t iter = 0; iter < 6; ++iter) {
     for (float& v : dw) v = float(random.normal());
     const float rate = 0.05f / float(iter + 1);
-    WeightStep step = step_of(rule, config, iter, rate, w, dw, history);
+    const std::vector<float> before = w;
+    std::vector<float> update = dw;
+    WeightStep step = step_of(rule, config, iter, rate, w, update, history);
     step.gradient_scale = decay.scale, step.l2 = decay.l2, step.l1 = decay.l1;
+    if (iter % 2 == 1) step.kept = update.data();
     rule.update(context, step, scratch_for(w).data());
     step_all(references, config, iter, step, rate, dw);
     for (int64_t i = 0; i < kCount; ++i) {
@@ -154,7 +157,9 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
       ASSERT_NEAR(w[size_t(i)], reference.w, near) << "element " << i << ", iteration " << iter;
       ASSERT_NEAR(h0[size_t(i)], reference.h0, 1e-5 * (1 + std::abs(reference.h0)));
       ASSERT_NEAR(h1[size_t(i)], reference.h1, 1e-5 * (1 + std::abs(reference.h1)));
+      if (step.kept) ASSERT_EQ(before[size_t(i)] - update[size_t(i)], w[size_t(i)]) << "it keeps another update";
     }
+    if (!step.kept) ASSERT_EQ(update, dw);
   }
 }
 

@@ -27,7 +27,8 @@ class Solver:
             raise RuntimeError("%s: its type is '%s', not '%s'" % (self._file, self.param.type, self._type))
 
     def _open(self, snapshot):
-        self._solver = cortado.Solver(self._file, snapshot=snapshot, device=modes.device(), observe=True)
+        self._solver = cortado.Solver(self._file, snapshot=snapshot, device=modes.device(), observe=True,
+                                      keep_updates=True)
         self._solver.on_gradients(self._on_gradients if self._callbacks else None)
         self.net = Net.over(self._solver.net)
         self.test_nets = [Net.over(net, self.net) for net in self._solver.test_nets]
