@@ -243,12 +243,12 @@ void reshape(NetHandle& handle, const py::kwargs& inputs) {
 
 // Files
 
+void save_binary(NetHandle& handle, const py::object& path) { write_weights(path_in(path), handle.net().to_proto()); }
+
+void save_hdf5(NetHandle& handle, const py::object& path) { write_net_hdf5(path_in(path), handle.net(), false); }
+
 void save(NetHandle& handle, const py::object& path) {
-  const std::string file = path_in(path);
-  if (file.ends_with(".h5"))
-    write_net_hdf5(file, handle.net(), false);
-  else
-    write_weights(file, handle.net().to_proto());
+  path_in(path).ends_with(".h5") ? save_hdf5(handle, path) : save_binary(handle, path);
 }
 
 /// Whether all layers that both nets have share their weights already.
@@ -365,6 +365,8 @@ void add_net(py::module_& module) {
       .def("reshape", &reshape, "Changes the shapes of inputs, given by name.")
       .def("load", &load, "weights"_a, "Copies weights by layer name.")
       .def("save", &save, "path"_a, "Writes a .caffemodel, or an .h5 file.")
+      .def("save_binary", &save_binary, "path"_a, "Writes a .caffemodel, whatever the name.")
+      .def("save_hdf5", &save_hdf5, "path"_a, "Writes an HDF5 file, whatever the name.")
       .def("share", &share, "other"_a, "Shares the weights of another net: changes in one are visible in both.");
 }
 

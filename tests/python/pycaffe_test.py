@@ -231,6 +231,21 @@ def test_net_surgery(draws, place):
     assert np.array_equal(shared.params['conv'][0].data, again.params['conv'][0].data)
 
 
+def test_files_have_the_kind_of_the_method(folder):
+    """save() and save_hdf5(), whatever the name; reading goes by the content."""
+    (folder / 'small').write_text(SMALL)
+    net = caffe.Net('small', caffe.TEST)
+    net.params['fc'][1].data[...] = 9
+    for name in ('w', 'w.h5', 'w.hdf5', 'w.caffemodel'):
+        for save, hdf5 in ((net.save_hdf5, True), (net.save, False)):
+            save(name)
+            with open(name, 'rb') as file: assert (file.read(8) == b'\x89HDF\r\n\x1a\n') == hdf5, name
+            for load in ('load_hdf5', 'copy_from'):
+                again = caffe.Net('small', caffe.TEST)
+                getattr(again, load)(name)
+                assert (again.params['fc'][1].data == 9).all(), name
+
+
 def test_net_spec(place):
     """A net written in Python trains."""
     def lenet(batch_size, phase):

@@ -288,11 +288,14 @@ class Net:
         self._refresh()
 
     def save(self, path):
-        """Writes a .caffemodel."""
+        """Writes a .caffemodel, whatever the name."""
         self._collect()
-        self._net.save(os.fsdecode(path))
+        self._net.save_binary(os.fsdecode(path))
 
-    save_hdf5 = save
+    def save_hdf5(self, path):
+        """Writes an HDF5 file, whatever the name."""
+        self._collect()
+        self._net.save_hdf5(os.fsdecode(path))
 
     def set_mode_cpu(self):
         raise NotImplementedError('the device of a net is fixed; call caffe.set_mode_cpu() before making the net')
