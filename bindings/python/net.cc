@@ -108,20 +108,26 @@ void require_shape(const std::string& what, const Shape& wanted, const Given& va
               what + " has shape " + wanted.str() + ", but the array has shape " + shape_of(values).str());
 }
 
+Shape shape_of_blob(NetHandle& handle, const std::string& blob) {
+  const Net& net = handle.net();
+  return net.plan().graph.options.observed ? handle.open_for(blob).shape(blob) : net.blob_shape(blob);
+}
+
 py::array_t<float> part_of(NetHandle& handle, const std::string& blob, BlobPart part) {
   const Net& net = handle.net();
-  const Shape shape = net.blob_shape(blob);
+  const Shape planned = net.blob_shape(blob);  // throws for an unknown blob
   if (part == BlobPart::kValues && !net.plan().graph.options.observed && net.has_blob(blob))
-    return to_python(net.read_blob(blob), shape);
-  const ObservedNet& observed = handle.open();
+    return to_python(net.read_blob(blob), planned);
+  const ObservedNet& observed = handle.open_for(blob);
+  const Shape& shape = observed.shape(blob);
   std::vector<float> values(size_t(shape.count()));
   observed.read(blob, part, values.data());
   return to_python(std::move(values), shape);
 }
 
 void set_part(NetHandle& handle, const std::string& blob, const Given& values, BlobPart part) {
-  ObservedNet& observed = handle.open();
-  require_shape("blob '" + blob + "'", observed.net().blob_shape(blob), values);
+  ObservedNet& observed = handle.open_for(blob);
+  require_shape("blob '" + blob + "'", observed.shape(blob), values);
   observed.write(blob, part, values.data());
 }
 
@@ -138,8 +144,7 @@ void require_observed(const Net& net) {
   throw Error(ExitCode::kUsage, "gradients are not kept", "use Solver(..., observe=True)");
 }
 
-py::array_t<float> weight_part(WeightHolder& holder, const std::string& layer, int64_t index, BlobPart part) {
-  const Net& net = holder.net();
+py::array_t<float> weight_part(const Net& net, const std::string& layer, int64_t index, BlobPart part) {
   const graph::WeightId id = weight_of(net, layer, index);
   const Shape& shape = net.plan().graph.weight(id).spec.shape;
   std::vector<float> values(size_t(shape.count()));
@@ -150,9 +155,7 @@ py::array_t<float> weight_part(WeightHolder& holder, const std::string& layer, i
   return to_python(std::move(values), shape);
 }
 
-void set_weight_part(WeightHolder& holder, const std::string& layer, int64_t index, const Given& values,
-                     BlobPart part) {
-  Net& net = holder.net();
+void set_weight_part(Net& net, const std::string& layer, int64_t index, const Given& values, BlobPart part) {
   const graph::WeightId id = weight_of(net, layer, index);
   require_shape(layer_text(layer) + " blob " + std::to_string(index), net.plan().graph.weight(id).spec.shape, values);
   if (part == BlobPart::kValues) return net.write_weight(id, values.data());
@@ -166,8 +169,8 @@ class LastingWeight {
   LastingWeight(NetHandle& handle, std::string layer, int64_t index)
       : holder_(handle.weights()), layer_(std::move(layer)), index_(index) {}
 
-  py::array_t<float> read() const { return weight_part(*holder_, layer_, index_, BlobPart::kValues); }
-  void write(const Given& values) const { set_weight_part(*holder_, layer_, index_, values, BlobPart::kValues); }
+  py::array_t<float> read() const { return weight_part(holder_->net(), layer_, index_, BlobPart::kValues); }
+  void write(const Given& values) const { set_weight_part(holder_->net(), layer_, index_, values, BlobPart::kValues); }
   uintptr_t place() const {
     const Net& net = holder_->net();
     return reinterpret_cast<uintptr_t>(net.weight_place(weight_of(net, layer_, index_)));
@@ -184,7 +187,7 @@ py::dict params(NetHandle& handle) {
   for (const graph::SourceLayer& layer : layers_of(handle.net())) {
     py::list weights;
     for (size_t k = 0; k < layer.weights.size(); ++k)
-      weights.append(weight_part(handle, layer.config->name(), int64_t(k), BlobPart::kValues));
+      weights.append(weight_part(handle.net(), layer.config->name(), int64_t(k), BlobPart::kValues));
     if (!layer.weights.empty()) all[py::str(layer.config->name())] = weights;
   }
   return all;
@@ -219,8 +222,8 @@ Range range_of(const ObservedNet& net, const py::object& first, const py::object
 }
 
 double forward(NetHandle& handle, const py::object& start, const py::object& end) {
-  ObservedNet& net = handle.open();
-  const Range range = range_of(net, start, end);
+  const Range range = range_of(handle.open(), start, end);
+  ObservedNet& net = handle.open_up_to(range.last);
   const py::gil_scoped_release elsewhere;
   if (range.first == 0) handle.begin_pass();
   net.forward(range.first, range.last);
@@ -228,8 +231,8 @@ double forward(NetHandle& handle, const py::object& start, const py::object& end
 }
 
 void backward(NetHandle& handle, const py::object& start, const py::object& end) {
-  ObservedNet& net = handle.open();
-  const Range range = range_of(net, end, start);
+  const Range range = range_of(handle.open(), end, start);
+  ObservedNet& net = handle.open_up_to(range.last);
   const py::gil_scoped_release elsewhere;
   net.backward(range.first, range.last);
 }
@@ -302,7 +305,7 @@ void add_net(py::module_& module) {
       .def_property_readonly("param_shapes", &param_shapes,
                              "Shapes of all weights: a list for each layer with weights.")
       .def(
-          "shape", [](NetHandle& handle, const std::string& blob) { return to_python(handle.net().blob_shape(blob)); },
+          "shape", [](NetHandle& handle, const std::string& blob) { return to_python(shape_of_blob(handle, blob)); },
           "blob"_a, "The shape of a blob.")
       .def(
           "loss_weight", [](NetHandle& handle, const std::string& blob) { return loss_weight(handle.net(), blob); },
@@ -326,13 +329,13 @@ void add_net(py::module_& module) {
       .def(
           "param",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
-            return weight_part(handle, layer, index, values);
+            return weight_part(handle.net(), layer, index, values);
           },
           "layer"_a, "index"_a, "A copy of a weight of a layer, by its index.")
       .def(
           "set_param",
           [](NetHandle& handle, const std::string& layer, int64_t index, const Given& given) {
-            set_weight_part(handle, layer, index, given, values);
+            set_weight_part(handle.net(), layer, index, given, values);
           },
           "layer"_a, "index"_a, "values"_a, "Sets a weight of a layer.")
       .def(
@@ -344,13 +347,13 @@ void add_net(py::module_& module) {
       .def(
           "param_gradient",
           [](NetHandle& handle, const std::string& layer, int64_t index) {
-            return weight_part(handle, layer, index, gradients);
+            return weight_part(handle.gradients_of(layer), layer, index, gradients);
           },
           "layer"_a, "index"_a, "A copy of the gradient of a weight.")
       .def(
           "set_param_gradient",
           [](NetHandle& handle, const std::string& layer, int64_t index, const Given& given) {
-            set_weight_part(handle, layer, index, given, gradients);
+            set_weight_part(handle.gradients_of(layer), layer, index, given, gradients);
           },
           "layer"_a, "index"_a, "values"_a, "Sets the gradient of a weight.")
       .def("forward", &forward, "start"_a = py::none(), "end"_a = py::none(),
@@ -360,9 +363,10 @@ void add_net(py::module_& module) {
           "Runs backward from `start` down to `end`. Gradients of weights accumulate until clear_param_gradients(), or "
           "until an iteration of the solver begins.")
       .def(
-          "clear_param_gradients", [](NetHandle& handle) { handle.open().clear_weight_gradients(); },
+          "clear_param_gradients", [](NetHandle& handle) { handle.clear_weight_gradients(); },
           "Sets the gradients of all weights to 0.")
-      .def("reshape", &reshape, "Changes the shapes of inputs, given by name.")
+      .def("reshape", &reshape,
+           "Changes the shapes of inputs, given by name. Layers that do not fit are errors when they run.")
       .def("load", &load, "weights"_a, "Copies weights by layer name.")
       .def("save", &save, "path"_a, "Writes a .caffemodel, or an .h5 file.")
       .def("save_binary", &save_binary, "path"_a, "Writes a .caffemodel, whatever the name.")

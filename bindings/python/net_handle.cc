@@ -5,6 +5,7 @@
 #include "core/device/device_memory.h"
 #include "core/threads/threads.h"
 #include "layers/common/data/python_object.h"
+#include "net/fitting_layers.h"
 #include "net/inputs.h"
 
 namespace cortado::pymodule {
@@ -28,11 +29,12 @@ void copy_own_weights(const Net& from, Net& to, const Net& shared) {
 
 void copy_gradients(const Net& from, Net& to) {
   const std::vector<graph::Weight>& weights = to.plan().graph.weights;
+  const std::vector<graph::WeightId> theirs = graph::weights_in(from.plan().graph, to.plan().graph);
   for (size_t i = 0; i < weights.size(); ++i) {
     const auto id = graph::WeightId(i);
-    if (!from.has_weight_gradient(id) || !to.has_weight_gradient(id)) continue;
+    if (theirs[i] < 0 || !from.has_weight_gradient(theirs[i]) || !to.has_weight_gradient(id)) continue;
     std::vector<float> values(size_t(weights[i].spec.shape.count()));
-    from.read_weight_gradient(id, values.data());
+    from.read_weight_gradient(theirs[i], values.data());
     to.write_weight_gradient(id, values.data());
   }
 }
@@ -40,7 +42,7 @@ void copy_gradients(const Net& from, Net& to) {
 void copy_inputs(const ObservedNet& from, ObservedNet& to) {
   for (const std::string& name : to.net().input_names()) {
     const Shape shape = to.net().blob_shape(name);
-    if (from.net().blob_shape(name) != shape) continue;
+    if (!from.has_blob(name) || from.net().blob_shape(name) != shape) continue;
     std::vector<float> values(size_t(shape.count()));
     from.read(name, BlobPart::kValues, values.data());
     to.write(name, BlobPart::kValues, values.data());
@@ -58,7 +60,7 @@ void copy_python_objects(const Net& from, Net& to) {
         made->adopt(*used);
 }
 
-/// Copies the state of passes, except weights, to `to`, a net of the same file.
+/// Copies the state of passes, except weights, to `to`. Both nets are of the same file, or of its first layers.
 void go_on(const ObservedNet& from, ObservedNet& to) {
   copy_inputs(from, to);
   copy_gradients(from.net(), to.net());
@@ -122,29 +124,70 @@ OwnNet::OwnNet(NetFile file, const NetOptions& options)
                                                    .device = options.device})),
       shapes_(declared_inputs(*file_, state_)) {
   use_threads(context_->threads);
-  take(make(nullptr));
-  owner_ = std::make_shared<OwnWeights>(context_, nullptr, net_);
+  take(make(build_options(), nullptr));
+  owner_ = std::make_shared<OwnWeights>(context_, nullptr, whole_.net);
 }
 
-std::shared_ptr<Net> OwnNet::make(Net* weights_of) {
+graph::BuildOptions OwnNet::build_options() const {
   graph::BuildOptions options;
   options.state = state_;
   options.observed = true;
   options.accumulates = true;
   options.seed = context_->seed;
-  return make_net(with_inputs(file_, shapes_), options, *context_, weights_of);
+  return options;
 }
 
-void OwnNet::take(std::shared_ptr<Net> made) {
-  auto observed = std::make_unique<ObservedNet>(*made);
-  if (observed_) go_on(*observed_, *observed);
-  observed_ = std::move(observed);
-  net_ = std::move(made);
+OwnNet::Running OwnNet::make(const graph::BuildOptions& options, Net* weights_of) const {
+  Running made{make_net(with_inputs(file_, shapes_), options, *context_, weights_of), nullptr};
+  made.observed = std::make_unique<ObservedNet>(*made.net);
+  return made;
+}
+
+/// Rethrows an error that is not about the shapes of a layer.
+OwnNet::Running OwnNet::make_first_layers(const Error& misfit) const {
+  Net& weights_of = owner_->net();
+  graph::BuildOptions options = build_options();
+  options.first_layers = fitting_layers(with_inputs(file_, shapes_), options, weights_of);
+  if (options.first_layers == 0 || options.first_layers == whole_.observed->layers()) throw misfit;
+  return make(options, &weights_of);
+}
+
+void OwnNet::copy_state_to(ObservedNet& made) const {
+  for (const Running* ran : {&whole_, &first_layers_})
+    if (ran->net) go_on(*ran->observed, made);
+}
+
+void OwnNet::take(Running whole) {
+  copy_state_to(*whole.observed);
+  whole_ = std::move(whole);
+  first_layers_ = {};
 }
 
 ObservedNet& OwnNet::open() {
   enter_here(*context_);
-  return *observed_;
+  return *whole_.observed;
+}
+
+ObservedNet& OwnNet::open_for(const std::string& blob) {
+  ObservedNet& whole = open();
+  return first_layers_.net && first_layers_.observed->has_blob(blob) ? *first_layers_.observed : whole;
+}
+
+ObservedNet& OwnNet::open_up_to(size_t last) {
+  ObservedNet& whole = open();
+  if (!first_layers_.net) return whole;
+  if (last >= first_layers_.net->plan().graph.options.first_layers) throw *misfit_;
+  return *first_layers_.observed;
+}
+
+Net& OwnNet::gradients_of(const std::string& layer) {
+  Net& whole = net();
+  return first_layers_.net && first_layers_.net->plan().graph.source_named(layer) >= 0 ? *first_layers_.net : whole;
+}
+
+void OwnNet::clear_weight_gradients() {
+  open().clear_weight_gradients();
+  if (first_layers_.net) first_layers_.observed->clear_weight_gradients();
 }
 
 void OwnNet::reshape(const std::map<std::string, Shape>& inputs) {
@@ -157,10 +200,22 @@ void OwnNet::reshape(const std::map<std::string, Shape>& inputs) {
   }
   shapes.swap(shapes_);
   try {
-    take(make(&owner_->net()));
+    take_shapes();
   } catch (const Error&) {
     shapes.swap(shapes_);
     throw;
+  }
+}
+
+void OwnNet::take_shapes() {
+  try {
+    take(make(build_options(), &owner_->net()));
+  } catch (const Error& misfit) {
+    if (misfit.code() != ExitCode::kNet) throw;
+    Running made = make_first_layers(misfit);
+    copy_state_to(*made.observed);
+    first_layers_ = std::move(made);
+    misfit_ = misfit;
   }
 }
 
@@ -171,10 +226,10 @@ void OwnNet::share(NetHandle& other) {
     throw Error(ExitCode::kUsage, "nets can share weights only on the same device: this one is on " +
                                       context_->device.str() + ", the other on " + weights_of.context().device.str());
   open();
-  const std::shared_ptr<Net> made = make(&weights_of);
-  copy_own_weights(*net_, *made, weights_of);
-  take(made);
-  owner_ = std::make_shared<OwnWeights>(context_, std::move(theirs), made);
+  Running made = make(build_options(), &weights_of);
+  copy_own_weights(*whole_.net, *made.net, weights_of);
+  take(std::move(made));
+  owner_ = std::make_shared<OwnWeights>(context_, std::move(theirs), whole_.net);
 }
 
 std::shared_ptr<WeightHolder> SolverNet::weights() {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,20 @@ class WeightHolder {
 /// A handle; net() is the current net.
 class NetHandle : public WeightHolder {
  public:
+  /// The net that has the current gradients of the weights of a layer.
+  virtual Net& gradients_of(const std::string& /*layer*/) { return net(); }
   /// The owner of the weights, which stays valid if this handle's net later shares others.
   virtual std::shared_ptr<WeightHolder> weights() = 0;
   /// The owner that a net must keep while it shares the weights.
   virtual std::shared_ptr<WeightHolder> lasting_weights() { return weights(); }
   /// The net with readable blobs and gradients. Throws Error(kUsage) if it was made without observe.
   virtual ObservedNet& open() = 0;
-  /// Sets shapes of inputs; keeps weights and positions in datasets.
+  /// The same net, or one of its first layers: the one that has the current shape of a blob, or that runs all layers up
+  /// to `last`. The latter throws Error where the shapes that were set do not fit a layer.
+  virtual ObservedNet& open_for(const std::string& /*blob*/) { return open(); }
+  virtual ObservedNet& open_up_to(size_t /*last*/) { return open(); }
+  virtual void clear_weight_gradients() { open().clear_weight_gradients(); }
+  /// Sets shapes of inputs; keeps weights and positions in datasets. Layers that do not fit are errors when they run.
   virtual void reshape(const std::map<std::string, Shape>& inputs) = 0;
   /// Called before a pass over all layers.
   virtual void begin_pass() {}
@@ -44,30 +52,46 @@ struct NetOptions {
   Device device = {};
 };
 
-/// A net of a file, whose weights others may share.
+/// A net of a file, whose weights others may share. As in Caffe, layers may run whose input the script has reshaped,
+/// while later ones do not fit: then a second net of only the first layers runs.
 class OwnNet : public NetHandle {
  public:
   OwnNet(NetFile file, const NetOptions& options);
 
   Net& net() override { return open().net(); }
   std::shared_ptr<WeightHolder> weights() override { return owner_; }
+  Net& gradients_of(const std::string& layer) override;
   ObservedNet& open() override;
+  ObservedNet& open_for(const std::string& blob) override;
+  ObservedNet& open_up_to(size_t last) override;
+  void clear_weight_gradients() override;
   void reshape(const std::map<std::string, Shape>& inputs) override;
   void begin_pass() override { ++context_->pass; }
   /// Shares the weights of `other` for layers with the same name.
   void share(NetHandle& other);
 
  private:
-  std::shared_ptr<Net> make(Net* weights_of);
-  void take(std::shared_ptr<Net> made);
+  /// A net of the file, or of its first layers, and its observer.
+  struct Running {
+    std::shared_ptr<Net> net;
+    std::unique_ptr<ObservedNet> observed;
+  };
+
+  graph::BuildOptions build_options() const;
+  Running make(const graph::BuildOptions& options, Net* weights_of) const;
+  Running make_first_layers(const Error& misfit) const;
+  void take(Running whole);
+  void take_shapes();
+  void copy_state_to(ObservedNet& made) const;
 
   std::shared_ptr<const NetFile> file_;
   caffe::NetState state_;
   std::shared_ptr<Context> context_;
   std::map<std::string, Shape> shapes_;  ///< shapes of the inputs
   std::shared_ptr<WeightHolder> owner_;
-  std::shared_ptr<Net> net_;  ///< has the current shapes, and the owner's weights
-  std::unique_ptr<ObservedNet> observed_;
+  Running whole_;                ///< with the owner's weights, and the latest shapes that fit all layers
+  Running first_layers_;         ///< has the current shapes, if whole_ has not
+  std::optional<Error> misfit_;  ///< why first_layers_ has no more layers
 };
 
 /// A net of a solver: 0 is the training net, the others are test nets.

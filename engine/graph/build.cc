@@ -62,6 +62,7 @@ class Builder {
   static std::string label(const LayerParameter& config) { return layer_text(config.name(), config.type()); }
 
   void select_layers() {
+    size_t number = 0;
     for (int i = 0; i < net().layer_size(); ++i) {
       const LayerParameter& config = net().layer(i);
       const std::string path = "layer[" + std::to_string(i) + "]";
@@ -72,7 +73,11 @@ class Builder {
                                {}});
         continue;
       }
-      if (selected(config, graph_.state)) graph_.layers.push_back({&config, path, {}});
+      if (!selected(config, graph_.state)) continue;
+      if (number++ < graph_.options.first_layers || kind_of(config.type()) == LayerKind::kInput)
+        graph_.layers.push_back({&config, path, {}});
+      else
+        graph_.cut_before_loss |= has_loss(config);
     }
     if (graph_.layers.empty() && found_.rest.empty())
       found_.rest.push_back({graph_.file->positions.place("name"),
@@ -103,6 +108,11 @@ class Builder {
     if (loss && config.top_size() == 0) add_top(source, config, 0, name_of_loss(config), node, loss);
     if (!partial) check_per_blob_lists(source, config);
     graph_.nodes.push_back(std::move(node));
+  }
+
+  static bool has_loss(const LayerParameter& config) {
+    const LayerType* type = find_layer_type(config.type());
+    return (type && type->loss) || std::ranges::any_of(config.loss_weight(), [](float weight) { return weight != 0; });
   }
 
   const LayerType* find_type(int source, const LayerParameter& config) {

@@ -106,11 +106,12 @@ struct BuildOptions {
   data::BatchShare share = {};      ///< which batches of the data the net takes
   std::vector<std::string> freeze;  ///< name patterns of layers that are not trained (graph/freeze.h)
   std::vector<std::string> keep;    ///< blobs that must be readable afterwards, besides the net's outputs
-  /// The caller may read and set every blob of the file and its gradient. Blobs and gradients then never share memory.
-  /// With force_backward, gradients may start at any blob, not only at losses.
+  /// The caller may run single layers, and read and set every blob of the file and its gradient. Every layer is then a
+  /// node, and only views share memory. With force_backward, gradients may start at any blob, not only at losses.
   bool observed = false;
-  bool only_kept = false;                        ///< frozen nets: compute only `keep`, not even the net's outputs
-  std::vector<std::string> switch_off;           ///< names of optional passes not to run
+  size_t first_layers = SIZE_MAX;       ///< build so many of the selected layers, from the first on, and all inputs
+  bool only_kept = false;               ///< frozen nets: compute only `keep`, not even the net's outputs
+  std::vector<std::string> switch_off;  ///< names of optional passes not to run
   Layout preferred_layout = Layout::kBlocked16;  ///< of LayoutRule::kPreferred
   DType value_type = DType::kF32;                ///< of values that may be 16-bit (TypeRule)
   kernels::BatchNormFusions batch_norm = {};     ///< what BatchNorm may fuse with its neighbours
@@ -133,6 +134,8 @@ struct Graph {
   std::vector<Weight> weights;
   std::vector<Diagnostic> warnings;      ///< of shapes
   std::vector<std::string> dropped;      ///< names of selected layers that no requested blob needs
+  bool cut_before_loss = false;          ///< a loss is among the layers left out by BuildOptions::first_layers
+  int unfit = -1;                        ///< the first of `layers` with an error, if infer_shapes threw
   std::map<std::string, ValueId> names;  ///< blob name -> the last value of that name
   std::map<std::string, std::shared_ptr<const caffe::LayerParameter>> internal;  ///< options of internal layers
 

@@ -89,11 +89,15 @@ class Preparation {
     request.post = node.post;
     request.backward = node.runs_backward;
     request.fusions = node.fusions;
+    request.observed = graph_.options.observed;
     request.frozen = graph_.options.frozen;
     request.adds_dw = graph_.options.accumulates || shares_weights(node);
     request.updates_derived = updates_derived(node);
     request.layer_seed = seed_of(node);
     plan_.needs.push_back(prepare_layer(node, request));
+    if (const Aliasing& shared = plan_.needs.back().aliasing;
+        request.observed && !shared.view && (shared.dx_is_dy || shared.dx_are_one))
+      throw_internal(layer_text(node.name, node.type) + " shares the memory of gradients in an observed net");
     take_formats(node, request, plan_.needs.back());
   }
 

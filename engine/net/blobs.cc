@@ -49,9 +49,9 @@ bool Net::has_blob(const std::string& blob) const {
   return found != plan_.graph.names.end() && plan_.graph.value(found->second).kept;
 }
 
-Shape Net::blob_shape(const std::string& blob) const { return current_shape(find_blob(plan_.graph, blob)); }
+Shape Net::blob_shape(const std::string& blob) const { return value_shape(find_blob(plan_.graph, blob)); }
 
-const Shape& Net::current_shape(graph::ValueId id) const {
+const Shape& Net::value_shape(graph::ValueId id) const {
   const graph::Value& value = plan_.graph.value(id);
   return value.dynamic_rows ? current_shapes_[size_t(id)] : value.shape;
 }

@@ -53,7 +53,7 @@ void Net::log_tops(size_t step) const {
       const int64_t offset = plan_.values[size_t(id)].offset;
       if (offset < 0) continue;
       log_info() << "    [Forward] Layer " << node.name << ", top blob " << value.name
-                 << " data: " << mean_of_blob(context_, value, current_shape(id), arena_.data() + offset);
+                 << " data: " << mean_of_blob(context_, value, value_shape(id), arena_.data() + offset);
     }
     for (size_t k = 0; k < node.w.size(); ++k) {
       const size_t id = size_t(node.w[k]);
@@ -73,7 +73,7 @@ void Net::log_gradients(const BoundStep& step) const {
     const graph::Value& value = plan_.graph.value(node.x[i]);
     if (!step.io.dx[i].data) continue;
     log_info() << "    [Backward] Layer " << node.name << ", bottom blob " << value.name
-               << " diff: " << unit * mean_of_blob(context_, value, current_shape(node.x[i]), step.io.dx[i].data);
+               << " diff: " << unit * mean_of_blob(context_, value, value_shape(node.x[i]), step.io.dx[i].data);
   }
   for (size_t k = 0; k < node.w.size(); ++k) {
     const float* dw = step.io.dw[k].f32();

@@ -127,7 +127,12 @@ class Net {
   /// The same without allocating, and for plain layouts only a copy; rows that the pass did not compute are zeros.
   void read_blob_to(graph::ValueId value, float* plain) const;
   void write_blob(const std::string& blob, const float* plain);  ///< sets the blob of an Input layer
-  /// A value after forward(), and its gradient in backward(); data is null if it has no memory.
+  /// Its shape after the latest pass, which may have fewer rows than planned.
+  const Shape& value_shape(graph::ValueId value) const;
+  /// Sets the rows of a value with dynamic rows that the caller has written.
+  void set_value_shape(graph::ValueId value, const Shape& shape) { current_shapes_[size_t(value)] = shape; }
+  /// A value after forward(), and its gradient in backward(); data is null if it has no memory. The shape is the
+  /// planned one.
   Tensor value_tensor(graph::ValueId value) const;
   Tensor gradient_tensor(graph::ValueId value) const;
   std::vector<std::string> input_names() const;  ///< blobs made by Input layers
@@ -183,7 +188,6 @@ class Net {
  private:
   struct BoundStep;
   struct WeightMemory;
-  const Shape& current_shape(graph::ValueId id) const;
   Tensor tensor_at(const graph::Slot& slot) const;
   void take_memory();
   void place_weights(Net* weights_of);

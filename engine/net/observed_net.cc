@@ -13,7 +13,7 @@ bool is_internal(const graph::Node& node) { return node.sources.empty(); }
 
 }  // namespace
 
-ObservedNet::ObservedNet(Net& net) : net_(net) {
+ObservedNet::ObservedNet(Net& net) : net_(net), forward_step_(net.plan().graph.nodes.size(), -1) {
   const graph::Graph& graph = net.plan().graph;
   if (!graph.options.observed) throw_internal("the net was not planned to be observed");
   for (const graph::Node& node : graph.nodes)
@@ -22,6 +22,7 @@ ObservedNet::ObservedNet(Net& net) : net_(net) {
         if (!versions_.contains(name)) blobs_.push_back(name);
         versions_[name].values.push_back(id);
       }
+  for (size_t i = 0; i < net.plan().forward.size(); ++i) forward_step_[size_t(net.plan().forward[i].node)] = int(i);
   ran();
 }
 
@@ -40,43 +41,63 @@ const ObservedNet::Versions& ObservedNet::versions(const std::string& blob) cons
   throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", did_you_mean(blob, blobs_));
 }
 
+/// Null for values that the file does not name.
+ObservedNet::Versions* ObservedNet::versions_of(graph::ValueId value) {
+  const auto found = versions_.find(net_.plan().graph.value(value).name);
+  return found == versions_.end() ? nullptr : &found->second;
+}
+
 bool ObservedNet::has_gradient(graph::ValueId value) const { return bool(net_.gradient_tensor(value)); }
+
+/// Whether a layer in place sends the blob's gradient no further, so that the one before it does not start from it.
+bool ObservedNet::is_stopped(const graph::Value& value) const {
+  const graph::Graph& graph = net_.plan().graph;
+  const auto sends = [&](const graph::Reader& reader) {
+    return graph.node(reader.node).wants_dx[size_t(reader.input)];
+  };
+  const auto last = graph.names.find(value.name);
+  return last != graph.names.end() && &graph.value(last->second) != &value &&
+         std::ranges::none_of(value.readers, sends);
+}
+
+/// What a layer of the file wrote, if `value` is a copy of that.
+graph::ValueId ObservedNet::original(graph::ValueId value) const {
+  const graph::Graph& graph = net_.plan().graph;
+  while (is_internal(graph.node(graph.value(value).producer))) value = graph.node(graph.value(value).producer).x[0];
+  return value;
+}
+
+/// The rows of the latest pass, which are the first ones.
+Tensor ObservedNet::live_tensor(graph::ValueId value, BlobPart part, const Shape& shape) const {
+  Tensor tensor = part == BlobPart::kValues ? net_.value_tensor(value) : net_.gradient_tensor(value);
+  tensor.spec.shape = shape;
+  return tensor;
+}
+
+const Shape& ObservedNet::shape(const std::string& blob) const { return net_.value_shape(versions(blob).value); }
 
 void ObservedNet::read(const std::string& blob, BlobPart part, float* plain) const {
   const Versions& of = versions(blob);
-  if (part == BlobPart::kValues) return read_values(net_.context(), net_.value_tensor(of.value), plain);
-  if (of.gradient < 0) return void(std::fill_n(plain, net_.plan().graph.value(of.value).shape.count(), 0.0f));
-  read_values(net_.context(), net_.gradient_tensor(of.gradient), plain);
-  gate(of.gradient, plain);
-}
-
-/// For a node that merged an in-place ReLU: Caffe's gradient of the blob is that after the ReLU's backward.
-void ObservedNet::gate(graph::ValueId value, float* gradient) const {
-  const graph::Graph& graph = net_.plan().graph;
-  const kernels::Activation activation = graph.node(graph.value(value).producer).post.activation;
-  if (!activation || !activation.gates()) return;
-  std::vector<float> y(size_t(graph.value(value).shape.count()));
-  read_values(net_.context(), net_.value_tensor(value), y.data());
-  for (size_t i = 0; i < y.size(); ++i)
-    if (!activation.passes(y[i])) gradient[i] = 0;
+  const graph::ValueId id = part == BlobPart::kValues ? of.value : of.gradient;
+  if (id < 0) return void(std::fill_n(plain, shape(blob).count(), 0.0f));
+  read_values(net_.context(), live_tensor(id, part, shape(blob)), plain);
 }
 
 void ObservedNet::write(const std::string& blob, BlobPart part, const float* plain) {
+  const Shape rows = shape(blob);
   for (const graph::ValueId id : versions(blob).values) {
-    const Tensor to = part == BlobPart::kValues ? net_.value_tensor(id) : net_.gradient_tensor(id);
+    if (part == BlobPart::kValues) net_.set_value_shape(id, rows);
+    const Tensor to = live_tensor(id, part, rows);
     if (to) write_values(net_.context(), plain, to);
   }
 }
 
+/// The nodes of layers [first, last], and before them those that complete the gradients which backward leaves.
 ObservedNet::NodeRange ObservedNet::nodes_of(size_t first, size_t last) const {
   const std::vector<graph::Node>& nodes = net_.plan().graph.nodes;
-  const auto stands_for_one = [&](const graph::Node& node) {
-    return std::any_of(node.sources.begin(), node.sources.end(),
-                       [&](int source) { return first <= size_t(source) && size_t(source) <= last; });
-  };
   NodeRange range{graph::NodeId(nodes.size()), -1};
   for (size_t n = 0; n < nodes.size(); ++n) {
-    if (!stands_for_one(nodes[n])) continue;
+    if (is_internal(nodes[n]) || size_t(nodes[n].sources[0]) < first || size_t(nodes[n].sources[0]) > last) continue;
     range.first = std::min(range.first, graph::NodeId(n));
     range.last = graph::NodeId(n);
   }
@@ -84,19 +105,53 @@ ObservedNet::NodeRange ObservedNet::nodes_of(size_t first, size_t last) const {
   return range;
 }
 
-void ObservedNet::made(graph::ValueId value, graph::ValueId Versions::*latest) {
-  const auto found = versions_.find(net_.plan().graph.value(value).name);
-  if (found != versions_.end()) found->second.*latest = value;
+/// Copies the latest value of the blob to `value` and its copies, which a layer is about to read.
+void ObservedNet::take_value(graph::ValueId value) {
+  const graph::ValueId to = original(value);
+  Versions* of = versions_of(to);
+  if (!of || of->value == to) return;
+  const Shape rows = net_.value_shape(of->value);
+  std::vector<float> plain(size_t(rows.count()));
+  read_values(net_.context(), live_tensor(of->value, BlobPart::kValues, rows), plain.data());
+  for (const graph::ValueId id : of->values) {
+    if (original(id) != to) continue;
+    net_.set_value_shape(id, rows);
+    write_values(net_.context(), plain.data(), live_tensor(id, BlobPart::kValues, rows));
+  }
+  of->value = to;
+}
+
+/// The same for a gradient that a layer is about to read.
+void ObservedNet::take_gradient(graph::ValueId value) {
+  Versions* of = versions_of(value);
+  if (!of || of->gradient < 0 || of->gradient == value || !has_gradient(value)) return;
+  const Shape& rows = net_.value_shape(value);
+  std::vector<float> plain(size_t(rows.count()));
+  read_values(net_.context(), live_tensor(of->gradient, BlobPart::kGradients, rows), plain.data());
+  write_values(net_.context(), plain.data(), live_tensor(value, BlobPart::kGradients, rows));
+  of->gradient = value;
+}
+
+/// Before it, the copies that it reads. `added`: those that ran already.
+void ObservedNet::run_forward(graph::NodeId n, std::set<graph::NodeId>& added) {
+  const graph::Node& node = net_.plan().graph.node(n);
+  for (const graph::ValueId id : node.x) {
+    take_value(id);
+    const graph::NodeId maker = net_.plan().graph.value(id).producer;
+    if (is_internal(net_.plan().graph.node(maker)) && added.insert(maker).second) run_forward(maker, added);
+  }
+  if (forward_step_[size_t(n)] >= 0) net_.run_forward_step(size_t(forward_step_[size_t(n)]));
+  if (is_internal(node)) return;
+  for (const graph::ValueId id : node.y)
+    if (Versions* of = versions_of(id)) of->value = id;
 }
 
 void ObservedNet::forward(size_t first, size_t last) {
   const NodeRange range = nodes_of(first, last);
-  const std::vector<graph::Step>& steps = net_.plan().forward;
+  std::set<graph::NodeId> added;
   net_.begin_pass();
-  for (size_t i = 0; i < steps.size(); ++i)
-    if (range.contains(steps[i].node)) net_.run_forward_step(i);
   for (graph::NodeId n = range.first; n <= range.last; ++n)
-    for (const graph::ValueId id : net_.plan().graph.node(n).y) made(id, &Versions::value);
+    if (!is_internal(net_.plan().graph.node(n))) run_forward(n, added);
 }
 
 void ObservedNet::backward(size_t first, size_t last) {
@@ -105,10 +160,16 @@ void ObservedNet::backward(size_t first, size_t last) {
   net_.add_gradients(net_.plan().graph.options.accumulates);
   for (size_t i = 0; i < steps.size(); ++i) {
     if (!range.contains(steps[i].node)) continue;
-    net_.run_backward_step(i);
     const graph::Node& node = net_.plan().graph.node(steps[i].node);
+    const bool recomputes = steps[i].call == graph::Call::kRecompute, starts = steps[i].node == range.last;
+    for (const graph::ValueId id : node.y) {
+      const graph::Value& y = net_.plan().graph.value(id);
+      if (!recomputes && y.loss_weight == 0 && (starts || !is_stopped(y))) take_gradient(id);
+    }
+    net_.run_backward_step(i);
+    if (recomputes) continue;
     for (size_t k = 0; k < node.x.size(); ++k)
-      if (node.wants_dx[k]) made(node.x[k], &Versions::gradient);
+      if (Versions* of = node.wants_dx[k] ? versions_of(node.x[k]) : nullptr) of->gradient = node.x[k];
   }
 }
 

@@ -55,7 +55,7 @@ class BiasLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     LayerNeeds needs;
     needs.aliasing.y_may_overwrite_x = true;
-    needs.aliasing.dx_is_dy = learned_;
+    needs.aliasing.dx_is_dy = learned_ && !request.observed;
     needs.aliasing.dx_may_overwrite_dy = true;
     needs.backward_scratch = channel_sums_scratch(view_of(request.x[0], broadcast_));
     return needs;

@@ -128,7 +128,7 @@ class EltwiseLayer : public Layer {
   EltwiseParameter::EltwiseOp operation_;
   std::vector<float> coeff_;  ///< one per bottom once inferred
   kernels::Activation relu_;  ///< fused
-  bool dx_are_one_ = false;
+  bool dx_is_dy_ = false, dx_are_one_ = false;
 };
 
 LayerShapes EltwiseLayer::infer(const std::vector<Shape>& x) {
@@ -164,7 +164,7 @@ LayerNeeds EltwiseLayer::prepare(const PrepareRequest& request, Context&) {
   LayerNeeds needs;
   needs.backward_reads_x.assign(request.x.size(), product);
   needs.backward_reads_y = {bool(relu_)};
-  needs.aliasing.dx_is_dy = plain_sum() && !relu_;
+  needs.aliasing.dx_is_dy = dx_is_dy_ = plain_sum() && !relu_ && !request.observed;
   needs.aliasing.dx_are_one = dx_are_one_ = plain_sum() && relu_;
   needs.aliasing.dx_may_overwrite_dy = true;  // backward does dx[0] last
   needs.can_recompute_y = operation_ == EltwiseParameter::SUM;
@@ -206,7 +206,7 @@ void EltwiseLayer::sum(Context& context, const Operands& io) const {
 }
 
 void EltwiseLayer::sum_backward(Context& context, const Operands& io) const {
-  if (plain_sum() && !relu_) return;  // dx is dy
+  if (dx_is_dy_) return;
   const Tensor none;
   const Tensor& y = relu_ ? io.y[0] : none;
   for (size_t k = io.dx.size(); k-- > 0;) {

@@ -197,6 +197,78 @@ TEST_P(Observed, WithoutALossGradientsStartAtTheOutput) {
   }
 }
 
+/// The same net without computation in place: what such a layer writes is a blob with the layer's name.
+std::string apart() {
+  caffe::NetParameter net = read_net_from_text(kText, "net.prototxt").net;
+  std::map<std::string, std::string> latest;
+  for (caffe::LayerParameter& layer : *net.mutable_layer()) {
+    const bool in_place = layer.bottom_size() > 0 && layer.bottom(0) == layer.top(0);
+    for (std::string& bottom : *layer.mutable_bottom())
+      if (latest.contains(bottom)) bottom = latest[bottom];
+    if (!in_place) continue;
+    latest[layer.top(0)] = layer.name();
+    layer.set_top(0, layer.name());
+  }
+  return net.DebugString();
+}
+
+void expect_alike(const Values& got, const Values& expected, const std::string& what) {
+  ASSERT_EQ(got.size(), expected.size()) << what;
+  for (size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], 1e-5 + 1e-5 * std::abs(expected[i])) << what;
+}
+
+TEST_P(Observed, LayersInPlaceRunAlone) {
+  const auto other = make(context_, apart());
+  ObservedNet separate(*other);
+  set_inputs(separate);
+  const size_t last = separate.layers() - 1;
+  separate.forward(0, last);
+  separate.backward(0, last);
+  run_whole();
+  for (size_t k = 1; k < last; ++k) {
+    const caffe::LayerParameter &own = *net_->plan().graph.layers[k].config,
+                                &theirs = *other->plan().graph.layers[k].config;
+    observed_->forward(0, k);
+    const Values y = read(*observed_, own.top(0));
+    expect_alike(y, read(separate, theirs.top(0)), "forward ends at " + own.name());
+    observed_->forward(k + 1, last);
+    expect_alike(read(*observed_, "loss"), read(separate, "loss"), "forward starts after " + own.name());
+    const Values dy = noise(int64_t(y.size()), k);
+    observed_->write(own.top(0), BlobPart::kGradients, dy.data());
+    separate.write(theirs.top(0), BlobPart::kGradients, dy.data());
+    observed_->backward(k, k);
+    separate.backward(k, k);
+    expect_alike(read(*observed_, own.bottom(0), BlobPart::kGradients),
+                 read(separate, theirs.bottom(0), BlobPart::kGradients), "backward of " + own.name());
+  }
+}
+
+/// Two layers in place: the second one alone runs again on its own result, as in Caffe.
+TEST_P(Observed, TheNextLayerReadsWhatTheLastOneLeft) {
+  net_ = make(context_, R"(
+    layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 5 } } }
+    layer { name: "c" type: "Convolution" bottom: "x" top: "c" convolution_param { num_output: 20 kernel_size: 1
+        weight_filler { type: "gaussian" std: 1 } } }
+    layer { name: "r" type: "ReLU" bottom: "c" top: "c" }
+    layer { name: "twice" type: "Power" bottom: "c" top: "c" power_param { scale: 2 } }
+    layer { name: "y" type: "Power" bottom: "c" top: "y" power_param { scale: 3 } })");
+  ObservedNet net(*net_);
+  net.write("x", BlobPart::kValues, noise(net.shape("x").count(), 5).data());
+  net.forward(0, 1);
+  const Values c = read(net, "c");
+  net.forward(4, 4);
+  net.forward(3, 3);
+  const Values y = read(net, "y"), twice = read(net, "c");
+  net.forward(3, 3);
+  net.forward(2, 2);
+  const Values last = read(net, "c");
+  for (size_t i = 0; i < c.size(); ++i) {
+    EXPECT_FLOAT_EQ(y[i], 3 * c[i]);
+    EXPECT_FLOAT_EQ(twice[i], 2 * c[i]);
+    EXPECT_FLOAT_EQ(last[i], std::max(0.0f, 4 * c[i]));
+  }
+}
+
 TEST_P(Observed, UnknownBlobsAreErrors) {
   Values values(1);
   EXPECT_THROW(observed_->read("c2", BlobPart::kValues, values.data()), Error);

@@ -28,7 +28,7 @@ bool allows(const Graph& graph, const FusionKind& kind, const Node& maker, const
   if ((kind.operand || kind.sums_gradients) && value.dynamic_rows) return false;
   if (kind.sums_gradients && !sums_two(graph, reader)) return false;
   if (!kind.in_backward) return true;
-  return !graph.options.observed && maker.runs_backward && reader.runs_backward && reader.wants_dx[operand];
+  return maker.runs_backward && reader.runs_backward && reader.wants_dx[operand];
 }
 
 /// Adds the kind's operand as the producer's last y and the reader's last x.

@@ -29,6 +29,6 @@ void merge_followers(Graph& graph, const std::function<bool(const Layer& layer, 
 inline NetMode mode_of(const Graph& graph) { return graph.options.frozen ? NetMode::kFrozen : NetMode::kTraining; }
 
 /// Whether merging is enabled; it is not where the user needs every blob.
-inline bool may_merge(const Graph& graph) { return graph.options.fuse; }
+inline bool may_merge(const Graph& graph) { return graph.options.fuse && !graph.options.observed; }
 
 }  // namespace cortado::graph

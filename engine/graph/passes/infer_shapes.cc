@@ -146,6 +146,10 @@ void check_names_of_weights(const Graph& graph, Mistakes& mistakes) {
 void infer_shapes(Graph& graph) {
   Mistakes mistakes;
   ExitCode code = ExitCode::kNet;
+  const auto add = [&](const Node& node, Diagnostic found) {
+    if (graph.unfit < 0) graph.unfit = node.sources[0];
+    mistakes.add(std::move(found));
+  };
   for (size_t n = 0; n < graph.nodes.size(); ++n) {
     Node& node = graph.nodes[n];
     try {
@@ -160,12 +164,12 @@ void infer_shapes(Graph& graph) {
       if (rows && is_placeholder(graph, node, *rows))
         graph.warnings.push_back(std::move(found));
       else
-        mistakes.add(std::move(found));
+        add(node, std::move(found));
     } catch (const Error& e) {  // of a dataset: its exit code counts only where the net has no errors
       if (mistakes.empty()) code = e.code();
       for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph, node.sources[0])) {
         if (!mistake.place.known()) mistake.place = graph.place(node);
-        mistakes.add(std::move(mistake));
+        add(node, std::move(mistake));
       }
     }
   }

@@ -1,6 +1,7 @@
 // Marks what backward computes. A value has a gradient only where it depends on a weight that learns (or the net sets
 // force_backward, or a layer that reads it propagate_down: true) and a loss depends on it (or the net is observed: then
-// gradients may start anywhere).
+// gradients may start anywhere). Of an observed net without its last layers, a loss among these is assumed to depend on
+// everything.
 
 #include <optional>
 
@@ -45,7 +46,8 @@ std::vector<bool> values_that_learn(const Graph& graph) {
 
 /// Per value: whether a loss depends on it through differentiable layers.
 std::vector<bool> values_under_loss(const Graph& graph) {
-  std::vector<bool> under(graph.values.size(), graph.options.observed && graph.file->net.force_backward());
+  const bool anywhere = graph.file->net.force_backward() || graph.cut_before_loss;
+  std::vector<bool> under(graph.values.size(), graph.options.observed && anywhere);
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     bool any = false;

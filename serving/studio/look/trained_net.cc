@@ -37,7 +37,7 @@ void TrainedNet::run(const std::vector<float>& image) {
 }
 
 std::vector<float> TrainedNet::read(const std::string& blob) const {
-  std::vector<float> values(size_t(net_->blob_shape(blob).count()));
+  std::vector<float> values(size_t(shape_of(blob).count()));
   observed_->read(blob, BlobPart::kValues, values.data());
   return values;
 }
@@ -70,7 +70,7 @@ Json TrainedNet::blobs() const {
     list.push_back({{"name", blob},
                     {"layer", made ? made->name() : ""},
                     {"type", made ? made->type() : ""},
-                    {"shape", net_->blob_shape(blob).dims()}});
+                    {"shape", shape_of(blob).dims()}});
   }
   return list;
 }

@@ -22,7 +22,7 @@ class TrainedNet {
   Shape input_shape() const;
   void run(const std::vector<float>& image);
 
-  Shape shape_of(const std::string& blob) const { return net_->blob_shape(blob); }
+  Shape shape_of(const std::string& blob) const { return observed_->shape(blob); }
   std::vector<float> read(const std::string& blob) const;  ///< after run()
   /// 'prob', or the only output; "" if there are several.
   std::string output() const;
