@@ -72,6 +72,8 @@ struct LayerType {
   /// For layers that read a dataset record by record; null for others.
   data::PipelineOptions (*pipeline)(const caffe::LayerParameter& layer, const data::DataOptions& options,
                                     bool read_files) = nullptr;
+  /// For data layers: a layer that makes only top `top`, if its values come from the options alone. Null: none do.
+  std::optional<caffe::LayerParameter> (*constant)(const caffe::LayerParameter& layer, int top) = nullptr;
   bool brings_objects = false;  ///< y[1], if present, is the objects in the images (common/ground_truth.h)
   /// For layers whose tops the caller sets: the shapes from the options. Null for others.
   std::vector<Shape> (*input_shapes)(const caffe::LayerParameter& layer) = nullptr;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "graph/deploy_sources.h"
 #include "graph/graph.h"
 #include "layers/registry.h"
 #include "layers/type_names.h"
@@ -119,11 +120,13 @@ class Deployment {
     return -1;
   }
 
-  /// Whether the layer reads a dataset: Input layers and constants are kept as they are.
+  /// Whether the layer reads a dataset or is a DummyData. Input layers and other constants are kept as they are.
   bool is_data(size_t i) const {
     const LayerKind kind = kind_of(layer(i).type());
     return layer(i).bottom_size() == 0 && kind != LayerKind::kInput && kind != LayerKind::kConstant;
   }
+
+  bool is_input(size_t i) const { return kind_of(layer(i).type()) == LayerKind::kInput; }
 
   bool is_computed(const std::string& blob, size_t at) const {
     const int maker = maker_of(blob, at);
@@ -169,12 +172,12 @@ class Deployment {
   }
 
   /// For losses composed of several layers, the last of which has a loss weight (a Reduction of differences, say):
-  /// their inputs that are computed without labels.
+  /// their inputs that are computed without labels. A layer without labels is not a loss, whatever its weight.
   void take_composed_losses() {
     const std::vector<bool> labelled = layers_with_labels();
     std::set<int> seen;
     for (size_t i = 0; i < layers_.size(); ++i)
-      if (has_loss_weight(layer(i)))
+      if (has_loss_weight(layer(i)) && labelled[i])
         for (const std::string& bottom : layer(i).bottom()) take_unlabelled(bottom, i, labelled, seen);
   }
 
@@ -186,8 +189,19 @@ class Deployment {
       take_unlabelled(bottom, size_t(maker), labelled, seen);
   }
 
-  /// For each layer whether it depends on labels: the second and later tops of data layers, and tops named so.
+  bool is_label(size_t i, int k, bool has_data) const {
+    const std::string& top = layer(i).top(k);
+    if (!is_data(i)) return false;
+    if (top.find("label") != std::string::npos || top.find("target") != std::string::npos) return true;
+    return k > 0 && !(has_data && constant_of(layer(i), k));
+  }
+
+  /// For each layer whether it depends on labels: the second and later tops of data layers, and tops named so. Among
+  /// other data a constant is not a label.
   std::vector<bool> layers_with_labels() const {
+    bool has_data = false;
+    for (size_t i = 0; i < layers_.size(); ++i)
+      has_data |= is_input(i) || (is_data(i) && layer(i).top_size() > 0 && !constant_of(layer(i), 0));
     std::vector<bool> labelled(layers_.size());
     std::set<std::string> labels;
     for (size_t i = 0; i < layers_.size(); ++i) {
@@ -195,9 +209,7 @@ class Deployment {
       labelled[i] = std::ranges::any_of(bottoms, [&](const std::string& blob) { return labels.contains(blob); });
       for (int k = 0; k < layer(i).top_size(); ++k) {
         const std::string& top = layer(i).top(k);
-        const bool is_label =
-            is_data(i) && (k > 0 || top.find("label") != std::string::npos || top.find("target") != std::string::npos);
-        if (labelled[i] || is_label)
+        if (labelled[i] || is_label(i, k, has_data))
           labels.insert(top);
         else
           labels.erase(top);
@@ -371,59 +383,43 @@ class Deployment {
       for (const std::string& top : tops) needed.erase(top);
       needed.insert(layer(i - 1).bottom().begin(), layer(i - 1).bottom().end());
     }
-    add_training_data(needed);
+    find_training_data(needed);
   }
 
   /// A net written only for training has no data layers in phase TEST: it gets the inputs of phase TRAIN.
-  void add_training_data(const std::set<std::string>& missing) {
+  void find_training_data(const std::set<std::string>& missing) {
     std::vector<int> training;
     if (!missing.empty()) select(caffe::TRAIN, training);
     for (const int i : training)
       for (const std::string& top : file_.net.layer(i).top())
-        if (file_.net.layer(i).bottom_size() == 0 && missing.contains(top)) add_input(i, top);
-  }
-
-  /// Adds an Input layer that replaces `top` of the file's layer `index`.
-  void add_input(int index, const std::string& top) {
-    LayerParameter& input = *out_.net.add_layer();
-    input.set_name(top);
-    input.set_type(type_names::kInput);
-    input.add_top(top);
-    caffe::BlobShape& shape = *input.mutable_input_param()->add_shape();
-    const auto told = options_.shapes.find(options_.shapes.contains(top) ? top : "");
-    const Shape found = told == options_.shapes.end() ? sample_shape(file_, index, top) : told->second;
-    for (const int64_t dim : found.dims()) shape.add_dim(dim);
-    out_.inputs.push_back(top);
+        if (file_.net.layer(i).bottom_size() == 0 && missing.contains(top)) training_.emplace_back(i, top);
   }
 
   void assemble() {
     out_.net.set_name(file_.net.name());
+    DeploySources sources(file_, options_.shapes);
+    for (const auto& [index, top] : training_) sources.need(index, top);
+    for (size_t i = 0; i < layers_.size(); ++i)
+      for (const std::string& top : kept_[i])
+        if (is_data(i) || is_input(i)) sources.need(layers_[i], top);
+    for (const auto& [index, top] : training_) sources.add_for_data(index, top, out_.net);
     for (size_t i = 0; i <= layers_.size(); ++i) {
       for (const LayerParameter& made : made_[i]) *out_.net.add_layer() = made;
-      if (i == layers_.size() || kept_[i].empty()) continue;
-      if (is_data(i)) {
-        for (const std::string& top : kept_[i]) add_input(layers_[i], top);
-        continue;
-      }
-      LayerParameter& copy = *out_.net.add_layer();
-      copy = layer(i);
-      strip(copy);
-      if (kind_of(copy.type()) == LayerKind::kInput)
-        out_.inputs.insert(out_.inputs.end(), copy.top().begin(), copy.top().end());
+      if (i < layers_.size() && !kept_[i].empty()) add_kept(i, sources);
     }
-    for (const auto& [blob, shape] : options_.shapes)
-      if (blob.empty() ? out_.inputs.size() > 1
-                       : std::find(out_.inputs.begin(), out_.inputs.end(), blob) == out_.inputs.end())
-        throw Error(
-            ExitCode::kUsage,
-            blob.empty() ? "--shape: the net has several inputs" : "--shape: '" + blob + "' is not an input of the net",
-            "use one of its inputs: " + listed(out_.inputs));
+    sources.finish(out_.net);
+    out_.inputs = sources.inputs();
   }
 
-  static std::string listed(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "'" : ", '") + name + "'";
-    return text;
+  void add_kept(size_t i, DeploySources& sources) {
+    if (is_data(i)) {
+      for (const std::string& top : kept_[i]) sources.add_for_data(layers_[i], top, out_.net);
+      return;
+    }
+    LayerParameter copy = layer(i);
+    strip(copy);
+    if (is_input(i)) return sources.add_input_layer(std::move(copy), out_.net);
+    *out_.net.add_layer() = std::move(copy);
   }
 
   const NetFile& file_;
@@ -432,6 +428,7 @@ class Deployment {
   std::vector<Prediction> predictions_;
   std::map<size_t, std::vector<LayerParameter>> made_;  ///< by index into layers_: added before that layer
   std::vector<std::vector<std::string>> kept_;          ///< per layer of layers_: the needed tops
+  std::vector<std::pair<int, std::string>> training_;   ///< needed tops of phase TRAIN: the file's layer, the top
   Deployed out_;
 };
 

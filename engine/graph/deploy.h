@@ -34,4 +34,7 @@ Deployed make_deploy_net(const NetFile& file, const DeployOptions& options);
 /// file. Throws Error(kUsage) where none of them has it.
 Shape sample_shape(const NetFile& file, int index, const std::string& top);
 
+/// The rows of a batch of that top, as the file's data layer makes it; 0 if unknown.
+int64_t written_batch(const NetFile& file, int index, const std::string& top);
+
 }  // namespace cortado::graph

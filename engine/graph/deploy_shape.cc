@@ -3,6 +3,7 @@
 #include "data/formats/mean_file.h"
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
+#include "layers/registry.h"
 
 namespace cortado::graph {
 
@@ -85,6 +86,21 @@ Shape sample_shape(const NetFile& file, int index, const std::string& top) {
                                  "set it with --shape=1," + text(extents.channels, "CHANNELS") + "," +
                                      text(extents.height, "HEIGHT") + "," + text(extents.width, "WIDTH"),
                                  {}});
+}
+
+int64_t written_batch(const NetFile& file, int index, const std::string& top) {
+  const LayerParameter& layer = file.net.layer(index);
+  std::string why;
+  if (const std::optional<Shape> shape = shape_by_building(file, layer, top, why); shape && shape->axes() > 0)
+    return (*shape)[0];
+  const LayerType* type = find_layer_type(layer.type());
+  if (!type || !type->pipeline) return 0;
+  try {
+    return type->pipeline(layer, {}, /*read_files=*/false).batch_size;
+  } catch (const Error&) {
+  } catch (const FieldError&) {
+  }
+  return 0;
 }
 
 }  // namespace cortado::graph

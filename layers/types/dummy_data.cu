@@ -45,17 +45,17 @@ class DummyDataLayer : public Layer {
 
   int64_t flops(const std::vector<Shape>&, const std::vector<Shape>&) const override { return 0; }
 
+  const caffe::FillerParameter& filler(int top) const {
+    if (param_.data_filler_size() == 0) return caffe::FillerParameter::default_instance();  // constant 0
+    return param_.data_filler(param_.data_filler_size() == 1 ? 0 : top);
+  }
+
  private:
   void check_count(const std::string& field, int count, bool none_will_do = false) const {
     if (count == 1 || count == tops_ || (count == 0 && none_will_do)) return;
     throw FieldError(miscounted("dummy_data_param." + field, count, tops_),
                      count_of(count, "entry", "entries") + " for " + count_of(tops_, "top", "tops"),
                      "set one for each top, or one for all");
-  }
-
-  const caffe::FillerParameter& filler(int top) const {
-    if (param_.data_filler_size() == 0) return caffe::FillerParameter::default_instance();  // constant 0
-    return param_.data_filler(param_.data_filler_size() == 1 ? 0 : top);
   }
 
   Shape shape(int top) const {
@@ -84,6 +84,27 @@ class DummyDataLayer : public Layer {
   uint64_t layer_seed_ = 0;
 };
 
+/// Empty also for options that infer() refuses.
+std::optional<caffe::LayerParameter> layer_of_constant(const caffe::LayerParameter& layer, int top) {
+  DummyDataLayer dummy({.config = layer});
+  std::vector<Shape> shapes;
+  try {
+    shapes = dummy.infer({}).y;
+  } catch (const FieldError&) {
+    return std::nullopt;
+  }
+  if (is_random(dummy.filler(top))) return std::nullopt;
+  caffe::LayerParameter alone;
+  alone.set_name(layer.name());
+  alone.set_type(layer.type());
+  alone.add_top(layer.top(top));
+  caffe::DummyDataParameter& param = *alone.mutable_dummy_data_param();
+  caffe::BlobShape& shape = *param.add_shape();
+  for (const int64_t dim : shapes[size_t(top)].dims()) shape.add_dim(dim);
+  *param.add_data_filler() = dummy.filler(top);
+  return alone;
+}
+
 const RegisterLayer register_dummy_data({
     .name = "DummyData",
     .help = "blobs filled with constants or random numbers",
@@ -94,6 +115,7 @@ const RegisterLayer register_dummy_data({
     .max_tops = -1,
     .make = make_layer<DummyDataLayer>,
     .kind = LayerKind::kData,
+    .constant = layer_of_constant,
     .batch_fields = {"dummy_data_param.shape", "dummy_data_param.num"},
 });
 

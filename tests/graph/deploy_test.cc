@@ -97,5 +97,120 @@ TEST(Deploy, RemovesALossOfSeveralLayers) {
   EXPECT_EQ(made.net.layer_size(), 2);
 }
 
+/// A weight does not make a layer a loss: without labels, it computes what the net is for.
+TEST(Deploy, KeepsLayersWithALossWeightButWithoutLabels) {
+  int types = 0;
+  for (const LayerType* type : all_layer_types()) {
+    if (type->loss || type->kind != LayerKind::kComputing || type->max_tops == 0) continue;
+    SCOPED_TRACE(type->name);
+    ++types;
+    std::string text = kData, bottoms;
+    for (int i = 0; i < std::max(type->min_bottoms, 1); ++i) {
+      text += product("p" + std::to_string(i));
+      bottoms += " bottom: 'p" + std::to_string(i) + "'";
+    }
+    if (type->loss_by_weight) continue;  // Python
+    const Deployed made =
+        deployed(text + "layer { name: 'z' type: '" + type->name + "'" + bottoms + " top: 'z' loss_weight: 2 }");
+    EXPECT_EQ(made.outputs, std::vector<std::string>{"z"});
+    EXPECT_TRUE(has_type(made.net, type->name));
+    EXPECT_EQ(made.net.layer(made.net.layer_size() - 1).loss_weight_size(), 0);
+  }
+  EXPECT_GE(types, 80);
+}
+
+std::string dummy(const std::string& tops, const std::string& options) {
+  return "layer { name: 'dummy' type: 'DummyData' " + tops + " dummy_data_param { " + options + " } } ";
+}
+
+constexpr char kReads[] = "layer { name: 'y' type: 'Eltwise' bottom: 'x' bottom: 'c' top: 'y' } ";
+const std::string kX =
+    "layer { name: 'x' type: 'Input' top: 'x' input_param { shape { dim: 4 dim: 1 dim: 3 dim: 3 } } }";
+
+/// Fillers that draw make an input, those that do not a constant.
+TEST(Deploy, KeepsConstants) {
+  const std::map<std::string, bool> fillers = {{"constant", true}, {"bilinear", true},  {"file", true},
+                                               {"uniform", false}, {"gaussian", false}, {"positive_unitball", false},
+                                               {"xavier", false},  {"msra", false},     {"gaussian_unitball", false}};
+  for (const auto& [filler, is_constant] : fillers) {
+    SCOPED_TRACE(filler);
+    const Deployed made = deployed(kX +
+                                   dummy("top: 'c'", "num: 4 channels: 1 height: 3 width: 3 data_filler { type: '" +
+                                                         filler + "' value: 0.5 file: 'f' }") +
+                                   kReads);
+    EXPECT_EQ(made.inputs, is_constant ? std::vector<std::string>{"x"} : (std::vector<std::string>{"x", "c"}));
+    EXPECT_EQ(has_type(made.net, "DummyData"), is_constant);
+  }
+}
+
+TEST(Deploy, KeepsTheConstantsAmongTheTopsOfALayer) {
+  const Deployed made = deployed(
+      kX +
+      dummy("top: 'a' top: 'dummy' top: 'c' top: 'b'",
+            "shape { dim: 2 } shape { dim: 4 dim: 1 dim: 3 dim: 3 } shape { dim: 4 dim: 1 dim: 3 dim: 3 } shape { } "
+            "data_filler { value: 1 } data_filler { type: 'uniform' } data_filler { value: 2 } data_filler { } ") +
+      kReads + "layer { name: 'c' type: 'Eltwise' bottom: 'y' bottom: 'dummy' top: 'z' } ");
+  EXPECT_EQ(made.inputs, (std::vector<std::string>{"x", "dummy"}));
+  ASSERT_EQ(made.net.layer_size(), 5);
+  const caffe::LayerParameter& constant = made.net.layer(2);
+  EXPECT_EQ(constant.name(), "c_");  // a layer is called "c"
+  EXPECT_EQ(constant.type(), "DummyData");
+  ASSERT_EQ(constant.top_size(), 1);
+  EXPECT_EQ(constant.top(0), "c");
+  ASSERT_EQ(constant.dummy_data_param().shape_size(), 1);
+  EXPECT_EQ(constant.dummy_data_param().shape(0).dim_size(), 4);
+  ASSERT_EQ(constant.dummy_data_param().data_filler_size(), 1);
+  EXPECT_EQ(constant.dummy_data_param().data_filler(0).value(), 2);
+}
+
+/// Labels go with the loss; without other data, constants stand in for it.
+TEST(Deploy, ConstantsWithoutOtherDataAreInputs) {
+  const std::string loss = "layer { name: 'l' type: 'EuclideanLoss' bottom: 'p' bottom: 'label' top: 'l' }";
+  for (const std::string filler : {"constant", "gaussian"}) {
+    const Deployed made = deployed(dummy("top: 'data' top: 'label'", "shape { dim: 2 dim: 4 } data_filler { type: '" +
+                                                                         filler + "' } data_filler { value: 1 }") +
+                                   product("p") + loss);
+    EXPECT_EQ(made.inputs, std::vector<std::string>{"data"});
+    EXPECT_EQ(made.outputs, std::vector<std::string>{"p"});
+    EXPECT_EQ(made.net.layer_size(), 2);
+  }
+}
+
+/// For a composed loss, a constant among other data is not a label.
+TEST(Deploy, ConstantsAreNotLabels) {
+  const Deployed made = deployed(
+      kData +
+      dummy("top: 'zero' top: 'c'", "shape { dim: 2 dim: 3 } data_filler { value: 1 } data_filler { value: 2 }") + kX +
+      kReads + product("p", "y") +
+      "layer { name: 'd' type: 'Eltwise' bottom: 'p' bottom: 'label' top: 'd' } "
+      "layer { name: 'l' type: 'Reduction' bottom: 'd' top: 'l' loss_weight: 1 }");
+  EXPECT_EQ(made.outputs, std::vector<std::string>{"p"});
+  EXPECT_EQ(made.inputs, std::vector<std::string>{"x"});
+}
+
+/// Constants of a whole batch have the rows of the new batch.
+TEST(Deploy, ConstantsFollowTheBatch) {
+  const auto rows = [](const Deployed& made, int layer) {
+    const caffe::LayerParameter& one = made.net.layer(layer);
+    return (one.type() == "Input" ? one.input_param().shape(0) : one.dummy_data_param().shape(0)).dim(0);
+  };
+  const std::string random =
+      "layer { name: 'd' type: 'DummyData' top: 'x' dummy_data_param { shape { dim: 4 dim: 3 } "
+      "data_filler { type: 'uniform' } } } ";
+  for (const std::string& source : {kX, random})
+    for (const int dim : {4, 3}) {
+      const std::string text =
+          dummy("top: 'c'", "shape { dim: " + std::to_string(dim) + " dim: 3 } data_filler { value: 1 }") + source +
+          kReads;
+      Deployed made = deployed(text);
+      EXPECT_EQ(rows(made, 1), source == kX ? 4 : 1);
+      EXPECT_EQ(rows(made, 0), dim == 4 ? rows(made, 1) : 3);
+      made = make_deploy_net(read_net_from_text(text, "net.prototxt"),
+                             {.state = {}, .shapes = {{"", {7, 3}}}, .outputs = {}});
+      EXPECT_EQ(rows(made, 1), 7);
+      EXPECT_EQ(rows(made, 0), dim == 4 ? 7 : 3);
+    }
+}
+
 }  // namespace
 }  // namespace cortado::graph

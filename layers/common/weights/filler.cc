@@ -44,6 +44,11 @@ void check_filler_type(const FillerParameter& filler, const std::string& path) {
                    (guess.empty() ? "" : guess + " ") + "use " + list_text(known));
 }
 
+bool is_random(const FillerParameter& filler) {
+  const std::string& type = filler.type();
+  return type != "constant" && type != "bilinear" && type != "bilinear_3D" && type != "file";
+}
+
 void check_filler(const FillerParameter& filler, const Shape& shape, const std::string& path) {
   const std::string field = path.empty() ? "" : path + ".";
   check_filler_type(filler, path);

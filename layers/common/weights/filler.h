@@ -20,6 +20,9 @@ void check_filler(const caffe::FillerParameter& filler, const Shape& shape, cons
 /// Throws FieldError for an unknown type.
 void check_filler_type(const caffe::FillerParameter& filler, const std::string& field);
 
+/// Whether its values are drawn. Those of the others are the same in each pass.
+bool is_random(const caffe::FillerParameter& filler);
+
 /// The numbers in a text file, separated by blanks. Throws FieldError("file") unless there are `count`.
 std::vector<float> numbers_in_file(const std::string& path, int64_t count);
 
