@@ -63,8 +63,18 @@ void GraphIndex::bypass(onnx::NodeProto& node, onnx::NodeProto& before) {
   index();
 }
 
+bool GraphIndex::is_read(const onnx::NodeProto& node) const {
+  return std::any_of(node.output().begin(), node.output().end(),
+                     [&](const std::string& output) { return outputs_.contains(output) || readers_.contains(output); });
+}
+
 void GraphIndex::sweep() {
   auto& nodes = *graph_.mutable_node();
+  for (int i = nodes.size(); i-- > 0;)  // later nodes first: their inputs may be read by nothing else
+    if (!gone_.contains(&nodes[i]) && !is_read(nodes[i])) {
+      gone_.insert(&nodes[i]);
+      index();
+    }
   onnx::GraphProto kept;
   for (onnx::NodeProto& node : nodes)
     if (!gone_.contains(&node)) kept.add_node()->Swap(&node);

@@ -30,11 +30,12 @@ class GraphIndex {
   void absorb(onnx::NodeProto& before, onnx::NodeProto& node);
   /// Makes `node` read the input of `before` instead of its result; removes `before` if it is unused.
   void bypass(onnx::NodeProto& node, onnx::NodeProto& before);
-  /// Deletes removed nodes and unused initializers.
+  /// Deletes removed nodes, nodes without a reader and unused initializers.
   void sweep();
 
  private:
   void index();
+  bool is_read(const onnx::NodeProto& node) const;
 
   onnx::GraphProto& graph_;
   std::map<std::string, onnx::NodeProto*> makers_;

@@ -31,6 +31,7 @@ class ModelWriter {
   void run() {
     out_.graph().set_name(graph_.name.empty() ? "net" : graph_.name);  // ONNX requires a name
     name_values();
+    fix_batch_if_needed();
     for (const graph::Node& node : graph_.nodes)
       if (node.type == "Input") write_inputs(node);
     for (const graph::Node& node : graph_.nodes)
@@ -107,28 +108,73 @@ class ModelWriter {
     }
   }
 
-  Operand operand(graph::ValueId id) const {
-    const graph::Value& value = graph_.value(id);
-    Operand operand{names_[size_t(id)], value.shape, {}, graph_.node(value.producer).type};
-    for (int axis = 0; axis < value.shape.axes(); ++axis) operand.dynamic.push_back(source_.grows(id, axis));
-    return operand;
-  }
-
-  std::vector<Operand> operands(const std::vector<graph::ValueId>& ids) const {
+  /// The values with the shapes that they have in `graph`. If the batch is not `open`, no extent grows with it.
+  std::vector<Operand> operands(const graph::Graph& graph, const std::vector<graph::ValueId>& ids, bool open) const {
     std::vector<Operand> out;
-    for (const graph::ValueId id : ids) out.push_back(operand(id));
+    for (const graph::ValueId id : ids) {
+      const Shape& shape = graph.value(id).shape;
+      Operand& operand = out.emplace_back(Operand{names_[size_t(id)], shape, {}});
+      for (int axis = 0; axis < shape.axes(); ++axis)
+        operand.dynamic.push_back(open ? source_.grows(id, axis) : source_.rows_vary(id, axis));
+    }
     return out;
   }
 
-  void write_layer(const graph::Node& node) {
-    const Exporter write = exporter_of(node.type);
-    if (!write) return add_mistake(node, {"type", "this layer type has no ONNX operator", way_around(node)});
+  /// A constant that grows with the batch reads the first input, whose extent it has.
+  std::vector<graph::ValueId> bottoms_of(const graph::Node& node) const {
+    if (!node.x.empty() || node.y.empty() || !source_.grows_with_batch(node.y[0], 0)) return node.x;
+    for (const graph::Node& input : graph_.nodes)
+      if (input.type == "Input") return {input.y[0]};
+    return {};
+  }
+
+  /// Writes the layer as it is in `graph`. Throws Refusal or FieldError.
+  void write(const graph::Graph& graph, const graph::Node& node, const caffe::LayerParameter& config, GraphWriter& out,
+             bool open) {
+    const LayerWriter::Constants constants = {
+        [&](size_t top) { return source_.read_constant(node.y[top]); },
+        [&](size_t bottom) {
+          return source_.is_constant(node.x[bottom]) ? source_.read_constant(node.x[bottom]) : std::vector<float>();
+        }};
+    LayerWriter layer(config, operands(graph, bottoms_of(node), open), operands(graph, node.y, open), out, constants,
+                      reader_);
+    exporter_of(node.type)(layer);
+  }
+
+  /// Nodes of a layer that are not the same for the next batch are wrong for others.
+  void fix_batch_if_needed() {
+    for (const graph::Node& node : graph_.nodes) {
+      if (!source_.larger()) return;
+      if (node.type != "Input" && exporter_of(node.type) && !takes_any_batch(node)) source_.fix_batch(node);
+    }
+  }
+
+  bool takes_any_batch(const graph::Node& node) {
     const caffe::LayerParameter config = source_.layer(node);
-    const auto read_top = [&](size_t top) { return source_.read_blob(graph_.value(node.y[top]).name); };
-    LayerWriter layer(config, operands(node.x), operands(node.y), out_, read_top, reader_);
+    const auto text_of = [&](const graph::Graph& graph, bool open) {
+      onnx::GraphProto scratch;
+      GraphWriter out(scratch, /*digests=*/true);
+      try {
+        write(graph, node, config, out, open);
+      } catch (const Refusal& refusal) {
+        return "refused: " + refusal.message;
+      } catch (const FieldError& error) {
+        return "refused: " + error.message();
+      }
+      return scratch.SerializeAsString();
+    };
+    const std::string own = text_of(graph_, true);
+    if (own.starts_with("refused: ")) return text_of(graph_, false).starts_with("refused: ");  // for another reason
+    return own == text_of(*source_.larger(), true);
+  }
+
+  void write_layer(const graph::Node& node) {
+    if (!exporter_of(node.type))
+      return add_mistake(node, {"type", "this layer type has no ONNX operator", way_around(node)});
+    const caffe::LayerParameter config = source_.layer(node);
     const int before = out_.graph().node_size();
     try {
-      write(layer);
+      write(graph_, node, config, out_, /*open=*/true);
       const bool has_indices =
           (node.type == "Pooling" && node.y.size() > 1) || (node.type == "Upsample" && node.x.size() > 1);
       if (has_indices || needs_floats(node.type)) keep_in_floats(before);

@@ -1,5 +1,7 @@
 #include "onnx/export/graph_writer.h"
 
+#include "core/files/crc.h"
+
 namespace cortado::exporting {
 
 namespace {
@@ -22,12 +24,8 @@ void set_value(const Attribute& attribute, onnx::AttributeProto& out) {
 }
 
 template <typename T>
-void set_tensor(const std::string& name, onnx::TensorProto::DataType type, const Shape& shape,
-                std::span<const T> values, onnx::TensorProto& out) {
-  out.set_name(name);
-  out.set_data_type(type);
-  for (const int64_t dim : shape.dims()) out.add_dims(dim);
-  out.set_raw_data(values.data(), values.size_bytes());
+std::string_view bytes_of(std::span<const T> values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
 }
 
 }  // namespace
@@ -48,6 +46,18 @@ void GraphWriter::add_node(const std::string& base, const Operation& operation,
   for (const Attribute& attribute : operation.attributes) set_value(attribute, *node.add_attribute());
 }
 
+void GraphWriter::add_tensor(const std::string& name, onnx::TensorProto::DataType type, const Shape& shape,
+                             std::string_view bytes) {
+  onnx::TensorProto& tensor = *graph_.add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const int64_t dim : shape.dims()) tensor.add_dims(dim);
+  if (digests_)
+    tensor.set_raw_data(std::to_string(crc32c_of(bytes)));
+  else
+    tensor.set_raw_data(bytes.data(), bytes.size());
+}
+
 std::string GraphWriter::floats(const std::string& base, const Shape& shape, std::span<const float> values) {
   const std::string name = value_name(base);
   named_floats(name, shape, values);
@@ -55,12 +65,12 @@ std::string GraphWriter::floats(const std::string& base, const Shape& shape, std
 }
 
 void GraphWriter::named_floats(const std::string& name, const Shape& shape, std::span<const float> values) {
-  set_tensor(name, onnx::TensorProto::FLOAT, shape, values, *graph_.add_initializer());
+  add_tensor(name, onnx::TensorProto::FLOAT, shape, bytes_of(values));
 }
 
 std::string GraphWriter::integers(const std::string& base, const Shape& shape, std::span<const int64_t> values) {
   const std::string name = value_name(base);
-  set_tensor(name, onnx::TensorProto::INT64, shape, values, *graph_.add_initializer());
+  add_tensor(name, onnx::TensorProto::INT64, shape, bytes_of(values));
   return name;
 }
 

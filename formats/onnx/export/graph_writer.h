@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -28,7 +29,8 @@ struct Operation {
 /// Builds an ONNX graph with unique names of values and of nodes.
 class GraphWriter {
  public:
-  explicit GraphWriter(onnx::GraphProto& graph) : graph_(graph) {}
+  /// With `digests`, initializers hold checksums of their values, which suffice to compare graphs.
+  explicit GraphWriter(onnx::GraphProto& graph, bool digests = false) : graph_(graph), digests_(digests) {}
 
   /// A unique name for a value: `base`, or with a suffix if that is taken.
   std::string value_name(const std::string& base) { return unused(values_, base); }
@@ -45,7 +47,11 @@ class GraphWriter {
  private:
   static std::string unused(std::set<std::string>& names, const std::string& base);
 
+  void add_tensor(const std::string& name, onnx::TensorProto::DataType type, const Shape& shape,
+                  std::string_view bytes);
+
   onnx::GraphProto& graph_;
+  bool digests_;
   std::set<std::string> values_, nodes_;
 };
 

@@ -77,7 +77,7 @@ std::string LayerWriter::reshaped(const Operand& from, const Operand& to) {
 }
 
 Operand LayerWriter::shaped(const Operand& like, const Shape& shape, const std::vector<int>& axes) {
-  Operand out{like.name, shape, {}, like.maker};
+  Operand out{like.name, shape, {}};
   for (const int axis : axes) out.dynamic.push_back(axis >= 0 && like.axis_is_dynamic(axis));
   return out;
 }

@@ -17,7 +17,6 @@ struct Operand {
   std::string name;
   Shape shape;
   std::vector<bool> dynamic;  ///< per axis: whether its extent grows with the batch
-  std::string maker;          ///< the type of the layer that produces it
 
   bool axis_is_dynamic(int axis) const { return size_t(axis) < dynamic.size() && dynamic[size_t(axis)]; }
 };
@@ -29,22 +28,25 @@ struct Refusal {
 
 class LayerWriter {
  public:
-  /// Returns the values of a top from a forward pass of the net. For layers that have no operator but whose tops do not
-  /// depend on the input's values.
-  using ReadTop = std::function<std::vector<float>(size_t top)>;
+  /// The values of constants, which do not depend on the inputs' values, from a forward pass of the net.
+  struct Constants {
+    std::function<std::vector<float>(size_t top)> top;
+    std::function<std::vector<float>(size_t bottom)> bottom;  ///< empty if it is not a constant
+  };
 
   LayerWriter(const caffe::LayerParameter& config, std::vector<Operand> x, std::vector<Operand> y, GraphWriter& graph,
-              ReadTop read_top, const Reader& reader)
+              Constants constants, const Reader& reader)
       : config(config),
         x(std::move(x)),
         y(std::move(y)),
         reader(reader),
-        graph_(graph),
-        read_top_(std::move(read_top)) {}
+        constants(std::move(constants)),
+        graph_(graph) {}
 
   const caffe::LayerParameter& config;  ///< with the weights as its blobs
   const std::vector<Operand> x, y;
   const Reader& reader;  ///< some operators are replaced by others for it
+  const Constants constants;
 
   /// Adds a node whose result is not a top; returns the name of the result.
   std::string add(const Operation& operation);
@@ -77,9 +79,6 @@ class LayerWriter {
   /// An operand of this shape. Axis i is dynamic if axis axes[i] of `like` is; -1 is a new, fixed axis.
   static Operand shaped(const Operand& like, const Shape& shape, const std::vector<int>& axes);
 
-  /// The values of a top from a forward pass.
-  std::vector<float> read_top(size_t top) const { return read_top_(top); }
-
   /// Throws Refusal.
   [[noreturn]] void refuse(const std::string& message, const std::string& hint = {},
                            const std::string& field = {}) const;
@@ -88,7 +87,6 @@ class LayerWriter {
   std::string node_name(const std::string& op);
 
   GraphWriter& graph_;
-  ReadTop read_top_;
 };
 
 }  // namespace cortado::exporting

@@ -56,6 +56,11 @@ inline std::string gather(LayerWriter& layer, const std::string& x, const std::v
   return layer.add({"Gather", {x, layer.integers("indices", which)}, {{"axis", axis}}});
 }
 
+/// The extent of an axis, as a list of one integer.
+inline std::string extent_of(LayerWriter& layer, const std::string& x, int64_t axis) {
+  return gather(layer, unary(layer, "Shape", x), {axis}, 0);
+}
+
 /// A running average in Caffe's format, one number for each channel: blob `sums` divided by the number in blob
 /// `factor`, where 0 means that it is empty.
 inline std::string running_average(LayerWriter& layer, const std::string& name, int sums, int factor) {

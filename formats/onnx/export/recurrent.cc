@@ -69,7 +69,15 @@ Operation without_direction(LayerWriter& layer, const std::string& h, int64_t un
   return {"Reshape", {h, layer.integers("shape", layer.reshape_target(directions, layer.y[0]))}};
 }
 
-bool starts_fresh(const LayerWriter& layer, size_t bottom) { return layer.x[bottom].maker == "ContinuationIndicator"; }
+/// Whether the bottom is 0 in the first step and 1 in all others, in every pass.
+bool starts_fresh(const LayerWriter& layer, size_t bottom) {
+  const std::vector<float> values = layer.constants.bottom(bottom);
+  const Shape& shape = layer.x[bottom].shape;
+  const size_t sequences = shape.axes() > 1 ? size_t(shape.count(1)) : 1;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (values[i] != (i < sequences ? 0 : 1)) return false;
+  return !values.empty();
+}
 
 void refuse_unless_fresh(LayerWriter& layer, size_t bottom) {
   if (starts_fresh(layer, bottom)) return;
@@ -135,13 +143,24 @@ void write_rnn(LayerWriter& layer) {
   layer.finish({"Tanh", {binary(layer, "Add", product, layer.weight(weights.h + 2))}});
 }
 
+void write_indicator(LayerWriter& layer) {
+  const Shape& y = layer.y[0].shape;
+  if (!layer.y[0].axis_is_dynamic(1)) return layer.finish_constant(layer.constants.top(0));
+  std::vector<float> steps(size_t(y[0]), 1);
+  steps[0] = 0;
+  const int axis = layer.x[0].shape.canonical_axis(layer.config.continuation_indicator_param().axis());
+  const std::string shape =
+      concat(layer, {layer.integers("steps", {y[0]}), extent_of(layer, layer.x[0].name, axis)}, 0);
+  layer.finish({"Expand", {layer.floats("once", {y[0], 1}, steps), shape}});
+}
+
 }  // namespace
 
 void add_recurrent(Table& table) {
   table.insert({{"Lstm", write_small_lstm},
                 {"LSTM", write_lstm},
                 {"RNN", write_rnn},
-                {"ContinuationIndicator", [](LayerWriter&) {}}});
+                {"ContinuationIndicator", write_indicator}});
 }
 
 }  // namespace cortado::exporting

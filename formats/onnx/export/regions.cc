@@ -7,7 +7,7 @@ namespace cortado::exporting {
 namespace {
 
 /// The boxes depend on the fixed image size only, so the layer computes them and they become constants.
-void write_prior_box(LayerWriter& layer) { layer.finish_constant(layer.read_top(0)); }
+void write_prior_box(LayerWriter& layer) { layer.finish_constant(layer.constants.top(0)); }
 
 void write_roi_pooling(LayerWriter& layer) {
   const auto& param = layer.config.roi_pooling_param();

@@ -8,6 +8,7 @@
 #include "graph/deploy.h"
 #include "graph/passes/passes.h"
 #include "layers/common/weights/quantization.h"
+#include "layers/registry.h"
 #include "layers/roles.h"
 #include "proto/text/write_text.h"
 
@@ -41,13 +42,34 @@ graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph:
   return graph;
 }
 
-/// The net with a batch size larger by one.
-std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file) {
+/// The first extent of the net's first input; 0 if it has none.
+int64_t rows_of_inputs(const caffe::NetParameter& net) {
+  for (const caffe::LayerParameter& layer : net.layer())
+    for (const caffe::BlobShape& shape : layer.input_param().shape())
+      if (shape.dim_size() > 0) return shape.dim(0);
+  return 0;
+}
+
+/// The net with a batch size larger by one; with `constants`, constants of one value and as many rows grow, too.
+std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file, bool constants) {
   auto larger = std::make_shared<NetFile>(file);
-  for (caffe::LayerParameter& layer : *larger->net.mutable_layer())
+  const int64_t rows = rows_of_inputs(file.net);
+  for (caffe::LayerParameter& layer : *larger->net.mutable_layer()) {
     for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape())
       if (shape.dim_size() > 0) shape.set_dim(0, shape.dim(0) + 1);
+    const caffe::DummyDataParameter& dummy = layer.dummy_data_param();
+    if (!constants || dummy.shape_size() == 0 || dummy.data_filler(0).type() != "constant") continue;
+    caffe::BlobShape& shape = *layer.mutable_dummy_data_param()->mutable_shape(0);
+    if (shape.dim_size() > 0 && shape.dim(0) == rows) shape.set_dim(0, rows + 1);
+  }
   return larger;
+}
+
+/// The first layer with a weight whose shape the batch defines, or null.
+const graph::Node* layer_with_rows_in_weights(const graph::Graph& graph, const graph::Graph& larger) {
+  for (size_t i = 0; i < graph.weights.size(); ++i)
+    if (graph.weights[i].spec.shape != larger.weights[i].spec.shape) return &graph.node(graph.weights[i].owner);
+  return nullptr;
 }
 
 }  // namespace
@@ -63,18 +85,46 @@ SourceNet::SourceNet(const ExportRequest& request) : written_(read_net(request.n
   file_ = std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), request.net + " (deployed)"));
   const graph::BuildOptions options = options_of(request);
   graph_ = graph_with_shapes(file_, options);
-  try {
-    larger_ = graph_with_shapes(with_larger_batch(*file_), options);
-  } catch (const Error&) {
-    log_warning() << "The model's batch size is fixed, because the net's is";
-  }
+  find_larger(options);
+  find_constants();
   make_net(request);
+}
+
+void SourceNet::find_larger(const graph::BuildOptions& options) {
+  for (const bool constants : {false, true}) {
+    try {
+      larger_ = graph_with_shapes(with_larger_batch(*file_, constants), options);
+      break;
+    } catch (const Error&) {
+    }
+  }
+  if (!larger_) log_warning() << "The model's batch size is fixed, because the net's is";
+  if (const graph::Node* node = larger_ ? layer_with_rows_in_weights(graph_, *larger_) : nullptr) fix_batch(*node);
+}
+
+void SourceNet::fix_batch(const graph::Node& node) {
+  larger_.reset();
+  log_warning() << "The model's batch size is fixed, because that of " << layer_text(node.name, node.type) << " is";
+}
+
+/// DummyData layers of a deploy net are constants.
+void SourceNet::find_constants() {
+  constants_.assign(graph_.values.size(), false);
+  for (const graph::Node& node : graph_.nodes) {
+    const LayerKind kind = kind_of(node.type);
+    const bool computed = kind == LayerKind::kComputing && !node.x.empty() && !node.layer->roles().python &&
+                          std::all_of(node.x.begin(), node.x.end(), [&](graph::ValueId id) { return is_constant(id); });
+    if (computed || kind == LayerKind::kConstant || kind == LayerKind::kData || node.type == "PriorBox")
+      for (const graph::ValueId id : node.y) constants_[size_t(id)] = true;
+  }
+  for (size_t id = 0; id < constants_.size(); ++id)  // a pass leaves only the last value of a blob
+    if (graph_.names.at(graph_.values[id].name) != graph::ValueId(id)) constants_[id] = false;
 }
 
 void SourceNet::make_net(const ExportRequest& request) {
   graph::BuildOptions options = options_of(request);
-  for (const graph::Node& node : graph_.nodes)
-    if (node.type == "PriorBox") options.keep.push_back(graph_.value(node.y[0]).name);
+  for (size_t id = 0; id < constants_.size(); ++id)
+    if (constants_[id]) options.keep.push_back(graph_.values[id].name);
   std::vector<std::vector<LayerWeights>> read;
   for (const std::string& path : request.weights) read.push_back(read_weights(path));
   net_ = cortado::make_net(file_, options, context_);
@@ -132,10 +182,10 @@ caffe::LayerParameter SourceNet::layer(const graph::Node& node) {
   return config;
 }
 
-std::vector<float> SourceNet::read_blob(const std::string& blob) {
+std::vector<float> SourceNet::read_constant(graph::ValueId value) {
   if (!ran_) net_->forward();
   ran_ = true;
-  return net_->read_blob(blob);
+  return net_->read_blob(graph_.value(value).name);
 }
 
 }  // namespace cortado::exporting

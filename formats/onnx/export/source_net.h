@@ -22,7 +22,10 @@ class SourceNet {
   bool grows(graph::ValueId value, int axis) const { return grows_with_batch(value, axis) || rows_vary(value, axis); }
   bool grows_with_batch(graph::ValueId value, int axis) const;
   bool rows_vary(graph::ValueId value, int axis) const;
-  bool batch_is_free() const { return larger_.has_value(); }
+  /// The net with another batch, whose values and layers have the same numbers; null if it takes only its own.
+  const graph::Graph* larger() const { return larger_ ? &*larger_ : nullptr; }
+  /// Drops larger(), with a warning, because of this layer.
+  void fix_batch(const graph::Node& node);
 
   /// The place of a layer, or of one of its fields, in the prototxt.
   Place place(const std::string& layer, const std::string& field) const;
@@ -36,10 +39,13 @@ class SourceNet {
     graph::ValueId y;
   };
   std::vector<OnIntegers> layers_on_integers() const;
-  /// The values of a blob after a forward pass over zeros.
-  std::vector<float> read_blob(const std::string& blob);
+  /// The values of a constant: options or weights alone define them.
+  std::vector<float> read_constant(graph::ValueId value);
+  bool is_constant(graph::ValueId value) const { return constants_.at(size_t(value)); }
 
  private:
+  void find_larger(const graph::BuildOptions& options);
+  void find_constants();
   void make_net(const ExportRequest& request);
 
   NetFile written_;
@@ -47,6 +53,7 @@ class SourceNet {
   std::vector<std::string> outputs_;
   graph::Graph graph_;
   std::optional<graph::Graph> larger_;  ///< with a batch size larger by one, if the net allows it
+  std::vector<bool> constants_;         ///< by value
   Context context_;
   std::unique_ptr<Net> net_;
   bool ran_ = false;
