@@ -166,6 +166,7 @@ const RegisterLayer register_small_lstm({
     .min_tops = 1,
     .max_tops = 1,
     .make = make_layer<SmallLstmLayer>,
+    .family = LayerFamily::kRecurrent,
 });
 
 }  // namespace

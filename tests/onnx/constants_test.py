@@ -12,33 +12,33 @@ DUMMY = 'layer { name: "c" type: "DummyData" top: "c" dummy_data_param { shape {
 EACH = 'layer { name: "y" type: "Eltwise" bottom: "x" bottom: "c" top: "y" eltwise_param { operation: PROD } }\n'
 LSTM = 'layer { name: "y" type: "LSTM" bottom: "x" bottom: "c" top: "y" recurrent_param { num_output: 3 } }\n'
 STEPS = 'layer { name: "c" type: "ContinuationIndicator" top: "c" %s continuation_indicator_param { %s } }\n'
-# text, whether its model takes any batch
+# text, and the axis of the batch that its model takes any of
 NETS = {
-    'one of each sample': (X % IMAGE + DUMMY % (IMAGE, 'value: 0.5') + EACH, True),
-    'zeros': (X % IMAGE + DUMMY.replace('data_filler { %s }', '') % IMAGE + EACH, True),
+    'one of each sample': (X % IMAGE + DUMMY % (IMAGE, 'value: 0.5') + EACH, 0),
+    'zeros': (X % IMAGE + DUMMY.replace('data_filler { %s }', '') % IMAGE + EACH, 0),
     'rows of a matrix': (X % IMAGE + DUMMY % ('dim: 3 dim: 2 dim: 2', 'value: 2')
-                         + 'layer { name: "y" type: "Scale" bottom: "x" bottom: "c" top: "y" }\n', True),
-    'a pattern': (X % IMAGE + DUMMY % (IMAGE, 'type: "bilinear"') + EACH, False),
+                         + 'layer { name: "y" type: "Scale" bottom: "x" bottom: "c" top: "y" }\n', 0),
+    'a pattern': (X % IMAGE + DUMMY % (IMAGE, 'type: "bilinear"') + EACH, None),
     'computed in place': (X % IMAGE + DUMMY % (IMAGE, 'value: 2') + 'layer { name: "e" type: "Exp" bottom: "c" '
-                          'top: "c" }\n' + EACH, True),
+                          'top: "c" }\n' + EACH, 0),
     'more channels': (X % IMAGE + DUMMY % (IMAGE, 'value: 2')
-                      + 'layer { name: "y" type: "Concat" bottom: "x" bottom: "c" top: "y" }\n', True),
-    'steps': (X % 'dim: 5 dim: 2 dim: 4' + STEPS % ('', 'time_step: 5 batch_size: 2') + LSTM, False),
+                      + 'layer { name: "y" type: "Concat" bottom: "x" bottom: "c" top: "y" }\n', 0),
+    'steps': (X % 'dim: 5 dim: 2 dim: 4' + STEPS % ('', 'time_step: 5 batch_size: 2') + LSTM, 1),
     'steps of a bottom': (X % 'dim: 5 dim: 2 dim: 4'
                           + 'layer { name: "p" type: "Permute" bottom: "x" top: "p" permute_param { order: 1 order: 0 '
                           'order: 2 } }\n' + STEPS % ('bottom: "x"', 'time_step: 2')
-                          + LSTM.replace('"x"', '"p"'), False),
+                          + LSTM.replace('"x"', '"p"'), 0),
     'steps read by others': (X % 'dim: 3 dim: 4' + STEPS % ('bottom: "x"', 'time_step: 4')
                              + 'layer { name: "t" type: "Permute" bottom: "x" top: "t" permute_param { order: 1 '
                              'order: 0 } }\nlayer { name: "y" type: "Eltwise" bottom: "t" bottom: "c" top: "y" }\n',
-                             True),
+                             0),
 }
 
 
 @pytest.fixture
 def check(folder, infer, run, runtime, summary):
-    """check(net, open) compares the net, its deploy net, its model and the net read back from that."""
-    def check(text, is_open):
+    """check(net, axis) compares the net, its deploy net, its model and the net read back from that."""
+    def check(text, axis):
         (folder / 'net.prototxt').write_text(text)
         weights = draw_weights(summary('net.prototxt'), 'net.npz')
         run('deploy', 'net.prototxt', '-o', 'deploy.prototxt', '--force')
@@ -48,15 +48,16 @@ def check(folder, infer, run, runtime, summary):
         assert [each.name for each in graph.input] == ['x']
         read = {name for node in graph.node for name in node.input} | {'y'}
         assert all(read & set(node.output) for node in graph.node)
-        assert bool(graph.input[0].type.tensor_type.shape.dim[0].dim_param) == is_open
-        assert ('batch size is fixed' in said) == (not is_open)
+        dims = [dim.dim_param for dim in graph.input[0].type.tensor_type.shape.dim]
+        assert [i for i, name in enumerate(dims) if name] == ([] if axis is None else [axis])
+        assert ('batch size is fixed' in said) == (axis is None)
         own = numpy.random.RandomState(1).normal(0, 1, [int(n) for n in re.findall(r'\d+', re.search(
             'input_param .*', text)[0])]).astype('f4')
         [wanted] = infer('net.prototxt', *(weights or [None]), {'x': own}, ['y'])
         for net in 'deploy.prototxt', 'net.onnx':
             mine = weights or [None] if net == 'deploy.prototxt' else [None]
             assert far(infer(net, *mine, {'x': own}, ['y'])[0], wanted) < 1e-5, net
-        for rows in (len(own), 1, 7)[:3 if is_open else 1]:
+        for rows in (len(own), 1, 7)[:3 if axis == 0 else 1]:
             x = numpy.resize(own, (rows, *own.shape[1:]))
             if runtime and rows == len(own): assert far(runtime('net.onnx', {'x': x}, ['y'])[0], wanted) < 1e-5
             if not text.count('DummyData') or rows == len(own): continue

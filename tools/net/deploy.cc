@@ -93,11 +93,10 @@ Command deploy_command() {
       .run = run_deploy,
       .about =
           "Data layers become Input layers of one sample; constants of DummyData stay. Labels, losses, scores and "
-          "unused "
-          "layers are removed. SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; predictions of other "
-          "losses stay as they "
-          "are. Of several losses on the same labels the one with the largest weight is kept, and the last of equal "
-          "ones. Layers keep their names, so trained weights fit. Rates, fillers and phase rules are left out."};
+          "unused layers are removed. SoftmaxWithLoss becomes Softmax, SigmoidCrossEntropyLoss Sigmoid; predictions of "
+          "other losses stay as they are. Of several losses on the same labels the one with the largest weight is "
+          "kept, and the last of equal ones. Layers keep their names, so trained weights fit. Rates, fillers and phase "
+          "rules are left out."};
 }
 
 }  // namespace cortado::tools

@@ -87,11 +87,11 @@ class ModelWriter {
     }
   }
 
-  /// Whether the extent is the batch itself, that is, equal to the inputs' first axis.
+  /// Whether the extent is the batch itself, that is, equal to the inputs'.
   bool is_batch(graph::ValueId id, int axis) const {
     for (const graph::Node& node : graph_.nodes)
-      if (node.type == "Input" && !node.y.empty() && graph_.value(node.y[0]).shape.axes() > 0)
-        return graph_.value(id).shape[axis] == graph_.value(node.y[0]).shape[0];
+      if (node.type == "Input" && !node.y.empty() && graph_.value(node.y[0]).shape.axes() > source_.batch_axis())
+        return graph_.value(id).shape[axis] == graph_.value(node.y[0]).shape[source_.batch_axis()];
     return false;
   }
 
@@ -122,7 +122,9 @@ class ModelWriter {
 
   /// A constant that grows with the batch reads the first input, whose extent it has.
   std::vector<graph::ValueId> bottoms_of(const graph::Node& node) const {
-    if (!node.x.empty() || node.y.empty() || !source_.grows_with_batch(node.y[0], 0)) return node.x;
+    if (!node.x.empty() || node.y.empty()) return node.x;
+    const int axes = graph_.value(node.y[0]).shape.axes();
+    if (source_.batch_axis() >= axes || !source_.grows_with_batch(node.y[0], source_.batch_axis())) return {};
     for (const graph::Node& input : graph_.nodes)
       if (input.type == "Input") return {input.y[0]};
     return {};
@@ -143,9 +145,13 @@ class ModelWriter {
 
   /// Nodes of a layer that are not the same for the next batch are wrong for others.
   void fix_batch_if_needed() {
-    for (const graph::Node& node : graph_.nodes) {
-      if (!source_.larger()) return;
-      if (node.type != "Input" && exporter_of(node.type) && !takes_any_batch(node)) source_.fix_batch(node);
+    const auto depends = [&](const graph::Node& node) {
+      return node.type != "Input" && exporter_of(node.type) && !takes_any_batch(node);
+    };
+    while (source_.larger()) {
+      const auto found = std::find_if(graph_.nodes.begin(), graph_.nodes.end(), depends);
+      if (found == graph_.nodes.end()) return;
+      source_.drop_larger(*found);
     }
   }
 

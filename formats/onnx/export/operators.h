@@ -56,9 +56,19 @@ inline std::string gather(LayerWriter& layer, const std::string& x, const std::v
   return layer.add({"Gather", {x, layer.integers("indices", which)}, {{"axis", axis}}});
 }
 
-/// The extent of an axis, as a list of one integer.
-inline std::string extent_of(LayerWriter& layer, const std::string& x, int64_t axis) {
-  return gather(layer, unary(layer, "Shape", x), {axis}, 0);
+inline int dynamic_axis(const Operand& x) {
+  int axis = 0;
+  while (axis < x.shape.axes() && !x.axis_is_dynamic(axis)) ++axis;
+  return axis;
+}
+
+/// Makes y[0] by repeating `once`. Its dynamic extents are those of x[0] along `axis`.
+inline void finish_expanded(LayerWriter& layer, const std::string& once, int64_t axis) {
+  const std::string batch = gather(layer, unary(layer, "Shape", layer.x[0].name), {axis}, 0);
+  std::vector<std::string> extents;
+  for (int i = 0; i < layer.y[0].shape.axes(); ++i)
+    extents.push_back(layer.y[0].axis_is_dynamic(i) ? batch : layer.integers("extent", {layer.y[0].shape[i]}));
+  layer.finish({"Expand", {once, extents.size() == 1 ? extents[0] : concat(layer, extents, 0)}});
 }
 
 /// A running average in Caffe's format, one number for each channel: blob `sums` divided by the number in blob

@@ -1,6 +1,7 @@
 // Max and average pooling. Caffe rounds the number of windows up, and the last one may exceed the image. An average is
 // divided by the window's area within the padded image. The padding is chosen so that ONNX's floor mode yields the same
-// windows, because runtimes disagree about ceil_mode.
+// windows, because runtimes disagree about ceil_mode. With a stride above the kernel the last window may lie beyond the
+// image. Its result is 0, but ONNX Runtime refuses padding of a whole window: a Pad after the pooling adds it.
 #include "layers/common/windows/pool_window.h"
 #include "onnx/export/operators.h"
 #include "onnx/export/table.h"
@@ -12,11 +13,13 @@ namespace {
 struct Window {
   int64_t in, out, kernel, stride, pad;
 
-  /// The end padding that yields `out` windows when rounding down.
+  /// Whether the last window lies beyond the image.
+  bool ends_empty() const { return (out - 1) * stride - pad >= in; }
+  /// The end padding that yields all windows but an empty one when rounding down.
   int64_t behind() const {
-    const int64_t room = in + 2 * pad - kernel;
-    if (room >= 0 && room / stride + 1 == out) return pad;
-    return (out - 1) * stride + kernel - in - pad;
+    const int64_t room = in + 2 * pad - kernel, count = out - ends_empty();
+    if (room >= 0 && room / stride + 1 == count) return pad;
+    return (count - 1) * stride + kernel - in - pad;
   }
 };
 
@@ -57,6 +60,17 @@ std::string padded_pooling(LayerWriter& layer, Pooling& pooling) {
   return layer.add({"Pad", {layer.x[0].name, layer.integers("pads", pads)}});
 }
 
+/// Adds the results of empty windows; with none, `pooled` itself produces the top.
+void finish_pooled(LayerWriter& layer, const Pooling& pooling, const Operation& pooled, size_t top = 0,
+                   float empty = 0) {
+  std::vector<int64_t> pads(pooling.windows.size() + 4, 0);
+  for (const Window& window : pooling.windows) pads.push_back(window.ends_empty());
+  if (std::ranges::count(pads, 0) == int64_t(pads.size())) return layer.finish(pooled, top);
+  std::vector<std::string> inputs = {layer.add(pooled), layer.integers("pads", pads)};
+  if (empty != 0) inputs.push_back(layer.number(empty));
+  layer.finish({"Pad", inputs}, top);
+}
+
 Operation pool_of(LayerWriter& layer, Pooling pooling) {
   if (!pooling.average) return {"MaxPool", {layer.x[0].name}, pooling_attributes(pooling)};
   const std::string x = pooling.counts_padding && pads(pooling) ? padded_pooling(layer, pooling) : layer.x[0].name;
@@ -79,12 +93,15 @@ void add_volume_windows(const LayerWriter& layer, const caffe::PoolingParameter&
                                         entry(o.stride_3d(), i, o.stride()), entry(o.pad_3d(), i, o.pad())));
 }
 
-/// The second top: the index of each maximum in its plane, as a float. ONNX counts through all planes.
-void finish_with_indices(LayerWriter& layer, const Operation& pool) {
-  const std::string indices = layer.new_name("Indices");
-  layer.add_named(pool, {layer.y[0].name, indices});
+/// The second top: the index of each maximum in its plane, as a float, or -1. ONNX counts through all planes.
+void finish_with_indices(LayerWriter& layer, const Pooling& pooling) {
+  const bool ends_empty = std::ranges::any_of(pooling.windows, &Window::ends_empty);
+  const std::string maxima = ends_empty ? layer.new_name("Maxima") : layer.y[0].name,
+                    indices = layer.new_name("Indices");
+  layer.add_named(pool_of(layer, pooling), {maxima, indices});
+  if (ends_empty) finish_pooled(layer, pooling, {"Identity", {maxima}});
   const std::string places = binary(layer, "Mod", indices, layer.integer(layer.x[0].shape.count(2)));
-  layer.finish({"Cast", {places}, {{"to", int64_t(onnx::TensorProto::FLOAT)}}}, 1);
+  finish_pooled(layer, pooling, {"Cast", {places}, {{"to", int64_t(onnx::TensorProto::FLOAT)}}}, 1, -1);
 }
 
 void write_pooling(LayerWriter& layer) {
@@ -108,8 +125,8 @@ void write_pooling(LayerWriter& layer) {
     pooling.windows = {window_of(layer, 2, window.kernel.h, window.stride.h, window.pad.h),
                        window_of(layer, 3, window.kernel.w, window.stride.w, window.pad.w)};
   }
-  if (indices) return finish_with_indices(layer, pool_of(layer, pooling));
-  layer.finish(pool_of(layer, pooling));
+  if (indices) return finish_with_indices(layer, pooling);
+  finish_pooled(layer, pooling, pool_of(layer, pooling));
 }
 
 void write_pooling_nd(LayerWriter& layer) {
@@ -118,7 +135,7 @@ void write_pooling_nd(LayerWriter& layer) {
   for (int axis = 2; axis < layer.x[0].shape.axes(); ++axis)
     pooling.windows.push_back(window_of(layer, axis, entry(o.kernel_size(), axis - 2, 0),
                                         entry(o.stride(), axis - 2, 1), entry(o.pad(), axis - 2, 0)));
-  layer.finish(pool_of(layer, pooling));
+  finish_pooled(layer, pooling, pool_of(layer, pooling));
 }
 
 template <typename Options>
@@ -127,7 +144,7 @@ void write_volumes(LayerWriter& layer, const Options& o) {
   pooling.windows = {window_of(layer, 2, o.kernel_depth(), o.temporal_stride(), o.temporal_pad()),
                      window_of(layer, 3, o.kernel_size(), o.stride(), o.pad()),
                      window_of(layer, 4, o.kernel_size(), o.stride(), o.pad())};
-  layer.finish(pool_of(layer, pooling));
+  finish_pooled(layer, pooling, pool_of(layer, pooling));
 }
 
 void write_pooling_3d(LayerWriter& layer) {

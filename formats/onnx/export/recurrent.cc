@@ -72,8 +72,7 @@ Operation without_direction(LayerWriter& layer, const std::string& h, int64_t un
 /// Whether the bottom is 0 in the first step and 1 in all others, in every pass.
 bool starts_fresh(const LayerWriter& layer, size_t bottom) {
   const std::vector<float> values = layer.constants.bottom(bottom);
-  const Shape& shape = layer.x[bottom].shape;
-  const size_t sequences = shape.axes() > 1 ? size_t(shape.count(1)) : 1;
+  const size_t sequences = values.size() / size_t(layer.x[bottom].shape[0]);
   for (size_t i = 0; i < values.size(); ++i)
     if (values[i] != (i < sequences ? 0 : 1)) return false;
   return !values.empty();
@@ -148,10 +147,10 @@ void write_indicator(LayerWriter& layer) {
   if (!layer.y[0].axis_is_dynamic(1)) return layer.finish_constant(layer.constants.top(0));
   std::vector<float> steps(size_t(y[0]), 1);
   steps[0] = 0;
-  const int axis = layer.x[0].shape.canonical_axis(layer.config.continuation_indicator_param().axis());
-  const std::string shape =
-      concat(layer, {layer.integers("steps", {y[0]}), extent_of(layer, layer.x[0].name, axis)}, 0);
-  layer.finish({"Expand", {layer.floats("once", {y[0], 1}, steps), shape}});
+  const bool has_bottom = layer.config.bottom_size() > 0;
+  const int axis = has_bottom ? layer.x[0].shape.canonical_axis(layer.config.continuation_indicator_param().axis())
+                              : dynamic_axis(layer.x[0]);
+  finish_expanded(layer, layer.floats("once", {y[0], 1}, steps), axis);
 }
 
 }  // namespace

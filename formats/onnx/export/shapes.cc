@@ -150,28 +150,21 @@ void write_padding(LayerWriter& layer) {
   layer.finish({"Pad", {layer.x[0].name, layer.integers("pads", {0, 0, begin, begin, 0, 0, end, end})}});
 }
 
-/// `once`, of one row, for each row of x[0]. Expand broadcasts an extent of 1.
-void finish_repeated(LayerWriter& layer, const std::string& once, const std::vector<int64_t>& rest) {
-  const std::string rows = extent_of(layer, layer.x[0].name, 0);
-  layer.finish({"Expand", {once, rest.empty() ? rows : concat(layer, {rows, layer.integers("rest", rest)}, 0)}});
-}
-
 /// With a bottom, once for each of its samples.
 void write_parameter(LayerWriter& layer) {
   if (layer.x.empty()) return layer.finish_constant(layer.values(0));
   const Shape& y = layer.y[0].shape;
   std::vector<int64_t> once(y.dims().begin() + 1, y.dims().end());
   once.insert(once.begin(), 1);
-  finish_repeated(layer, layer.weight(0, Shape(once)), std::vector<int64_t>(size_t(y.axes() - 1), 1));
+  finish_expanded(layer, layer.weight(0, Shape(once)), 0);
 }
 
-/// A constant. With a bottom its first extent is the bottom's.
+/// A constant. With an operand it grows as that does.
 void write_dummy_data(LayerWriter& layer) {
   if (layer.x.empty()) return layer.finish_constant(layer.constants.top(0));
-  const Shape& y = layer.y[0].shape;
   const float value = layer.config.dummy_data_param().data_filler(0).value();
-  finish_repeated(layer, layer.floats("value", Shape(std::vector<int64_t>(size_t(y.axes()), 1)), {&value, 1}),
-                  std::vector<int64_t>(y.dims().begin() + 1, y.dims().end()));
+  const std::vector<int64_t> ones(size_t(layer.y[0].shape.axes()), 1);
+  finish_expanded(layer, layer.floats("value", Shape(ones), {&value, 1}), dynamic_axis(layer.x[0]));
 }
 
 void write_nothing(LayerWriter&) {}

@@ -42,31 +42,43 @@ graph::Graph graph_with_shapes(std::shared_ptr<const NetFile> file, const graph:
   return graph;
 }
 
-/// The first extent of the net's first input; 0 if it has none.
-int64_t rows_of_inputs(const caffe::NetParameter& net) {
+/// The shape of the net's first input; without axes if it has none.
+Shape first_input(const caffe::NetParameter& net) {
   for (const caffe::LayerParameter& layer : net.layer())
     for (const caffe::BlobShape& shape : layer.input_param().shape())
-      if (shape.dim_size() > 0) return shape.dim(0);
-  return 0;
+      return Shape(std::vector<int64_t>(shape.dim().begin(), shape.dim().end()));
+  return {};
 }
 
-/// The net with a batch size larger by one; with `constants`, constants of one value and as many rows grow, too.
-std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file, bool constants) {
+void grow(caffe::BlobShape& shape, int axis) {
+  if (axis < shape.dim_size()) shape.set_dim(axis, shape.dim(axis) + 1);
+}
+
+/// Constants of one value that have an extent for each sample grow, too.
+void grow_constant(caffe::LayerParameter& layer, int axis, int64_t batch) {
+  caffe::ContinuationIndicatorParameter& indicator = *layer.mutable_continuation_indicator_param();
+  if (layer.bottom_size() == 0 && indicator.batch_size() == batch) indicator.set_batch_size(uint32_t(batch + 1));
+  caffe::DummyDataParameter& dummy = *layer.mutable_dummy_data_param();
+  if (dummy.shape_size() == 0 || dummy.data_filler(0).type() != "constant") return;
+  caffe::BlobShape& shape = *dummy.mutable_shape(0);
+  if (axis < shape.dim_size() && shape.dim(axis) == batch) grow(shape, axis);
+}
+
+/// The net with inputs, and perhaps constants, larger by one along `axis`.
+std::shared_ptr<const NetFile> with_larger_batch(const NetFile& file, int axis, bool constants) {
   auto larger = std::make_shared<NetFile>(file);
-  const int64_t rows = rows_of_inputs(file.net);
+  const int64_t batch = first_input(file.net)[axis];
   for (caffe::LayerParameter& layer : *larger->net.mutable_layer()) {
-    for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape())
-      if (shape.dim_size() > 0) shape.set_dim(0, shape.dim(0) + 1);
-    const caffe::DummyDataParameter& dummy = layer.dummy_data_param();
-    if (!constants || dummy.shape_size() == 0 || dummy.data_filler(0).type() != "constant") continue;
-    caffe::BlobShape& shape = *layer.mutable_dummy_data_param()->mutable_shape(0);
-    if (shape.dim_size() > 0 && shape.dim(0) == rows) shape.set_dim(0, rows + 1);
+    for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape()) grow(shape, axis);
+    if (constants) grow_constant(layer, axis, batch);
   }
   return larger;
 }
 
+bool is_recurrent(const graph::Node& node) { return find_layer_type(node.type)->family == LayerFamily::kRecurrent; }
+
 /// The first layer with a weight whose shape the batch defines, or null.
-const graph::Node* layer_with_rows_in_weights(const graph::Graph& graph, const graph::Graph& larger) {
+const graph::Node* layer_with_batch_in_weights(const graph::Graph& graph, const graph::Graph& larger) {
   for (size_t i = 0; i < graph.weights.size(); ++i)
     if (graph.weights[i].spec.shape != larger.weights[i].spec.shape) return &graph.node(graph.weights[i].owner);
   return nullptr;
@@ -85,26 +97,47 @@ SourceNet::SourceNet(const ExportRequest& request) : written_(read_net(request.n
   file_ = std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), request.net + " (deployed)"));
   const graph::BuildOptions options = options_of(request);
   graph_ = graph_with_shapes(file_, options);
-  find_larger(options);
+  find_larger();
   find_constants();
   make_net(request);
 }
 
-void SourceNet::find_larger(const graph::BuildOptions& options) {
-  for (const bool constants : {false, true}) {
-    try {
-      larger_ = graph_with_shapes(with_larger_batch(*file_, constants), options);
-      break;
-    } catch (const Error&) {
+/// Tries the axes from batch_axis_ on: the first, and the second of steps x sequences x values for recurrent layers.
+void SourceNet::find_larger() {
+  const bool recurs = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), is_recurrent);
+  const int axes = first_input(file_->net).axes(), most = axes > 2 && recurs ? 2 : std::min(axes, 1);
+  for (; batch_axis_ < most; ++batch_axis_)
+    for (const bool constants : {false, true}) {
+      try {
+        larger_ = graph_with_shapes(with_larger_batch(*file_, batch_axis_, constants), graph_.options);
+      } catch (const Error&) {
+        continue;
+      }
+      const graph::Node* node = layer_with_batch_in_weights(graph_, *larger_);
+      if (!node && !steps_grow()) return;
+      if (node) note_fixed(*node);
+      larger_.reset();
     }
-  }
-  if (!larger_) log_warning() << "The model's batch size is fixed, because the net's is";
-  if (const graph::Node* node = larger_ ? layer_with_rows_in_weights(graph_, *larger_) : nullptr) fix_batch(*node);
+  log_warning() << "The model's batch size is fixed, because "
+                << (fixed_by_.empty() ? "the net's" : "that of " + fixed_by_) << " is";
 }
 
-void SourceNet::fix_batch(const graph::Node& node) {
+/// Whether a recurrent layer takes the growing extent for its steps.
+bool SourceNet::steps_grow() const {
+  for (const graph::Node& node : graph_.nodes)
+    if (is_recurrent(node) && graph_.value(node.x[0]).shape.axes() > 2 && grows_with_batch(node.x[0], 0)) return true;
+  return false;
+}
+
+void SourceNet::note_fixed(const graph::Node& node) {
+  if (fixed_by_.empty()) fixed_by_ = layer_text(node.name, node.type);
+}
+
+void SourceNet::drop_larger(const graph::Node& node) {
+  note_fixed(node);
   larger_.reset();
-  log_warning() << "The model's batch size is fixed, because that of " << layer_text(node.name, node.type) << " is";
+  ++batch_axis_;
+  find_larger();
 }
 
 /// DummyData layers of a deploy net are constants.

@@ -24,8 +24,11 @@ class SourceNet {
   bool rows_vary(graph::ValueId value, int axis) const;
   /// The net with another batch, whose values and layers have the same numbers; null if it takes only its own.
   const graph::Graph* larger() const { return larger_ ? &*larger_ : nullptr; }
-  /// Drops larger(), with a warning, because of this layer.
-  void fix_batch(const graph::Node& node);
+  /// The axis of the inputs that larger() changes: 0, or 1 for steps x sequences x values.
+  int batch_axis() const { return batch_axis_; }
+  /// Drops larger(), because this layer depends on the batch, and tries the next axis. With none, the batch is fixed:
+  /// a warning says so.
+  void drop_larger(const graph::Node& node);
 
   /// The place of a layer, or of one of its fields, in the prototxt.
   Place place(const std::string& layer, const std::string& field) const;
@@ -44,7 +47,9 @@ class SourceNet {
   bool is_constant(graph::ValueId value) const { return constants_.at(size_t(value)); }
 
  private:
-  void find_larger(const graph::BuildOptions& options);
+  void find_larger();
+  bool steps_grow() const;
+  void note_fixed(const graph::Node& node);
   void find_constants();
   void make_net(const ExportRequest& request);
 
@@ -53,7 +58,9 @@ class SourceNet {
   std::vector<std::string> outputs_;
   graph::Graph graph_;
   std::optional<graph::Graph> larger_;  ///< with a batch size larger by one, if the net allows it
-  std::vector<bool> constants_;         ///< by value
+  int batch_axis_ = 0;
+  std::string fixed_by_;         ///< the first layer that depends on the batch
+  std::vector<bool> constants_;  ///< by value
   Context context_;
   std::unique_ptr<Net> net_;
   bool ran_ = false;
