@@ -63,6 +63,7 @@ struct LayerType {
       false;  ///< it normalizes over the whole batch of an iteration, so shards cannot split the batch
   bool loss_by_weight = false;        ///< a layer is a loss if the file sets its loss_weight
   std::optional<LossRole> loss = {};  ///< for losses: y[0] has loss weight 1 unless the file sets it
+  bool higher_is_better = false;      ///< its tops are scores of predictions that training should raise
   /// For normalizations: makes the layer use its statistics and leave them unchanged. Null: no statistics.
   void (*hold_statistics)(caffe::LayerParameter& layer) = nullptr;
   bool fillers_choose_weights = false;  ///< the presence of fillers decides which weights the layer has

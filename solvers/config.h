@@ -33,6 +33,9 @@ struct TestPlan {
   std::optional<caffe::EarlyStopParameter> early_stop{};
 
   bool is_due(int64_t iter) const { return interval > 0 && iter % interval == 0 && (iter > 0 || at_first); }
+  /// Whether to test after the last of `iterations`. Caffe does if the interval ends there. With test_epoch, which
+  /// Caffe does not have, the final weights always get their scores.
+  bool is_due_at_end(int64_t iterations) const { return interval > 0 && (iterations % interval == 0 || by_epoch); }
 };
 
 struct SolverConfig {

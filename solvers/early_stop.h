@@ -1,52 +1,37 @@
 #pragma once
 
-// Decisions from test scores: early_stop, and the metrics of lr_policy plateau and keep_best. A score has the name of
-// its output blob, with a prefix for all but the first test net: "#1 accuracy".
+// Decisions from test scores: early_stop and keep_best.
 
 #include <cmath>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <utility>
-#include <vector>
 
-#include "net/net.h"
 #include "proto/cortado.pb.h"
 #include "solvers/observer.h"
 
 namespace cortado {
 
-/// Whether lower is better: for the tops of loss layers, and for names that say so.
-bool is_cost(const Score& score);
-bool is_cost(const NetOutput& output);
-
-/// One score of the tests.
-struct Metric {
-  size_t net = 0, output = 0;  ///< index of the test net, and of the score in its list
-  std::string name;            ///< as in BestTestScore
-  bool higher_is_better = true;
-};
-
-/// Finds the score in the test nets' outputs; "" means the only one. Throws FieldError about `field`.
-Metric find_metric(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name,
-                   const std::string& field);
-
 /// Counts consecutive tests without an improvement.
 class EarlyStop {
  public:
-  EarlyStop(const caffe::EarlyStopParameter& options, Metric metric);
+  EarlyStop(const caffe::EarlyStopParameter& options, TestScore score);
 
-  /// Adds the value of one test. Returns whether it is an improvement.
-  bool see(double value);
+  /// Adds the value of one test, perhaps of the starting weights. Returns whether it is an improvement.
+  bool see(double value, bool at_start = false);
   bool is_over() const { return without_gain_ >= options_.patience(); }
-  const Metric& metric() const { return metric_; }
+  const TestScore& score() const { return score_; }
+  /// The best value, if it is that of the starting weights.
+  std::optional<double> best_at_start() const { return any_ && at_start_ ? std::optional(best_) : std::nullopt; }
 
   void save(caffe::TrainingState& training) const;
   void load(const caffe::TrainingState& training);
 
  private:
   caffe::EarlyStopParameter options_;
-  Metric metric_;
+  TestScore score_;
   bool any_ = false;
+  bool at_start_ = false;  ///< best_ is of the starting weights; false after a resume
   double best_ = 0;
   int without_gain_ = 0;
 };
@@ -54,18 +39,18 @@ class EarlyStop {
 /// The best value of keep_best's score and its iteration. Only iterations of which a snapshot can exist count.
 class KeptBest {
  public:
-  explicit KeptBest(Metric metric) : metric_(std::move(metric)) {}
+  explicit KeptBest(TestScore score) : score_(std::move(score)) {}
 
   /// Adds the value of one test. Returns whether it is better than all before. The value before the first update does
   /// not count.
   bool see(double value, int64_t iter) {
-    const bool better = metric_.higher_is_better ? value > value_ : value < value_;
+    const bool better = score_.lower_is_better ? value < value_ : value > value_;
     if (iter <= 0 || std::isnan(value) || (iter_ >= 0 && !better)) return false;
     value_ = value;
     iter_ = iter;
     return true;
   }
-  const Metric& metric() const { return metric_; }
+  const TestScore& score() const { return score_; }
   int64_t iter() const { return iter_; }  ///< -1: no test yet
 
   void save(caffe::TrainingState& training) const {
@@ -79,7 +64,7 @@ class KeptBest {
   }
 
  private:
-  Metric metric_;
+  TestScore score_;
   double value_ = 0;
   int64_t iter_ = -1;
 };

@@ -1,8 +1,12 @@
 #include "solvers/evaluation.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "core/files/file.h"
 #include "core/log.h"
 #include "solvers/run_conditions.h"
+#include "solvers/score_direction.h"
 #include "solvers/snapshot.h"
 
 namespace cortado {
@@ -16,7 +20,7 @@ std::string name_in_snapshots(size_t test) { return "test:" + std::to_string(tes
 Evaluation::Evaluation(SolverNets& nets, TrainState& state, Observers& observers)
     : state_(state), observers_(observers), dealt_out_(nets.dealt_out) {
   make_testers(nets);
-  if (state.share.is_first()) find_metrics(nets);
+  if (state.share.is_first()) find_scores(nets);
 }
 
 void Evaluation::make_testers(SolverNets& nets) {
@@ -31,13 +35,14 @@ void Evaluation::make_testers(SolverNets& nets) {
   }
 }
 
-void Evaluation::find_metrics(const SolverNets& nets) {
+void Evaluation::find_scores(const SolverNets& nets) {
   std::vector<const std::vector<NetOutput>*> outputs;
   for (const auto& test : nets.tests) outputs.push_back(&test->outputs());
-  if (!plan().plateau_metric.empty()) plateau_metric_ = find_metric(outputs, plan().plateau_metric, "plateau_metric");
+  scores_ = test_scores(outputs, state_.config.file.solver);
+  if (!plan().plateau_metric.empty()) plateau_score_ = find_score(scores_, plan().plateau_metric, "plateau_metric");
   if (plan().early_stop)
-    early_stop_.emplace(*plan().early_stop, find_metric(outputs, plan().early_stop->metric(), "early_stop.metric"));
-  if (plan().keep_best) kept_best_.emplace(find_metric(outputs, *plan().keep_best, "keep_best"));
+    early_stop_.emplace(*plan().early_stop, find_score(scores_, plan().early_stop->metric(), "early_stop.metric"));
+  if (plan().keep_best) kept_best_.emplace(find_score(scores_, *plan().keep_best, "keep_best"));
 }
 
 void Evaluation::begin() {
@@ -81,43 +86,56 @@ bool Evaluation::run_one(size_t index, const TestCalls& calls) {
   return true;
 }
 
+/// The scores of the starting weights are not of this training.
 void Evaluation::keep_best(size_t index) {
-  for (const Score& score : testers_[index].scores()) {
-    const std::string name = (index > 0 ? "#" + std::to_string(index) + " " : "") + score.name;
-    BestTestScore* best = nullptr;
-    for (BestTestScore& known : best_)
-      if (known.name == name) best = &known;
-    if (!best)
-      best_.push_back({name, score.value, state_.progress.iter});
-    else if (is_cost(score) ? score.value < best->value : score.value > best->value)
-      *best = {name, score.value, state_.progress.iter};
+  if (state_.progress.iter == 0) return;
+  for (const TestScore& score : scores_) {
+    if (score.net != index) continue;
+    for (int64_t k = 0; k < score.values; ++k) {
+      const BestTestScore now{score.name, testers_[index].scores()[score.output + size_t(k)].value,
+                              state_.progress.iter};
+      const auto best = std::find_if(best_.begin(), best_.end(), [&](const auto& one) { return one.name == now.name; });
+      if (std::isnan(now.value)) continue;
+      if (best == best_.end())
+        best_.push_back(now);
+      else if (score.lower_is_better ? now.value < best->value : now.value > best->value)
+        *best = now;
+    }
   }
 }
 
 /// An improvement requests a snapshot, so that the best weights are saved.
 void Evaluation::use_score(size_t index, const TestCalls& calls) {
   const std::vector<Score>& scores = testers_[index].scores();
-  if (plateau_metric_ && plateau_metric_->net == index) {
-    const double value = scores[plateau_metric_->output].value;
-    state_.schedule.rate().see_score(plateau_metric_->higher_is_better ? -value : value, state_.progress.iter);
+  if (plateau_score_ && plateau_score_->net == index) {
+    const double value = scores[plateau_score_->output].value;
+    state_.schedule.rate().see_score(plateau_score_->lower_is_better ? value : -value, state_.progress.iter);
   }
-  const bool best = kept_best_ && kept_best_->metric().net == index &&
-                    kept_best_->see(scores[kept_best_->metric().output].value, state_.progress.iter);
-  const bool watches = early_stop_ && early_stop_->metric().net == index;
-  const bool gain = watches && early_stop_->see(scores[early_stop_->metric().output].value);
+  const bool best = kept_best_ && kept_best_->score().net == index &&
+                    kept_best_->see(scores[kept_best_->score().output].value, state_.progress.iter);
+  const bool watches = early_stop_ && early_stop_->score().net == index;
+  const bool gain = watches && early_stop_->see(scores[early_stop_->score().output].value, state_.progress.iter == 0);
   if (best || (gain && state_.progress.iter > 0)) calls.on_gain();
   if (watches) stops_early_ = early_stop_->is_over();
 }
 
-void Evaluation::log_best() const {
+void Evaluation::log_best() {
+  if (kept_best_ && kept_best_->iter() < 0)
+    observers_.warn(state_.progress, "keep_best kept nothing: no test ran after an update");
   if (!early_stop_) return;
-  for (const BestTestScore& best : best_) {
-    if (best.name != early_stop_->metric().name) continue;
-    const SnapshotPaths paths = state_.config.snapshots.paths(best.iter);
-    const std::string& weights = state_.average ? paths.average : paths.weights;
-    log_info() << "The best " << best.name << " is " << Shown{best.value} << ", after " << best.iter << " iterations"
-               << (file_exists(weights) ? ": " + weights : "");
-  }
+  const TestScore& score = early_stop_->score();
+  const auto found = std::find_if(best_.begin(), best_.end(), [&](const auto& one) { return one.name == score.name; });
+  std::optional<BestTestScore> best;
+  if (found != best_.end()) best = *found;
+  // Here the starting weights count: a training that does not get better than them stops.
+  if (const auto value = early_stop_->best_at_start();
+      value && (!best || (score.lower_is_better ? *value <= best->value : *value >= best->value)))
+    best = BestTestScore{score.name, *value, 0};
+  if (!best) return;
+  const SnapshotPaths paths = state_.config.snapshots.paths(best->iter);
+  const std::string& weights = state_.average ? paths.average : paths.weights;
+  log_info() << "The best " << best->name << " is " << Shown{best->value} << ", after " << best->iter << " iterations"
+             << (file_exists(weights) ? ": " + weights : "");
 }
 
 void Evaluation::save_tests(caffe::TrainingState& training) {
@@ -149,7 +167,8 @@ void Evaluation::load(const caffe::TrainingState& training) {
     if (int(i) < training.test_pass_size()) testers_[i].set_passes(training.test_pass(int(i)));
     load_layer_states(training, name_in_snapshots(i), testers_[i].net());
   }
-  for (const caffe::BestScore& score : training.best()) best_.push_back({score.name(), score.value(), score.iter()});
+  for (const caffe::BestScore& score : training.best())
+    if (score.iter() > 0) best_.push_back({score.name(), score.value(), score.iter()});
 }
 
 }  // namespace cortado

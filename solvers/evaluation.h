@@ -42,9 +42,10 @@ class Evaluation {
   /// To be called before more iterations: discards the state that an earlier test saved.
   void begin();
 
-  /// With early_stop, logs the best value of its score.
-  void log_best() const;
+  /// With early_stop, logs the best value of its score. Warns if keep_best has none.
+  void log_best();
   std::vector<Tester>& testers() { return testers_; }
+  const std::vector<TestScore>& scores() const { return scores_; }  ///< of all tests; on the first rank
   /// With keep_best: the iteration with the best score, -1 before the first test.
   int64_t best_iter() const { return kept_best_ ? kept_best_->iter() : -1; }
 
@@ -53,7 +54,7 @@ class Evaluation {
 
  private:
   void make_testers(SolverNets& nets);
-  void find_metrics(const SolverNets& nets);
+  void find_scores(const SolverNets& nets);
   void save_tests(caffe::TrainingState& training);
   bool run_one(size_t index, const TestCalls& calls);
   void keep_best(size_t index);
@@ -65,7 +66,8 @@ class Evaluation {
   std::vector<Tester> testers_;
   bool dealt_out_ = false;
   std::vector<BestTestScore> best_;
-  std::optional<Metric> plateau_metric_;
+  std::vector<TestScore> scores_;
+  std::optional<TestScore> plateau_score_;
   std::optional<EarlyStop> early_stop_;
   std::optional<KeptBest> kept_best_;
   bool stops_early_ = false;

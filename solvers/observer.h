@@ -39,9 +39,19 @@ struct Score {
   float loss_weight = 0;
 };
 
-/// The best value so far of a test net's output: the lowest for losses, the highest for everything else.
+/// A score of the tests (solvers/score_direction.h).
+struct TestScore {
+  std::string name = {};       ///< "accuracy", or "#1 accuracy" for the second test net
+  size_t net = 0, output = 0;  ///< index of the test net, and of the first value in its list
+  int64_t values = 1;          ///< 1, or else it cannot be compared
+  bool lower_is_better = false;
+  bool is_minimized = false;  ///< training minimizes it
+  bool is_main = false;       ///< it represents the training
+};
+
+/// The best value so far of a score, after at least one update.
 struct BestTestScore {
-  std::string name;  ///< "accuracy", or "#1 accuracy" for the second test net
+  std::string name;  ///< as in TestScore
   double value = 0;
   int64_t iter = 0;
 };
@@ -53,7 +63,7 @@ enum class Outcome { kFinished, kStopped, kStoppedEarly };
 class TrainObserver {
  public:
   virtual ~TrainObserver() = default;
-  virtual void on_start(const Progress&) {}
+  virtual void on_start(const Progress&, const std::vector<TestScore>&) {}
   virtual void on_resume(const Progress&, const std::string& /*state_path*/) {}
   /// Whether on_gradient() is to be called in iteration `iter`.
   virtual bool wants_gradients(int64_t /*iter*/) const { return false; }

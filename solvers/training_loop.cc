@@ -76,7 +76,7 @@ void TrainingLoop::start() {
   const Progress& progress = state_.progress;
   log_info() << "Solving " << net_.name();
   log_info() << "Learning Rate Policy: " << config().lr_policy();
-  observers_.tell([&](TrainObserver& observer) { observer.on_start(progress); });
+  observers_.tell([&](TrainObserver& observer) { observer.on_start(progress, evaluation_.scores()); });
   if (const std::string& path = checkpoints_.resumed_from(); !path.empty())
     observers_.tell([&](TrainObserver& observer) { observer.on_resume(progress, path); });
   observers_.tell_early_warnings(progress);
@@ -97,7 +97,7 @@ void TrainingLoop::finish() {
     }
     iteration_.require_finite(loss);
   }
-  if (config().tests.interval > 0 && iter() % config().tests.interval == 0) test();
+  if (config().tests.is_due_at_end(iter())) test();
   if (!stop_) log_info() << "Optimization Done.";
 }
 

@@ -33,8 +33,10 @@ std::vector<NetOutput> outputs_of(const graph::Graph& graph) {
   for (const std::string& blob : graph.output_names()) {
     const graph::ValueId id = graph.names.at(blob);
     const graph::Value& value = graph.value(id);
-    const auto* scoring = graph.node(value.producer).layer->roles().scoring;
-    outputs.push_back({blob, id, value.shape, value.loss_weight, scoring ? scoring->detection_classes() : 0});
+    const graph::Node& node = graph.node(value.producer);
+    const auto* scoring = node.layer->roles().scoring;
+    outputs.push_back(
+        {blob, id, value.shape, value.loss_weight, node.type, scoring ? scoring->detection_classes() : 0});
   }
   return outputs;
 }

@@ -58,6 +58,7 @@ struct NetOutput {
   graph::ValueId value;
   Shape shape;
   float loss_weight;
+  std::string type = {};          ///< of the layer that makes it
   int64_t detection_classes = 0;  ///< of Scoring, if its score is a mean average precision; else 0
 
   /// Number of scores.

@@ -165,6 +165,7 @@ const RegisterLayer register_accuracy({
     .max_tops = 2,
     .make = make_layer<AccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

@@ -103,6 +103,7 @@ const RegisterLayer register_bbox_accuracy({
     .max_tops = 2,
     .make = make_layer<BboxAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

@@ -104,6 +104,7 @@ const RegisterLayer register_detection_accuracy({
     .max_tops = 2,
     .make = make_layer<DetectionAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

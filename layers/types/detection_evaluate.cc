@@ -200,6 +200,7 @@ const RegisterLayer register_detection_evaluate({
     .max_tops = 1,
     .make = make_layer<DetectionEvaluateLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

@@ -105,6 +105,7 @@ const RegisterLayer register_detection_group_accuracy({
     .max_tops = 2,
     .make = make_layer<DetectionGroupAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

@@ -37,6 +37,7 @@ const RegisterLayer register_labelsequence_accuracy({
     .max_tops = 1,
     .make = make_layer<LabelsequenceAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

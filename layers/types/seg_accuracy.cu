@@ -156,6 +156,7 @@ const RegisterLayer register_seg_accuracy({
     .max_tops = 1,
     .make = make_layer<SegAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

@@ -122,6 +122,7 @@ const RegisterLayer register_segmentation_evaluate({
     .max_tops = 1,
     .make = make_layer<SegmentationEvaluateLayer>,
     .kind = LayerKind::kScore,
+    .higher_is_better = true,
 });
 
 }  // namespace

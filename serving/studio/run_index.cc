@@ -47,7 +47,11 @@ Json summary_json(const std::string& path, const std::string& folder) {
                {"problem", run.problem},
                {"solver", run.solver}};
   if (const auto* score = runs::main_score(run))
-    json["score"] = {{"name", score->name}, {"value", number(score->value)}, {"iter", score->iter}};
+    json["score"] = {{"name", score->name},
+                     {"value", score->value},
+                     {"iter", score->iter},
+                     {"best", runs::direction_word(score->lower_is_better)}};
+  json["lowest"] = runs::names_of_lowest(runs::read_metrics(runs::RunPaths(folder).metrics));
   json["curve"] = curve_of(runs::RunPaths(folder).metrics);
   return json;
 }

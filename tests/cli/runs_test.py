@@ -367,10 +367,10 @@ def test_snapshots_are_listed_verified_and_pruned(run, run_a, run_b):
 def swung(run, tmp_path):
     """A run with averaged weights whose best test is not its last one: (its folder, the best iteration)."""
     (tmp_path / 'net.prototxt').write_text(NET + '''layer { name: "distance" type: "EuclideanLoss" loss_weight: 0
-  bottom: "ip" bottom: "target" top: "distance" }''')  # without loss_weight: a higher value is better
+  bottom: "ip" bottom: "target" top: "distance" }''')
     solver = SOLVER
     for a, b in (('keep_last: 2', 'ema_decay: 0.5'), ('600', '60'), ('test_interval: 100', 'test_interval: 10'),
-                 ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance"')):
+                 ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance" higher_is_better: "distance"')):
         solver = solver.replace(a, b)
     (tmp_path / 'solver.prototxt').write_text(solver + 'random_seed: 1')
     run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
@@ -391,6 +391,42 @@ def test_the_best_is_kept_without_its_link(run, swung, harm):
     run('snapshot', 'prune', folder)
     left = {one['iter'] for one in json.loads(run('snapshot', 'ls', folder, '--json').stdout)}
     assert left == {best, 60}
+
+
+@pytest.mark.parametrize('name, type', [
+    ('test_error', 'EuclideanLoss'), ('mae', 'L1Loss'), ('top1_err', 'EuclideanLoss'), ('quality', 'SmoothL1Loss')])
+def test_the_lowest_error_is_the_best(run, tmp_path, name, type):
+    """In the snapshots, in the record, in `runs best` and in `runs compare`."""
+    (tmp_path / 'net.prototxt').write_text(NET + 'layer { name: "score" type: "%s" loss_weight: 0 bottom: "ip" '
+                                           'bottom: "target" top: "%s" include { phase: TEST } }' % (type, name))
+    (tmp_path / 'solver.prototxt').write_text(
+        SOLVER.replace('600', '60').replace('test_interval: 100', 'test_interval: 10').replace('"loss"', '"%s"' % name))
+    run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
+    rows = metrics(str(tmp_path / 'r'))
+    tests = [(row['outputs'][name], row['iter']) for row in rows if row['ev'] == 'test' and row['iter'] > 0]
+    value, iteration = min(tests)
+    assert {'name': name, 'best': 'lowest', 'main': True} in rows[0]['scores'] and max(tests)[1] != iteration
+    linked = weights(tmp_path / 'r', 'small_best.caffemodel')
+    assert linked == weights(tmp_path / 'r', 'small_iter_%d.caffemodel' % iteration)
+    assert re.search(r'%s \S+ at iteration %d, the lowest of 1 run' % (name, iteration),
+                     run('runs', 'best', cwd=tmp_path).stdout)
+    best = json.loads(run('runs', 'best', '--json', cwd=tmp_path).stdout)
+    assert (best['score'], best['iter'], best['best']) == (name, iteration, 'lowest') and abs(best['value'] - value) < 1e-5
+    scores = json.loads(run('runs', 'compare', 'r', 'r', '--json', cwd=tmp_path).stdout)['scores']
+    assert [one['best'] for one in scores if one['name'] == name] == ['lowest']
+
+
+def test_a_test_before_the_first_update_is_no_result(run, tmp_path):
+    (tmp_path / 'net.prototxt').write_text(NET)
+    (tmp_path / 'solver.prototxt').write_text(SOLVER.replace('600', '60'))
+    log = run('train', 'solver.prototxt', '--run=r', cwd=tmp_path).stderr
+    assert 'keep_best kept nothing: no test ran after an update' in log
+    refused = run('runs', 'best', cwd=tmp_path, code=2).stderr
+    assert 'tested only before the first update' in refused and 'test_interval' in refused
+    assert json.loads(run('runs', '.', '--json', cwd=tmp_path).stdout)[0]['best'] == {}
+    run('train', 'solver.prototxt', '--run=r2', '--set', 'solver.test_interval=30', cwd=tmp_path)
+    found = json.loads(run('runs', 'best', '--json', cwd=tmp_path).stdout)
+    assert (found['path'], found['runs']) == ('r2', 1) and found['iter'] in (30, 60)
 
 
 @pytest.mark.parametrize('name', ['small_best.caffemodel', 'small_iter_20_ema.caffemodel'])

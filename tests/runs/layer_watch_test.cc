@@ -149,7 +149,7 @@ TEST(EventWriter, WritesTheSpeedOfEachIntervalAsTheMetricsDo) {
     EventWriter writer(folder / "tb", "run", solver.config().file.solver, solver.net());
     MetricsWriter metrics(folder / "metrics.jsonl");
     for (TrainObserver* observer : std::initializer_list<TrainObserver*>{&writer, &metrics}) {
-      observer->on_start(progress_after(0, 0, 0));
+      observer->on_start(progress_after(0, 0, 0), {});
       observer->on_display(progress_after(10, 10, 5), {});
       observer->on_display(progress_after(30, 12, 5), {});
     }

@@ -39,12 +39,13 @@ TEST(Metrics, AreAppendedAsLines) {
   std::vector<std::string> lines;
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   const std::string head = R"(\{"t":[0-9.]+,"ev":")", number = "[0-9.e+-]+";
-  const std::vector<std::string> expected = {"\\{\"torn\":", head + R"(run_start","iter":0,"schema":1,"max_iter":12\})",
-                                             head + R"(test","iter":0,"net":0,"outputs":\{"loss":)" + number +
-                                                 R"(\},"best":\{"loss":\[)" + number + R"(,0\]\}\})",
-                                             head + R"(train","iter":0,"loss":)" + number +
-                                                 R"(,"lr":[0-9.]+,"rss":[0-9]+,"outputs":\{"loss":)" + number +
-                                                 R"(\}\})"};
+  const std::vector<std::string> expected = {
+      "\\{\"torn\":",
+      head + R"(run_start","iter":0,"schema":1,"max_iter":12,"scores":\[)" +
+          R"(\{"name":"loss","best":"lowest","main":true\}\]\})",
+      head + R"(test","iter":0,"net":0,"outputs":\{"loss":)" + number + R"(\},"best":\{\}\})",
+      head + R"(train","iter":0,"loss":)" + number + R"(,"lr":[0-9.]+,"rss":[0-9]+,"outputs":\{"loss":)" + number +
+          R"(\}\})"};
   ASSERT_GT(lines.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_TRUE(std::regex_match(lines[i], std::regex(expected[i]))) << lines[i];
@@ -69,13 +70,15 @@ TEST(Metrics, SkipRepeatedIterations) {
 TEST(Metrics, AreReadWhateverTheFileHolds) {
   const std::vector<MetricRow> rows = metrics_in(
       "{\"t\":1,\"ev\":\"train\",\"iter\":3,\"loss\":\"NaN\",\"outputs\":{\"loss\":\"-Inf\"}}\n"
-      "no json\n[1]\n{}\n{\"ev\":7,\"iter\":\"x\",\"outputs\":3,\"best\":{\"a\":[1],\"b\":[2,3]}}\n"
+      "no "
+      "json\n[1]\n{}\n{\"ev\":7,\"iter\":\"x\",\"outputs\":3,\"scores\":[1,{\"best\":3},{\"name\":\"b\",\"best\":"
+      "\"lowest\"}]}\n"
       "{\"t\":1,\"ev\":\"test\",\"iter\":1e300}\n\xff\xfe\n{\"torn\"");
   ASSERT_EQ(rows.size(), 4u);
   EXPECT_TRUE(std::isnan(rows[0].loss));
   EXPECT_EQ(rows[0].outputs[0].second, -INFINITY);
-  ASSERT_EQ(rows[2].best.size(), 1u);
-  EXPECT_EQ(rows[2].best[0].iter, 3);
+  ASSERT_EQ(rows[2].scores.size(), 1u);
+  EXPECT_TRUE(rows[2].scores[0].lower_is_better);
   EXPECT_EQ(rows[3].iter, 0);
 }
 

@@ -68,7 +68,7 @@ TEST(RunComparison, LeavesOutTheFolderOfTheRun) {
 RunSummary tested(const std::string& path, const std::string& score, double value) {
   RunSummary run;
   run.path = path;
-  run.best.push_back({score, value, 10});
+  run.best.push_back({score, value, 10, score == "loss", true});
   return run;
 }
 

@@ -3,21 +3,22 @@
 #include <cmath>
 
 #include "core/error.h"
+#include "solvers/score_direction.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
 namespace {
 
-std::vector<NetOutput> outputs_of(std::initializer_list<NetOutput> list) { return list; }
+std::vector<TestScore> score_list() {
+  return {{.name = "accuracy"},
+          {.name = "classes", .output = 1, .values = 3},
+          {.name = "cost", .output = 4, .lower_is_better = true},
+          {.name = "#1 accuracy", .net = 1}};
+}
 
-const std::vector<NetOutput> kOutputs = outputs_of({{"accuracy", 0, Shape(std::vector<int64_t>{}), 0},
-                                                    {"classes", 1, Shape{3}, 0},
-                                                    {"cost", 2, Shape(std::vector<int64_t>{}), 1}});
-const std::vector<NetOutput> kOne = outputs_of({{"my_loss", 0, Shape{1}, 0}});
-
-std::string message_of(const std::vector<const std::vector<NetOutput>*>& tests, const std::string& name) {
+std::string message_of(const std::vector<TestScore>& scores, const std::string& name) {
   try {
-    find_metric(tests, name, "early_stop.metric");
+    find_score(scores, name, "early_stop.metric");
   } catch (const FieldError& error) {
     EXPECT_EQ(error.field(), "early_stop.metric");
     return std::string(error.message()) + "; " + error.hint();
@@ -26,15 +27,13 @@ std::string message_of(const std::vector<const std::vector<NetOutput>*>& tests, 
 }
 
 TEST(Metric, IsFoundByItsName) {
-  EXPECT_EQ(find_metric({&kOutputs}, "cost", "f").output, 4u) << "after the three of classes";
-  EXPECT_FALSE(find_metric({&kOutputs}, "cost", "f").higher_is_better);
-  EXPECT_TRUE(find_metric({&kOutputs}, "accuracy", "f").higher_is_better);
-  EXPECT_EQ(find_metric({&kOutputs, &kOutputs}, "#1 accuracy", "f").net, 1u);
-  EXPECT_EQ(find_metric({&kOne}, "", "f").name, "my_loss");
-  EXPECT_FALSE(find_metric({&kOne}, "", "f").higher_is_better);
-  EXPECT_NE(message_of({&kOutputs}, "acuracy").find("'accuracy'"), std::string::npos);
-  EXPECT_NE(message_of({&kOutputs}, "").find("accuracy, cost"), std::string::npos);
-  EXPECT_NE(message_of({&kOutputs}, "classes").find("no test net has"), std::string::npos)
+  const std::vector<TestScore> scores = score_list(), one = {{.name = "my_loss", .lower_is_better = true}};
+  EXPECT_EQ(find_score(scores, "cost", "f").output, 4u) << "after the three of classes";
+  EXPECT_EQ(find_score(scores, "#1 accuracy", "f").net, 1u);
+  EXPECT_EQ(find_score(one, "", "f").name, "my_loss");
+  EXPECT_NE(message_of(scores, "acuracy").find("'accuracy'"), std::string::npos);
+  EXPECT_NE(message_of(scores, "").find("accuracy, cost"), std::string::npos);
+  EXPECT_NE(message_of(scores, "classes").find("no test net has"), std::string::npos)
       << "three numbers are not a score";
 }
 
@@ -42,7 +41,7 @@ TEST(EarlyStop, CountsTestsWithoutAGain) {
   caffe::EarlyStopParameter options;
   options.set_patience(2);
   options.set_min_delta(0.1f);
-  EarlyStop stop(options, find_metric({&kOutputs}, "accuracy", "f"));
+  EarlyStop stop(options, TestScore{.name = "accuracy"});
   EXPECT_FALSE(stop.see(std::nan(""))) << "which nothing would ever beat";
   EXPECT_TRUE(stop.see(0.5));
   EXPECT_FALSE(stop.see(0.55));
@@ -51,8 +50,7 @@ TEST(EarlyStop, CountsTestsWithoutAGain) {
   EXPECT_FALSE(stop.is_over());
   caffe::TrainingState training;
   stop.save(training);
-  options.set_higher_is_better(true);
-  EarlyStop again(options, find_metric({&kOutputs}, "cost", "f"));
+  EarlyStop again(options, TestScore{.name = "cost"});
   again.load(training);
   EXPECT_FALSE(again.see(0.74));
   EXPECT_TRUE(again.is_over());

@@ -42,6 +42,8 @@ def page(studio, browser):
 def test_comparison(studio):
     runs = studio.post('/api/runs/compare', paths=RUNS[:3])
     assert [one['settings']['base_lr'] for one in runs] == ['0.001', '0.002', '0.003']
+    assert {score['name']: score['best'] for score in runs[0]['scores']} == {'accuracy': 'highest', 'loss': 'lowest'}
+    assert runs[0]['lowest'] == ['loss'] and studio.get('/api/run', path=RUNS[0])['score']['best'] == 'highest'
     assert [one['net'] for one in runs] == [[], [], ['-     num_output: 50', '+     num_output: 51']]
     assert [score['name'] for score in runs[0]['scores']] == ['accuracy', 'loss']
     assert not any('snapshot_prefix' in one['settings'] or 'net' in one['settings'] for one in runs)

@@ -13,7 +13,7 @@
 #include "graph/plan.h"
 #include "net/epoch.h"
 #include "solvers/config.h"
-#include "solvers/early_stop.h"
+#include "solvers/score_direction.h"
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
 #include "tools/data/dataset_warnings.h"
@@ -180,9 +180,13 @@ class Checker {
     }
     for (const auto& list : outputs) all.push_back(&list);
     if (!known) return;
+    std::optional<std::vector<TestScore>> scores;
+    at_its_field(config, finding, [&] { scores = test_scores(all, config.file.solver); });
+    if (!scores) return;
     const auto find = [&](const std::string& name, const char* field) {
-      at_its_field(config, finding, [&] { find_metric(all, name, field); });
+      at_its_field(config, finding, [&] { find_score(*scores, name, field); });
     };
+    if (config.tests.keep_best) find(*config.tests.keep_best, "keep_best");
     if (!config.tests.plateau_metric.empty()) find(config.tests.plateau_metric, "plateau_metric");
     if (config.tests.early_stop) find(config.tests.early_stop->metric(), "early_stop.metric");
   }

@@ -2,7 +2,7 @@
 'use strict';
 
 (() => {
-  const {numbers, points, chart, isLoss, addSections, comparison} = Page;
+  const {numbers, points, chart, isLow, addSections, comparison} = Page;
   const {html} = Charts.parts;
 
   /** The curves of all runs that `pick` returns as {name: points}. */
@@ -19,8 +19,8 @@
       if (series.some((one) => one.points.length)) parts.append(chart({title, series}));
     };
     add('Training loss', curvesOf(({training}) => training.loss ? {loss: training.loss} : {}));
-    add('Test scores', curvesOf(({tests}) => chosen(tests, (name) => !isLoss(name))));
-    add('Test loss', curvesOf(({tests}) => chosen(tests, isLoss)));
+    add('Test scores', curvesOf((curves) => chosen(curves.tests, (name) => !isLow(curves, name))));
+    add('Test loss', curvesOf((curves) => chosen(curves.tests, (name) => isLow(curves, name))));
     add('Learning rate', curvesOf(({training}) => training.rate ? {rate: training.rate} : {}));
     return parts.children.length ? [parts] : [];
   }

@@ -3,6 +3,7 @@
 #include "tools/report/curves.h"
 #include "tools/report/page.h"
 #include "tools/runs/run_folder.h"
+#include "tools/runs/run_scores.h"
 
 extern const char cortado_comparison_script[];
 extern const unsigned long cortado_comparison_script_size;
@@ -20,7 +21,11 @@ Json values_json(const std::string& name, const std::vector<std::string>& values
 Json score_json(const runs::ScoreDifference& score) {
   Json values = Json::array();
   for (const std::optional<double>& value : score.values) values.push_back(value ? Json(*value) : Json());
-  return {{"name", score.name}, {"values", values}, {"a", values[0]}, {"b", values[1]}};
+  return {{"name", score.name},
+          {"best", runs::direction_word(score.lower_is_better)},
+          {"values", values},
+          {"a", values[0]},
+          {"b", values[1]}};
 }
 
 }  // namespace

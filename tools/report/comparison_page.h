@@ -7,7 +7,7 @@
 
 namespace cortado::tools {
 
-/// {"runs":[path,..],"scores":[{"name":..,"values":[..]}],"settings":[{"name":..,"values":[..]}],"layers":[{"net":..,
+/// {"runs":[path,..],"scores":[{"name":..,"best":"lowest","values":[..]}],"settings":[{"name":..,"values":[..]}],"layers":[{"net":..,
 /// "layer":..,"field":..,"values":[..]}],"facts":[{"name":..,"values":[..]}],"files":[{"file":..,"lines":[..]}]}, with
 /// a value for each run; "": the run has none. Scores and facts also have the values of the first two runs as "a" and
 /// "b", and "files" compares these two.

@@ -6,6 +6,7 @@
 
 #include "core/files/file.h"
 #include "core/text/json.h"
+#include "tools/runs/run_scores.h"
 
 namespace cortado::tools {
 
@@ -75,7 +76,10 @@ Json curves_of(const std::vector<runs::MetricRow>& rows) {
       for (const auto& [name, value] : row.outputs)
         tests[(row.net > 0 ? "#" + std::to_string(row.net) + " " : "") + name].points.emplace_back(row.iter, value);
   }
-  return {{"training", curves_json(training)}, {"outputs", curves_json(outputs)}, {"tests", curves_json(tests)}};
+  return {{"training", curves_json(training)},
+          {"outputs", curves_json(outputs)},
+          {"tests", curves_json(tests)},
+          {"lowest", runs::names_of_lowest(rows)}};
 }
 
 Json layer_curves(const std::string& path) {

@@ -73,7 +73,8 @@ const Page = (() => {
 
   const points = (list, factor = 1) => list.map(([x, y]) => [x, y === null ? NaN : y * factor]);
 
-  const isLoss = (name) => name.includes('loss');
+  /** Whether a curve of `curves` is of a score that is better the lower it is, as the record says. */
+  const isLow = (curves, name) => curves.lowest.includes(name);
 
   /** Adds the sections [title, make] that have content, and links to them. make() returns elements. */
   function addSections(sections) {
@@ -126,7 +127,7 @@ const Page = (() => {
     table,
     chart,
     points,
-    isLoss,
+    isLow,
     addSections,
     comparison
   };

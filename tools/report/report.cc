@@ -34,8 +34,11 @@ constexpr int64_t kMaxSolver = 1 << 20;
 
 Json summary_of(const runs::RunSummary& run) {
   Json best = Json::array();
-  for (const runs::MetricRow::Best& score : run.best)
-    best.push_back({{"name", score.name}, {"value", score.value}, {"iter", score.iter}});
+  for (const runs::BestScore& score : run.best)
+    best.push_back({{"name", score.name},
+                    {"value", score.value},
+                    {"iter", score.iter},
+                    {"best", runs::direction_word(score.lower_is_better)}});
   return {{"path", run.path},
           {"state", runs::name_of(run.state)},
           {"iter", run.iter},

@@ -15,7 +15,7 @@
     table,
     chart,
     points,
-    isLoss
+    isLow
   } = Page;
   const {html, number, scoreName} = Charts.parts;
   const kMaxClasses = 40;  // of a legible confusion matrix
@@ -61,8 +61,8 @@
     const of = (kind, lists, isWanted) => Object.entries(lists)
                                               .filter(([name]) => isWanted(name))
                                               .map(([name, list]) => ({name: `${kind} ${scoreName(name)}`, points: points(list)}));
-    add('Loss', {name: 'training', points: points(training.loss)}, ...of('test', tests, isLoss));
-    const isScore = (name) => !isLoss(name);
+    const isCost = (name) => isLow(report.curves, name), isScore = (name) => !isCost(name);
+    add('Loss', {name: 'training', points: points(training.loss)}, ...of('test', tests, isCost));
     const scores = [...of('test', tests, isScore), ...of('training', outputs, isScore)];
     if (scores.length) add('Scores', ...scores);
     add('Learning rate', {name: 'rate', points: points(training.rate)});

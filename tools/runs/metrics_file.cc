@@ -38,10 +38,12 @@ std::string text_at(const nlohmann::json& json, const char* key) {
 void read_lists(const nlohmann::json& json, MetricRow& row) {
   if (json.contains("outputs") && json["outputs"].is_object())
     for (const auto& [name, value] : json["outputs"].items()) row.outputs.emplace_back(name, number_of(value));
-  if (!json.contains("best") || !json["best"].is_object()) return;
-  for (const auto& [name, pair] : json["best"].items())
-    if (pair.is_array() && pair.size() == 2 && pair[1].is_number_integer())
-      row.best.push_back({name, number_of(pair[0]), pair[1].get<int64_t>()});
+  if (!json.contains("scores") || !json["scores"].is_array()) return;
+  for (const nlohmann::json& score : json["scores"])
+    if (score.is_object() && !text_at(score, "name").empty())
+      row.scores.push_back({.name = text_at(score, "name"),
+                            .lower_is_better = text_at(score, "best") == "lowest",
+                            .is_main = score.contains("main") && score["main"] == true});
 }
 
 std::optional<MetricRow> row_of(std::string_view line) {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "solvers/observer.h"
+
 namespace cortado::runs {
 
 /// One line. Values that the event does not have are 0 or empty.
@@ -17,14 +19,9 @@ struct MetricRow {
   double loss = 0, rate = 0, images_per_second = 0, data_wait = 0, resident_bytes = 0;
   int net = 0;
   std::vector<std::pair<std::string, double>> outputs;
-  struct Best {
-    std::string name;
-    double value;
-    int64_t iter;
-  };
-  std::vector<Best> best;
-  std::string text;    ///< of warn, nan and error; the path of snapshot and resume
-  bool early = false;  ///< of stop: by early_stop
+  std::vector<TestScore> scores;  ///< of run_start; empty in files of older programs
+  std::string text;               ///< of warn, nan and error; the path of snapshot and resume
+  bool early = false;             ///< of stop: by early_stop
 };
 
 /// The rows of a file in order, without lines that are incomplete or not JSON. No rows if the file does not exist. Rows

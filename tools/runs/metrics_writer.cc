@@ -65,6 +65,16 @@ std::string best_field(const std::vector<BestTestScore>& best) {
   return field("best", "{" + list + "}");
 }
 
+/// Each score with the direction in which it is better: the only record of it.
+std::string scores_field(const std::vector<TestScore>& scores) {
+  std::string list;
+  for (const TestScore& score : scores)
+    list += (list.empty() ? "{\"name\":" : ",{\"name\":") + json_text(score.name) +
+            field("best", score.lower_is_better ? "\"lowest\"" : "\"highest\"") +
+            (score.is_main ? field("main", "true") : "") + "}";
+  return field("scores", "[" + list + "]");
+}
+
 /// Whether the file ends within a line, as after a killed run.
 bool is_torn(int file) {
   const off_t size = ::lseek(file, 0, SEEK_END);
@@ -117,8 +127,9 @@ void MetricsWriter::write(const char* event, const Progress& progress, const std
   log_warning() << "metrics are lost: cannot write to " << path_ << ": " << std::strerror(error);
 }
 
-void MetricsWriter::on_start(const Progress& progress) {
-  write("run_start", progress, field("schema", "1") + field("max_iter", std::to_string(progress.max_iter)));
+void MetricsWriter::on_start(const Progress& progress, const std::vector<TestScore>& scores) {
+  write("run_start", progress,
+        field("schema", "1") + field("max_iter", std::to_string(progress.max_iter)) + scores_field(scores));
 }
 
 void MetricsWriter::on_resume(const Progress& progress, const std::string& state_path) {

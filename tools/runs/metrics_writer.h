@@ -6,9 +6,10 @@
 //   {"t":1.25,"ev":"train","iter":100,"loss":0.3,"lr":0.01,"img_s":5321,"data_wait":0.018,"rss":81788928,
 //    "outputs":{"loss":0.31}}
 //   {"t":2.5,"ev":"test","iter":100,"net":0,"outputs":{"accuracy":0.9},"best":{"accuracy":[0.92,50]}}
-// ev is run_start (with "schema":1), resume, train, test, snapshot, warn, nan, error, stop or run_end. t is Unix time,
-// rss the resident memory in bytes. img_s (images per second) and data_wait (the share of time waiting for data) cover
-// the time since the last train event.
+// ev is run_start (with "schema":1, and the tests' scores with the direction in which each is better:
+// "scores":[{"name":"accuracy","best":"highest","main":true}]), resume, train, test, snapshot, warn, nan, error, stop
+// or run_end. t is Unix time, rss the resident memory in bytes. img_s (images per second) and data_wait (the share of
+// time waiting for data) cover the time since the last train event.
 
 #include <string>
 
@@ -25,7 +26,7 @@ class MetricsWriter : public TrainObserver {
   MetricsWriter(const MetricsWriter&) = delete;
   MetricsWriter& operator=(const MetricsWriter&) = delete;
 
-  void on_start(const Progress&) override;
+  void on_start(const Progress& progress, const std::vector<TestScore>& scores) override;
   void on_resume(const Progress&, const std::string& state_path) override;
   void on_display(const Progress&, const std::vector<Score>& outputs) override;
   void on_test(const Progress&, int net, const std::vector<Score>&, const std::vector<BestTestScore>&) override;

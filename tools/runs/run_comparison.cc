@@ -189,10 +189,11 @@ std::vector<LayerDifference> layers_that_differ(const std::vector<std::vector<Re
 std::vector<ScoreDifference> scores_of(const std::vector<RunSummary>& runs) {
   std::vector<ScoreDifference> out;
   for (size_t i = 0; i < runs.size(); ++i)
-    for (const MetricRow::Best& best : runs[i].best) {
+    for (const BestScore& best : runs[i].best) {
       auto found = std::find_if(out.begin(), out.end(), [&](const auto& score) { return score.name == best.name; });
       if (found == out.end())
-        found = out.insert(out.end(), {best.name, std::vector<std::optional<double>>(runs.size())});
+        found =
+            out.insert(out.end(), {best.name, std::vector<std::optional<double>>(runs.size()), best.lower_is_better});
       found->values[i] = best.value;
     }
   return out;

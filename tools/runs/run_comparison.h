@@ -25,6 +25,7 @@ struct LayerDifference {
 struct ScoreDifference {
   std::string name;
   std::vector<std::optional<double>> values;
+  bool lower_is_better = false;
 };
 
 struct FileDifference {

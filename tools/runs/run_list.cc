@@ -57,12 +57,7 @@ void add_rows(const std::vector<MetricRow>& rows, RunSummary& run) {
     }
     if (row.event == "train" || row.event == "run_end" || row.event == "stop") run.loss = row.loss;
     if (row.event == "train") run.images_per_second = row.images_per_second;
-    if (row.event == "test") {
-      std::erase_if(run.best, [&](const MetricRow::Best& old) {
-        return std::any_of(row.best.begin(), row.best.end(), [&](const auto& now) { return now.name == old.name; });
-      });
-      run.best.insert(run.best.end(), row.best.begin(), row.best.end());
-    }
+    if (row.event == "test") run.is_tested = true;
     if (row.event == "snapshot") run.snapshot = row.text;
     if (row.event == "nan" || row.event == "error") run.problem = row.text;
   }
@@ -108,28 +103,24 @@ std::string name_of(RunState state) {
   return "killed";
 }
 
-const MetricRow::Best* main_score(const RunSummary& run) {
-  for (const MetricRow::Best& best : run.best)
-    if (best.name.find("loss") == std::string::npos) return &best;
+const BestScore* main_score(const RunSummary& run) {
+  for (const BestScore& best : run.best)
+    if (best.is_main) return &best;
   return run.best.empty() ? nullptr : &run.best.front();
-}
-
-bool is_lower_better(const std::string& score) {
-  return score.find("loss") != std::string::npos || score.find("error") != std::string::npos;
 }
 
 BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score) {
   std::string name = score;
   std::map<std::string, int> counts;
   for (const RunSummary& run : runs)
-    if (const MetricRow::Best* main = score.empty() ? main_score(run) : nullptr)
+    if (const BestScore* main = score.empty() ? main_score(run) : nullptr)
       if (++counts[main->name] > (name.empty() ? 0 : counts[name])) name = main->name;
   BestRun found;
   for (const RunSummary& run : runs)
-    for (const MetricRow::Best& best : run.best) {
+    for (const BestScore& best : run.best) {
       if (best.name != name || !std::isfinite(best.value)) continue;
       ++found.runs;
-      const bool is_better = is_lower_better(name) ? best.value < found.best.value : best.value > found.best.value;
+      const bool is_better = best.lower_is_better ? best.value < found.best.value : best.value > found.best.value;
       if (!found.run || is_better) {
         found.run = &run;
         found.best = best;
@@ -151,6 +142,7 @@ RunSummary read_run(const std::string& folder) {
   run.process = training_process(paths);
   const std::vector<MetricRow> rows = read_metrics(paths.metrics);
   add_rows(rows, run);
+  run.best = best_scores(rows);
   run.state = state_after(rows);
   const bool ended = run.state != RunState::kNew && run.state != RunState::kKilled;
   if (run.process != 0 && !(ended && run.process == ::getpid())) run.state = RunState::kRunning;

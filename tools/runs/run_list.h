@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/runs/metrics_file.h"
+#include "tools/runs/run_scores.h"
 
 namespace cortado::runs {
 
@@ -28,26 +28,24 @@ struct RunSummary {
   int process = 0;  ///< the process that trains it; training_process()
   int64_t iter = 0, max_iter = 0;
   double loss = 0;
-  std::vector<MetricRow::Best> best;  ///< test scores
-  double created = 0, latest = 0;     ///< seconds since 1970; latest: of the last event
-  double seconds = 0;                 ///< run time of its processes
-  double images_per_second = 0;       ///< the latest value
-  std::string snapshot;               ///< the latest solver state
-  std::string problem;                ///< why it diverged or failed
-  std::string solver;                 ///< as the user named it
+  std::vector<BestScore> best;     ///< test scores
+  bool is_tested = false;          ///< also if only before the first update
+  double created = 0, latest = 0;  ///< seconds since 1970; latest: of the last event
+  double seconds = 0;              ///< run time of its processes
+  double images_per_second = 0;    ///< the latest value
+  std::string snapshot;            ///< the latest solver state
+  std::string problem;             ///< why it diverged or failed
+  std::string solver;              ///< as the user named it
 };
 
-/// The score that identifies a run's quality: the first that is not a loss, else the first. Null without tests.
-const MetricRow::Best* main_score(const RunSummary& run);
-
-/// Whether lower values of a score are better: of losses and errors, by name.
-bool is_lower_better(const std::string& score);
+/// The score that represents the run. Null without tests of trained weights.
+const BestScore* main_score(const RunSummary& run);
 
 /// The run with the best value of a score, and the number of runs that have the score. `score` is "" for the main score
 /// that most runs have.
 struct BestRun {
   const RunSummary* run = nullptr;  ///< null: no run has the score
-  MetricRow::Best best{};
+  BestScore best{};
   size_t runs = 0;
 };
 BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score);

@@ -30,14 +30,16 @@ std::string age_text(double since) {
   return number_text("%.0f", seconds / 86400) + " days ago";
 }
 
-std::string best_text(const runs::MetricRow::Best* best) {
+std::string best_text(const runs::BestScore* best) {
   if (!best) return "";
   return best->name + " " + number_text("%.4g", best->value) + "@" + std::to_string(best->iter);
 }
 
 Json json_of(const runs::RunSummary& run) {
   Json best = Json::object();
-  for (const runs::MetricRow::Best& score : run.best) best[score.name] = {{"value", score.value}, {"iter", score.iter}};
+  for (const runs::BestScore& score : run.best)
+    best[score.name] = {
+        {"value", score.value}, {"iter", score.iter}, {"best", runs::direction_word(score.lower_is_better)}};
   return {{"path", run.path},
           {"state", runs::name_of(run.state)},
           {"pid", run.process},
@@ -161,7 +163,7 @@ int run_compare(const Arguments& arguments) {
 std::vector<std::string> names_of_scores(const std::vector<runs::RunSummary>& found) {
   std::vector<std::string> names;
   for (const runs::RunSummary& run : found)
-    for (const runs::MetricRow::Best& best : run.best)
+    for (const runs::BestScore& best : run.best)
       if (std::find(names.begin(), names.end(), best.name) == names.end()) names.push_back(best.name);
   return names;
 }
@@ -169,6 +171,10 @@ std::vector<std::string> names_of_scores(const std::vector<runs::RunSummary>& fo
 Error without_score(const std::vector<runs::RunSummary>& found, const std::string& folder, const std::string& score) {
   const std::vector<std::string> names = names_of_scores(found);
   if (found.empty()) return usage_error("no runs in " + folder, "`cortado train SOLVER --run=FOLDER` starts one");
+  const bool is_tested = std::any_of(found.begin(), found.end(), [](const auto& run) { return run.is_tested; });
+  if (names.empty() && is_tested)
+    return usage_error("the runs in " + folder + " were tested only before the first update",
+                       "set test_interval so that it divides max_iter");
   if (names.empty())
     return usage_error("none of the runs in " + folder + " was tested",
                        "set test_iter and test_interval in the solver");
@@ -185,16 +191,21 @@ int run_best(const Arguments& arguments) {
   const RunSource source = source_of_run(best.run->path);
   const std::string next = source.weights.empty() ? "" : next_command(best.run->path, source);
   if (arguments.on("json")) {
-    const Json out = {{"path", best.run->path},         {"score", best.best.name}, {"value", best.best.value},
-                      {"iter", best.best.iter},         {"runs", best.runs},       {"weights", source.weights},
-                      {"best_weights", source.is_best}, {"command", next}};
+    const Json out = {{"path", best.run->path},
+                      {"score", best.best.name},
+                      {"value", best.best.value},
+                      {"iter", best.best.iter},
+                      {"best", runs::direction_word(best.best.lower_is_better)},
+                      {"runs", best.runs},
+                      {"weights", source.weights},
+                      {"best_weights", source.is_best},
+                      {"command", next}};
     std::cout << dumped_json(out, 2) << "\n";
     return 0;
   }
   std::cout << best.run->path << ": " << best.best.name << " " << number_text("%.4g", best.best.value)
-            << " at iteration " << best.best.iter << ", the "
-            << (runs::is_lower_better(best.best.name) ? "lowest" : "highest") << " of "
-            << (best.runs == 1 ? "1 run" : std::to_string(best.runs) + " runs") << "\n";
+            << " at iteration " << best.best.iter << ", the " << runs::direction_word(best.best.lower_is_better)
+            << " of " << (best.runs == 1 ? "1 run" : std::to_string(best.runs) + " runs") << "\n";
   if (source.weights.empty()) {
     std::cout << "weights: none, it has no snapshot\n";
     return 0;
@@ -222,20 +233,21 @@ Command compare_command() {
 }
 
 Command best_command() {
-  return {.name = "runs best",
-          .summary = "Find the run with the best score",
-          .flags = {{.name = "score",
-                     .kind = FlagKind::kText,
-                     .value = "NAME",
-                     .help = "the score; by default the main score of most runs, such as accuracy"},
-                    json_flag()},
-          .operands = {"FOLDER", "where to search, four folders deep", 0, 1},
-          .examples = {{"cortado runs best", "its score, its weights and the command that uses them"},
-                       {"cortado runs best experiments --score=loss", "by another score"}},
-          .run = run_best,
-          .about =
-              "The score of a run is its best value in tests. Lower is better if the name contains \"loss\" or "
-              "\"error\", else higher."};
+  return {
+      .name = "runs best",
+      .summary = "Find the run with the best score",
+      .flags = {{.name = "score",
+                 .kind = FlagKind::kText,
+                 .value = "NAME",
+                 .help = "the score; by default the main score of most runs, such as accuracy"},
+                json_flag()},
+      .operands = {"FOLDER", "where to search, four folders deep", 0, 1},
+      .examples = {{"cortado runs best", "its score, its weights and the command that uses them"},
+                   {"cortado runs best experiments --score=loss", "by another score"}},
+      .run = run_best,
+      .about =
+          "The score of a run is its best value in tests after an update. The run's metrics record whether lower or "
+          "higher is better: see lower_is_better in docs/solvers.md."};
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void TrainView::say(const std::string& text) {
   show_error(text);
 }
 
-void TrainView::on_start(const Progress& progress) {
+void TrainView::on_start(const Progress& progress, const std::vector<TestScore>&) {
   start_ = std::chrono::steady_clock::now();
   window_iter_ = progress.iter;
 }

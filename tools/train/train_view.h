@@ -20,7 +20,7 @@ class TrainView : public TrainObserver {
   /// `window`: the solver's average_loss.
   explicit TrainView(int window) : window_(window) {}
 
-  void on_start(const Progress& progress) override;
+  void on_start(const Progress& progress, const std::vector<TestScore>&) override;
   void on_resume(const Progress& progress, const std::string& state_path) override;
   void on_iteration(const Progress& progress) override;
   void on_display(const Progress& progress, const std::vector<Score>& outputs) override;

@@ -80,8 +80,8 @@ int64_t histogram_interval(const Arguments& arguments, int64_t max_iter) {
 /// "the last snapshot", or "accuracy 0.91 at iteration 400" for the weights that keep_best keeps.
 std::string reason_for_weights(const RunSource& source, const std::string& keep_best, const std::string& folder) {
   if (!source.is_best) return "the last snapshot";
-  for (const runs::MetricRow::Best& best : runs::read_run(folder).best)
-    if (best.name == keep_best && best.iter > 0)
+  for (const runs::BestScore& best : runs::read_run(folder).best)
+    if (best.name == keep_best)
       return keep_best + " " + number_text("%.4g", best.value) + " at iteration " + std::to_string(best.iter);
   return "the best " + keep_best;
 }

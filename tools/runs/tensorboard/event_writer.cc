@@ -65,7 +65,7 @@ void EventWriter::follow(LayerWatch& watch) {
   watch.add_reader([this](const Progress& progress, const auto& spreads) { write_spreads(progress, spreads); });
 }
 
-void EventWriter::on_start(const Progress& progress) {
+void EventWriter::on_start(const Progress& progress, const std::vector<TestScore>&) {
   file_.start(progress.iter);
   file_.begin_session(name_, settings_of(solver_, net_), {"train/loss", "test/accuracy", "test/loss"});
   file_.graph(graph_def_of(net_.plan().graph));

@@ -22,7 +22,7 @@ class EventWriter : public TrainObserver {
   /// object.
   void follow(LayerWatch& watch);
 
-  void on_start(const Progress&) override;
+  void on_start(const Progress&, const std::vector<TestScore>&) override;
   bool wants_gradients(int64_t iter) const override { return watch_ && watch_->wants_gradients(iter); }
   void on_gradient(const Progress&, size_t param) override;
   void on_display(const Progress&, const std::vector<Score>&) override;

@@ -39,16 +39,18 @@ class Colours {
 
 const scoreOf = (run, name) => run.scores.find((one) => one.name === name);
 
-/** The names of all scores, accuracy before loss. */
+const isLow = (runs, name) => runs.some((run) => scoreOf(run, name)?.best === 'lowest');
+
+/** The names of all scores, those that are better the higher they are first. */
 function scoreNames(runs) {
   const names = [...new Set(runs.flatMap((one) => one.scores.map((score) => score.name)))];
-  return names.sort((a, b) => a.includes('loss') - b.includes('loss'));
+  return names.sort((a, b) => isLow(runs, a) - isLow(runs, b));
 }
 
-/** The best value of a score: the lowest loss, else the highest. */
+/** The best value of a score. */
 function best(runs, name) {
   const values = runs.map((one) => scoreOf(one, name)?.value).filter((value) => Number.isFinite(value));
-  return name.includes('loss') ? Math.min(...values) : Math.max(...values);
+  return isLow(runs, name) ? Math.min(...values) : Math.max(...values);
 }
 
 /** The settings that differ. */
@@ -161,7 +163,7 @@ export async function compare(place, parameters) {
     const shown = paths.filter((path) => colours.of(path) >= 0);
     for (const path of shown) {
       if (metrics.has(path)) continue;
-      metrics.set(path, new Metrics());
+      metrics.set(path, new Metrics(runs.find((one) => one.path === path).lowest));
       await metrics.get(path).read(path);
     }
     charts(drawn, shown.map((path) => [path, metrics.get(path)]), colours);

@@ -6,7 +6,9 @@ import {scoreName} from '/js/dom.js';
 const real = (value) => typeof value === 'number' ? value : NaN;  // "NaN", "Inf"
 
 export class Metrics {
-  constructor() {
+  /** `lowest`: names of scores that are better the lower they are; a row of run_start has those of its start. */
+  constructor(lowest = []) {
+    this.lowest = new Set(lowest);
     this.rows = [];
     this.next = 0;  // bytes read so far
   }
@@ -22,6 +24,8 @@ export class Metrics {
       }
       if (row.ev === 'run_start' || row.ev === 'resume')
         this.rows = this.rows.filter((one) => !['train', 'test'].includes(one.ev) || one.iter < row.iter);
+      for (const {name, best} of row.scores || [])
+        if (best === 'lowest') this.lowest.add(name);
       this.rows.push(row);
     }
     this.next = next;
@@ -60,7 +64,11 @@ export class Metrics {
       nets.add(row.net);
       for (const name of Object.keys(row.outputs || {})) names.set(`${row.net}: ${name}`, {net: row.net, name});
     }
-    return [...names.values()].map((one) => ({...one, title: nets.size > 1 ? `${one.net}: ${one.name}` : one.name}));
+    return [...names.values()].map((one) => ({
+                                     ...one,
+                                     title: nets.size > 1 ? `${one.net}: ${one.name}` : one.name,
+                                     isLow: this.lowest.has(one.net > 0 ? `#${one.net} ${one.name}` : one.name)
+                                   }));
   }
 
   testSeries({net, name, title}) {
@@ -72,11 +80,11 @@ export class Metrics {
   losses() {
     return [
       this.series('train', (row) => row.loss, 'training loss'),
-      ...this.tests().filter((one) => one.name.includes('loss')).map((one) => this.testSeries(one))
+      ...this.tests().filter((one) => one.isLow).map((one) => this.testSeries(one))
     ];
   }
 
-  scores() { return this.tests().filter((one) => !one.name.includes('loss')).map((one) => this.testSeries(one)); }
+  scores() { return this.tests().filter((one) => !one.isLow).map((one) => this.testSeries(one)); }
 
   rates() { return [this.series('train', (row) => row.lr, 'learning rate')]; }
 }

@@ -113,7 +113,7 @@ export async function run(place, parameters) {
   const path = parameters.get('path') || '';
   let one = await get('/api/run', {path});
   const name = h('span'), kept = h('div'), next = h('div'), overview = new Overview(path), log = new Log();
-  const places = {loss: h('div'), score: h('div'), rate: h('div')}, metrics = new Metrics();
+  const places = {loss: h('div'), score: h('div'), rate: h('div')}, metrics = new Metrics(one.lowest);
   const draw = charts(metrics, places), buttons = controls(path, one);
   const show = () => {
     name.replaceChildren(state(one.state));

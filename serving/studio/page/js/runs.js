@@ -34,7 +34,7 @@ function row(one, chosen, onChange) {
       h('td', {className: 'less'}, spark(one.curve)));
 }
 
-const scoreOf = (one) => one.score ? (one.score.name.includes('loss') ? -one.score.value : one.score.value) : -Infinity;
+const scoreOf = (one) => one.score ? (one.score.best === 'lowest' ? -one.score.value : one.score.value) : -Infinity;
 
 /** The orders of the list: [label, comparison]. The studio sends the newest first. */
 const kOrders = {
