@@ -41,7 +41,7 @@ void Checkpointer::restore(const Snapshot& snapshot) {
   iteration_.load_histories(snapshot.state, snapshot.state_path);
   if (snapshot.exact()) iteration_.load(snapshot.state.training());
   resumed_from_ = snapshot.state_path;
-  if (snapshot.state_path == plan().paths(iter()).state) state_.newest_snapshot = iter();
+  if (snapshot.state_path == plan().paths(iter()).state) restore_newest(snapshot);
   if (state_.average) restore_average(snapshot);
   if (snapshot.exact()) {
     const caffe::TrainingState& training = snapshot.state.training();
@@ -58,6 +58,13 @@ void Checkpointer::restore(const Snapshot& snapshot) {
                << state_.progress.max_iter;
 }
 
+/// The loss of its weights may be nan. That of an earlier snapshot of the run was finite, because training continued.
+void Checkpointer::restore_newest(const Snapshot& snapshot) {
+  state_.newest_snapshot = iter();
+  const std::string& run = snapshot.state.training().run();
+  if (!run.empty()) state_.proven_snapshot = state_before(plan().prefix, run, iter());
+}
+
 void Checkpointer::restore_average(const Snapshot& snapshot) {
   const caffe::TrainingState& training = snapshot.state.training();
   if (training.average_size() > 0) return state_.average->load(training, snapshot.state_path);
@@ -71,6 +78,7 @@ caffe::SolverState Checkpointer::state_message() {
   training.set_version(kVersion);
   training.set_run(run_);
   training.set_written(unix_seconds());
+  if (iter() == state_.progress.max_iter) training.set_ends_training(true);
   training.set_seed(state_.net.context().seed);
   save_conditions(state_.net, training);
   evaluation_.save(training);
@@ -141,8 +149,23 @@ void Checkpointer::try_write() {
 void Checkpointer::apply_retention() {
   const int64_t best = evaluation_.best_iter();
   if (best >= 0) link_best(plan(), best);
+  prune();
+}
+
+void Checkpointer::prune_proven() {
+  if (state_.share.is_first() && pruned_at_ != state_.proven_snapshot) prune();
+}
+
+/// Until the newest snapshot is proven, the last proven one is kept, too: the loss of the newest weights may be nan.
+void Checkpointer::prune() {
+  pruned_at_ = state_.proven_snapshot;
   if (plan().keep_last <= 0 || state_.newest_snapshot < 0) return;
-  if (!prune_snapshots({plan().prefix, run_, plan().keep_last, {best}}).newest_is_whole)
+  const PruneOrder order{.prefix = plan().prefix,
+                         .run = run_,
+                         .keep_last = plan().keep_last,
+                         .best = {evaluation_.best_iter()},
+                         .newest_is_proven = state_.newest_snapshot == state_.proven_snapshot};
+  if (!prune_snapshots(order).newest_is_whole)
     warn("the snapshot of iteration " + std::to_string(state_.newest_snapshot) +
          " cannot be read back completely: older ones are kept despite keep_last");
 }

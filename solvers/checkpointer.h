@@ -36,6 +36,9 @@ class Checkpointer {
   /// reported and kept as failure() until a later snapshot is written.
   void try_write();
 
+  /// Removes what keep_last permits, if a snapshot was proven since the last removal.
+  void prune_proven();
+
   const std::optional<Error>& failure() const { return failure_; }
   const std::string& resumed_from() const { return resumed_from_; }  ///< path of the state file, or ""
   /// The identity of the training: from the snapshot, or a new one.
@@ -52,7 +55,9 @@ class Checkpointer {
   void write_gathered();
   void take_lock();
   void apply_retention();
+  void prune();
   void restore(const Snapshot& snapshot);
+  void restore_newest(const Snapshot& snapshot);
   void restore_average(const Snapshot& snapshot);
   void check_parts();
   void check_space();
@@ -67,6 +72,7 @@ class Checkpointer {
   std::vector<std::string> started_from_;  ///< weight files
   std::string run_, resumed_from_;
   std::optional<Error> failure_;
+  int64_t pruned_at_ = -1;  ///< state_.proven_snapshot at the last removal
 };
 
 }  // namespace cortado

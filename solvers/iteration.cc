@@ -18,6 +18,13 @@ double clock_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+/// Which of the snapshots can be resumed from. Weights from which the first loss is not finite are of no use.
+std::string snapshots_text(int64_t proven, int64_t newest) {
+  const std::string good = proven >= 0 ? "; the snapshot of iteration " + std::to_string(proven) + " is good" : "";
+  const std::string bad = "the snapshot of iteration " + std::to_string(newest) + " is not: it has these weights";
+  return newest > proven ? good + (good.empty() ? "; " : ", ") + bad : good;
+}
+
 /// Forwards gradients to the observers that request them.
 class GradientForwarder : public GradientReader {
  public:
@@ -160,10 +167,9 @@ void Iteration::require_finite(double loss) {
 
 void Iteration::throw_diverged(const std::string& what, const std::string& hint) {
   const std::string where = net_.first_not_finite();
-  const int64_t good = state_.newest_snapshot;
   const std::string text = "training diverged at iteration " + std::to_string(iter()) + ": " + what +
                            (where.empty() ? "" : "; first in " + where) +
-                           (good >= 0 ? "; the snapshot of iteration " + std::to_string(good) + " is good" : "");
+                           snapshots_text(state_.proven_snapshot, state_.newest_snapshot);
   observers_.tell([&](TrainObserver& observer) { observer.on_diverged(state_.progress, text); });
   throw Error(ExitCode::kDiverged, text, hint);
 }

@@ -99,11 +99,10 @@ std::vector<std::string> files_of(const SnapshotFile& state, const std::string& 
   return files;
 }
 
-/// The keep_best iteration in a state, -1 if it had none yet; nothing if the state cannot be read.
-std::optional<int64_t> best_said_by(const std::string& state) {
+/// Nothing if the state cannot be read.
+std::optional<caffe::TrainingState> training_in(const std::string& state) {
   try {
-    const caffe::SolverState read = read_solver_state(state);
-    return read.training().has_keep_best_iter() ? read.training().keep_best_iter() : -1;
+    return read_solver_state(state).training();
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -173,22 +172,35 @@ std::set<int64_t> best_iterations(const std::string& prefix, const std::string& 
   const auto is_best = [&](const SnapshotFile& state) { return best.contains(state.iter); };
   if (std::any_of(states.begin(), states.end(), is_best)) return best;
   for (const SnapshotFile& state : states) {
-    const std::optional<int64_t> said = best_said_by(state.path);
-    if (said && *said >= 0) best.insert(*said);
+    const std::optional<caffe::TrainingState> said = training_in(state.path);
+    if (said && said->has_keep_best_iter()) best.insert(said->keep_best_iter());
     if (said) break;
   }
   return best;
 }
 
+int64_t state_before(const std::string& prefix, const std::string& run, int64_t iter) {
+  for (const SnapshotFile& state : states_of(prefix, run))
+    if (state.iter < iter) return state.iter;
+  return -1;
+}
+
+bool is_newest_at_end(const std::string& prefix, const std::string& run) {
+  const std::vector<SnapshotFile> states = states_of(prefix, run);
+  const auto training = states.empty() ? std::nullopt : training_in(states.front().path);
+  return training && training->ends_training();
+}
+
 PrunedSnapshots prune_snapshots(const PruneOrder& order) {
   PrunedSnapshots pruned;
   const std::vector<SnapshotFile> states = states_of(order.prefix, order.run);
-  const size_t last = size_t(std::max<int64_t>(order.keep_last, 1));
-  if (states.size() <= last) return pruned;
+  const size_t last = size_t(std::max<int64_t>(order.keep_last, order.newest_is_proven ? 1 : 2));
+  const auto stays = [&](const SnapshotFile& state) { return order.best.contains(state.iter); };
+  if (states.size() <= last || std::all_of(states.begin() + std::ptrdiff_t(last), states.end(), stays)) return pruned;
   pruned.newest_is_whole = is_whole_snapshot(states.front().path);
   if (!pruned.newest_is_whole) return pruned;
   for (size_t i = last; i < states.size(); ++i) {
-    if (order.best.contains(states[i].iter)) continue;
+    if (stays(states[i])) continue;
     pruned.iterations.push_back(states[i].iter);
     for (const std::string& file : files_of(states[i], order.prefix)) pruned.files.push_back(file);
   }

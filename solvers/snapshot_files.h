@@ -43,12 +43,19 @@ void link_best(const SnapshotPlan& plan, int64_t iter);
 /// missing, damaged or of another run, the best iteration according to the run's newest readable state.
 std::set<int64_t> best_iterations(const std::string& prefix, const std::string& run);
 
+/// The newest state of the run before iteration `iter`; -1: none.
+int64_t state_before(const std::string& prefix, const std::string& run, int64_t iter);
+
+/// Whether the newest snapshot of a run ends its training, which has then computed a loss with its weights.
+bool is_newest_at_end(const std::string& prefix, const std::string& run);
+
 struct PruneOrder {
   std::string prefix;
-  std::string run;              ///< the run whose snapshots are pruned
-  int64_t keep_last = 1;        ///< number of the newest to keep
-  std::set<int64_t> best = {};  ///< iterations to keep, too
-  bool dry_run = false;         ///< remove nothing
+  std::string run;               ///< the run whose snapshots are pruned
+  int64_t keep_last = 1;         ///< number of the newest to keep
+  std::set<int64_t> best = {};   ///< iterations to keep, too
+  bool newest_is_proven = true;  ///< else the one before it is kept, too
+  bool dry_run = false;          ///< remove nothing
 };
 
 struct PrunedSnapshots {

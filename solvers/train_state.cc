@@ -1,5 +1,7 @@
 #include "solvers/train_state.h"
 
+#include <cmath>
+
 #include "net/epoch.h"
 #include "solvers/run_conditions.h"
 
@@ -30,7 +32,12 @@ TrainState::TrainState(const SolverConfig& config, Net& net, const RankShare& sh
   progress.records = records_if_known(net.plan().graph);
 }
 
+void TrainState::prove_snapshot() {
+  if (newest_snapshot == progress.iter) proven_snapshot = newest_snapshot;
+}
+
 void TrainState::take_loss(double loss) {
+  if (std::isfinite(loss)) prove_snapshot();
   progress.loss = loss;
   window.add(float(loss));
   progress.smoothed_loss = window.smoothed();

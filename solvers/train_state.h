@@ -25,8 +25,10 @@ struct TrainState {
 
   /// The number of the forward pass of this iteration's batch k, which keys the random draws of layers.
   uint64_t pass(int64_t k) const { return uint64_t(progress.iter) * uint64_t(config.iteration.passes()) + uint64_t(k); }
-  /// Adds the loss of this iteration. Call it once for each.
+  /// Adds the loss of this iteration, which proves a snapshot of its weights if it is finite. Call it once for each.
   void take_loss(double loss);
+  /// To be called after a finite loss of the current weights.
+  void prove_snapshot();
   /// The rates of an iteration. Call it once for each, in order; after take_loss() if a rate depends on the loss.
   StepRates next_rates(int64_t iter);
 
@@ -48,6 +50,8 @@ struct TrainState {
   WeightUpdate update;
   std::optional<WeightAverage> average;  ///< null without ema_decay
   int64_t newest_snapshot = -1;          ///< its iteration; -1: none is complete yet
+  /// Iteration of the newest snapshot that is proven: a later loss, computed with its weights, was finite. -1: none.
+  int64_t proven_snapshot = -1;
 
  private:
   void save_training(caffe::TrainingState& training);

@@ -97,6 +97,8 @@ void TrainingLoop::finish() {
     }
     iteration_.require_finite(loss);
   }
+  state_.prove_snapshot();
+  checkpoints_.prune_proven();
   if (config().tests.is_due_at_end(iter())) test();
   if (!stop_) log_info() << "Optimization Done.";
 }
@@ -121,6 +123,7 @@ bool TrainingLoop::step(int64_t iterations) {
     poll_snapshot_timer();
     const int asked = state_.share.shares_requests() ? requests_->exchange(kRequestNothing) : kRequestNothing;
     iteration_.iterate(asked, is_looked_after(iteration_.begun() + 1));
+    checkpoints_.prune_proven();
     take_requests();
     if (!iteration_.is_unseen() && config().snapshots.is_due(iter())) snapshot();
   }

@@ -108,17 +108,93 @@ TEST(KeptSnapshots, StayWhereTheNewestIsNotWhole) {
     std::string bytes = read_file(folder / file);
     bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
     write_file_atomically(folder / file, bytes);
-    EXPECT_FALSE(prune_snapshots({folder / "tiny", run}).newest_is_whole) << file;
+    EXPECT_FALSE(prune_snapshots({.prefix = folder / "tiny", .run = run}).newest_is_whole) << file;
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 8, 12})) << file;
     bytes[bytes.size() / 2] = char(bytes[bytes.size() / 2] ^ 1);
     write_file_atomically(folder / file, bytes);
-    EXPECT_TRUE(prune_snapshots({folder / "tiny", "another"}).files.empty()) << "of its own run alone";
-    const PrunedSnapshots planned = prune_snapshots({folder / "tiny", run, 1, {4}, true});
+    EXPECT_TRUE(prune_snapshots({.prefix = folder / "tiny", .run = "another"}).files.empty()) << "of its own run alone";
+    const PrunedSnapshots planned =
+        prune_snapshots({.prefix = folder / "tiny", .run = run, .best = {4}, .dry_run = true});
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 8, 12})) << "a dry run removes nothing";
-    EXPECT_EQ(prune_snapshots({folder / "tiny", run, 1, {4}}).files, planned.files);
+    EXPECT_EQ(prune_snapshots({.prefix = folder / "tiny", .run = run, .best = {4}}).files, planned.files);
     EXPECT_EQ(planned.iterations, std::vector<int64_t>{8});
     EXPECT_EQ(iterations(folder), (std::vector<int64_t>{4, 12}));
   }
+}
+
+/// Each update multiplies the weights by about -10,000, so that soon a loss is not finite.
+SolverFile exploding(const Folder& folder, const std::string& options) {
+  return tiny_solver(folder, with_defaults(options, {"base_lr: 1e4", "max_iter: 50", "snapshot: 1", "keep_last: 1"}),
+                     R"(
+    layer { name: "data" type: "DummyData" top: "data" top: "target"
+            dummy_data_param { shape { dim: 4 dim: 1 } shape { dim: 4 dim: 1 } data_filler { value: 1 }
+                data_filler { value: 1 } } }
+    layer { name: "ip" type: "InnerProduct" bottom: "data" top: "ip"
+            inner_product_param { num_output: 1 weight_filler { type: "constant" value: 2 } } }
+    layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "target" top: "loss" }
+  )");
+}
+
+/// Trains until the loss is not finite, and returns the iteration of the snapshot that the error calls good.
+int64_t last_good(SolverFile file, const std::string& snapshot = {}, const Device& device = {}) {
+  std::string message;
+  const auto work = [&] {
+    Context context({.device = device});
+    SolverOptions options;
+    options.snapshot = snapshot;
+    Requests requests{kRequestNothing};
+    make_solver(std::move(file), options, context).run(requests);
+  };
+  EXPECT_EQ(exit_code_of(work, &message), ExitCode::kDiverged);
+  const std::string before = "the snapshot of iteration ";
+  const size_t at = message.find(before);
+  if (at == message.npos) return -1;
+  const int64_t good = std::stoll(message.substr(at + before.size()));
+  EXPECT_NE(message.find(std::to_string(good) + " is good, " + before + std::to_string(good + 1) + " is not"),
+            message.npos)
+      << message;
+  return good;
+}
+
+TEST(KeptSnapshots, KeepTheLastProvenOne) {
+  for (const Device device : {Device{}, Device{DeviceKind::kSimulated, 0}})
+    for (const char* more : {"", "iter_size: 2 ", "shards: 2 ", "clip_gradients: 1e30 ", "snapshot_format: HDF5 "}) {
+      Folder folder;
+      const int64_t good = last_good(exploding(folder, more), "", device);
+      ASSERT_GT(good, 2) << more;
+      EXPECT_EQ(iterations(folder), (std::vector<int64_t>{good, good + 1})) << more;
+      const std::string stem = folder / ("tiny_iter_" + std::to_string(good)),
+                        state = stem + (file_exists(stem + ".solverstate") ? ".solverstate" : ".solverstate.h5");
+      train(exploding(folder, std::string(more) + "base_lr: 1e-9 max_iter: " + std::to_string(good + 3)), state);
+      EXPECT_EQ(iterations(folder), std::vector<int64_t>{good + 3}) << more << "the end's loss proves its snapshot";
+    }
+}
+
+TEST(KeptSnapshots, KeepTheLastProvenOneOverResumes) {
+  Folder whole;
+  const int64_t good = last_good(exploding(whole, ""));
+  for (int64_t stop = 1; stop <= good + 1; ++stop) {
+    Folder folder;
+    train(exploding(folder, ""), "", stop);
+    EXPECT_EQ(iterations(folder), (stop > 1 ? std::vector<int64_t>{stop - 1, stop} : std::vector<int64_t>{stop}));
+    EXPECT_EQ(last_good(exploding(folder, ""), "auto"), good) << stop;
+    EXPECT_EQ(iterations(folder), (std::vector<int64_t>{good, good + 1})) << stop;
+    EXPECT_EQ(last_good(exploding(folder, ""), "auto"), good) << "a resume of weights that are of no use";
+    EXPECT_EQ(iterations(folder), (std::vector<int64_t>{good, good + 1})) << stop;
+  }
+}
+
+TEST(KeptSnapshots, KeepTheLastProvenOneAtTheEnd) {
+  Folder folder;
+  const int64_t good = last_good(exploding(folder, ""));
+  Folder ended, proven;
+  EXPECT_EQ(last_good(exploding(ended, "max_iter: " + std::to_string(good + 1))), good);
+  EXPECT_EQ(iterations(ended), (std::vector<int64_t>{good, good + 1}));
+  train(exploding(proven, "max_iter: " + std::to_string(good)));
+  EXPECT_EQ(iterations(proven), std::vector<int64_t>{good});
+  const std::string run = read_state_stamp(folder / ("tiny_iter_" + std::to_string(good) + ".solverstate")).run;
+  EXPECT_FALSE(is_newest_at_end(folder / "tiny", run));
+  EXPECT_TRUE(prune_snapshots({.prefix = folder / "tiny", .run = run, .newest_is_proven = false}).files.empty());
 }
 
 TEST(KeptSnapshots, AreWrittenByTheClock) {

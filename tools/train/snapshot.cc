@@ -208,8 +208,12 @@ int run_prune(const Arguments& arguments) {
     for (const Listed& one : snapshots_of(prefix))
       if (!one.state.empty()) runs.insert(one.stamp.run);
     for (const std::string& run : runs) {
-      const PrunedSnapshots pruned =
-          prune_snapshots({prefix, run, arguments.integer("keep-last"), best_iterations(prefix, run), dry_run});
+      const PrunedSnapshots pruned = prune_snapshots({.prefix = prefix,
+                                                      .run = run,
+                                                      .keep_last = arguments.integer("keep-last"),
+                                                      .best = best_iterations(prefix, run),
+                                                      .newest_is_proven = is_newest_at_end(prefix, run),
+                                                      .dry_run = dry_run});
       if (!pruned.newest_is_whole)
         throw Error(ExitCode::kSnapshot, "the newest snapshot of " + prefix + " is damaged; nothing is removed",
                     "`cortado snapshot verify " + name + "` lists the damaged ones");
