@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -58,12 +59,15 @@ inline const std::vector<Object>& SampleReader::objects() const {
   return none;
 }
 
+/// The number of records of a source whose sequence has no end, and so no epochs.
+constexpr int64_t kEndless = std::numeric_limits<int64_t>::max();
+
 class DataSource {
  public:
   virtual ~DataSource() = default;
 
   virtual const std::string& path() const = 0;  ///< as the user specified it
-  virtual int64_t records() const = 0;          ///< at least 1
+  virtual int64_t records() const = 0;          ///< at least 1; kEndless if records are drawn without end
   virtual int64_t bytes() const = 0;            ///< that one epoch reads from disk; 0: unknown
 
   /// `anywhere`: numbers will be in random order.

@@ -56,7 +56,7 @@ class DynamicRows {
 /// An optional interface of data layers that read a set of known size in order; position() 0 is the first record.
 class RecordSource : public DataCursor {
  public:
-  virtual int64_t records() const = 0;                     ///< of the set; 0 if it was not opened
+  virtual int64_t records() const = 0;  ///< of the set; 0 if it was not opened, or if records are drawn without end
   virtual const data::DataPipeline* pipeline() const = 0;  ///< what reads it; null if it was not opened
 };
 

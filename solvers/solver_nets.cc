@@ -223,11 +223,11 @@ SolverNets make_solver_nets(const SolverConfig& config, const SolverOptions& opt
 
 int max_iter_of_epochs(int64_t epochs, const IterationPlan& plan, const Net& train) {
   const int64_t records = records_of(train.plan().graph, "max_epoch"), step = train.batch_size() * plan.passes();
-  const int64_t iterations = (epochs * records + step - 1) / step;
-  if (iterations > std::numeric_limits<int>::max())
-    throw FieldError("max_epoch",
-                     "max_epoch is too large: the training would take " + std::to_string(iterations) + " iterations");
-  return int(iterations);
+  constexpr int64_t kMost = std::numeric_limits<int>::max();
+  if (epochs > kMost * step / records)
+    throw FieldError("max_epoch", "max_epoch is too large: the training would take more than " + std::to_string(kMost) +
+                                      " iterations");
+  return int((epochs * records + step - 1) / step);
 }
 
 namespace {

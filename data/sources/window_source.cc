@@ -135,7 +135,7 @@ class WindowSource : public DataSource {
   explicit WindowSource(const WindowSourceOptions& options) : windows_(std::make_shared<const Windows>(options)) {}
 
   const std::string& path() const override { return windows_->file.path; }
-  int64_t records() const override { return std::numeric_limits<int64_t>::max(); }
+  int64_t records() const override { return kEndless; }
   int64_t bytes() const override { return 0; }
   std::unique_ptr<RecordFinder> finder(bool) const override { return std::make_unique<WindowFinder>(); }
   std::unique_ptr<SampleReader> reader(ColorMode) const override { return std::make_unique<WindowReader>(windows_); }

@@ -81,26 +81,29 @@ int run_data_bench(const Arguments& arguments) {
   reader.run(seconds / 4);  // a warm-up, which starts threads and reads the file into the page cache
   const Pace pace = reader.run(seconds);
   const std::string shape = pipeline.data_shape().str();
+  const bool endless = pipeline.records() == data::kEndless;
   const data::JpegDecoding& decoding = context.handle<data::JpegDecoding>();
   if (arguments.on("json")) {
-    const nlohmann::ordered_json json = {{"source", options.source},
-                                         {"records", pipeline.records()},
-                                         {"shape", shape},
-                                         {"data_threads", options.threads},
-                                         {"threads", context.threads},
-                                         {"device", context.device.str()},
-                                         {"images", pace.images},
-                                         {"seconds", pace.seconds},
-                                         {"images_per_second", pace.images_per_second()},
-                                         {"cpu_ms_per_image", pace.cpu_ms_per_image()},
-                                         {"wait_share", pace.wait_share},
-                                         {"jpegs_by", decoding.by},
-                                         {"decoded_on_device", decoding.on_device}};
+    const nlohmann::ordered_json json = {
+        {"source", options.source},
+        {"records", endless ? nlohmann::ordered_json() : nlohmann::ordered_json(pipeline.records())},
+        {"shape", shape},
+        {"data_threads", options.threads},
+        {"threads", context.threads},
+        {"device", context.device.str()},
+        {"images", pace.images},
+        {"seconds", pace.seconds},
+        {"images_per_second", pace.images_per_second()},
+        {"cpu_ms_per_image", pace.cpu_ms_per_image()},
+        {"wait_share", pace.wait_share},
+        {"jpegs_by", decoding.by},
+        {"decoded_on_device", decoding.on_device}};
     std::cout << json.dump(2) << "\n";
     return 0;
   }
-  std::cout << options.source << ": " << count_of(pipeline.records(), "record", "records") << ", batches of " << shape
-            << "\n"
+  std::cout << options.source << ": "
+            << (endless ? "records without end" : count_of(pipeline.records(), "record", "records")) << ", batches of "
+            << shape << "\n"
             << number_text("%.0f", pace.images_per_second()) << " img/s over " << number_text("%.1f", pace.seconds)
             << " s with " << count_of(options.threads, "data thread", "data threads") << ", waiting "
             << number_text("%.1f", 100 * pace.wait_share) << "% of the time; "

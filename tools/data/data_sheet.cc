@@ -170,6 +170,8 @@ int run_data_sheet(const Arguments& arguments) {
   const data::PipelineOptions options = pipeline_options_of(arguments);
   data::DataPipeline pipeline(options);
   const std::map<int32_t, std::string> names = sheet_names(arguments, pipeline.source());
+  if (arguments.integer("at-epoch") > 0 && pipeline.records() == data::kEndless)
+    throw usage_error("--at-epoch: " + options.source + " is drawn from without end, so it has no epochs");
   pipeline.seek(uint64_t(arguments.integer("at-epoch")) * uint64_t(pipeline.records()));
   const int64_t count = arguments.integer("count");
   const Images images = read_images(pipeline, context, count);

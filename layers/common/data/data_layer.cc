@@ -55,6 +55,11 @@ void PipelineLayer::seek(uint64_t position) {
   if (pipeline_) pipeline_->seek(position);
 }
 
+int64_t PipelineLayer::records() const {
+  const int64_t records = pipeline_ ? pipeline_->records() : 0;
+  return records == data::kEndless ? 0 : records;
+}
+
 void PipelineLayer::repeat() {
   if (pipeline_) pipeline_->repeat();
 }

@@ -35,7 +35,7 @@ class PipelineLayer : public Layer, public RecordSource {
   uint64_t position() const override { return pipeline_ ? pipeline_->position() : 0; }
   void seek(uint64_t position) override;
   void repeat() override;
-  int64_t records() const override { return pipeline_ ? pipeline_->records() : 0; }
+  int64_t records() const override;
   const data::DataPipeline* pipeline() const override { return pipeline_.get(); }
   double wait_seconds() const override { return pipeline_ ? pipeline_->wait_seconds() : 0; }
 
