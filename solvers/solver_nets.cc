@@ -122,8 +122,9 @@ std::string SolverNetReader::test_source(size_t index) const { return sources_of
 std::shared_ptr<const NetFile> SolverNetReader::read(const Source& source) {
   std::shared_ptr<const NetFile>& file = read_[source.path ? *source.path : source.field];
   if (file) return file;
-  NetFile net = source.path ? read_net_draft(path_in_solver(config_.file, source.field, *source.path))
-                            : NetFile{*source.message, config_.file.positions.below(source.field)};
+  NetFile net = source.path
+                    ? read_net_draft(path_in_solver(config_.file, source.field, *source.path))
+                    : NetFile{*source.message, config_.file.positions.below(source.field), {}, config_.file.paths_from};
   options_.overrides.apply(net);
   auto draft = std::make_shared<const NetFile>(std::move(net));
   graph::refuse_draft(draft);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "proto/files/relative_paths.h"
 #include "proto/text/scalar.h"
 #include "proto/text/text_mistake.h"
 #include "proto/text/text_reader.h"
@@ -37,8 +38,14 @@ std::vector<std::string> names_in(const Message& message, const FieldDescriptor*
 class Setter {
  public:
   Setter(const OverridePath& path, const std::string& text, const Positions& places, Message& root,
-         Positions& positions)
-      : path_(path), text_(text), places_(places), positions_(positions), enclosing_{&root}, message_(&root) {}
+         Positions& positions, const std::string& paths_from)
+      : path_(path),
+        text_(text),
+        places_(places),
+        positions_(positions),
+        paths_from_(paths_from),
+        enclosing_{&root},
+        message_(&root) {}
 
   void run() {
     for (size_t i = 0; i + 1 < path_.steps.size(); ++i) descend(path_.steps[i]);
@@ -108,6 +115,9 @@ class Setter {
   void set(const OverrideStep& step) {
     const FieldDescriptor* field = field_of(step);
     const Reflection& reflection = *message_->GetReflection();
+    if (step.name == "relative_to_file")
+      fail(step.position, "relative_to_file is about the paths in the file, and cannot be set here",
+           "set it in the file");
     if (path_.appends && (!field->is_repeated() || step.has_element))
       fail(step.position, "'" + step.name + "' is one value: += appends to lists", "use = to set it");
     const int element = step.has_element ? element_of(step, field) : -1;
@@ -118,6 +128,7 @@ class Setter {
     }
     const std::unique_ptr<Message> read(message_->New());
     const Positions found = read_value(step, field, *read);
+    if (!paths_from_.empty()) resolve_paths_from(paths_from_, *read);
     if (element >= 0) return replace_element(step, field, element, *read, found);
     if (!path_.appends) clear(step, field, before);
     message_->MergeFrom(*read);
@@ -195,6 +206,7 @@ class Setter {
   const std::string& text_;
   const Positions& places_;
   Positions& positions_;
+  const std::string& paths_from_;
   std::vector<const Message*> enclosing_;
   Message* message_;
   std::string where_;
@@ -224,13 +236,13 @@ bool Overrides::has(const std::string& root) const {
   return std::any_of(paths_.begin(), paths_.end(), [&root](const OverridePath& path) { return path.root == root; });
 }
 
-void Overrides::apply(const std::function<bool(const OverridePath&)>& which, Message& message,
-                      Positions& positions) const {
+void Overrides::apply(const std::function<bool(const OverridePath&)>& which, Message& message, Positions& positions,
+                      const std::string& paths_from) const {
   Mistakes mistakes;
   for (const OverridePath& path : paths_) {
     if (!which(path)) continue;
     try {
-      Setter(path, text_, places_, message, positions).run();
+      Setter(path, text_, places_, message, positions, paths_from).run();
     } catch (const Error& error) {
       mistakes.add(error);
     }
@@ -250,10 +262,11 @@ void Overrides::apply(NetFile& file) const {
       return is_of_inputs(path) && path.steps[0].name == "input_dim";
     };
     restore_inputs(file.net, file.positions, std::any_of(paths_.begin(), paths_.end(), is_dim));
-    apply(is_of_inputs, file.net, file.positions);
+    apply(is_of_inputs, file.net, file.positions, file.paths_from);
     upgrade_net(file.net, file.positions);
   }
-  apply([](const OverridePath& path) { return path.root == "net" && !is_of_inputs(path); }, file.net, file.positions);
+  apply([](const OverridePath& path) { return path.root == "net" && !is_of_inputs(path); }, file.net, file.positions,
+        file.paths_from);
   upgrade_net(file.net, file.positions);
 }
 
@@ -262,7 +275,7 @@ void Overrides::apply(SolverFile& file) const {
   // The type may be overridden in either form: a solver_type in --set replaces the file's type.
   for (const OverridePath& path : paths_)
     if (path.root == "solver" && path.steps[0].name == "solver_type") file.solver.clear_type();
-  apply([](const OverridePath& path) { return path.root == "solver"; }, file.solver, file.positions);
+  apply([](const OverridePath& path) { return path.root == "solver"; }, file.solver, file.positions, file.paths_from);
   upgrade_solver(file.solver, file.positions);
   set_snapshot_prefix(file.solver, file.positions.file());
 }

@@ -16,7 +16,8 @@ namespace cortado {
 /// Changes to nets and solvers, in order. A path starts with `net` or `solver` and names fields from there down. An
 /// element of a list is selected by its index or name: layer[conv1]. `=` replaces the value, or a whole list; `+=`
 /// appends to a list. Values are written as in a prototxt: 0.1, TRAIN, [1, 2], { type: "xavier" }; text needs no
-/// quotes. An empty value clears the field, or removes the element from its list.
+/// quotes. Paths count as if they were in the file (relative_paths.h). An empty value clears the field, or removes the
+/// element from its list.
 class Overrides {
  public:
   Overrides() = default;
@@ -35,7 +36,7 @@ class Overrides {
 
  private:
   void apply(const std::function<bool(const OverridePath&)>& which, google::protobuf::Message& message,
-             Positions& positions) const;
+             Positions& positions, const std::string& paths_from) const;
 
   PythonTypes types_;
   std::vector<std::string> texts_;

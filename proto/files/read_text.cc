@@ -6,6 +6,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "proto/files/binary_net.h"
+#include "proto/files/relative_paths.h"
 #include "proto/text/text_reader.h"
 #include "proto/upgrade/upgrade.h"
 #include "proto/weights/file_kind.h"
@@ -79,6 +80,8 @@ NetFile net_draft(std::string_view text, const std::string& name) {
   file.positions =
       read_message(text, name, file.net, [&](TextReader& reader) { return reader.read(file.net, file.mistakes); });
   upgrade_draft(file.mistakes, [&] { upgrade_net(file.net, file.positions); });
+  if (file.net.relative_to_file()) file.paths_from = folder_of(name);
+  resolve_paths(file.net, name);
   return file;
 }
 
@@ -87,6 +90,8 @@ SolverFile solver_draft(std::string_view text, const std::string& name) {
   file.positions = read_message(text, name, file.solver,
                                 [&](TextReader& reader) { return reader.read(file.solver, file.mistakes); });
   upgrade_draft(file.mistakes, [&] { upgrade_solver(file.solver, file.positions); });
+  if (file.solver.relative_to_file()) file.paths_from = folder_of(name);
+  resolve_paths(file.solver, name);
   set_snapshot_prefix(file.solver, name);
   return file;
 }
@@ -114,7 +119,15 @@ NetFile read_net_draft(const std::string& path) {
   return net_draft(read_prototxt(path), path);
 }
 
-SolverFile read_solver_draft(const std::string& path) { return solver_draft(read_prototxt(path), path); }
+SolverFile read_solver_draft(const std::string& path) { return read_solver_draft_as(path, path); }
+
+NetFile read_net_draft_as(const std::string& path, const std::string& name) {
+  return net_draft(read_prototxt(path), name);
+}
+
+SolverFile read_solver_draft_as(const std::string& path, const std::string& name) {
+  return solver_draft(read_prototxt(path), name);
+}
 
 NetFile read_net_from_text(std::string_view text, const std::string& name) {
   NetFile file = net_draft(text, name);

@@ -9,18 +9,21 @@
 
 namespace cortado {
 
-/// A net as in its file (upgraded, with all layers) and the positions of its fields.
+/// A net as in its file (upgraded, with all layers, with paths that are valid where the program runs:
+/// relative_paths.h) and the positions of its fields.
 struct NetFile {
   caffe::NetParameter net;
   Positions positions;
-  TextMistakes mistakes = {};  ///< of a partial net: graph::build() throws them, with further errors
+  TextMistakes mistakes = {};   ///< of a partial net: graph::build() throws them, with further errors
+  std::string paths_from = {};  ///< with relative_to_file: the folder for paths that Overrides set
 };
 
 /// A solver as in its file (upgraded) and the positions of its fields.
 struct SolverFile {
   caffe::SolverParameter solver;
   Positions positions;
-  TextMistakes mistakes = {};  ///< of a partial solver
+  TextMistakes mistakes = {};   ///< of a partial solver
+  std::string paths_from = {};  ///< as in NetFile
 };
 
 /// The text of a prototxt, from a file or a pipe. Throws Error(kIo) if it cannot be read, Error(kNet) if it is too
@@ -36,6 +39,9 @@ SolverFile read_solver(const std::string& path);
 /// listed in the result. Throws Error(kNet) for errors after which the rest cannot be parsed.
 NetFile read_net_draft(const std::string& path);
 SolverFile read_solver_draft(const std::string& path);
+/// The same for the text of a file that will have the name `name`.
+NetFile read_net_draft_as(const std::string& path, const std::string& name);
+SolverFile read_solver_draft_as(const std::string& path, const std::string& name);
 
 /// The same for a text in memory. Messages use `name` as the file's name; it is also the base of a solver's default
 /// snapshot_prefix.

@@ -1,8 +1,10 @@
 // Files and folders: list, upload, rename, delete to a bin and restore. What a running training uses is not changed.
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 
 #include "core/error.h"
+#include "core/files/file.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
 #include "studio/folder.h"
@@ -67,7 +69,7 @@ std::vector<std::string> inputs_of(const runs::RunRecord& record) {
   paths.push_back(record.solver);
   for (const runs::InputFile& input : record.inputs) paths.push_back(input.path);
   for (std::string& path : paths)
-    if (!path.starts_with('/')) path = record.folder + "/" + path;
+    path = std::filesystem::path(join_path(record.folder, path)).lexically_normal().string();
   return paths;
 }
 

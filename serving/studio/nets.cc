@@ -60,12 +60,13 @@ Json write_text(const Workplace& place, const Request& request) {
   return {{"path", path}, {"digest", digest_of(text)}};
 }
 
-/// Runs `cortado check` on unsaved text. Diagnostics have places in the text.
+/// Runs `cortado check` on unsaved text of the file `path`, if it has a name yet. Diagnostics have places in the text.
 Json check(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const TemporaryFolder temporary("cortado-studio");
-  const std::string path = temporary.add("text.prototxt", text_in(body, "text"));
-  std::vector<std::string> words = {"check", path, "--json", "--cpu"};
+  const std::string file = temporary.add("text.prototxt", text_in(body, "text")), name = text_in(body, "path", ""),
+                    path = name.empty() ? file : place.folder.at(name);
+  std::vector<std::string> words = {"check", file, "--as=" + path, "--json", "--cpu"};
   if (!flag_in(body, "data", false)) words.push_back("--no-data");
   const ChildResult result = place.try_run(words, std::chrono::seconds(20));
   Json found = parse_json_or_null<Json>(result.out);

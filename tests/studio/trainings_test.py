@@ -61,6 +61,21 @@ def wait_for(studio, condition):
     wait_until(lambda: condition(studio.get('/api/run', path='runs/first')), 'the run comes to that')
 
 
+def test_a_copied_training(studio, place, solver):
+    """The editor's check and a start read the copy's files, whose paths are relative to them."""
+    shutil.copytree(place / 'trainings/first', place / 'trainings/copy')
+    text = (place / solver).read_text()
+    for path in (solver, 'trainings/copy/solver.prototxt', 'trainings/copy/new.prototxt'):
+        report = studio.post('/api/check', text=text, path=path, data=True)
+        assert report['kind'] == 'solver' and not report['mistakes'] and report['nets'] == 2, report
+    (place / 'trainings/copy/train_val.prototxt').write_text('layer { name: "x" type: "Nothing" }')
+    assert not studio.post('/api/check', text=text, path=solver)['mistakes']
+    assert studio.post('/api/check', text=text, path='trainings/copy/solver.prototxt')['mistakes']
+    for path in ('../solver.prototxt', '/etc/solver.prototxt'):
+        assert studio.ask('POST', '/api/check', {'text': text, 'path': path})[0] in (403, 404), path
+    shutil.rmtree(place / 'trainings/copy')
+
+
 def test_prepared_files(studio, place, solver):
     """What was prepared and not started can be discarded, and is replaced; but not what the user changed or kept."""
     def prepare(): return studio.post('/api/trainings', name='next', data='data/cloths', epochs=1)['path']

@@ -33,6 +33,7 @@ class Checker {
   Checker(const Arguments& arguments, Context& context)
       : context_(context),
         open_data_(!arguments.on("no-data")),
+        as_(arguments.text("as")),
         overrides_(overrides_of(arguments)),
         state_(state_of(arguments, caffe::TRAIN)) {
     state_.clear_phase();
@@ -40,7 +41,7 @@ class Checker {
 
   Finding check(const std::string& path) {
     Finding finding;
-    finding.path = path;
+    finding.path = as_.empty() ? path : as_;
     collect(finding, [&] {
       if (is_solver_file(path))
         check_solver_file(path, finding);
@@ -64,8 +65,16 @@ class Checker {
     }
   }
 
+  std::shared_ptr<const NetFile> net_file(const std::string& path) const {
+    if (as_.empty()) return open_net(path, overrides_);
+    auto file = std::make_shared<NetFile>(read_net_draft_as(path, as_));
+    overrides_.apply(*file);
+    graph::refuse_draft(file);
+    return file;
+  }
+
   void check_net_file(const std::string& path, Finding& finding) {
-    const auto file = open_net(path, overrides_);
+    const auto file = net_file(path);
     for (const caffe::Phase phase : graph::phases_with_data(file->net, state_)) {
       finding.enter(phase);
       caffe::NetState state = state_;
@@ -97,7 +106,7 @@ class Checker {
 
   void check_solver_file(const std::string& path, Finding& finding) {
     finding.kind = "solver";
-    SolverFile file = read_solver_draft(path);
+    SolverFile file = as_.empty() ? read_solver_draft(path) : read_solver_draft_as(path, as_);
     overrides_.apply(file);
     Mistakes mistakes;
     for (const TextMistake& found : file.mistakes) mistakes.add(found.mistake);
@@ -229,6 +238,7 @@ class Checker {
 
   Context& context_;
   bool open_data_;
+  std::string as_;  ///< the name of the file; "": its own
   Overrides overrides_;
   caffe::NetState state_;
 };
@@ -245,6 +255,7 @@ int run_check(const Arguments& arguments) {
   CommandContext context(arguments);
   Checker checker(arguments, context);
   const std::vector<std::string>& files = arguments.operands();
+  if (arguments.has("as") && files.size() > 1) throw usage_error("--as is the name of one file");
   const bool json = arguments.on("json");
   nlohmann::ordered_json report = nlohmann::ordered_json::array();
   ExitCode code = ExitCode::kOk;
@@ -269,7 +280,16 @@ Command check_command() {
   return {
       .name = "check",
       .summary = "Find errors in nets and solvers without training",
-      .flags = joined({{no_data_flag(), set_flag(), layer_flag(), json_flag()}, state_flags(), device_flags()}),
+      .flags = joined({{no_data_flag(),
+                        set_flag(),
+                        layer_flag(),
+                        {.name = "as",
+                         .kind = FlagKind::kText,
+                         .value = "NAME",
+                         .help = "check the text as that of the file NAME: for places, and paths relative to it"},
+                        json_flag()},
+                       state_flags(),
+                       device_flags()}),
       .operands = {"FILE...", "nets or solvers", 1, 100000},
       .examples = {{"cortado check solver.prototxt", "a solver and its nets, with their datasets"},
                    {"cortado check train_val.prototxt --no-data", "a net before its dataset exists"}},

@@ -10,6 +10,7 @@
 #include "core/files/mapped_file.h"
 #include "core/log.h"
 #include "proto/files/binary_net.h"
+#include "proto/files/relative_paths.h"
 #include "proto/text/write_text.h"
 #include "proto/weights/file_kind.h"
 #include "tools/options/dialect_option.h"
@@ -34,9 +35,9 @@ const std::vector<std::string>& binary_endings() {
   return endings;
 }
 
-/// Upgrades a text. Sets `changed` by comparing the messages as text.
+/// Upgrades a text, to be written to `output`. Sets `changed` by comparing the messages as text.
 template <typename Message, typename Upgrade>
-Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& upgrade) {
+Upgraded upgrade_text(const char* kind, const std::string& path, const std::string& output, const Upgrade& upgrade) {
   const std::string old = read_file(path);
   Message message;
   Positions positions = read_message_from_text(old, path, message);
@@ -45,6 +46,7 @@ Upgraded upgrade_text(const char* kind, const std::string& path, const Upgrade& 
     throw file_error(ExitCode::kNet, path,
                      old.empty() ? "the file is empty" : "the file contains neither a net nor a solver");
   upgrade(message, positions);
+  if (folder_of(output) != folder_of(path)) move_paths(message, path, output);
   if (old.find('#') != std::string::npos) log_warning() << path << ": comments are not kept";
   Upgraded result{kind, to_text(message)};
   result.changed = result.content != before;
@@ -92,11 +94,11 @@ Upgraded rewrite_net(const std::string& path, dialect::Target target, const Argu
   return rewrite_text(path, target, arguments);
 }
 
-Upgraded upgrade(const std::string& path) {
+Upgraded upgrade(const std::string& path, const std::string& output) {
   const FileKind kind = kind_of_file(path);
   if (kind == FileKind::kWeights) return upgrade_binary(path);
-  if (is_solver_file(path)) return upgrade_text<caffe::SolverParameter>("solver", path, upgrade_solver);
-  return upgrade_text<caffe::NetParameter>("net", path, upgrade_net);
+  if (is_solver_file(path)) return upgrade_text<caffe::SolverParameter>("solver", path, output, upgrade_solver);
+  return upgrade_text<caffe::NetParameter>("net", path, output, upgrade_net);
 }
 
 int run_upgrade(const Arguments& arguments) {
@@ -111,7 +113,7 @@ int run_upgrade(const Arguments& arguments) {
   if (!in_place) check_may_replace(arguments, output);
   const auto target = dialect_of(arguments);
   const std::string weights = target ? dialect_weights_path(arguments, output) : "";
-  Upgraded result = target ? rewrite_net(files[0], *target, arguments) : upgrade(files[0]);
+  Upgraded result = target ? rewrite_net(files[0], *target, arguments) : upgrade(files[0], output);
   check_output_name(output, "a " + result.kind, result.binary ? binary_endings() : prototxt_endings());
   if (!result.changed) log_info() << files[0] << ": a " << result.kind << " already in the current format";
   if (output == "-") {

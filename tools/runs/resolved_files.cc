@@ -48,9 +48,9 @@ bool is_link(const std::string& path) {
 }
 
 /// The nets inside the solver file, with the overrides.
-void override_inner_nets(const SolverOptions& options, const Positions& positions, caffe::SolverParameter& solver) {
+void override_inner_nets(const SolverOptions& options, const SolverFile& written, caffe::SolverParameter& solver) {
   const auto apply = [&](caffe::NetParameter& net, const std::string& field) {
-    NetFile file{net, positions.below(field)};
+    NetFile file{net, written.positions.below(field), {}, written.paths_from};
     options.overrides.apply(file);
     net = file.net;
   };
@@ -94,7 +94,7 @@ std::string prefix_in(const RunPaths& paths, const std::string& prefix) {
 
 void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverOptions& options) {
   caffe::SolverParameter solver = file.solver;
-  override_inner_nets(options, file.positions, solver);
+  override_inner_nets(options, file, solver);
   const std::vector<NetField> fields = net_fields(solver);
   for (size_t i = 0; i < fields.size(); ++i) {
     const std::string path = join_path(paths.folder, file_for(fields[i].field));

@@ -61,22 +61,29 @@ caffe::LayerParameter make_data_layer(const Design& design, caffe::Phase phase) 
   layer.add_include()->set_phase(phase);
   *layer.mutable_transform_param() = trains ? design.transform.train : design.transform.test;
   caffe::DataParameter& data = *layer.mutable_data_param();
-  data.set_source(path_from_anywhere(trains ? design.data.train : design.data.test));
+  data.set_source(trains ? design.data.train : design.data.test);
   data.set_batch_size(uint32_t(trains ? design.schedule.batch : design.schedule.test_batch));
   data.set_backend(caffe::DataParameter::LMDB);
   if (trains) data.set_shuffle(true);
   return layer;
 }
 
-std::string net_text(const Design& design, const std::string& name, const std::string& data_line) {
-  std::string text = "# " + data_line + "\n# Made by `cortado new classifier`.\n";
-  text += comments_of(design.choices) + "name: \"" + name + "\"\n# Data of training:\n" +
-          comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
-          to_compact_text("layer", make_data_layer(design, caffe::TRAIN)) + "# Data of testing, each image once:\n" +
-          to_compact_text("layer", make_data_layer(design, caffe::TEST));
+/// One data layer.
+std::string data_text(const Design& design, caffe::Phase phase, const Project& project) {
+  caffe::NetParameter net;
+  *net.add_layer() = make_data_layer(design, phase);
+  return layers_text(std::move(net), project);
+}
+
+std::string net_text(const Design& design, const Project& project) {
+  std::string text = "# " + project.data_line + "\n# Made by `cortado new classifier`.\n";
+  text += comments_of(design.choices) + "name: \"" + word_of(project.folder) + "\"\n" + relative_line() +
+          "# Data of training:\n" + comments_of(design.transform.choices) + comments_of({design.schedule.choices[0]}) +
+          data_text(design, caffe::TRAIN, project) + "# Data of testing, each image once:\n" +
+          data_text(design, caffe::TEST, project);
   caffe::NetParameter rest = design.net;
   remove_data_layers(rest);
-  return text + layers_text(rest);
+  return text + layers_text(std::move(rest), project);
 }
 
 Design design_of(const ProjectOptions& options) {
@@ -116,7 +123,7 @@ Design design_of(const ProjectOptions& options) {
 
 /// Writes the net's text into the project, and reads it.
 std::shared_ptr<const NetFile> write_net(const Design& design, Project& project) {
-  project.net = net_text(design, word_of(project.folder), project.data_line);
+  project.net = net_text(design, project);
   return std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
 }
 
@@ -150,7 +157,7 @@ Project make_classifier(const ProjectOptions& options) {
   }
   project.flops = try_out(net);
   project.images = design.schedule.epochs * design.data.stats.records;
-  project.deploy = deploy_text(*net, project.net_path(), "");
+  project.deploy = deploy_text(*net, project, "");
   project.solver = solver_text(project, design.schedule, design.start.recipe, design.weights, design.score,
                                design.data.test_records);
   project.hint = hint_for(design, options);

@@ -125,7 +125,7 @@ void set_data(NetParameter& net, const ObjectSet& set, const Schedule& schedule,
     if (layer.type() != "AnnotatedData") continue;
     const bool trains = layer.include_size() > 0 && layer.include(0).phase() == caffe::TRAIN;
     caffe::DataParameter& data = *layer.mutable_data_param();
-    data.set_source(path_from_anywhere(trains ? set.train : set.test));
+    data.set_source(trains ? set.train : set.test);
     data.set_batch_size(uint32_t(trains ? schedule.batch : schedule.test_batch));
     if (trains) data.set_shuffle(true);
     if (keep_values) continue;
@@ -177,11 +177,12 @@ Project make_detector(const ProjectOptions& options) {
 
   project.data_line = describe_data(options.data, set.classes - 1, set.stats.records, set.test_records);
   project.net = "# " + project.data_line + "\n# Made by `cortado new detector`.\n" + comments_of(project.choices) +
-                comments_of({schedule.choices[0]}) + "name: \"" + word_of(project.folder) + "\"\n" + layers_text(net);
+                comments_of({schedule.choices[0]}) + "name: \"" + word_of(project.folder) + "\"\n" + relative_line() +
+                layers_text(net, project);
   const auto file = std::make_shared<NetFile>(read_net_from_text(project.net, project.net_path()));
   project.flops = try_out(file);
   project.images = schedule.epochs * set.stats.records;
-  project.deploy = deploy_text(*file, project.net_path(), output_blob(net));
+  project.deploy = deploy_text(*file, project, output_blob(net));
   project.solver = solver_text(project, schedule, start.recipe, options.weights, score_blob(net), set.test_records,
                                "eval_type: \"detection\"  # tests give the mean average precision\n");
   project.labels = "background\n";

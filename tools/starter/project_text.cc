@@ -1,10 +1,10 @@
 #include "tools/starter/project_text.h"
 
 #include <cctype>
-#include <filesystem>
 
 #include "core/files/file.h"
 #include "graph/deploy.h"
+#include "proto/files/relative_paths.h"
 #include "proto/text/write_text.h"
 #include "tools/options/flags.h"
 #include "tools/options/net_file.h"
@@ -19,11 +19,10 @@ std::string word_of(const std::string& path) {
   return word.empty() ? "net" : word;
 }
 
-std::string path_from_anywhere(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
+std::string relative_line() { return "relative_to_file: true  # paths are relative to the folder of this file\n"; }
 
-std::string layers_text(const caffe::NetParameter& net) {
+std::string layers_text(caffe::NetParameter net, const Project& project) {
+  make_paths_relative(net, project.folder);
   std::string text;
   for (const caffe::LayerParameter& layer : net.layer()) text += to_compact_text("layer", layer);
   return text;
@@ -31,10 +30,10 @@ std::string layers_text(const caffe::NetParameter& net) {
 
 namespace {
 
-/// path_from_anywhere() of each path of a comma-separated list.
-std::string all_from_anywhere(const std::string& list) {
+/// A comma-separated list of paths, relative to the project's folder.
+std::string list_from_folder(const std::string& folder, const std::string& list) {
   std::string out;
-  for (const std::string& path : split(list, ',')) out += (out.empty() ? "" : ",") + path_from_anywhere(path);
+  for (const std::string& path : split(list, ',')) out += (out.empty() ? "" : ",") + path_from_folder(folder, path);
   return out;
 }
 
@@ -55,8 +54,10 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
     for (const char c : value) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
     return text + "\"";
   };
-  line("net", quoted(file_name_of(project.net_path())), "next to this file");
-  if (!weights.empty()) line("weights", quoted(all_from_anywhere(weights)), "to start from, by layer name");
+  text += relative_line();
+  line("net", quoted(file_name_of(project.net_path())));
+  if (!weights.empty())
+    line("weights", quoted(list_from_folder(project.folder, weights)), "to start from, by layer name");
   if (recipe.type != "SGD") line("type", quoted(recipe.type));
   line("base_lr", number(schedule.base_lr));
   line("momentum", number(recipe.momentum));
@@ -72,20 +73,23 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
   line("display", std::to_string(schedule.display));
   line("average_loss", std::to_string(schedule.display));
   line("snapshot", std::to_string(schedule.snapshot));
-  line("snapshot_prefix", quoted(path_from_anywhere(join_path(project.folder, "snapshots/" + name))));
+  line("snapshot_prefix", quoted("snapshots/" + name));
   line("keep_best", quoted(score), "the best weights of all tests: " + name + "_best.caffemodel");
   line("keep_last", "2");
   line("random_seed", "1");
   return text + extra;
 }
 
-std::string deploy_text(const NetFile& net, const std::string& path, const std::string& output) {
+std::string deploy_text(const NetFile& net, const Project& project, const std::string& output) {
   graph::DeployOptions options;
   if (!output.empty()) options.outputs = {output};
   const graph::Deployed deployed = graph::make_deploy_net(net, options);
-  std::string text = "# Made from " + path + ", without labels and losses.\n";
+  caffe::NetParameter relative = deployed.net;
+  make_paths_relative(relative, project.folder);
+  const bool has_paths = to_text(relative) != to_text(deployed.net);
+  std::string text = "# Made from " + project.net_path() + ", without labels and losses.\n";
   if (deployed.net.has_name()) text += "name: \"" + deployed.net.name() + "\"\n";
-  return text + layers_text(deployed.net);
+  return text + (has_paths ? relative_line() : "") + layers_text(deployed.net, project);
 }
 
 int64_t try_out(const std::shared_ptr<const NetFile>& file) {

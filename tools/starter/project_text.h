@@ -12,11 +12,11 @@ namespace cortado::tools {
 /// The letters, digits and underscores of the path's last part.
 std::string word_of(const std::string& path);
 
-/// A path as a project's files name it, valid in any working directory.
-std::string path_from_anywhere(const std::string& path);
+/// The line of a net or solver whose paths are relative to its folder.
+std::string relative_line();
 
-/// Layers in compact text form.
-std::string layers_text(const caffe::NetParameter& net);
+/// The layers of a net of the project in compact text form, with paths relative to the project's folder.
+std::string layers_text(caffe::NetParameter net, const Project& project);
 
 /// The solver of a project. `score`: the blob of keep_best; `extra`: more lines.
 std::string solver_text(const Project& project, const Schedule& schedule, const Recipe& recipe,
@@ -24,7 +24,7 @@ std::string solver_text(const Project& project, const Schedule& schedule, const 
                         const std::string& extra = {});
 
 /// The net without labels. `output`: the blob to keep; "" chooses it.
-std::string deploy_text(const NetFile& net, const std::string& path, const std::string& output);
+std::string deploy_text(const NetFile& net, const Project& project, const std::string& output);
 
 /// Builds the net in both phases, with its data, so that errors are reported before the training. Returns the
 /// operations of the forward pass in training.

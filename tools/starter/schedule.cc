@@ -50,7 +50,7 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
   say("batch_size", std::to_string(out.batch),
       count_text(images) + " images, so " + count_text(per_epoch) + " updates an epoch");
   out.epochs = options.epochs > 0 ? options.epochs : epochs_for(images, options);
-  out.iterations = out.epochs * per_epoch;
+  out.iterations = (out.epochs * images + out.batch - 1) / out.batch;
   say("max_epoch", std::to_string(out.epochs),
       "the net sees " + count_text(out.epochs * images) + " images, " + count_text(out.iterations) + " updates");
   const double in_proportion = double(recipe.base_lr) * double(out.batch) / double(recipe.batch);
@@ -61,7 +61,7 @@ Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOpt
                                        " images an update in " + recipe.source;
   say("base_lr", number_text("%g", double(out.base_lr)),
       origin + ", in proportion to the batch" + (options.slow ? "; a tenth of that, to fine-tune weights" : ""));
-  out.warmup = std::clamp<int64_t>(out.iterations / 20, 1, 500);
+  out.warmup = std::min<int64_t>(std::clamp<int64_t>(out.iterations / 20, 1, 500), out.iterations - 1);
   say("warmup_iter", std::to_string(out.warmup), "the rate rises to base_lr, then falls along a cosine to 0");
   out.test_interval = std::max<int64_t>(per_epoch, std::max<int64_t>(1, out.iterations / 40));
   out.snapshot = std::max<int64_t>(1, out.iterations / 5);

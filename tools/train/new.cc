@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/files/made_folders.h"
 #include "core/log.h"
 #include "core/text/json.h"
 #include "tools/options/run_options.h"
@@ -77,6 +78,9 @@ int make_new(const Arguments& arguments, Project (*make)(const ProjectOptions& o
     throw usage_error("--weights requires --from", "name the net of the weights: --from=resnet18");
   if (!options.weights.empty() && !file_exists(options.weights))
     throw file_error(ExitCode::kIo, options.weights, "the file does not exist");
+  std::error_code failure;
+  const MadeFolders folder(options.output, failure);  // paths in the net begin there
+  if (failure) throw file_error(ExitCode::kIo, options.output, "cannot create the folder: " + failure.message());
   const Project project = make(options);
   write_project(project, arguments.on("force"));
   const bool is_json = arguments.on("json");
@@ -118,7 +122,8 @@ std::vector<Flag> new_flags(std::vector<Flag> own) {
 
 constexpr const char* kAboutNew =
     "Sizes, mean, augmentation, batch, rate and length follow from the dataset and the net's own recipe. They are "
-    "printed and explained in the files as comments. Paths in the files are absolute, so `cortado train` works in any "
+    "printed and explained in the files as comments. Paths in the files are relative to their folder "
+    "(relative_to_file), so a project can be copied or moved together with its data, and `cortado train` works in any "
     "folder.";
 
 }  // namespace

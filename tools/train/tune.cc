@@ -261,6 +261,11 @@ int run_tune(const Arguments& arguments) {
   const std::string picture = picture_path(output);
   for (const std::string& file : {output, picture}) check_may_replace(arguments, file);
   const std::string text = read_prototxt(path);
+  caffe::SolverParameter written;
+  read_message_from_text(text, path, written);
+  if (written.relative_to_file() && folder_of(output) != folder_of(path))
+    throw usage_error("the paths in " + path + " are relative to its folder (relative_to_file)",
+                      "write the tuned solver there: --output=" + join_path(folder_of(path), file_name_of(output)));
   if (!arguments.on("verbose")) set_log_level(Severity::kWarning);
   const Tuning tuning = tune(arguments, file, options);
   write_picture(tuning, path, picture);

@@ -56,8 +56,9 @@ function indentWithTab(area) {
 
 /**
  * Returns {element, text(), set(text)}; calls `onChecked(report)` after each check, and `onChange()` at each change.
+ * `path()`: the file of the text, to which its paths may be relative; '' if it has none yet.
  */
-export function editor(label, onChecked, onChange) {
+export function editor(label, onChecked, onChange, path = () => '') {
   const area =
       h('textarea', {spellcheck: false, autocapitalize: 'off', autocomplete: 'off', wrap: 'off', 'aria-label': label});
   const marks = h('pre', {'aria-hidden': 'true', className: 'marks'}),
@@ -104,7 +105,7 @@ export function editor(label, onChecked, onChange) {
       return;
     }
     try {
-      const report = await post('/api/check', {text: area.value});
+      const report = await post('/api/check', {text: area.value, path: path()});
       if (mine !== turn) return;
       show(report);
       onChecked?.(report);

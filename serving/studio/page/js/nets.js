@@ -102,7 +102,7 @@ export async function nets(place, parameters) {
       picture.hide();
     else if (report.mistakes.length === 0)
       picture.draw(edited.text());  // otherwise keeps the graph of the last valid text
-  }, () => changed());
+  }, () => changed(), () => here.path);
   const set = (text) => {
     edited.set(text);
     changed();
