@@ -25,7 +25,7 @@ using OfFloats = double (*)(double, double);
 int64_t wrapped(uint64_t value) { return int64_t(value); }
 
 struct Operator {
-  OfIntegers integers;  ///< null: not defined for integers
+  OfIntegers integers;  ///< null: the floats' result is truncated if the first operand has integers
   OfFloats floats;
   bool compares = false;  ///< the result is boolean
 };
@@ -75,8 +75,8 @@ const std::map<std::string, Operator>& binary_operators() {
 
 Constant binary(const NodeReader& node, const Operator& op, const Constant& a, const Constant& b) {
   Constant out{.shape = folded_shape(node, a.shape, b.shape)};
-  const bool integers = a.integers && b.integers && op.integers;
-  out.integers = integers || op.compares;
+  const bool integers = a.integers && b.integers && op.integers, truncates = a.integers && !op.integers;
+  out.integers = integers || truncates || op.compares;
   for (int64_t i = 0; i < out.shape.count(); ++i) {
     const size_t at_a = place_in(a.shape, out.shape, i), at_b = place_in(b.shape, out.shape, i);
     if (integers) {
@@ -84,14 +84,19 @@ Constant binary(const NodeReader& node, const Operator& op, const Constant& a, c
       continue;
     }
     const double value = op.floats(a.at(at_a), b.at(at_b));
-    out.integers ? out.ints.push_back(value != 0) : out.floats.push_back(float(value));
+    if (truncates)
+      out.ints.push_back(whole_part(value));
+    else
+      out.integers ? out.ints.push_back(value != 0) : out.floats.push_back(float(value));
   }
   return out;
 }
 
 /// Operators of two operands; Min, Max and Sum have any number.
 void fold_binary(NodeReader& node) {
-  const Operator& op = binary_operators().at(node.op() == "Sum" ? "Add" : node.op());
+  Operator op = binary_operators().at(node.op() == "Sum" ? "Add" : node.op());
+  if (node.op() == "Mod" && node.integer("fmod", 0) != 0)  // the sign of the dividend, for integers, too
+    op.integers = [](int64_t a, int64_t b) { return b == 0 || b == -1 ? 0 : a % b; };
   Constant out = *node.constant(0, "an operand");
   if (node.inputs() < 2 && node.op() != "Min" && node.op() != "Max" && node.op() != "Sum")
     node.fail("input 1, an operand, is missing");
@@ -107,9 +112,12 @@ void fold_clip(NodeReader& node) {
     if (low) value = std::max(value, *low);
     if (high) value = std::min(value, *high);
   }
+  const auto whole = [&](const char* name, size_t input, float bound) {  // a float does not hold every integer
+    return node.has(name) ? whole_part(double(bound)) : node.constant(input, "a bound")->as_integers()[0];
+  };
   for (int64_t& value : out.ints) {
-    if (low) value = std::max(value, whole_part(double(*low)));
-    if (high) value = std::min(value, whole_part(double(*high)));
+    if (low) value = std::max(value, whole("min", 1, *low));
+    if (high) value = std::min(value, whole("max", 2, *high));
   }
   node.set(0, std::move(out));
 }

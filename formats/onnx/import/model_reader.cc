@@ -45,9 +45,11 @@ ImportedNet ModelReader::run() {
   take_shapes(graph);
   for (const onnx::ValueInfoProto& input : graph.input())
     if (!values_.contains(input.name())) add_input(input);
+  types_ = element_types(graph);
   for (const onnx::NodeProto& node : graph.node()) read(node);
   for (const onnx::ValueInfoProto& output : graph.output()) finish_output(output.name());
   merge_layers(net_);
+  keep_outputs(net_);
   return std::move(net_.net);
 }
 
@@ -148,6 +150,7 @@ void ModelReader::read(const onnx::NodeProto& node) {
   const auto read = fold ? fold : known ? importer_of(node.op_type()) : whole ? read_layer : nullptr;
   if (!read) reader.fail("the operator is not supported", "use one of: " + operators());
   try {
+    if (!fold && known && reader.outputs() > 0) refuse_inexact_integers(reader, types_[node.output(0)]);
     read(reader);
   } catch (const FieldError& error) {
     reader.fail(error.message(), error.hint());

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "onnx/import/element_types.h"
 #include "onnx/import/model_file.h"
 #include "onnx/import/node_reader.h"
 
@@ -54,6 +55,7 @@ class ModelReader {
   std::string place_ = "its inputs";
   NetBuilder net_;
   Values values_;
+  ElementTypes types_;
 };
 
 }  // namespace cortado::importing

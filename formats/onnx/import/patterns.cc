@@ -193,4 +193,37 @@ class Merger {
 
 void merge_layers(NetBuilder& net) { Merger(net).run(); }
 
+void keep_outputs(NetBuilder& net) {
+  auto& layers = *net.net.net.mutable_layer();
+  std::set<std::string> read, inputs;
+  for (const LayerParameter& layer : layers) {
+    read.insert(layer.bottom().begin(), layer.bottom().end());
+    if (layer.type() == "Input") inputs.insert(layer.top().begin(), layer.top().end());
+  }
+  std::map<std::string, std::string> inner;  // new names of the outputs that layers read
+  for (const std::string& output : net.outputs)
+    if (read.contains(output)) inner[output] = inputs.contains(output) ? output : net.blob_name(output + "/inner");
+  const auto rename = [&](std::string& blob) {
+    if (const auto found = inner.find(blob); found != inner.end()) blob = found->second;
+  };
+  google::protobuf::RepeatedPtrField<LayerParameter> all;
+  for (LayerParameter& layer : layers) {
+    const std::vector<std::string> tops(layer.top().begin(), layer.top().end());
+    for (std::string& blob : *layer.mutable_bottom()) rename(blob);
+    for (std::string& blob : *layer.mutable_top()) rename(blob);
+    all.Add()->Swap(&layer);
+    for (const std::string& top : tops) {
+      const auto found = inner.find(top);
+      const bool unread = !read.contains(top) && !net.is_output(top);
+      if (found == inner.end() && !unread) continue;
+      LayerParameter& more = *all.Add();
+      more.set_name(net.layer_name(top + (unread ? "/unread" : "/output")));
+      more.set_type(unread ? "Silence" : "Split");
+      more.add_bottom(unread ? top : found->second);
+      if (!unread) more.add_top(found->second == top ? net.blob_name(top) : top);
+    }
+  }
+  layers.Swap(&all);
+}
+
 }  // namespace cortado::importing

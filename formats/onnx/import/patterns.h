@@ -18,4 +18,9 @@ void remove_dead_nodes(onnx::GraphProto& graph);
 /// x sigmoid(x) into a Swish, and a Permute between two Reshapes that shuffles channels into a ShuffleChannel.
 void merge_layers(NetBuilder& net);
 
+/// Outputs of a net are the blobs that no layer reads. An output of the model that others read, too, becomes the top of
+/// a Split; an input that is an output keeps its name, and the Split's top has another one. A Silence reads other
+/// blobs.
+void keep_outputs(NetBuilder& net);
+
 }  // namespace cortado::importing

@@ -1,6 +1,8 @@
 // Resize and Upsample. Nearest resizing by integer factors is an Upsample layer, bilinear resizing with aligned corners
 // an Interp. Any other resizing is linear along each axis, so a matrix (InnerProduct) does it along one axis after the
 // other; nearest resizing selects.
+//
+// Extents and coordinates are computed in 32-bit floats, in the order of ONNX Runtime: 20 x 0.7 is 14.
 #include <algorithm>
 #include <cmath>
 
@@ -24,32 +26,36 @@ struct Resizing {
 /// input.
 struct Side {
   int64_t in, out;
-  double factor;
-  double begin = 0, end = 1;
+  float factor;
+  float begin = 0, end = 1;
 };
 
 bool crops(const Resizing& resizing) { return resizing.transform == "tf_crop_and_resize"; }
 
 /// The source coordinate of output i; 0 is the center of the first value. Aligned corners are those of the whole number
 /// of outputs, as in ONNX Runtime and PyTorch, even if the scale yields a fraction.
-double place_of(const Resizing& resizing, const Side& side, int64_t i) {
-  const double last = double(side.in - 1), at = double(i);
+float place_of(const Resizing& resizing, const Side& side, int64_t i) {
+  const float in = float(side.in), out = float(side.out), last = in - 1, at = float(i);
   if (crops(resizing))
-    return side.out > 1 ? last * (side.begin + at * (side.end - side.begin) / double(side.out - 1))
-                        : last * 0.5 * (side.begin + side.end);
-  if (resizing.transform == "align_corners") return side.out > 1 ? at * last / double(side.out - 1) : 0;
+    return side.out > 1 ? side.begin * last + at * (side.end - side.begin) * last / (out - 1)
+                        : float(0.5 * double(side.begin + side.end) * double(last));
+  if (resizing.transform == "align_corners") return side.out > 1 ? at * last / (out - 1) : 0;
   if (resizing.transform == "asymmetric") return at / side.factor;
-  if (resizing.transform == "tf_half_pixel_for_nn") return (at + 0.5) / side.factor;
+  if (resizing.transform == "tf_half_pixel_for_nn") return (at + 0.5f) / side.factor;
   if (resizing.transform == "pytorch_half_pixel" && side.out == 1) return 0;
-  const double middle = (at + 0.5) / side.factor - 0.5;
-  if (resizing.transform != "half_pixel_symmetric") return middle;
-  return middle + double(side.in) / 2 * (1 - double(side.out) / (side.factor * double(side.in)));
+  if (resizing.transform != "half_pixel_symmetric") return (at + 0.5f) / side.factor - 0.5f;
+  const float offset = in / 2 * (1 - out / (side.factor * in));
+  return float(double(offset) + (double(at) + 0.5) / double(side.factor) - 0.5);
 }
 
-double rounded(const std::string& how, double place) {
-  if (how == "floor") return std::floor(place);
-  if (how == "ceil") return std::ceil(place);
-  return how == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
+/// `how` is "simple" before opset 11. ONNX Runtime 1.32 takes 14.499999 for halfway.
+float rounded(const std::string& how, float place, bool shrinks) {
+  if (how == "floor" || (how == "simple" && !shrinks)) return std::floor(place);
+  if (how == "ceil" || how == "simple") return std::ceil(place);
+  constexpr float kAlmost = 1e-6f;
+  const float below = std::floor(place), rest = place - below;
+  if (std::abs(rest - 0.5f) < kAlmost) return how == "round_prefer_floor" ? below : below + 1;
+  return rest < 0.5f ? below : below + 1;
 }
 
 /// The weight of a value at this distance, by Keys' cubic with coefficient a.
@@ -59,19 +65,20 @@ double cubic_weight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0;
 }
 
-bool is_outside(const Resizing& resizing, const Side& side, double place) {
-  return crops(resizing) && (place < 0 || place > double(side.in - 1));
+bool is_outside(const Resizing& resizing, const Side& side, float place) {
+  return crops(resizing) && (place < 0 || place > float(side.in - 1));
 }
 
 /// The value that nearest resizing takes for output i.
 int64_t nearest_of(const Resizing& resizing, const Side& side, int64_t i) {
-  return int64_t(std::clamp(rounded(resizing.nearest, place_of(resizing, side, i)), 0.0, double(side.in - 1)));
+  const float place = rounded(resizing.nearest, place_of(resizing, side, i), side.factor < 1);
+  return int64_t(std::clamp(place, 0.0f, float(side.in - 1)));
 }
 
 /// Adds the weights of output i to its row. With antialias a smaller output averages over a wider window.
 void add_weights(const Resizing& resizing, const Side& side, double place, float* row) {
   const bool linear = resizing.mode == "linear";
-  const double scale = resizing.antialias ? std::min(1.0, side.factor) : 1, reach = (linear ? 1 : 2) / scale;
+  const double scale = resizing.antialias ? std::min(1.0, double(side.factor)) : 1, reach = (linear ? 1 : 2) / scale;
   const auto weight_at = [&](double at) {
     const double distance = (at - place) * scale;
     return linear ? std::max(0.0, 1 - std::abs(distance)) : cubic_weight(distance, double(resizing.cubic));
@@ -92,12 +99,12 @@ std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
   std::vector<float> matrix(size_t(side.out * side.in), 0);
   for (int64_t i = 0; i < side.out; ++i) {
     float* row = matrix.data() + i * side.in;
-    const double place = place_of(resizing, side, i);
+    const float place = place_of(resizing, side, i);
     if (is_outside(resizing, side, place)) continue;
     if (resizing.mode == "nearest")
       row[nearest_of(resizing, side, i)] = 1;
     else
-      add_weights(resizing, side, place, row);
+      add_weights(resizing, side, double(place), row);
   }
   return matrix;
 }
@@ -105,9 +112,7 @@ std::vector<float> resizing_matrix(const Resizing& resizing, const Side& side) {
 /// Whether an axis stays as it is.
 bool is_kept(const Resizing& resizing, const Side& side) {
   const bool whole = !crops(resizing) || (side.begin == 0 && side.end == 1);
-  return side.in == side.out && whole &&
-         (crops(resizing) || resizing.transform == "align_corners" || side.factor == 1) &&
-         resizing.transform != "tf_half_pixel_for_nn";
+  return side.in == side.out && whole && (crops(resizing) || resizing.transform == "align_corners" || side.factor == 1);
 }
 
 Blob resized(NodeReader& node, const Blob& x, int axis, const Resizing& resizing, const Side& side) {
@@ -160,19 +165,19 @@ std::vector<int> resized_axes(const NodeReader& node, const Shape& x) {
 }
 
 /// The factor of all sizes if the model keeps the aspect ratio.
-std::optional<double> common_factor(const NodeReader& node, const Shape& x, const std::vector<int>& axes,
-                                    const std::vector<int64_t>& sizes) {
+std::optional<float> common_factor(const NodeReader& node, const Shape& x, const std::vector<int>& axes,
+                                   const std::vector<int64_t>& sizes) {
   const std::string policy = node.text("keep_aspect_ratio_policy", "stretch");
   if (policy == "stretch") return std::nullopt;
   if (policy != "not_larger" && policy != "not_smaller") node.fail("'" + policy + "' is not supported");
-  std::vector<double> factors;
-  for (size_t i = 0; i < axes.size(); ++i) factors.push_back(double(sizes[i]) / double(x[axes[i]]));
+  std::vector<float> factors;
+  for (size_t i = 0; i < axes.size(); ++i) factors.push_back(float(sizes[i]) / float(x[axes[i]]));
   return policy == "not_larger" ? std::ranges::min(factors) : std::ranges::max(factors);
 }
 
-double checked_extent(const NodeReader& node, double extent) {
+int64_t checked_extent(const NodeReader& node, double extent) {
   if (!(extent >= 1 && extent <= INT32_MAX)) node.fail("output extent " + std::to_string(extent) + " is out of range");
-  return extent;
+  return int64_t(extent);
 }
 
 /// The sides by the model's sizes; its own batch size stays the batch.
@@ -185,9 +190,8 @@ void take_sizes(const NodeReader& node, const std::vector<int>& axes, const std:
     Side& side = sides[size_t(axes[i])];
     if (node.batch().in(side.in) && (node.batch().open || sizes[i] == node.batch().own || sizes[i] == side.in))
       continue;
-    const double out = factor ? std::floor(*factor * double(side.in) + 0.5) : double(sizes[i]);
-    side.out = int64_t(checked_extent(node, out));
-    side.factor = factor ? *factor : double(side.out) / double(side.in);
+    side.out = checked_extent(node, factor ? double(std::round(*factor * float(side.in))) : double(sizes[i]));
+    side.factor = factor ? *factor : float(side.out) / float(side.in);
   }
 }
 
@@ -210,8 +214,8 @@ std::vector<Side> sides_of(NodeReader& node, const Shape& x) {
   check(scales->count());
   for (size_t i = 0; i < axes.size(); ++i) {
     Side& side = sides[size_t(axes[i])];
-    side.factor = scales->at(i);
-    side.out = int64_t(checked_extent(node, std::floor(double(side.in) * side.factor)));
+    side.factor = float(scales->at(i));
+    side.out = checked_extent(node, double(std::floor(float(side.in) * side.factor)));
   }
   return sides;
 }
@@ -222,8 +226,8 @@ void take_region(NodeReader& node, const Shape& x, std::vector<Side>& sides) {
   const std::vector<int> axes = resized_axes(node, x);
   if (region->count() != 2 * axes.size()) node.fail("the region has " + std::to_string(region->count()) + " values");
   for (size_t i = 0; i < axes.size(); ++i) {
-    sides[size_t(axes[i])].begin = region->at(i);
-    sides[size_t(axes[i])].end = region->at(axes.size() + i);
+    sides[size_t(axes[i])].begin = float(region->at(i));
+    sides[size_t(axes[i])].end = float(region->at(axes.size() + i));
     if (!std::isfinite(region->at(i)) || !std::isfinite(region->at(axes.size() + i)))
       node.fail("the region is infinite");
   }
@@ -237,7 +241,6 @@ Resizing resizing_of(NodeReader& node) {
                     node.real("extrapolation_value", 0),
                     node.integer("exclude_outside", 0) != 0,
                     node.integer("antialias", 0) != 0};
-  if (is_old(node)) resizing.transform = "asymmetric", resizing.nearest = "floor";
   if (resizing.mode == "bilinear") resizing.mode = "linear";
   for (const auto& [what, known] :
        {std::pair<std::string, std::vector<std::string>>{resizing.mode, {"nearest", "linear", "cubic"}},
@@ -247,6 +250,7 @@ Resizing resizing_of(NodeReader& node) {
         {resizing.nearest, {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"}}})
     if (std::find(known.begin(), known.end(), what) == known.end()) node.fail("'" + what + "' is not supported");
   if (!std::isfinite(resizing.extrapolated)) node.fail("an infinite extrapolation_value is not supported");
+  if (is_old(node)) resizing.transform = "asymmetric", resizing.nearest = "simple";
   return resizing;
 }
 
@@ -263,9 +267,10 @@ void read_resize(NodeReader& node) {
   const Resizing resizing = resizing_of(node);
   std::vector<Side> sides = sides_of(node, x.shape);
   if (crops(resizing)) take_region(node, x.shape, sides);
-  std::vector<int> changed;
+  const bool same_size = std::ranges::all_of(sides, [](const Side& side) { return side.in == side.out; });
+  std::vector<int> changed;  // none if no extent changes, whatever the factors are, as in ONNX Runtime
   for (int axis = 0; axis < x.shape.axes(); ++axis)
-    if (!is_kept(resizing, sides[size_t(axis)])) changed.push_back(axis);
+    if (!is_kept(resizing, sides[size_t(axis)]) && !(same_size && !crops(resizing))) changed.push_back(axis);
   const bool of_image = x.shape.axes() == 4 && (changed.empty() || changed[0] >= 2);
   if (of_image && !changed.empty()) {
     const std::vector<Side> places(sides.begin() + 2, sides.end());
