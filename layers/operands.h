@@ -40,7 +40,8 @@ struct PrepareRequest {
       post;  ///< the fused steps, as accepts() allows; the operand of a sum is the last x before those that fusions add
   bool backward = false;              ///< whether backward() is ever called
   std::vector<Fusion> fusions;        ///< agreed on with neighbours
-  bool observed = false;              ///< gradients are read and set one by one: a dx may be dy only if y is a view
+  bool observed = false;              ///< blobs and gradients are set one by one: y is a view only where Caffe's is,
+                                      ///< and dx is dy only there
   bool frozen = false;                ///< w never changes once it is set, so LayerNeeds::derived may be requested
   bool adds_dw = false;               ///< whether Operands::adds() may be true for a weight
   bool fixed_weight_formats = false;  ///< the formats of w are given, because another net owns the memory

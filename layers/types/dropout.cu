@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text/text.h"
+#include "layers/common/loops/copies.h"
 #include "layers/common/loops/typed.h"
 #include "layers/registry.h"
 
@@ -66,7 +67,7 @@ class DropoutLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     LayerNeeds needs;
-    needs.aliasing.view = needs.aliasing.dx_is_dy = !changes();
+    needs.aliasing.view = needs.aliasing.dx_is_dy = !changes() && !request.observed;
     needs.aliasing.y_may_overwrite_x = true;
     needs.aliasing.dx_may_overwrite_dy = true;
     return needs;
@@ -80,7 +81,7 @@ class DropoutLayer : public Layer {
   bool changes() const { return ratio_ > 0 && (training_ || !scale_train_); }
 
   void apply(Context& context, const Tensor& from, const Tensor& to) const {
-    if (!changes()) return;
+    if (!changes()) return copy_values(context, from, to);  // not a view, in an observed net
     if (!training_) return for_each_typed<Scale>(context, from, to, 1 - ratio_);
     const int64_t n = from.spec.elements();
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);

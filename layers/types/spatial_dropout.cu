@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "core/rng.h"
 #include "core/text/text.h"
+#include "layers/common/loops/copies.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/shape_rules.h"
 #include "layers/registry.h"
@@ -63,7 +64,7 @@ class SpatialDropoutLayer : public Layer {
   LayerNeeds prepare(const PrepareRequest& request, Context&) override {
     layer_seed_ = request.layer_seed;
     LayerNeeds needs;
-    needs.aliasing.view = needs.aliasing.dx_is_dy = !drops();
+    needs.aliasing.view = needs.aliasing.dx_is_dy = !drops() && !request.observed;
     needs.aliasing.y_may_overwrite_x = needs.aliasing.dx_may_overwrite_dy = true;
     needs.forward_scratch = needs.backward_scratch = drops() ? rows_ * int64_t(sizeof(float)) : 0;
     return needs;
@@ -76,7 +77,8 @@ class SpatialDropoutLayer : public Layer {
   bool drops() const { return training_ && ratio_ > 0; }
 
   void drop(Context& context, const Tensor& from, const Tensor& to, void* scratch) const {
-    if (!drops() || rows_ == 0) return;
+    if (rows_ == 0) return;
+    if (!drops()) return copy_values(context, from, to);  // not a view, in an observed net
     float* factors = static_cast<float*>(scratch);
     const uint64_t key = mix_key(own_seed_ >= 0 ? uint64_t(own_seed_) : context.seed, layer_seed_);
     for_each(context, rows_, Factor{factors, key, context.pass_word(), ratio_});

@@ -252,6 +252,24 @@ def test_gradients_do_not_share_memory(net_of, draws, kind):
         for other in before: assert np.array_equal(net._net.gradient(other), before[other]), (name, other)
 
 
+@pytest.mark.parametrize('kind', ('Dropout', 'SpatialDropout'))
+def test_layers_that_change_nothing_have_blobs_of_their_own(net_of, draws, kind):
+    net = net_of('force_backward: true\n' + DATA + CONV + layer('same', kind, 'c', 'y') +
+                 layer('sum', 'Power', 'y', 'z'))
+    net.forward(data=draws.normal(size=(2, 3, 5, 4)))
+    right, dy = net.blobs['c'].data.copy(), draws.normal(size=net.blobs['y'].data.shape)
+    assert np.array_equal(net.blobs['z'].data, right)
+    net.blobs['y'].data[...] = 7
+    net.forward(start='sum')
+    assert (net.blobs['z'].data == 7).all() and np.array_equal(net.blobs['c'].data, right)
+    net.forward(start='same')
+    assert np.array_equal(net.blobs['z'].data, right)
+    net.backward(z=dy)
+    net.blobs['y'].diff[...] = 0
+    net.clear_param_diffs()
+    assert close(net._net.gradient('c'), dy)
+
+
 # Other sizes
 
 HEAD = '''force_backward: true
