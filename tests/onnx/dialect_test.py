@@ -163,7 +163,7 @@ def in_opencv(text, layer, shapes):
 
 EVERYWHERE = {'Attention', 'DenseBlock', 'Lstm lstm_param { num_output: 4 batch_size: 2 }',
               'Normalize normalize_param { normalize_type: "L1" }', 'Reorg reorg_param { stride: 2 reverse: true }',
-              'Parameter parameter_param { shape { dim: 1 dim: 4 } }'}
+              'Parameter parameter_param { shape { dim: 1 dim: 4 } }', 'Reverse reverse_param { axis: 0 }'}
 BEYOND = {'bvlc': EVERYWHERE | {'PriorBox'}, 'ssd': EVERYWHERE, 'nvcaffe': EVERYWHERE}  # refused, by dialect
 
 
@@ -324,6 +324,7 @@ def test_layers_keep_the_names_of_their_weights(folder, infer, run, subject):
 
 RARE = {  # layers of BVLC Caffe that many readers lack, and what an inference net has instead
     'Bias': {'Scale'},
+    'Bias bias_param { num_axes: 0 }': {'Power'},
     'Bias bottom: "rows" bias_param { axis: 0 }': {'Convolution', 'Eltwise', 'Reshape'},
     'InnerProduct inner_product_param { num_output: 5 axis: 3 }': {'Convolution', 'Reshape'},
     'InnerProduct inner_product_param { num_output: 5 axis: 2 bias_term: false }': {'Convolution', 'Reshape'},

@@ -144,7 +144,7 @@ ArgMax
     (STEPS,): '''
 Lstm lstm_param { num_output: 4 }
 InnerProduct inner_product_param { num_output: 4 axis: 2 }
-Reverse
+Reverse reverse_param { axis: 0 }
 Attention attention_param { heads: 2 causal: true }
 Parameter parameter_param { shape { dim: 1 dim: 4 } }
 ''',

@@ -45,6 +45,9 @@ Blob Job::reshape(const Blob& x, const Shape& shape, int open) {
   return add(std::move(layer), {x});
 }
 
+int Job::batch_axis(const Blob& x) const { return rewriter_.batch_axis(x.name); }
+const BatchOf& Job::batch() const { return rewriter_.batch(); }
+
 void Job::refuse(const std::string& reason, const std::string& hint) const { throw FieldError("", reason, hint); }
 
 void Job::require_inference() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/shape.h"
+#include "graph/dialect/batches.h"
 #include "graph/dialect/dialect.h"
 
 namespace cortado::dialect {
@@ -47,6 +48,10 @@ class Job {
   Blob add(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, std::vector<BlobFile> weights = {});
   Blob add_own(caffe::LayerParameter layer, const std::vector<Blob>& bottoms);
   std::vector<Blob> add_all(caffe::LayerParameter layer, const std::vector<Blob>& bottoms, int tops);
+
+  /// The axis of a blob that grows with the batch; 0 if none is known to.
+  int batch_axis(const Blob& x) const;
+  const BatchOf& batch() const;
 
   /// Adds a Reshape. If the first extent of `shape` holds the batch, `shape` is right for the net's own batch, and the
   /// layer infers that extent. `open` is the axis to infer.

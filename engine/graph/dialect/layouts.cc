@@ -39,7 +39,8 @@ std::vector<Blob> single(Job& job, const Blob& x, int axis) {
 Blob exchanged(Job& job, const Blob& x, int batch) {
   const int64_t outer = x.shape[0], a = x.shape[1], b = x.shape[2], inner = x.shape[3];
   const int open = batch == 1 ? 2 : batch == 2 ? 1 : batch;  // its axis after the exchange
-  if (a == 1 || b == 1) return job.reshape(x, {outer, b, a, inner}, open);
+  const auto is_single = [&](int axis) { return x.shape[axis] == 1 && (axis != batch || !job.batch().open); };
+  if (is_single(1) || is_single(2)) return job.reshape(x, {outer, b, a, inner}, open);
   const bool by_a = batch == 1 ? false : batch == 2 ? true : a <= b;
   if ((by_a ? a : b) > kMaxParts)
     job.refuse("exchanging axes of " + std::to_string(a) + " and " + std::to_string(b) + " takes more than " +
@@ -158,6 +159,7 @@ Blob cropped(Job& job, const Blob& x, int64_t h, int64_t w) {
 Blob permuted(Job& job, const Blob& x, const std::vector<int>& order) {
   std::vector<int> now(order.size());
   std::iota(now.begin(), now.end(), 0);
+  const int batch_axis = job.batch_axis(x);
   Blob y = x;
   for (size_t at = 0; at < order.size(); ++at) {
     const size_t from = size_t(std::find(now.begin(), now.end(), order[at]) - now.begin());
@@ -170,7 +172,7 @@ Blob permuted(Job& job, const Blob& x, const std::vector<int>& order) {
       return count;
     };
     const size_t bounds[] = {0, at, from, end, now.size()};
-    const size_t first = size_t(std::find(now.begin(), now.end(), 0) - now.begin());
+    const size_t first = size_t(std::find(now.begin(), now.end(), batch_axis) - now.begin());
     const int batch = int(std::upper_bound(std::begin(bounds), std::end(bounds), first) - std::begin(bounds)) - 1;
     const Shape four = {extent(0, at), extent(at, from), extent(from, end), extent(end, now.size())};
     y = exchanged(job, job.reshape(y, four, batch), batch);
@@ -178,7 +180,7 @@ Blob permuted(Job& job, const Blob& x, const std::vector<int>& order) {
   }
   Shape shape = x.shape;
   for (size_t i = 0; i < order.size(); ++i) shape[int(i)] = x.shape[order[i]];
-  const int batch = int(std::find(order.begin(), order.end(), 0) - order.begin());
+  const int batch = int(std::find(order.begin(), order.end(), batch_axis) - order.begin());
   return job.reshape(y, shape, batch);
 }
 

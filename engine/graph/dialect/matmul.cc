@@ -31,7 +31,8 @@ Blob compose_matmul(Job& job) {
   const Blob a = as_matrices(job, job.x(0)), b = as_matrices(job, job.x(1));
   const int64_t m = a.shape[ta ? 2 : 1], n = b.shape[tb ? 1 : 2], k = a.shape[ta ? 1 : 2];
   const int64_t pairs = checked_mul(a.shape.count(), n);
-  if (pairs > kMaxPairs) job.refuse("its composition would multiply " + std::to_string(pairs) + " pairs");
+  if (pairs / job.batch().times > kMaxPairs)
+    job.refuse("its composition would multiply " + std::to_string(pairs) + " pairs");
 
   const std::string order = ta ? (tb ? "nkm" : "kmn") : (tb ? "mnk" : "mkn");
   const auto axis = [&](char name) { return 1 + int(order.find(name)); };

@@ -14,7 +14,8 @@ std::string Rewriter::unused(std::set<std::string>& names, const std::string& ba
 
 /// Replaces the name of a blob in the new layers.
 void Rewriter::rename_blob(const std::string& from, const std::string& to) {
-  if (const auto shape = shapes_.extract(from)) shapes_[to] = shape.mapped();
+  for (auto* shapes : {&shapes_, &grown_})
+    if (const auto shape = shapes->extract(from)) (*shapes)[to] = shape.mapped();
   auto uses = uses_.extract(from);
   if (uses.empty()) return;
   for (const int index : uses.mapped()) {

@@ -40,6 +40,7 @@ Blob compose_scale(Job& job) {
 Blob compose_bias(Job& job) {
   if (job.bottoms().size() == 2) return sum(job, {job.x(0), repeated(job, job.x(1), job.x(0).shape)});
   const BlobFile& term = job.weight(0);
+  if (term.data.size() == 1) return power(job, job.x(), 1, term.data[0]);
   const int axis = job.x().shape.canonical_axis(job.layer().bias_param().axis());
   return affine(job, job.x(), axis, filled(job, term.shape, 1), &term);
 }

@@ -50,8 +50,8 @@ std::vector<Shape> shapes_of(const std::vector<Blob>& blobs) {
 
 }  // namespace
 
-Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_of)
-    : subject_(subject), target_(target), place_of_(place_of) {
+Rewriter::Rewriter(const Subject& subject, Target target, const PlaceOf& place_of, const BatchOf& batch)
+    : subject_(subject), target_(target), place_of_(place_of), batch_(batch) {
   for (const LayerWeights& weights : subject.weights) given_[weights.name] = &weights;
   for (const caffe::LayerParameter& layer : subject.net.layer()) {
     layers_.insert(layer.name());
@@ -89,8 +89,36 @@ std::vector<Blob> Rewriter::bottoms_of(const caffe::LayerParameter& layer) const
   return bottoms;
 }
 
+/// Notes the shapes of the layer's tops with a larger batch, for batch_axis(). Its bottoms keep theirs.
+void Rewriter::learn_grown_shapes(const caffe::LayerParameter& layer) {
+  std::vector<Shape> x, y;
+  for (const std::string& bottom : layer.bottom())
+    if (const auto found = grown_.find(bottom); found != grown_.end()) x.push_back(found->second);
+  if (int(x.size()) == layer.bottom_size() && layer.type() != "Python") {
+    try {
+      y = graph::infer_layer(with_batch(layer, {batch_.axis, 2}), x).y;
+    } catch (const FieldError&) {  // it takes only the net's own batch
+    } catch (const Error&) {
+    }
+  }
+  for (int i = 0; i < layer.top_size(); ++i)
+    if (size_t(i) < y.size())
+      grown_[layer.top(i)] = y[size_t(i)];
+    else
+      grown_.erase(layer.top(i));
+}
+
+int Rewriter::batch_axis(const std::string& blob) const {
+  const auto own = shapes_.find(blob), grown = grown_.find(blob);
+  if (own == shapes_.end() || grown == grown_.end() || own->second.axes() != grown->second.axes()) return 0;
+  for (int axis = 0; axis < own->second.axes(); ++axis)
+    if (own->second[axis] != grown->second[axis]) return axis;
+  return 0;
+}
+
 /// Notes the shapes of the layer's tops; forgets them where they cannot be inferred.
 void Rewriter::learn_shapes(const caffe::LayerParameter& layer) {
+  learn_grown_shapes(layer);
   std::vector<Shape> y;
   if (shapes_known(layer) && layer.type() != "Python") {
     try {
@@ -154,6 +182,7 @@ std::vector<Blob> Rewriter::emit(const Job& job, caffe::LayerParameter layer, co
   add_weights(layer, shapes.w, std::move(weights));
   std::vector<Blob> y;
   for (int i = 0; i < tops; ++i) y.push_back({layer.top(i), shapes_[layer.top(i)] = shapes.y.at(size_t(i))});
+  learn_grown_shapes(layer);
   append(std::move(layer));
   return y;
 }
@@ -245,10 +274,6 @@ Rewritten Rewriter::run() {
     if (auto weights = made_.extract(layer.name()))
       result_.weights.push_back({layer.name(), layer.type(), std::move(weights.mapped())});
   return std::move(result_);
-}
-
-Rewritten rewrite(Subject subject, Target target, const PlaceOf& place_of) {
-  return Rewriter(subject, target, place_of).run();
 }
 
 }  // namespace cortado::dialect

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/dialect/batches.h"
 #include "graph/dialect/job.h"
 #include "layers/layer.h"
 
@@ -13,7 +14,8 @@ namespace cortado::dialect {
 /// The state of one rewriting: the new net, and the shapes of its blobs.
 class Rewriter {
  public:
-  Rewriter(const Subject& subject, Target target, const PlaceOf& place_of);
+  /// The subject has `batch.times` its own batch.
+  Rewriter(const Subject& subject, Target target, const PlaceOf& place_of, const BatchOf& batch);
 
   Rewritten run();
 
@@ -22,6 +24,9 @@ class Rewriter {
                          NewWeights weights);
   Target target() const { return target_; }
   bool trains() const { return trains_; }
+  const BatchOf& batch() const { return batch_; }
+  /// The axis of a blob that grows with the batch; 0 if none is known to.
+  int batch_axis(const std::string& blob) const;
   void warn(const std::string& layer, const std::string& text);
 
  private:
@@ -44,6 +49,7 @@ class Rewriter {
   bool shapes_known(const caffe::LayerParameter& layer) const;
   std::vector<Blob> bottoms_of(const caffe::LayerParameter& layer) const;
   void learn_shapes(const caffe::LayerParameter& layer);
+  void learn_grown_shapes(const caffe::LayerParameter& layer);
   const std::vector<BlobFile>* weights_of(const std::string& layer) const;
   std::string unused(std::set<std::string>& names, const std::string& base);
   void append(caffe::LayerParameter layer);
@@ -52,9 +58,11 @@ class Rewriter {
   const Subject& subject_;
   const Target target_;
   const PlaceOf& place_of_;
+  const BatchOf batch_;
   std::map<std::string, const LayerWeights*> given_;
   std::map<std::string, std::vector<BlobFile>> made_;  ///< weights of new layers
   std::map<std::string, Shape> shapes_;                ///< those that are known, by the blob's current name
+  std::map<std::string, Shape> grown_;                 ///< the same for a batch twice as large
   std::map<std::string, std::string> renamed_;         ///< blobs of the subject whose later value has another name
   std::set<std::string> blobs_, layers_;               ///< names in use
   std::map<std::string, int> tried_;                   ///< suffixes, by name
