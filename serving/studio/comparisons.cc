@@ -7,7 +7,6 @@
 #include "studio/workplace.h"
 #include "tools/runs/message_fields.h"
 #include "tools/runs/run_comparison.h"
-#include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
 
@@ -75,7 +74,7 @@ Json json_of(const Folder& folder, const std::string& path, const std::string& f
                               {"value", best.value},
                               {"iter", best.iter},
                               {"best", runs::direction_word(best.lower_is_better)}});
-  json["lowest"] = runs::names_of_lowest(runs::read_metrics(runs::RunPaths(folder.at(path)).metrics));
+  json["lowest"] = run.lowest;
   json["settings"] = Json::object();
   for (const auto& [name, value] : settings_of(folder, path)) json["settings"][name] = value;
   json["net"] = runs::line_differences(first_net, net_text(folder, path));

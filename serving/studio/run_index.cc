@@ -51,7 +51,7 @@ Json summary_json(const std::string& path, const std::string& folder) {
                      {"value", score->value},
                      {"iter", score->iter},
                      {"best", runs::direction_word(score->lower_is_better)}};
-  json["lowest"] = runs::names_of_lowest(runs::read_metrics(runs::RunPaths(folder).metrics));
+  json["lowest"] = run.lowest;
   json["curve"] = curve_of(runs::RunPaths(folder).metrics);
   return json;
 }

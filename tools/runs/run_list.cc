@@ -143,6 +143,7 @@ RunSummary read_run(const std::string& folder) {
   const std::vector<MetricRow> rows = read_metrics(paths.metrics);
   add_rows(rows, run);
   run.best = best_scores(rows);
+  run.lowest = names_of_lowest(rows);
   run.state = state_after(rows);
   const bool ended = run.state != RunState::kNew && run.state != RunState::kKilled;
   if (run.process != 0 && !(ended && run.process == ::getpid())) run.state = RunState::kRunning;

@@ -28,14 +28,15 @@ struct RunSummary {
   int process = 0;  ///< the process that trains it; training_process()
   int64_t iter = 0, max_iter = 0;
   double loss = 0;
-  std::vector<BestScore> best;     ///< test scores
-  bool is_tested = false;          ///< also if only before the first update
-  double created = 0, latest = 0;  ///< seconds since 1970; latest: of the last event
-  double seconds = 0;              ///< run time of its processes
-  double images_per_second = 0;    ///< the latest value
-  std::string snapshot;            ///< the latest solver state
-  std::string problem;             ///< why it diverged or failed
-  std::string solver;              ///< as the user named it
+  std::vector<std::string> lowest;  ///< names_of_lowest()
+  std::vector<BestScore> best;      ///< test scores
+  bool is_tested = false;           ///< also if only before the first update
+  double created = 0, latest = 0;   ///< seconds since 1970; latest: of the last event
+  double seconds = 0;               ///< run time of its processes
+  double images_per_second = 0;     ///< the latest value
+  std::string snapshot;             ///< the latest solver state
+  std::string problem;              ///< why it diverged or failed
+  std::string solver;               ///< as the user named it
 };
 
 /// The score that represents the run. Null without tests of trained weights.
