@@ -122,12 +122,23 @@ TEST(StarterTransform, DigitsAreNotMirrored) {
   EXPECT_FALSE(choose_transform(data, net_for(28), {}).train.augment().has_flip_h());
 }
 
+TEST(StarterSchedule, IsLongerThanItsWarmUp) {
+  const Recipe recipe{.source = "x", .base_lr = 0.1F, .batch = 256, .batch_at_once = 64};
+  for (const int64_t images : {1, 2, 3, 5, 17})
+    for (const int64_t batch : {0, 1, 2, 7, 64})
+      for (const int64_t epochs : {1, 2, 3}) {
+        const Schedule schedule = choose_schedule(images, recipe, {.batch = batch, .epochs = epochs});
+        EXPECT_EQ(schedule.iterations, (epochs * images + schedule.batch - 1) / schedule.batch);
+        EXPECT_LT(schedule.warmup, schedule.iterations) << images << " images, batch " << batch;
+      }
+}
+
 TEST(StarterSchedule, FollowsTheNumberOfImages) {
   const Recipe recipe{.source = "x", .base_lr = 0.1F, .batch = 256, .batch_at_once = 64};
   const Schedule few = choose_schedule(100, recipe, {}), many = choose_schedule(50000, recipe, {});
   EXPECT_EQ(few.batch, 16);
   EXPECT_EQ(few.epochs, 80);
-  EXPECT_EQ(few.iterations, 80 * 7);
+  EXPECT_EQ(few.iterations, 80 * 100 / 16) << "epochs follow each other without a gap in a batch";
   EXPECT_FLOAT_EQ(few.base_lr, 0.0063F);  // 0.1 * 16 / 256, rounded to two digits
   EXPECT_EQ(many.batch, 64);
   EXPECT_EQ(many.epochs, 10);
