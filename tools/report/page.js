@@ -103,7 +103,7 @@ const Page = (() => {
       parts.push(html('h3', {}, title));
       parts.push(rows.length ? table([...columns, ...runs], rows) : html('p', {className: 'quiet'}, none));
     };
-    add('Best scores', ['score'], scores.map((one) => [one.name, ...one.values]), 'The runs were not tested.');
+    add('Best scores', ['score'], scores.map((one) => [one.name, ...one.values]), 'No run was tested after an update.');
     add('Settings', ['setting'], settings.map((one) => [one.name, ...one.values.map(value)]), 'The same.');
     const rows = layers.map(
         (one) =>

@@ -99,7 +99,7 @@ void add_row(std::vector<std::string> row, const std::vector<std::string>& value
 
 void show_scores(const runs::RunComparison& comparison) {
   if (comparison.scores.empty()) {
-    std::cout << "no scores: the runs were not tested\n";
+    std::cout << "no scores: no run was tested after an update\n";
     return;
   }
   Table table = table_by_run({"best score"}, comparison);
