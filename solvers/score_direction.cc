@@ -12,12 +12,12 @@ namespace cortado {
 namespace {
 
 constexpr std::array kLowWords = {
-    "aepe",    "brier",  "cer",      "chamfer", "cost",    "costs",    "deviation",  "discrepancy", "dist", "distance",
-    "distances", "divergence", "ece", "eer",    "energy",  "entropy",  "epe",        "err",         "error", "errors",
-    "errs",    "far",    "fid",      "fnr",     "fpr",     "frr",      "hamming",    "kld",         "loss", "losses",
-    "lpips",   "mae",    "mape",     "miss",    "misses",  "mistakes", "mpjpe",      "mrae",        "mse",  "msle",
-    "nll",     "nrmse",  "perplexity", "ppl",   "regret",  "residual", "rmse",       "rmsle",       "rms",  "smape",
-    "sse",     "ter",    "wer"};
+    "aepe",     "brier",     "cer",        "chamfer", "cost",  "costs",  "deviation",  "discrepancy", "dist",
+    "distance", "distances", "divergence", "ece",     "eer",   "energy", "entropy",    "epe",         "err",
+    "error",    "errors",    "errs",       "far",     "fid",   "fnr",    "fpr",        "frr",         "hamming",
+    "kld",      "loss",      "losses",     "lpips",   "mae",   "mape",   "miss",       "misses",      "mistakes",
+    "mpjpe",    "mrae",      "mse",        "msle",    "nll",   "nrmse",  "perplexity", "ppl",         "regret",
+    "residual", "rmse",      "rmsle",      "rms",     "smape", "sse",    "ter",        "wer"};
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_letter(char c) { return is_upper(c) || (c >= 'a' && c <= 'z'); }
@@ -27,8 +27,9 @@ std::vector<std::string> words_of_name(std::string_view name) {
   std::vector<std::string> words;
   bool inside = false;
   for (size_t i = 0; i < name.size(); ++i) {
-    const bool begins = is_upper(name[i]) && i > 0 &&
-                        (!is_upper(name[i - 1]) || (i + 1 < name.size() && is_letter(name[i + 1]) && !is_upper(name[i + 1])));
+    const bool begins =
+        is_upper(name[i]) && i > 0 &&
+        (!is_upper(name[i - 1]) || (i + 1 < name.size() && is_letter(name[i + 1]) && !is_upper(name[i + 1])));
     if (is_letter(name[i]) && (!inside || begins)) words.emplace_back();
     inside = is_letter(name[i]);
     if (inside) words.back() += lower_case(name[i]);

@@ -20,8 +20,9 @@ bool is_lower_better(std::string_view name);
 bool is_lower_better(const NetOutput& output);
 
 /// The scores of the test nets, in order. The main one is that of keep_best, else of early_stop; else the first that is
-/// better the higher it is, else the first that training does not minimize, else the first. The solver's lower_is_better, higher_is_better and early_stop.higher_is_better
-/// override the rules above. Throws FieldError if they name what is not a score, or contradict each other.
+/// better the higher it is, else the first that training does not minimize, else the first. The solver's
+/// lower_is_better, higher_is_better and early_stop.higher_is_better override the rules above. Throws FieldError if
+/// they name what is not a score, or contradict each other.
 std::vector<TestScore> test_scores(const std::vector<const std::vector<NetOutput>*>& tests,
                                    const caffe::SolverParameter& solver);
 

@@ -29,8 +29,8 @@ class DeploySources {
   void add_for_data(int index, const std::string& top, caffe::NetParameter& net);
   /// Adds an Input layer of the file.
   void add_input_layer(caffe::LayerParameter layer, caffe::NetParameter& net);
-  /// Sets the rows of constants that have as many as a batch to those of the new batch. Throws Error(kUsage) for a shape of a blob
-  /// that is not an input.
+  /// Sets the rows of constants that have as many as a batch to those of the new batch. Throws Error(kUsage) for a
+  /// shape of a blob that is not an input.
   void finish(caffe::NetParameter& net);
 
   const std::vector<std::string>& inputs() const { return inputs_; }

@@ -18,9 +18,9 @@ using google::protobuf::Message;
 using PathChange = std::function<std::string(const std::string& path)>;
 
 constexpr std::array<std::string_view, 16> kPathFields = {
-    "file",      "file_name", "label_map_file",   "mean_file", "meanfile",      "name_size_file",
-    "net",       "prefix",    "output_directory", "save_file", "root_folder",   "snapshot_prefix",
-    "source",    "test_net",  "train_net",        "video_file"};
+    "file",   "file_name", "label_map_file",   "mean_file", "meanfile",    "name_size_file",
+    "net",    "prefix",    "output_directory", "save_file", "root_folder", "snapshot_prefix",
+    "source", "test_net",  "train_net",        "video_file"};
 constexpr std::string_view kPathLists = "weights";  ///< paths separated by commas
 
 /// Changes each path of a list, and keeps the blanks between them.
@@ -51,8 +51,8 @@ void change_paths(Message& message, const PathChange& change) {
                                           : *reflection.MutableMessage(&message, field),
                      change);
       if (!holds_paths) continue;
-      const std::string old = field->is_repeated() ? reflection.GetRepeatedString(message, field, i)
-                                                   : reflection.GetString(message, field);
+      const std::string old =
+          field->is_repeated() ? reflection.GetRepeatedString(message, field, i) : reflection.GetString(message, field);
       const std::string now = field->name() == kPathLists ? changed_list(old, change) : change(old);
       if (field->is_repeated())
         reflection.SetRepeatedString(&message, field, i, now);

@@ -11,7 +11,8 @@ def make_photos(folder, count):
         for k, name in enumerate(('ant', 'bee')):
             path = folder / name / ('%d.png' % i)
             path.parent.mkdir(parents=True, exist_ok=True)
-            cv2.imwrite(str(path), numpy.full((20, 20, 3), 60 + 120 * k, numpy.uint8) + draws.randint(0, 30, (20, 20, 3)))
+            noise = draws.randint(0, 30, (20, 20, 3))
+            cv2.imwrite(str(path), numpy.full((20, 20, 3), 60 + 120 * k, numpy.uint8) + noise)
 
 
 def files_of(folder): return {path: path.stat().st_mtime_ns for path in folder.rglob('*') if path.is_file()}
@@ -79,7 +80,8 @@ def test_a_run_of_a_copy(run, copies):
     cwd, project = copies[2]
     run('train', project + 'solver.prototxt', '--run=r', cwd=cwd)
     record = json.loads((cwd / 'r/run.json').read_text())
-    assert not [one for one in record['inputs'] if '/second/..' in one['path']], 'two runs of one dataset name it the same'
+    paths = [one['path'] for one in record['inputs']]
+    assert not [path for path in paths if '/second/..' in path], 'two runs of one dataset name it the same'
     assert {(cwd / one['path']).resolve() for one in record['inputs'] if one['kind'] == 'data'} == {
         (copies[0][0] / ('data/%s_lmdb' % part)).resolve() for part in ('train', 'test')}
     run('train', '--resume=r', '--set', 'solver.max_epoch=3', cwd=cwd)
@@ -111,12 +113,12 @@ def test_a_new_project_trains(run, tmp_path, images):
     run('convert', 'folder', 'photos', '-o', 'data', '--split=0.5', cwd=tmp_path)
     for batch in (0, 1, 7, 64):
         for epochs in (1, 2, 3):
-            run('new', 'classifier', '--data=data', '--from=lenet', '-o', 'my', '--epochs=%d' % epochs, '--batch=%d' % batch,
-                '--force', cwd=tmp_path)
+            run('new', 'classifier', '--data=data', '--from=lenet', '-o', 'my', '--epochs=%d' % epochs,
+                '--batch=%d' % batch, '--force', cwd=tmp_path)
             shutil.rmtree(tmp_path / 'my/snapshots')
             run('check', 'my/solver.prototxt', cwd=tmp_path)
             log = run('train', 'my/solver.prototxt', cwd=tmp_path).stderr
-            iterations = -(-2 * images * epochs // int(re.search(r'batch_size: (\d+)', (tmp_path / 'my/train_val.prototxt')
-                                                                 .read_text()).group(1)))
+            net = (tmp_path / 'my/train_val.prototxt').read_text()
+            iterations = -(-2 * images * epochs // int(re.search(r'batch_size: (\d+)', net)[1]))
             assert 'takes max_iter: %d\n' % iterations in log and 'Optimization Done' in log
             assert (tmp_path / 'my/snapshots/my_best.caffemodel').exists(), (batch, epochs)

@@ -17,7 +17,9 @@ LAYERS = {
     'ImageSegData': (2, 'transform_param { crop_size: 8 } image_data_param { source: "pairs" batch_size: 4 label_type: '
                         'PIXEL }', 10),
     'ImageLabelmapData': (2, 'image_data_param { source: "pairs" batch_size: 1 }', 10),
-    'WindowSegData': (2, 'transform_param { crop_size: 8 } image_data_param { source: "segments" batch_size: 4 label_type: PIXEL new_height: 9 new_width: 9 }', 10),
+    'WindowSegData': (2, 'transform_param { crop_size: 8 } '
+                      'image_data_param { source: "segments" batch_size: 4 '
+                      'label_type: PIXEL new_height: 9 new_width: 9 }', 10),
     'VideoData': (2, 'video_data_param { source: "clips_list" batch_size: 4 new_length: 2 use_image: true }', 10),
     'WindowData': (2, 'transform_param { crop_size: 8 } window_data_param { source: "windows" batch_size: 4 '
                       'fg_threshold: 0.5 bg_threshold: 0.5 fg_fraction: 0.5 }', None),
@@ -54,7 +56,8 @@ def write_project(place, type, options):
     (place / 'net.prototxt').write_text('''
 layer { name: "data" type: "%s" %s %s }
 layer { name: "silence" type: "Silence" %s }
-layer { name: "numbers" type: "DummyData" top: "x" top: "y" dummy_data_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 1 } } }
+layer { name: "numbers" type: "DummyData" top: "x" top: "y"
+  dummy_data_param { shape { dim: 2 dim: 3 } shape { dim: 2 dim: 1 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "x" top: "ip" inner_product_param { num_output: 1 } }
 layer { name: "loss" type: "EuclideanLoss" bottom: "ip" bottom: "y" top: "loss" }
 ''' % (type, ' '.join('top: "%s"' % name for name in names), text, ' '.join('bottom: "%s"' % name for name in names)))

@@ -370,7 +370,8 @@ def swung(run, tmp_path):
   bottom: "ip" bottom: "target" top: "distance" }''')
     solver = SOLVER
     for a, b in (('keep_last: 2', 'ema_decay: 0.5'), ('600', '60'), ('test_interval: 100', 'test_interval: 10'),
-                 ('snapshot: 50', 'snapshot: 10'), ('keep_best: "loss"', 'keep_best: "distance" higher_is_better: "distance"')):
+                 ('snapshot: 50', 'snapshot: 10'),
+                 ('keep_best: "loss"', 'keep_best: "distance" higher_is_better: "distance"')):
         solver = solver.replace(a, b)
     (tmp_path / 'solver.prototxt').write_text(solver + 'random_seed: 1')
     run('train', 'solver.prototxt', '--run=r', cwd=tmp_path)
@@ -411,7 +412,8 @@ def test_the_lowest_error_is_the_best(run, tmp_path, name, type):
     assert re.search(r'%s \S+ at iteration %d, the lowest of 1 run' % (name, iteration),
                      run('runs', 'best', cwd=tmp_path).stdout)
     best = json.loads(run('runs', 'best', '--json', cwd=tmp_path).stdout)
-    assert (best['score'], best['iter'], best['best']) == (name, iteration, 'lowest') and abs(best['value'] - value) < 1e-5
+    assert (best['score'], best['iter'], best['best']) == (name, iteration, 'lowest')
+    assert abs(best['value'] - value) < 1e-5
     scores = json.loads(run('runs', 'compare', 'r', 'r', '--json', cwd=tmp_path).stdout)['scores']
     assert [one['best'] for one in scores if one['name'] == name] == ['lowest']
 

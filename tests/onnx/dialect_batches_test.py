@@ -99,7 +99,8 @@ BETWEEN = [  # on 3 x batch x 6 values
     'Transpose transpose_param { dim: 2 dim: 1 dim: 0 }', 'LogSoftmax softmax_param { axis: 0 }',
     'ShuffleChannel shuffle_channel_param { group: 1 }', 'InstanceNorm',
     'GroupNorm group_norm_param { group: 1 affine: false }',
-    'Normalize', 'Concat concat_param { axis: 0 }', 'Concat concat_param { axis: 1 }', 'Lstm lstm_param { num_output: 2 }']
+    'Normalize', 'Concat concat_param { axis: 0 }', 'Concat concat_param { axis: 1 }',
+    'Lstm lstm_param { num_output: 2 }']
 
 
 @pytest.mark.parametrize('layer', BETWEEN)

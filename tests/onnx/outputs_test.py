@@ -45,7 +45,8 @@ def test_outputs_stay(folder, infer, name, run, summary):
     assert sorted(summary('again.prototxt')['outputs']) == sorted(outputs)
     x = {'x': numpy.random.RandomState(2).normal(0, 1, (3, 4)).astype('f4')}
     wanted = infer('net.onnx', None, x, list(outputs))
-    for got in infer('back.onnx', None, x, list(outputs)), infer('net.prototxt', *(weights or [None]), x, list(outputs)):
+    again = infer('net.prototxt', *(weights or [None]), x, list(outputs))
+    for got in infer('back.onnx', None, x, list(outputs)), again:
         assert all(far(a, b) < 1e-5 for a, b in zip(got, wanted))
 
 

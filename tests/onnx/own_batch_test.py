@@ -58,16 +58,18 @@ Crop crop_param { axis: 0 offset: 1 offset: 0 offset: 1 offset: 2 }
 '''.split('\n'),
 }
 NETS = {  # on 5 x 2 x 6 values
-    'moved to the channels': '''layer { name: "a" type: "Permute" bottom: "x0" top: "a" permute_param { order: 1 order: 0
-        order: 2 } } layer { name: "b" type: "InstanceNorm" bottom: "a" top: "y" }''',
+    'moved to the channels': '''layer { name: "a" type: "Permute" bottom: "x0" top: "a"
+        permute_param { order: 1 order: 0 order: 2 } } layer { name: "b" type: "InstanceNorm" bottom: "a" top: "y" }''',
     'slices of steps': '''layer { name: "a" type: "Slice" bottom: "x0" top: "a" top: "b" slice_param { axis: 0
-        slice_point: 2 } } layer { name: "b" type: "Concat" bottom: "b" bottom: "a" top: "y" concat_param { axis: 0 } }''',
+        slice_point: 2 } }
+        layer { name: "b" type: "Concat" bottom: "b" bottom: "a" top: "y" concat_param { axis: 0 } }''',
     'factors of steps': '''layer { name: "a" type: "Scale" bottom: "x0" top: "a" scale_param { axis: 0 } }
         layer { name: "b" type: "Sigmoid" bottom: "a" top: "y" }''',
     'static inputs of steps': '''layer { name: "c" type: "ContinuationIndicator" top: "c" continuation_indicator_param {
-        time_step: 5 batch_size: 2 } } layer { name: "s" type: "Slice" bottom: "x0" top: "s" top: "t" slice_param { axis:
-        0 slice_point: 1 } } layer { name: "f" type: "Reshape" bottom: "s" top: "f" reshape_param { shape { dim: 2 dim: 6
-        } } } layer { name: "t" type: "Silence" bottom: "t" } layer { name: "b" type: "LSTM" bottom: "x0" bottom: "c"
+        time_step: 5 batch_size: 2 } }
+        layer { name: "s" type: "Slice" bottom: "x0" top: "s" top: "t" slice_param { axis: 0 slice_point: 1 } }
+        layer { name: "f" type: "Reshape" bottom: "s" top: "f" reshape_param { shape { dim: 2 dim: 6 } } }
+        layer { name: "t" type: "Silence" bottom: "t" } layer { name: "b" type: "LSTM" bottom: "x0" bottom: "c"
         bottom: "f" top: "y" recurrent_param { num_output: 3 } }''',
 }
 
@@ -139,7 +141,8 @@ def test_sequences_are_the_batch_of_steps(cont, converted, infer, layer, runtime
     [graph_input] = onnx.load('net.onnx').graph.input
     assert [dim.dim_param or dim.dim_value for dim in graph_input.type.tensor_type.shape.dim] == [5, 'N', 6]
     x = numpy.random.RandomState(2).normal(0, 1, (5, 6, 6)).astype('f4')
-    wanted = numpy.concatenate([infer('net.prototxt', weights, {'x0': x[:, i:i + 2]}, outputs)[0] for i in (0, 2, 4)], 1)
+    parts = [infer('net.prototxt', weights, {'x0': x[:, i:i + 2]}, outputs)[0] for i in (0, 2, 4)]
+    wanted = numpy.concatenate(parts, 1)
     if 'RNN' not in layer: assert far(infer('net.onnx', None, {'x0': x}, outputs)[0], wanted) < 1e-5
     if runtime: assert far(runtime('net.onnx', {'x0': x}, outputs)[0], wanted) < 1e-5
 

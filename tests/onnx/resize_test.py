@@ -1,5 +1,5 @@
-"""Resize and Upsample compute extents and coordinates in 32-bit floats, step by step as ONNX Runtime does: products such
-as 20 x 0.7 are whole numbers there, and coordinates halfway between two pixels fall on the same side."""
+"""Resize and Upsample compute extents and coordinates in 32-bit floats, step by step as ONNX Runtime does: products
+such as 20 x 0.7 are whole numbers there, and coordinates halfway between two pixels fall on the same side."""
 import itertools
 
 import pytest

@@ -42,8 +42,8 @@ def test_fields_have_names_of_their_own_in_json():
 def test_imports(version, tmp_path):
     venv = os.path.join(os.environ['CORTADO_BUILD'], 'test-venv')
     if not os.path.exists(venv + '/complete'): pytest.skip('scripts/dev/test_venv.sh has not run')
-    install = [venv + '/bin/pip', 'install', '-q', '--disable-pip-version-check', '--no-deps', '--target', str(tmp_path)]
-    if subprocess.run(install + ['protobuf' + version], stderr=subprocess.DEVNULL).returncode:
+    install = [venv + '/bin/pip', 'install', '-q', '--disable-pip-version-check', '--no-deps', '--target']
+    if subprocess.run(install + [str(tmp_path), 'protobuf' + version], stderr=subprocess.DEVNULL).returncode:
         pytest.skip('PyPI cannot be reached')
     path = os.pathsep.join([str(tmp_path)] + [folder for folder in sys.path if folder])
     done = subprocess.run([sys.executable, '-c', IMPORTS], env=dict(os.environ, PYTHONPATH=path), capture_output=True,

@@ -27,7 +27,8 @@ def test_solvers_and_nets_follow_the_project(project):
     solver = caffe.SGDSolver('../../second/solver.prototxt')
     solver.step(1)
     solver.snapshot()
-    assert list((copy / 'snapshots').glob('first_iter_*.caffemodel')) and not list((project.parent / 'far').rglob('*.*'))
+    assert list((copy / 'snapshots').glob('first_iter_*.caffemodel'))
+    assert not list((project.parent / 'far').rglob('*.*'))
     net = caffe.Net('../../second/train_val.prototxt', caffe.TEST)
     net.forward()
     assert net.blobs['data'].data.shape[1] == 3

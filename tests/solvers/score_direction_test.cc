@@ -15,15 +15,16 @@ NetOutput output_of(const std::string& name, const std::string& type = "InnerPro
 
 /// Layers that score predictions turn them into answers, or compare them with labels.
 TEST(ScoreDirection, IsKnownOfAllLossesAndScores) {
-  const std::set<std::string> answers = {"ArgMax",          "DetectionOutput",     "EvalDetection",        "LogSoftmax",
-                                         "Softmax",         "YoloDetectionOutput", "Yolov3DetectionOutput"};
+  const std::set<std::string> answers = {"ArgMax",  "DetectionOutput",     "EvalDetection",        "LogSoftmax",
+                                         "Softmax", "YoloDetectionOutput", "Yolov3DetectionOutput"};
   size_t losses = 0, scores = 0;
   for (const LayerType* type : all_layer_types()) {
     EXPECT_FALSE(type->loss && type->higher_is_better) << type->name;
     if (type->loss) {
       ++losses;
       EXPECT_TRUE(is_lower_better(output_of("accuracy", type->name))) << type->name;
-    } else if (type->kind == LayerKind::kScore && !answers.contains(type->alias_of.empty() ? type->name : type->alias_of)) {
+    } else if (type->kind == LayerKind::kScore &&
+               !answers.contains(type->alias_of.empty() ? type->name : type->alias_of)) {
       ++scores;
       EXPECT_FALSE(is_lower_better(output_of("error", type->name))) << type->name;
     } else {
@@ -41,19 +42,21 @@ TEST(ScoreDirection, FollowsWhatTrainingMinimizes) {
 }
 
 TEST(ScoreDirection, ReadsWordsOfNames) {
-  for (const char* name :
-       {"error", "test_error", "top1_err", "top5err", "Err", "mae", "valMAE", "MAE_test", "RMSE", "rmse/val", "mse2",
-        "loss", "loss3/loss1", "totalLoss", "softmaxloss", "perplexity", "edit_distance", "wer", "CER", "val-nll",
-        "mean.cost", "cross_entropy", "KLDivergence"})
+  for (const char* name : {"error",       "test_error", "top1_err",    "top5err",       "Err",           "mae",
+                           "valMAE",      "MAE_test",   "RMSE",        "rmse/val",      "mse2",          "loss",
+                           "loss3/loss1", "totalLoss",  "softmaxloss", "perplexity",    "edit_distance", "wer",
+                           "CER",         "val-nll",    "mean.cost",   "cross_entropy", "KLDivergence"})
     EXPECT_TRUE(is_lower_better(std::string_view(name))) << name;
-  for (const char* name : {"accuracy", "acc", "top5", "mAP", "iou", "f1", "merry", "terrain", "glossy", "answer", "cerise",
-                           "maestro", "farmer", "psnr", "score", "", "_", "\xff"})
+  for (const char* name : {"accuracy", "acc", "top5", "mAP", "iou", "f1", "merry", "terrain", "glossy", "answer",
+                           "cerise", "maestro", "farmer", "psnr", "score", "", "_", "\xff"})
     EXPECT_FALSE(is_lower_better(std::string_view(name))) << name;
 }
 
 std::vector<TestScore> scores_with(const std::string& options, size_t nets = 1) {
-  static const std::vector<NetOutput> outputs = {output_of("accuracy", "Accuracy"), {"classes", 1, Shape{3}, 0, "Accuracy"},
-                                                 output_of("loss", "SoftmaxWithLoss", 1), output_of("mae", "L1Loss")};
+  static const std::vector<NetOutput> outputs = {output_of("accuracy", "Accuracy"),
+                                                 {"classes", 1, Shape{3}, 0, "Accuracy"},
+                                                 output_of("loss", "SoftmaxWithLoss", 1),
+                                                 output_of("mae", "L1Loss")};
   return test_scores(std::vector<const std::vector<NetOutput>*>(nets, &outputs),
                      read_solver_from_text("net: \"n\" " + options, "s").solver);
 }

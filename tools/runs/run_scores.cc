@@ -21,8 +21,8 @@ const Item* item_named(const std::vector<Item>& list, const std::string& name) {
 std::string without_index(const MetricRow& row, const std::string& output) {
   if (!output.ends_with(']')) return output;
   const std::string stem = output.substr(0, output.rfind('['));
-  const bool is_element = std::any_of(row.outputs.begin(), row.outputs.end(),
-                                                               [&](const auto& one) { return one.first == stem; });
+  const bool is_element =
+      std::any_of(row.outputs.begin(), row.outputs.end(), [&](const auto& one) { return one.first == stem; });
   return is_element ? stem : output;
 }
 
@@ -58,8 +58,7 @@ const char* direction_word(bool lower_is_better) { return lower_is_better ? "low
 std::vector<BestScore> best_scores(const std::vector<MetricRow>& rows) {
   const std::vector<TestScore> scores = scores_in(rows);
   std::map<std::string, BestScore> found;
-  for (const TestScore& score : scores)
-    found[score.name] = {score.name, NAN, 0, score.lower_is_better, score.is_main};
+  for (const TestScore& score : scores) found[score.name] = {score.name, NAN, 0, score.lower_is_better, score.is_main};
   for (const MetricRow& row : rows) {
     if (row.event != "test" || row.iter == 0) continue;
     for (const auto& [output, value] : row.outputs) {

@@ -132,7 +132,8 @@ Rewritten rewrite(Subject subject, Target target, const PlaceOf& place_of) {
   throw Error(ExitCode::kNet, {place_of(index, "type"),
                                "layer '" + net.layer(index).name() + "' (" + net.layer(index).type() +
                                    "): its composition is right for the net's own batch only",
-                               "reshape to that batch before it, so that the net takes no other", {}});
+                               "reshape to that batch before it, so that the net takes no other",
+                               {}});
 }
 
 }  // namespace cortado::dialect

@@ -15,13 +15,14 @@ using Ops = std::set<std::string>;
 const Ops kOfBooleans = {"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "And", "Or", "Xor", "Not"},
           kOfPlaces = {"ArgMax", "ArgMin", "Shape", "Size", "NonZero"},
           // They only select values.
-    kSelecting = {"Identity", "Cast",    "Reshape",   "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose",
-                  "Concat",   "Split",   "Slice",     "Gather",    "Expand",       "Tile",         "Pad",
-                  "Where",    "Max",     "Min",       "ReduceMax", "ReduceMin",    "Relu",         "Clip",
-                  "MaxPool",  "Dropout", "GlobalMaxPool", "Sign",  "DepthToSpace", "SpaceToDepth", "ArgMax",
+    kSelecting = {"Identity", "Cast",    "Reshape",       "Flatten",   "Squeeze",      "Unsqueeze",    "Transpose",
+                  "Concat",   "Split",   "Slice",         "Gather",    "Expand",       "Tile",         "Pad",
+                  "Where",    "Max",     "Min",           "ReduceMax", "ReduceMin",    "Relu",         "Clip",
+                  "MaxPool",  "Dropout", "GlobalMaxPool", "Sign",      "DepthToSpace", "SpaceToDepth", "ArgMax",
                   "ArgMin",   "Shape",   "Size"},
-          kAdding = {"Add",       "Sub",      "Mul",             "Sum",    "Neg",  "Abs",    "ReduceSum",
-                     "ReduceProd", "ReduceL1", "ReduceSumSquare", "MatMul", "Gemm", "Einsum", "PRelu"};
+          kAdding = {"Add",    "Sub",       "Mul",        "Sum",      "Neg",
+                     "Abs",    "ReduceSum", "ReduceProd", "ReduceL1", "ReduceSumSquare",
+                     "MatMul", "Gemm",      "Einsum",     "PRelu"};
 
 const onnx::AttributeProto* attribute_of(const onnx::NodeProto& node, const std::string& name) {
   for (const onnx::AttributeProto& attribute : node.attribute())
@@ -42,7 +43,7 @@ int type_of(const onnx::NodeProto& node, const ElementTypes& types) {
   if (kOfPlaces.contains(op)) return TensorProto::INT64;
   if (op == "Constant" && !value)
     return attribute_of(node, "value_int") || attribute_of(node, "value_ints") ? TensorProto::INT64
-                                                                              : TensorProto::FLOAT;
+                                                                               : TensorProto::FLOAT;
   if (op == "Constant" || op == "ConstantOfShape") return value ? value->t().data_type() : TensorProto::FLOAT;
   return of_input(op == "Where" ? 1 : op == "OneHot" ? 2 : 0);
 }
