@@ -203,7 +203,7 @@ def lines_of(text):
 
 def test_log_lines_are_batches_and_their_means(truth, score):
     done = score('--iterations=3')
-    assert done.stdout == '', 'stdout is empty'
+    assert done.stdout.startswith('24 samples in 3 batches\n'), done.stdout
     lines = lines_of(done.stderr)
     for b, batch in enumerate(first_batches(3)):
         for name, values in exact(truth, batch).items():
@@ -223,6 +223,23 @@ def test_log_lines_are_batches_and_their_means(truth, score):
     for name, values in exact(truth, all_samples(truth)).items():
         close([float(l.split(' = ')[1].split(' ')[0]) for l in lines if l.startswith(name + ' = ')], values, name)
     assert not any(l.startswith('Of all samples') for l in lines), 'the scores are of all samples already'
+
+def test_each_record_counts_once_by_default(truth, score, run):
+    assert score('--json').stdout == score('--epoch', '--json').stdout
+    assert score().stdout == score('--epoch').stdout
+    quiet = score('-q')
+    assert quiet.stdout == score().stdout and quiet.stderr == ''
+    write('net.prototxt', NET % {'outputs': CLASSES} + 'layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" }')
+    done = score()
+    assert "output 'prob' has values for each sample" in done.stderr and 'the last 5 of 29 records' in done.stderr
+    assert done.stdout.startswith('24 samples in 3 batches\n')
+
+
+def test_caffe_tests_fifty_batches_and_logs_only(truth, run, cortado):
+    caffe = os.path.join(os.path.dirname(cortado), 'caffe')
+    for flags, batches in ((), 50), (('-iterations', '2'), 2):
+        done = run('test', '-model=net.prototxt', '-weights=net.caffemodel', *flags, program=caffe)
+        assert done.stdout == '' and 'Running for %d iterations.' % batches in done.stderr
 
 def test_terminal_shows_tables_of_classes(truth):
     write('labels.txt', '\n'.join(NAMES) + '\n')  # next to the dataset

@@ -11,6 +11,7 @@ namespace cortado::tools {
 
 /// What -gpu becomes where the program was called by a name of Caffe's: a preference, not a requirement.
 constexpr char kPreferredGpu[] = "preferred-gpu";
+constexpr char kLogOnly[] = "log-only";
 
 std::vector<Flag> device_flags();  ///< --cpu, --gpu, --precision, --eager, --threads and kernel_flags()
 std::vector<Flag> state_flags();   ///< --level, --stage

@@ -81,7 +81,21 @@ Words without_glogs_flags(const Words& words) {
   return out;
 }
 
+/// `caffe test` tests 50 batches by default, and reports in the log alone.
+void complete_test(Words& words) {
+  const auto is_one_of = [](auto... names) {
+    return [=](const std::string& word) { return ((word == names) || ...); };
+  };
+  if (std::ranges::none_of(words, is_one_of("test")) ||
+      std::ranges::any_of(words, is_one_of("train", "time", "device_query")))
+    return;
+  words.push_back(std::string("--") + kLogOnly);
+  if (std::ranges::none_of(words, [](const std::string& word) { return flag_in(word) == "iterations"; }))
+    words.push_back("--iterations=50");
+}
+
 Lines caffe(Words words) {
+  complete_test(words);
   const auto query = std::find(words.begin(), words.end(), "device_query");
   if (query == words.end()) return {with_preferred_gpu(std::move(words))};
   *query = "devices";

@@ -60,15 +60,11 @@ void log_scores(ScoreSums& sums, bool epoch) {
       log_info() << "Of all samples together: " << score_name(exact, i) << " = " << score_text(exact[i].value);
 }
 
-/// A net for the last records, which do not fill a batch of `net`, with its weights.
-std::unique_ptr<Net> make_tail(std::shared_ptr<const NetFile> file, graph::BuildOptions options, Net& net,
-                               int64_t records) {
-  auto tail = make_frozen_tail(file, std::move(options), net, records);
+/// An output that has another number of values in a smaller batch; null if all are scores of the batch.
+const NetOutput* output_of_samples(const Net& net, const Net& smaller) {
   for (size_t k = 0; k < net.outputs().size(); ++k)
-    if (const NetOutput& output = net.outputs()[k]; output.scores() != tail->outputs()[k].scores())
-      throw usage_error("--epoch: output '" + output.name + "' has values for each sample, not one score for the batch",
-                        "consume it with a Silence layer");
-  return tail;
+    if (net.outputs()[k].scores() != smaller.outputs()[k].scores()) return &net.outputs()[k];
+  return nullptr;
 }
 
 int64_t count_records(const Net& net) {
@@ -79,6 +75,38 @@ int64_t count_records(const Net& net) {
   }
 }
 
+/// How much of the data is tested.
+struct Extent {
+  int64_t whole = 0;    ///< batches of the net's size
+  int64_t records = 0;  ///< of the whole dataset, each once; 0: only the batches count
+};
+
+/// By default each record once, as far as their number is known and each output is a score of a batch.
+Extent extent_of(const Arguments& arguments, const Net& net) {
+  constexpr int64_t kCaffesBatches = 50;
+  if (arguments.on("epoch") && arguments.has("iterations"))
+    throw usage_error("--epoch and --iterations exclude each other");
+  if (arguments.has("iterations")) return {arguments.integer("iterations")};
+  const int64_t records = arguments.on("epoch") ? count_records(net) : records_if_known(net.plan().graph);
+  if (records == 0 || net.batch_size() == 0) return {kCaffesBatches};
+  return {records / net.batch_size(), records};
+}
+
+/// Adds a net for the last records, which do not fill a batch. They are left out if an output has values for each
+/// sample; --epoch makes that an error.
+void add_tail(const Arguments& arguments, const std::shared_ptr<const NetFile>& file, graph::BuildOptions options,
+              std::vector<Tested>& nets, Extent& extent) {
+  Net& net = *nets[0].net;
+  auto tail = make_frozen_tail(file, std::move(options), net, extent.records);
+  const NetOutput* output = output_of_samples(net, *tail);
+  if (!output) return nets.push_back(watched(std::move(tail), nets[0].classes != nullptr));
+  const std::string what = "output '" + output->name + "' has values for each sample, not one score for the batch";
+  if (arguments.on("epoch")) throw usage_error("--epoch: " + what, "consume it with a Silence layer");
+  log_warning() << what << ": the last " << extent.records % net.batch_size() << " of " << extent.records
+                << " records, which do not fill a batch, are left out";
+  extent = {std::max<int64_t>(1, extent.whole)};
+}
+
 /// The output formats, in addition to Caffe's lines on stderr.
 struct Forms {
   bool json, tables;
@@ -86,7 +114,7 @@ struct Forms {
 
 Forms forms_of(const Arguments& arguments) {
   const bool json = arguments.on("json");
-  return {json, !json && (is_terminal(1) || is_terminal(2) || arguments.has("labels"))};
+  return {json, !json && (!arguments.on(kLogOnly) || arguments.has("labels"))};
 }
 
 void find_names(const Arguments& arguments, const Net& net, TestReport& report) {
@@ -128,19 +156,16 @@ int run_test(const Arguments& given) {
   Net& net = *nets[0].net;
   for (const std::string& input : net.input_names())
     log_warning() << "Input '" << input << "' has no data and holds zeros; `cortado infer` reads arrays";
-  const bool epoch = arguments.on("epoch");
-  if (epoch && arguments.has("iterations")) throw usage_error("--epoch and --iterations exclude each other");
-  const int64_t records = epoch ? count_records(net) : 0;
-  const int64_t whole = epoch ? records / net.batch_size() : arguments.integer("iterations");
-  if (epoch && records % net.batch_size() > 0)
-    nets.push_back(watched(make_tail(file, options, net, records), nets[0].classes != nullptr));
-  TestReport report{.batches = whole + int64_t(nets.size()) - 1,
-                    .samples = epoch ? records : whole * net.batch_size(),
+  Extent extent = extent_of(arguments, net);
+  if (extent.records > 0 && extent.records % net.batch_size() > 0) add_tail(arguments, file, options, nets, extent);
+  const bool epoch = extent.records > 0;
+  TestReport report{.batches = extent.whole + int64_t(nets.size()) - 1,
+                    .samples = epoch ? extent.records : extent.whole * net.batch_size(),
                     .scores = ScoreSums(*nets[0].outputs)};
   if (nets[0].classes) report.classifications = nets[0].classes->none_yet();
   find_names(arguments, net, report);
   log_info() << "Running for " << report.batches << " iterations.";
-  run_batches(nets, whole, epoch, context, report);
+  run_batches(nets, extent.whole, epoch, context, report);
   log_scores(report.scores, epoch);
   if (forms.tables) std::cout << tables_of(report, size_t(terminal_columns()));
   if (forms.json) std::cout << dumped_json(json_of(report), 2) << "\n";
@@ -154,9 +179,10 @@ Command test_command() {
       .name = "test",
       .summary = "Score a trained net on its test data",
       .flags = joined({trained_net_flags(false),
-                       {iterations_flag("50", 1, "batches of the test"),
-                        {.name = "epoch", .help = "test the whole dataset, each record once, in place of --iterations"},
-                        with_note(labels_flag(), "shows the tables in a pipe, too"),
+                       {iterations_flag("", 1, "batches of the test, in place of each record once"),
+                        {.name = "epoch", .help = "test each record once, or fail; the default where it is possible"},
+                        {.name = kLogOnly, .help = "nothing on stdout, as in Caffe", .rank = FlagRank::kHidden},
+                        labels_flag(),
                         json_flag(),
                         set_flag(),
                         layer_flag(),
@@ -164,16 +190,18 @@ Command test_command() {
                        advanced({skip_bad_flag(), data_threads_flag(), decode_flag()}),
                        state_flags(),
                        device_flags()}),
-      .examples = {{"cortado test runs/first --epoch", "a run's best weights on the whole test set"},
+      .examples = {{"cortado test runs/first", "a run's best weights on the whole test set"},
                    {"cortado test train_val.prototxt lenet_iter_5000.caffemodel --iterations=100",
                     "accuracy and loss of 100 batches"},
-                   {"cortado test train_val.prototxt net.caffemodel --epoch --labels=labels.txt",
+                   {"cortado test train_val.prototxt net.caffemodel --labels=labels.txt",
                     "with tables of the classes and their names"}},
       .run = run_test,
       .about =
-          "A score is computed over all samples, not averaged over batches. A terminal shows a table of scores, one "
-          "of classes, and the most frequent confusions. A pipe gets Caffe's lines on stderr: the scores of each "
-          "batch and their means, and the scores over all samples where these differ (with --epoch only those)."};
+          "Each record counts once; where their number is not known, 50 batches are tested. A score is computed over "
+          "all samples, not averaged over batches. stdout has a table of scores, one of classes, and the most frequent "
+          "confusions. stderr has Caffe's lines if it is not a terminal: the scores of each batch and their means, and "
+          "the scores over all samples where these differ (of whole datasets only those). The program named `caffe` "
+          "tests 50 batches and writes Caffe's lines only."};
 }
 
 }  // namespace cortado::tools
