@@ -93,8 +93,10 @@ int source_of(const caffe::NetParameter& net, const std::string& name) {
 
 caffe::LayerParameter with_batch(caffe::LayerParameter layer, const BatchOf& batch) {
   if (kind_of(layer.type()) != LayerKind::kInput) return layer;
-  for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape())
-    if (batch.axis < shape.dim_size()) shape.set_dim(batch.axis, shape.dim(batch.axis) * batch.times);
+  for (caffe::BlobShape& shape : *layer.mutable_input_param()->mutable_shape()) {
+    const int64_t own = batch.axis < shape.dim_size() ? shape.dim(batch.axis) : 0;
+    if (own > 0 && own <= INT32_MAX) shape.set_dim(batch.axis, own * batch.times);
+  }
   return layer;
 }
 
