@@ -21,11 +21,14 @@ const char* const kFitting = R"(
 
 class FittingLayers : public testing::Test {
  protected:
-  FittingLayers() { whole_ = make_net(file_, options_, context_); }
+  FittingLayers() {
+    options_.observed = true;
+    whole_ = make_net(file_, options_, context_);
+  }
 
   std::shared_ptr<const NetFile> at(int64_t size) const { return with_inputs(file_, {{"data", {1, 3, size, size}}}); }
 
-  graph::BuildOptions options_ = {.observed = true};
+  graph::BuildOptions options_;
   Context context_;
   std::shared_ptr<const NetFile> file_ = std::make_shared<NetFile>(read_net_from_text(kFitting, "net.prototxt"));
   std::unique_ptr<Net> whole_;

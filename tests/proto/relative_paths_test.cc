@@ -96,7 +96,9 @@ TEST(RelativePaths, AreKnownOfAllTextFields) {
   for (const Descriptor* root : {caffe::NetParameter::descriptor(), caffe::SolverParameter::descriptor()})
     collect_texts(*root, seen, names);
   for (const std::string& name : names)
-    if (name[0] == '-') EXPECT_TRUE(others.contains(name.substr(1))) << name.substr(1) << ": a path?";
+    if (name[0] == '-') {
+      EXPECT_TRUE(others.contains(name.substr(1))) << name.substr(1) << ": a path?";
+    }
   for (const std::string& name : others) EXPECT_TRUE(names.contains("-" + name)) << name;
 }
 

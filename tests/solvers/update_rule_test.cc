@@ -157,9 +157,13 @@ void compare(const caffe::SolverParameter& config, const Decay& decay, int threa
       ASSERT_NEAR(w[size_t(i)], reference.w, near) << "element " << i << ", iteration " << iter;
       ASSERT_NEAR(h0[size_t(i)], reference.h0, 1e-5 * (1 + std::abs(reference.h0)));
       ASSERT_NEAR(h1[size_t(i)], reference.h1, 1e-5 * (1 + std::abs(reference.h1)));
-      if (step.kept) ASSERT_EQ(before[size_t(i)] - update[size_t(i)], w[size_t(i)]) << "it keeps another update";
+      if (step.kept) {
+        ASSERT_EQ(before[size_t(i)] - update[size_t(i)], w[size_t(i)]) << "it keeps another update";
+      }
     }
-    if (!step.kept) ASSERT_EQ(update, dw);
+    if (!step.kept) {
+      ASSERT_EQ(update, dw);
+    }
   }
 }
 
