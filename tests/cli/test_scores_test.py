@@ -229,7 +229,8 @@ def test_each_record_counts_once_by_default(truth, score, run):
     assert score().stdout == score('--epoch').stdout
     quiet = score('-q')
     assert quiet.stdout == score().stdout and quiet.stderr == ''
-    write('net.prototxt', NET % {'outputs': CLASSES} + 'layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" }')
+    softmax = 'layer { name: "prob" type: "Softmax" bottom: "ip" top: "prob" }'
+    write('net.prototxt', NET % {'outputs': CLASSES} + softmax)
     done = score()
     assert "output 'prob' has values for each sample" in done.stderr and 'the last 5 of 29 records' in done.stderr
     assert done.stdout.startswith('24 samples in 3 batches\n')
