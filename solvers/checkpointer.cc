@@ -78,7 +78,7 @@ caffe::SolverState Checkpointer::state_message() {
   training.set_version(kVersion);
   training.set_run(run_);
   training.set_written(unix_seconds());
-  if (iter() == state_.progress.max_iter) training.set_ends_training(true);
+  if (iter() == state_.progress.max_iter) training.set_ended_at(iter());
   training.set_seed(state_.net.context().seed);
   save_conditions(state_.net, training);
   evaluation_.save(training);

@@ -188,7 +188,7 @@ int64_t state_before(const std::string& prefix, const std::string& run, int64_t 
 bool is_newest_at_end(const std::string& prefix, const std::string& run) {
   const std::vector<SnapshotFile> states = states_of(prefix, run);
   const auto training = states.empty() ? std::nullopt : training_in(states.front().path);
-  return training && training->ends_training();
+  return training && training->has_ended_at();
 }
 
 PrunedSnapshots prune_snapshots(const PruneOrder& order) {

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
+#include <set>
+
 #include "tests/solvers/training.h"
 
 namespace cortado {
@@ -30,9 +32,31 @@ TEST(Snapshot, DamageIsFoundWhereverItIs) {
       write_file_atomically(path, whole.substr(0, i));
       ASSERT_EQ(newest(folder), 8) << end << ": cut to " << i << " bytes";
     }
+    for (size_t bit = 8 * (whole.size() - 8); bit < 8 * whole.size(); ++bit) {
+      std::string damaged = whole;
+      damaged[bit / 8] = char(damaged[bit / 8] ^ (1 << (bit % 8)));
+      write_file_atomically(path, damaged);
+      ASSERT_EQ(newest(folder), 8) << end << ": bit " << bit << " of the last bytes";
+    }
     write_file_atomically(path, whole);
     ASSERT_EQ(newest(folder), 12);
   }
+}
+
+void expect_no_bools(const google::protobuf::Descriptor& type, std::set<const google::protobuf::Descriptor*>& seen) {
+  if (!seen.insert(&type).second) return;
+  for (int i = 0; i < type.field_count(); ++i) {
+    const auto& field = *type.field(i);
+    EXPECT_NE(field.cpp_type(), field.CPPTYPE_BOOL) << field.full_name();
+    if (field.message_type()) expect_no_bools(*field.message_type(), seen);
+  }
+}
+
+/// A bool is true for every number but 0, so a flipped bit may leave its value, and with it the digest.
+TEST(Snapshot, StatesHaveNoBools) {
+  std::set<const google::protobuf::Descriptor*> seen;
+  expect_no_bools(*caffe::SolverState::descriptor(), seen);
+  EXPECT_TRUE(seen.contains(caffe::TrainingState::descriptor()));
 }
 
 TEST(Snapshot, NeedsItsOwnWeights) {
