@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "core/device/device_memory.h"
 #include "core/error.h"
@@ -170,11 +171,12 @@ std::vector<Variant> device_variants(const LayerCase& layer_case, const MadeLaye
 /// in the memory of dy depends on those requested.
 void check_in_place(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   const size_t n = layer_case.x.size();
-  std::vector<std::vector<bool>> subsets = {std::vector<bool>(n, true)};
+  std::set<std::vector<bool>> subsets = {std::vector<bool>(n, true)};
   for (size_t i = 0; n > 1 && i < n; ++i)
     for (const bool alone : {true, false}) {
-      subsets.emplace_back(n, !alone);
-      subsets.back()[i] = alone;
+      std::vector<bool> wanted(n, !alone);
+      wanted[i] = alone;
+      subsets.insert(wanted);
     }
   for (const std::vector<bool>& wanted : subsets) {
     SCOPED_TRACE("in place and out of place, gradients of x requested: " + ::testing::PrintToString(wanted));
