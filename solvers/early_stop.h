@@ -44,8 +44,8 @@ class KeptBest {
   /// Adds the value of one test. Returns whether it is better than all before. The value before the first update does
   /// not count.
   bool see(double value, int64_t iter) {
-    const bool better = score_.lower_is_better ? value < value_ : value > value_;
-    if (iter <= 0 || std::isnan(value) || (iter_ >= 0 && !better)) return false;
+    if (iter <= 0 || std::isnan(value)) return false;
+    if (iter_ >= 0 && !is_better(score_.lower_is_better, value, value_)) return false;
     value_ = value;
     iter_ = iter;
     return true;

@@ -98,7 +98,7 @@ void Evaluation::keep_best(size_t index) {
       if (std::isnan(now.value)) continue;
       if (best == best_.end())
         best_.push_back(now);
-      else if (score.lower_is_better ? now.value < best->value : now.value > best->value)
+      else if (is_better(score.lower_is_better, now.value, best->value))
         *best = now;
     }
   }
@@ -129,7 +129,7 @@ void Evaluation::log_best() {
   if (found != best_.end()) best = *found;
   // Here the starting weights count: a training that does not get better than them stops.
   if (const auto value = early_stop_->best_at_start();
-      value && (!best || (score.lower_is_better ? *value <= best->value : *value >= best->value)))
+      value && (!best || !is_better(score.lower_is_better, best->value, *value)))
     best = BestTestScore{score.name, *value, 0};
   if (!best) return;
   const SnapshotPaths paths = state_.config.snapshots.paths(best->iter);

@@ -39,9 +39,19 @@ struct Score {
   float loss_weight = 0;
 };
 
+/// The name of an output in the tests: "accuracy", or "#1 accuracy" for the second test net.
+inline std::string name_in_tests(int64_t net, const std::string& output) {
+  return (net > 0 ? "#" + std::to_string(net) + " " : "") + output;
+}
+
+/// Whether one value of a score is better than another.
+inline bool is_better(bool lower_is_better, double value, double other) {
+  return lower_is_better ? value < other : value > other;
+}
+
 /// A score of the tests (solvers/score_direction.h).
 struct TestScore {
-  std::string name = {};       ///< "accuracy", or "#1 accuracy" for the second test net
+  std::string name = {};       ///< name_in_tests()
   size_t net = 0, output = 0;  ///< index of the test net, and of the first value in its list
   int64_t values = 1;          ///< 1, or else it cannot be compared
   bool lower_is_better = false;

@@ -100,7 +100,7 @@ std::vector<TestScore> test_scores(const std::vector<const std::vector<NetOutput
   for (size_t net = 0; net < tests.size(); ++net) {
     size_t at = 0;
     for (const NetOutput& output : *tests[net]) {
-      scores.push_back({.name = (net > 0 ? "#" + std::to_string(net) + " " : "") + output.name,
+      scores.push_back({.name = name_in_tests(int64_t(net), output.name),
                         .net = net,
                         .output = at,
                         .values = output.scores(),

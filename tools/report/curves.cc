@@ -74,7 +74,7 @@ Json curves_of(const std::vector<runs::MetricRow>& rows) {
     if (row.event == "train") add_training(row, training, outputs);
     if (row.event == "test")
       for (const auto& [name, value] : row.outputs)
-        tests[(row.net > 0 ? "#" + std::to_string(row.net) + " " : "") + name].points.emplace_back(row.iter, value);
+        tests[name_in_tests(row.net, name)].points.emplace_back(row.iter, value);
   }
   return {{"training", curves_json(training)},
           {"outputs", curves_json(outputs)},

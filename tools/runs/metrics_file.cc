@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/text/json.h"
+#include "tools/runs/run_scores.h"
 
 namespace cortado::runs {
 
@@ -42,7 +43,7 @@ void read_lists(const nlohmann::json& json, MetricRow& row) {
   for (const nlohmann::json& score : json["scores"])
     if (score.is_object() && !text_at(score, "name").empty())
       row.scores.push_back({.name = text_at(score, "name"),
-                            .lower_is_better = text_at(score, "best") == "lowest",
+                            .lower_is_better = text_at(score, "best") == direction_word(true),
                             .is_main = score.contains("main") && score["main"] == true});
 }
 

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/process/process_limits.h"
 #include "core/process/unix_seconds.h"
+#include "tools/runs/run_scores.h"
 
 namespace cortado::runs {
 
@@ -70,7 +71,7 @@ std::string scores_field(const std::vector<TestScore>& scores) {
   std::string list;
   for (const TestScore& score : scores)
     list += (list.empty() ? "{\"name\":" : ",{\"name\":") + json_text(score.name) +
-            field("best", score.lower_is_better ? "\"lowest\"" : "\"highest\"") +
+            field("best", json_text(direction_word(score.lower_is_better))) +
             (score.is_main ? field("main", "true") : "") + "}";
   return field("scores", "[" + list + "]");
 }

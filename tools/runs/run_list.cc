@@ -120,8 +120,7 @@ BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score) 
     for (const BestScore& best : run.best) {
       if (best.name != name || !std::isfinite(best.value)) continue;
       ++found.runs;
-      const bool is_better = best.lower_is_better ? best.value < found.best.value : best.value > found.best.value;
-      if (!found.run || is_better) {
+      if (!found.run || is_better(best.lower_is_better, best.value, found.best.value)) {
         found.run = &run;
         found.best = best;
       }

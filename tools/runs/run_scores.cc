@@ -29,7 +29,7 @@ std::string without_index(const MetricRow& row, const std::string& output) {
 }  // namespace
 
 std::string score_name_of(const MetricRow& test, const std::string& output) {
-  return (test.net > 0 ? "#" + std::to_string(test.net) + " " : "") + without_index(test, output);
+  return name_in_tests(test.net, without_index(test, output));
 }
 
 std::vector<TestScore> scores_in(const std::vector<MetricRow>& rows) {
@@ -64,7 +64,7 @@ std::vector<BestScore> best_scores(const std::vector<MetricRow>& rows) {
     for (const auto& [output, value] : row.outputs) {
       BestScore& best = found[score_name_of(row, output)];
       if (!std::isfinite(value)) continue;
-      if (!std::isnan(best.value) && !(best.lower_is_better ? value < best.value : value > best.value)) continue;
+      if (!std::isnan(best.value) && !is_better(best.lower_is_better, value, best.value)) continue;
       best.value = value;
       best.iter = row.iter;
     }
@@ -81,9 +81,9 @@ std::vector<std::string> names_of_lowest(const std::vector<MetricRow>& rows) {
   for (const MetricRow& row : rows) {
     if (row.event != "test" && row.event != "train") continue;
     for (const auto& [output, value] : row.outputs) {
-      const std::string name = row.net > 0 ? "#" + std::to_string(row.net) + " " + output : output;
       const TestScore* score = item_named(scores, score_name_of(row, output));
-      if (score ? score->lower_is_better : is_lower_better(std::string_view(output))) names.insert(name);
+      if (score ? score->lower_is_better : is_lower_better(std::string_view(output)))
+        names.insert(name_in_tests(row.net, output));
     }
   }
   return {names.begin(), names.end()};
