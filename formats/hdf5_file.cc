@@ -217,7 +217,7 @@ Hdf5Writer::Hdf5Writer(const std::string& path, const std::vector<TensorEntry>& 
 }
 
 Hdf5Writer::~Hdf5Writer() {
-  if (!process_) return;
+  if (!process_ || !made_here_) return;
   process_.reset();  // ends the process, so that it cannot write the file after this
   ::unlink(temporary_.c_str());
 }
@@ -240,12 +240,15 @@ Hdf5Appender::Hdf5Appender(const std::string& path)
 }
 
 Hdf5Appender::~Hdf5Appender() {
-  if (!process_) return;
+  if (!process_ || !made_here_) return;
   process_.reset();
   ::unlink(temporary_.c_str());
 }
 
 void Hdf5Appender::add(const std::vector<TensorEntry>& entries, const std::vector<const float*>& values) {
+  if (!made_here_)
+    throw file_error(ExitCode::kIo, path_, "it is written by the process from which this one was forked",
+                     "make the net in this process, with another file_name");
   send(*process_, path_, head_of(entries, path_));
   for (size_t i = 0; i < entries.size(); ++i)
     send(*process_, path_, {reinterpret_cast<const char*>(values[i]), size_t(entries[i].bytes())});

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/exit_code.h"
+#include "core/forks.h"
 #include "formats/helper_process.h"
 #include "formats/tensor_header.h"
 
@@ -71,6 +72,7 @@ class Hdf5Writer {
  private:
   std::string path_, temporary_;
   std::unique_ptr<HelperProcess> process_;
+  MadeHere made_here_;
 };
 
 /// Writes a file whose datasets grow: each add() appends rows to all of them. When it returns the rows are passed to
@@ -97,6 +99,7 @@ class Hdf5Appender {
   std::string path_, temporary_;
   Claim claim_;
   std::unique_ptr<HelperProcess> process_;
+  MadeHere made_here_;
 };
 
 }  // namespace cortado

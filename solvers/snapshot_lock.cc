@@ -16,6 +16,7 @@
 #include "core/files/descriptor.h"
 #include "core/files/file.h"
 #include "core/files/made_folders.h"
+#include "core/forks.h"
 #include "core/log.h"
 #include "core/process/try_for.h"
 #include "solvers/snapshot.h"
@@ -94,7 +95,7 @@ class SnapshotLock::File {
                      [begin = file_name_of(prefix)](std::string_view name) { return is_snapshot_name(name, begin); });
   }
   ~File() {
-    ::unlink(path_.c_str());  // while the lock is held, so that a waiting process detects the removal
+    if (made_here_) ::unlink(path_.c_str());  // while the lock is held, so that a waiting process detects the removal
     ::close(file_);
   }
   File(const File&) = delete;
@@ -104,6 +105,7 @@ class SnapshotLock::File {
   std::unique_ptr<MadeFolders> folders_;
   std::string path_;
   int file_ = -1;
+  MadeHere made_here_;
 };
 
 /// The lock of this process for `path`, shared by all its trainings.

@@ -78,7 +78,7 @@ TwoSetsFolder::TwoSetsFolder(const std::string& path, bool replace)
 
 TwoSetsFolder::~TwoSetsFolder() {
   std::error_code ignored;
-  if (!temporary_.empty()) std::filesystem::remove_all(temporary_, ignored);
+  if (!temporary_.empty() && made_here_) std::filesystem::remove_all(temporary_, ignored);
 }
 
 std::string TwoSetsFolder::part(const std::string& name) const { return join_path(temporary_, name); }

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "core/forks.h"
 #include "data/lmdb/dataset_names.h"
 
 namespace cortado::data {
@@ -23,6 +24,7 @@ class TwoSetsFolder {
 
  private:
   std::string path_, temporary_;
+  MadeHere made_here_;
   bool replace_;
 };
 

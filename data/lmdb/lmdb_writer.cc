@@ -85,7 +85,9 @@ LmdbWriter::LmdbWriter(const std::string& path, bool replace, DatasetNames names
   fail_on_lmdb(ExitCode::kIo, path_, std::string("cannot create the dataset: ") + ::mdb_strerror(status));
 }
 
-LmdbWriter::~LmdbWriter() { close(); }
+LmdbWriter::~LmdbWriter() {
+  if (made_here_) close();
+}
 
 void LmdbWriter::close() {
   if (env_ != nullptr) ::mdb_env_close(std::exchange(env_, nullptr));

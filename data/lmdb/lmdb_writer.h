@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/forks.h"
 #include "data/lmdb/dataset_names.h"
 
 struct MDB_env;
@@ -43,6 +44,7 @@ class LmdbWriter {
   void close();
 
   std::string path_, temporary_;
+  MadeHere made_here_;
   bool replace_;
   DatasetNames names_;
   MDB_env* env_ = nullptr;

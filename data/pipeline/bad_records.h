@@ -34,7 +34,7 @@ class BadRecords {
   void take(std::vector<BadRecord>& met);
 
  private:
-  const int64_t most_;
+  int64_t most_;
   std::set<uint64_t> known_;
 };
 

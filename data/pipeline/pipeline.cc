@@ -132,7 +132,22 @@ void DataPipeline::State::log_restart(Context& context, uint64_t from, uint64_t 
 }
 
 DataPipeline::DataPipeline(PipelineOptions options) : state_(std::make_unique<State>(std::move(options))) {}
-DataPipeline::~DataPipeline() = default;
+DataPipeline::~DataPipeline() {
+  if (!made_here_) static_cast<void>(state_.release());  // its threads cannot be joined
+}
+
+/// The state, made anew if its threads are those of the process from which this one was forked.
+DataPipeline::State& DataPipeline::running() {
+  if (made_here_) return *state_;
+  auto made = std::make_unique<State>(state_->options);
+  made->begin_position = state_->begin_position;
+  made->bad = state_->bad;
+  made->restart_at(state_->given);
+  static_cast<void>(state_.release());  // a thread that is not here may have locked it
+  state_ = std::move(made);
+  made_here_ = {};
+  return *state_;
+}
 
 Shape DataPipeline::data_shape() const {
   return {state_->options.batch_size, state_->first.channels, state_->size.height, state_->size.width};
@@ -159,7 +174,7 @@ uint64_t DataPipeline::place(int64_t item) const {
 }
 
 void DataPipeline::read(Context& context, const Tensor& y, const Tensor& labels) {
-  State& state = *state_;
+  State& state = running();
   if (state.threads.empty()) state.start(context, y);
   const uint64_t from = position();
   if (state.here)
@@ -179,8 +194,12 @@ uint64_t DataPipeline::position() const {
   return state_->begin_position + uint64_t(options.share.over(state_->given) * options.batch_size);
 }
 
-void DataPipeline::seek(uint64_t position) { state_->seek(position); }
-void DataPipeline::repeat() { state_->restart_at(state_->given - 1); }
+void DataPipeline::seek(uint64_t position) { running().seek(position); }
+
+void DataPipeline::repeat() {
+  State& state = running();
+  state.restart_at(state.given - 1);
+}
 
 double DataPipeline::wait_seconds() const { return state_->waited; }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/context.h"
+#include "core/forks.h"
 #include "core/tensor.h"
 #include "data/augment/label_map.h"
 #include "data/augment/transform.h"
@@ -49,7 +50,8 @@ struct PipelineOptions {
   LabelMapPlan label_map;
 };
 
-/// Owns its threads and buffers. Not thread-safe.
+/// Owns its threads and buffers. Not thread-safe. In a child forked from its process it opens the dataset again and
+/// goes on with the batch that is next in the parent.
 class DataPipeline {
  public:
   /// Opens the dataset and reads its first record, which determines the shapes. Does not start threads or allocate
@@ -89,7 +91,10 @@ class DataPipeline {
 
  private:
   struct State;
+  State& running();
+
   std::unique_ptr<State> state_;
+  MadeHere made_here_;
 };
 
 /// Controls the log line "Restarting data prefetching from start.", which parsers of Caffe's logs may expect when a

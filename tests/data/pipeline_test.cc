@@ -1,9 +1,13 @@
 #include "data/pipeline/pipeline.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
 #include "core/files/mapped_file.h"
+#include "core/process/sanitized.h"
 #include "data/formats/datum.h"
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"
@@ -186,6 +190,50 @@ TEST(Pipeline, SeekingEqualsReadingOn) {
     EXPECT_EQ(pipeline.position(), uint64_t(from * 16));
     for (int b = from; b < std::min(from + 3, 12); ++b) EXPECT_EQ(read_batch(pipeline), expected[size_t(b)]) << b;
   }
+}
+
+TEST(Pipeline, AForkedChildGoesOnWithTheNextBatch) {
+  if (kThreadSanitized) GTEST_SKIP() << "it does not start threads in a child of a process with threads";
+  const Folder folder;
+  write_with_library(folder / "db", raw_records(50));
+  PipelineOptions options = options_for(folder / "db", 16);
+  options.threads = 3;
+  augment(options);
+  const std::vector<Batch> expected = read_batches(options, 12);
+  auto pipeline = std::make_unique<DataPipeline>(options);
+  for (size_t b = 0; b < 4; ++b) EXPECT_EQ(read_batch(*pipeline), expected[b]) << b;
+  const auto right_from = [&](size_t first) {
+    for (size_t b = first; b < first + 4; ++b)
+      if (read_batch(*pipeline) != expected[b]) return false;
+    return true;
+  };
+  const auto in_child = [](const auto& body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(20);
+      ::_exit(body() ? 0 : 1);
+    }
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    return status;
+  };
+  EXPECT_EQ(in_child([&] { return right_from(4) && right_from(8); }), 0);
+  EXPECT_EQ(in_child([&] {
+              pipeline->repeat();
+              return right_from(3);
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              pipeline->seek(16);
+              return right_from(1);
+            }),
+            0);
+  EXPECT_EQ(in_child([&] {
+              pipeline.reset();
+              return true;
+            }),
+            0);
+  EXPECT_TRUE(right_from(4));
 }
 
 TEST(Pipeline, RandSkipChangesTheStartAndResumes) {

@@ -137,7 +137,7 @@ AtomicFile::AtomicFile(const std::string& path, int64_t bytes) : path_(path) {
 AtomicFile::~AtomicFile() {
   if (fd_ < 0) return;
   ::close(std::exchange(fd_, -1));
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!temporary_.empty() && made_here_) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::append(std::string_view piece) { write_all(fd_, piece, path_); }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/forks.h"
+
 namespace cortado {
 
 /// Reads a whole regular file. Throws Error(kIo) with the path and the reason. Files over `most` bytes and non-regular
@@ -38,6 +40,7 @@ class AtomicFile {
  private:
   std::string path_, temporary_;  ///< temporary_ is empty if path_ is written directly
   int fd_ = -1;
+  MadeHere made_here_;
 };
 
 /// A digest: the length, the CRC-32 and the Adler-32, as 32 hexadecimal digits.

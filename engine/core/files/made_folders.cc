@@ -38,6 +38,7 @@ MadeFolders::MadeFolders(const std::string& folder, std::error_code& failure) {
 }
 
 MadeFolders::~MadeFolders() {
+  if (!made_here_) return;
   for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
     if (::rmdir(folder->c_str()) != 0) return;  // not empty
 }

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/forks.h"
 #include "core/function_ref.h"
 
 namespace cortado {
@@ -23,6 +24,7 @@ class MadeFolders {
 
  private:
   std::vector<std::string> made_;  ///< absolute paths, outermost first
+  MadeHere made_here_;
 };
 
 /// Removes temporary files and folders of ended processes that were to replace `path`: `path.tmp.PID`

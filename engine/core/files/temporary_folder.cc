@@ -19,6 +19,7 @@ TemporaryFolder::TemporaryFolder(const std::string& name) {
 }
 
 TemporaryFolder::~TemporaryFolder() {
+  if (!made_here_) return;
   std::error_code ignored;
   std::filesystem::remove_all(path_, ignored);
 }

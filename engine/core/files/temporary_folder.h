@@ -3,6 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/forks.h"
+
 namespace cortado {
 
 /// A folder that only this user can read, removed with its content by the destructor.
@@ -21,6 +23,7 @@ class TemporaryFolder {
 
  private:
   std::string path_;
+  MadeHere made_here_;
 };
 
 }  // namespace cortado

@@ -93,7 +93,7 @@ Process::Process(const ProcessOptions& options) : leads_group_(options.bond != B
 Process::Process(Process&& other) noexcept : id_(other.release()), leads_group_(other.leads_group_) {}
 
 Process::~Process() {
-  if (id_ <= 0) return;
+  if (id_ <= 0 || !made_here_) return;
   ::kill(leads_group_ ? -id_ : id_, SIGKILL);
   wait();
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/files/descriptor.h"
+#include "core/forks.h"
 
 namespace cortado {
 
@@ -72,6 +73,7 @@ class Process {
 
   pid_t id_ = -1;
   bool leads_group_ = false;
+  MadeHere made_here_;
 };
 
 /// An argv array for exec(), with pointers into `words`.

@@ -16,6 +16,7 @@ constexpr double kShareToBegin = 0.12, kShareToEnd = 0.03;  ///< fraction of the
 }  // namespace
 
 bool CpuContention::now() {
+  if (!made_here_) *this = {};
   const auto time = std::chrono::steady_clock::now();
   if (time < next_look_) return held_up_;
   next_look_ = time + kBetweenLooks;

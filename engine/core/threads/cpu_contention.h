@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/files/descriptor.h"
+#include "core/forks.h"
 
 namespace cortado {
 
@@ -30,7 +31,8 @@ class CpuContention {
  private:
   std::optional<Times> read() const;
 
-  std::optional<Descriptor> file_;
+  std::optional<Descriptor> file_;  ///< of this thread
+  MadeHere made_here_;
   std::chrono::steady_clock::time_point next_look_;
   std::optional<Times> before_;
   bool held_up_ = false;

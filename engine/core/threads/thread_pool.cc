@@ -1,5 +1,7 @@
 #include "core/threads/thread_pool.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <system_error>
@@ -53,6 +55,20 @@ class Inside {
 ThreadPool& ThreadPool::shared() {
   static ThreadPool& pool = *new ThreadPool;
   return pool;
+}
+
+ThreadPool::ThreadPool() {
+  ::pthread_atfork(nullptr, nullptr, [] { shared().forget_helpers(); });
+}
+
+/// In a forked child: no helper and no other caller exists here.
+void ThreadPool::forget_helpers() {
+  helpers_ = 0;
+  growing_ = false;
+  for (Slot& slot : slots_) {
+    slot.state = 0;
+    slot.taken = false;
+  }
 }
 
 bool ThreadPool::is_inside() { return inside; }

@@ -35,7 +35,7 @@ class ThreadPool {
   static bool is_inside();
 
  private:
-  ThreadPool() = default;
+  ThreadPool();
 
   /// The work of one caller. Slots are never freed, so that a helper may read one after its caller has left.
   struct alignas(64) Slot {
@@ -53,6 +53,7 @@ class ThreadPool {
   void wait_for_work(uint32_t seen);
   void serve();
   void grow(int helpers);
+  void forget_helpers();
 
   Slot slots_[kSlots];
   std::atomic<uint32_t> news_ = 0;  ///< incremented when a slot opens; helpers sleep on it

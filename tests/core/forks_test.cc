@@ -1,0 +1,86 @@
+#include "core/forks.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <memory>
+
+#include "core/files/file.h"
+#include "core/files/made_folders.h"
+#include "core/files/temporary_folder.h"
+#include "core/process/process.h"
+#include "core/process/sanitized.h"
+#include "core/threads/threads.h"
+
+namespace cortado {
+namespace {
+
+/// The exit status of a forked child that runs `body`, or the signal that ended it, as a shell states them.
+int status_in_child(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    ::_exit(body() ? 0 : 1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+bool loop_is_whole(LoopThreads loops) {
+  Context context(ContextOptions{.threads = 3, .loops = loops});
+  std::atomic<int64_t> sum = 0;
+  for (int round = 0; round < 100; ++round)
+    parallel_ranges(context, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  return sum == 100'000;
+}
+
+TEST(Forks, AChildHasLoopsOfItsOwn) {
+  if (kThreadSanitized) GTEST_SKIP() << "it does not start threads in a child of a process with threads";
+  for (const LoopThreads loops : {LoopThreads::kOwn, LoopThreads::kOpenMp}) {
+    ASSERT_TRUE(loop_is_whole(loops));
+    EXPECT_EQ(status_in_child([&] {
+                if (!loop_is_whole(loops)) return false;
+                return status_in_child([&] { return loop_is_whole(loops); }) == 0;
+              }),
+              0);
+    EXPECT_TRUE(loop_is_whole(loops)) << "in the parent, afterwards";
+  }
+}
+
+TEST(Forks, AreCounted) {
+  EXPECT_TRUE(MadeHere());
+  const MadeHere before;
+  EXPECT_EQ(status_in_child([&] { return !before && MadeHere(); }), 0);
+  EXPECT_TRUE(before);
+}
+
+TEST(Forks, AChildLeavesWhatIsItsParents) {
+  const TemporaryFolder outer("cortado-forks");
+  std::error_code failure;
+  auto temporary = std::make_unique<TemporaryFolder>("cortado-forks");
+  auto made = std::make_unique<MadeFolders>(outer.path("made"), failure);
+  auto file = std::make_unique<AtomicFile>(outer.path("file"), 10);
+  auto process = std::make_unique<Process>(ProcessOptions{.words = {"/bin/sleep", "60"}});
+  file->append("12345");
+  EXPECT_EQ(status_in_child([&] {
+              temporary.reset();
+              made.reset();
+              file.reset();
+              process.reset();
+              return true;
+            }),
+            0);
+  EXPECT_TRUE(file_exists(temporary->path()));
+  EXPECT_TRUE(file_exists(outer.path("made")));
+  EXPECT_FALSE(process->end_if_any());
+  file->append("67890");
+  file->commit();
+  EXPECT_EQ(read_file(outer.path("file")), "1234567890");
+}
+
+}  // namespace
+}  // namespace cortado
