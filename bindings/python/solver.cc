@@ -31,12 +31,18 @@ std::vector<std::shared_ptr<NetHandle>> test_nets(const std::shared_ptr<Training
   return nets;
 }
 
+/// The schema of scripts has one device_id, as Caffe's: the first, which is the one that is used.
+std::string solver_text(const py::object& path) {
+  caffe::SolverParameter solver = read_solver(path_in(path)).solver;
+  if (solver.device_id_size() > 1) solver.mutable_device_id()->Truncate(1);
+  return solver.Utf8DebugString();
+}
+
 }  // namespace
 
 void add_solver(py::module_& module) {
-  module.def(
-      "read_solver", [](const py::object& path) { return read_solver(path_in(path)).solver.Utf8DebugString(); },
-      "file"_a, "The text of a solver file, with old fields converted to current ones.");
+  module.def("read_solver", &solver_text, "file"_a,
+             "The text of a solver file, with old fields converted to current ones.");
   py::class_<Training, std::shared_ptr<Training>>(module, "Solver", "A training, described by a solver's prototxt.")
       .def(py::init(&open_solver), "file"_a, py::kw_only(), "snapshot"_a = "", "weights"_a = py::none(),
            "threads"_a = 0, "device"_a = "cpu", "observe"_a = false, "keep_updates"_a = false,

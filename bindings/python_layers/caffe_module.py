@@ -33,7 +33,74 @@ class Layer:
 
 
 class Blob:
-    """Arrays of values and gradients in the net's memory; without memory, arrays of zeros."""
+    """`data` and `diff` are arrays that two lenders (caffe.blob) keep; changes of them are written to the net. `shape`
+    and `reshape` are functions."""
+
+    def __init__(self, data, diff, shape, reshape=None):
+        self._lent = (data, diff)
+        self._shape_of, self._reshape = shape, reshape
+
+    def share_data(self, data):
+        """Shares the array that `data` lends."""
+        self._lent = (data, self._lent[1])
+
+    def lent(self):
+        return self._lent
+
+    def _array(self, which):
+        return self._lent[which].get()
+
+    @property
+    def data(self):
+        return self._array(0)
+
+    @data.setter
+    def data(self, values):
+        self.data[...] = values
+
+    @property
+    def diff(self):
+        return self._array(1)
+
+    @diff.setter
+    def diff(self, values):
+        self.diff[...] = values
+
+    @property
+    def shape(self):
+        return self._shape_of()
+
+    def reshape(self, *extents):
+        """Sets an input's shape for the next pass (or Net.reshape()); `data` has it at once, filled with zeros."""
+        if self._reshape is None:
+            raise ValueError('the shape of a weight is fixed by its layer')
+        extents = tuple(int(extent) for extent in extents)
+        if extents == tuple(self.shape):
+            return
+        self._reshape(extents)
+        for lent in self._lent:
+            lent.replace(numpy.zeros(extents, numpy.float32))
+
+    def let_go(self):
+        """Detaches the arrays, because the shape is about to change."""
+        for lent in self._lent:
+            lent.replace(None)
+
+    @property
+    def count(self):
+        return math.prod(self.shape)
+
+    def _extent(self, axis):
+        return self.shape[axis] if axis < len(self.shape) else 1
+
+    num = property(lambda self: self._extent(0))
+    channels = property(lambda self: self._extent(1))
+    height = property(lambda self: self._extent(2))
+    width = property(lambda self: self._extent(3))
+
+
+class LayerBlob(Blob):
+    """A blob of a Python layer: arrays in the net's memory; without memory, arrays of zeros."""
 
     def __init__(self, fixed=None):
         self._fixed = fixed  # why its shape cannot be changed
@@ -52,20 +119,8 @@ class Blob:
         return self._arrays[which]
 
     @property
-    def data(self):
-        return self._array(0)
-
-    @property
-    def diff(self):
-        return self._array(1)
-
-    @property
     def shape(self):
         return self._shape or ()
-
-    @property
-    def count(self):
-        return math.prod(self.shape)
 
     def reshape(self, *dims):
         """Sets the shape, one integer per axis."""
@@ -80,24 +135,20 @@ class Blob:
             raise ValueError('reshape%s: the shape is too large' % (shape,))
         self._shape, self._arrays = shape, [None, None]
 
-    def _extent(self, axis):
-        return self.shape[axis] if axis < len(self.shape) else 1
 
-    num = property(lambda self: self._extent(0))
-    channels = property(lambda self: self._extent(1))
-    height = property(lambda self: self._extent(2))
-    width = property(lambda self: self._extent(3))
+class RawBlobVec(list):
+    """The bottoms or tops of a layer."""
 
 
-class Blobs(list):
-    """A layer's weights."""
+class BlobVec(list):
+    """The weights of a layer, or the blobs of a net."""
 
-    fixed = False
+    fixed = True
 
     def add_blob(self, *dims):
         if self.fixed:
             raise ValueError('add_blob() may be called only in setup()')
-        blob = Blob()
+        blob = LayerBlob()
         blob.reshape(*dims)
         self.append(blob)
 
@@ -173,9 +224,10 @@ class Runner:
     def __init__(self, module, name, param_str, phase, bottoms, in_place):
         made = _class_of(_import(module), name)
         refusal = 'a layer may set the shapes of its tops only, not of its bottoms'
-        self._bottoms = [Blob(refusal) for _ in range(bottoms)]
-        self._tops = [self._bottoms[i] if same else Blob() for i, same in enumerate(in_place)]
-        self._weights = Blobs()
+        self._bottoms = [LayerBlob(refusal) for _ in range(bottoms)]
+        self._tops = [self._bottoms[i] if same else LayerBlob() for i, same in enumerate(in_place)]
+        self._weights = BlobVec()
+        self._weights.fixed = False
         self._blobs = (self._bottoms, self._tops, self._weights)
         try:
             self.layer = made(None) if issubclass(made, Layer) else made()
@@ -217,7 +269,7 @@ class Runner:
 
     def call(self, method, propagate_down):
         """Runs a method; returns a status and an error message."""
-        name, bottom, top = _METHODS[method], list(self._bottoms), list(self._tops)
+        name, bottom, top = _METHODS[method], RawBlobVec(self._bottoms), RawBlobVec(self._tops)
         try:
             if name == 'backward':
                 self.layer.backward(top, propagate_down, bottom)

@@ -13,6 +13,7 @@ import caffe.io, caffe.proto.caffe_pb2
 import numpy as np
 from caffe import layers as L, params as P
 from caffe.coord_map import coord_map_from_to
+from caffe._caffe import BlobVec, RawBlobVec, log
 from caffe.python_layer import Layer
 
 assert sys.modules['caffe'] is caffe and caffe.__file__.endswith('caffe/__init__.py')
@@ -27,6 +28,9 @@ class Pass(caffe.Layer):
         layer = n.to_proto().layer[1]
         assert layer.pooling_param.kernel_size == 3 and isinstance(n.to_proto(), caffe.proto.caffe_pb2.NetParameter)
         assert coord_map_from_to(n.pool, n.data) == (1, 1, 1)
+        assert type(bottom) is type(top) is RawBlobVec and type(self.blobs) is BlobVec
+        assert isinstance(self, caffe._caffe.Layer)
+        log('setup')
         self.datum = caffe.io.array_to_datum(np.zeros((1, 2, 2), np.uint8), 3)
         caffe.set_mode_cpu()
         print('caffe is', caffe.__file__, caffe.__version__)

@@ -6,13 +6,14 @@ import importlib
 
 from .python_layer import TEST, TRAIN, Layer
 
-_PARTS = ('blob', 'classifier', 'coord_map', 'detector', 'draw', 'io', 'modes', 'net', 'net_spec', 'proto', 'solver',
-          'timer')
+_PARTS = ('_caffe', 'blob', 'classifier', 'coord_map', 'detector', 'draw', 'io', 'modes', 'nccl', 'net', 'net_spec',
+          'proto', 'pycaffe', 'solver', 'timer', 'vectors')
 _HOMES = {
     'classifier': ['Classifier'],
     'detector': ['Detector'],
-    'modes': ['has_nccl', 'init_log', 'layer_type_list', 'log', 'set_device', 'set_mode_cpu', 'set_mode_gpu',
-              'set_random_seed', 'solver_count', 'solver_rank'],
+    'modes': ['init_log', 'layer_type_list', 'log', 'set_device', 'set_mode_cpu', 'set_mode_gpu', 'set_random_seed'],
+    'nccl': ['NCCL', 'has_nccl', 'set_multiprocess', 'set_solver_count', 'set_solver_rank', 'solver_count',
+             'solver_rank'],
     'net': ['Net'],
     'net_spec': ['NetSpec', 'layers', 'params', 'to_proto'],
     'solver': ['AdaDeltaSolver', 'AdaGradSolver', 'AdamSolver', 'NesterovSolver', 'RMSPropSolver', 'SGDSolver',
@@ -20,7 +21,12 @@ _HOMES = {
     'timer': ['Timer']}
 _HOME_OF = {name: part for part, names in _HOMES.items() for name in names}
 
-__all__ = ['TEST', 'TRAIN', 'Layer', 'coord_map', 'draw', 'io', 'proto', *_HOME_OF]
+__all__ = ['TEST', 'TRAIN', 'Layer', 'coord_map', 'draw', 'io', 'proto', 'pycaffe', *_HOME_OF]
+
+
+def exports(*parts):
+    """The names of the package that these modules define."""
+    return [name for part in parts for name in _HOMES[part]]
 
 
 def __getattr__(name):

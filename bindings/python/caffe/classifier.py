@@ -14,7 +14,7 @@ class Classifier(Net):
         Net.__init__(self, model_file, pretrained_file, TEST)
         self.transformer = transformer_of(self, mean, input_scale, raw_scale, channel_swap)
         self.crop_dims = numpy.array(self.blobs[self.inputs[0]].data.shape[2:])
-        self.image_dims = tuple(image_dims or self.crop_dims)
+        self.image_dims = tuple(self.crop_dims if image_dims is None else image_dims)
 
     def predict(self, inputs, oversample=True):
         """Returns a row of scores for each image (height x width x channels, as from io.load_image()): the mean over

@@ -64,17 +64,43 @@ def _aligned(*lists):
     return zip(*(each * count if len(each) == 1 else each for each in lists))
 
 
-def _window_map(function):
+def _window(function):
+    """The first axis of a window, and per axis its stride, its extent with dilation, and its padding."""
     options = _options(function, 'convolution_param', 'pooling_param')
     size = 'kernel' if 'kernel_h' in options or 'kernel_w' in options else 'kernel_size'
     if size not in options and size == 'kernel_size':
         raise UndefinedMapException('a %s without kernel_size has no coordinate map' % function.type_name)
-    a, b = [], []
-    for kernel, stride, pad, dilation in _aligned(_per_axis(options, size, 1), _per_axis(options, 'stride', 1),
-                                                  _per_axis(options, 'pad', 0), _per_axis(options, 'dilation', 1)):
-        a.append(1 / stride)
-        b.append((pad - dilation * (kernel - 1) / 2) / stride)
-    return options.get('axis', 1), a, b
+    kernel, dilation = zip(*_aligned(_per_axis(options, size, 1), _per_axis(options, 'dilation', 1)))
+    extent = [(each - 1) * holes + 1 for each, holes in zip(kernel, dilation)]
+    return options.get('axis', 1), _per_axis(options, 'stride', 1), extent, _per_axis(options, 'pad', 0)
+
+
+def _window_map(function):
+    axis, *window = _window(function)
+    both = [(1 / stride, (pad - (extent - 1) / 2) / stride) for stride, extent, pad in _aligned(*window)]
+    return axis, [scale for scale, _ in both], [offset for _, offset in both]
+
+
+def _offsets(function):
+    """The first axis of a Crop, and its offsets."""
+    options = _options(function, 'crop_param')
+    return options.get('axis', 2), _fractions(options.get('offset', 0))
+
+
+def _integers(axis, *lists):
+    """Converts parameters for scripts."""
+    return (axis, *(numpy.array([int(each) for each in values]) for values in lists))
+
+
+def conv_params(fn):
+    """(axis, stride, extent, pad) of a Convolution, Deconvolution, Im2col or Pooling: arrays with one value, or one for
+    each axis from `axis` on. The extent of the window includes dilation."""
+    return _integers(*_window(fn))
+
+
+def crop_params(fn):
+    """(axis, offset) of a Crop."""
+    return _integers(*_offsets(fn))
 
 
 def _exact_map(function):
@@ -84,8 +110,8 @@ def _exact_map(function):
     if kind == 'Deconvolution':
         return _inverse(_window_map(function))
     if kind == 'Crop':
-        options = _options(function, 'crop_param')
-        return options.get('axis', 2) - 1, [Fraction(1)], [-each for each in _fractions(options.get('offset', 0))]
+        axis, offsets = _offsets(function)
+        return axis - 1, [Fraction(1)], [-each for each in offsets]
     if kind in PASS_THROUGH_LAYERS:
         return _nowhere()
     raise UndefinedMapException('a %s has no coordinate map' % kind)

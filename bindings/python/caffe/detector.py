@@ -13,9 +13,13 @@ class Detector(Net):
                  context_pad=None):
         Net.__init__(self, model_file, pretrained_file, TEST)
         self.transformer = transformer_of(self, mean, input_scale, raw_scale, channel_swap)
-        self.context_pad = context_pad or 0
-        size = self.blobs[self.inputs[0]].data.shape
-        self.crop_mean = self.transformer.deprocess(self.inputs[0], numpy.zeros(size[1:]))
+        self.configure_crop(context_pad)
+
+    def configure_crop(self, context_pad):
+        """Sets the padding around windows, and what is outside of an image: the mean, height x width x channels."""
+        size = self.blobs[self.inputs[0]].data.shape[1:]
+        self.context_pad, self.input_dims = context_pad or 0, numpy.array(size)[[1, 2, 0]]
+        self.crop_mean = self.transformer.deprocess(self.inputs[0], numpy.zeros(size))
 
     def detect_windows(self, images_windows):
         """For pairs of a file and its windows (top, left, bottom, right), returns a list of dicts with `window`,

@@ -63,26 +63,69 @@ def load_image(filename, color=True):
     return pixels.astype(numpy.float32) / 255
 
 
-def _sampled(size, count):
-    """For each of `count` pixel centers along an axis of `size`: the two pixels around it, and the second weight."""
-    at = numpy.clip((numpy.arange(count) + 0.5) * (size / count) - 0.5, 0, size - 1)
+def _mirrored(index, size, repeated):
+    """Mirrors indices at the ends of an axis, whose outermost pixels are `repeated` (1) or not (0)."""
+    period = max(2 * (size - 1 + repeated), 1)
+    index = index % period
+    return numpy.where(index < size, index, period - repeated - index)
+
+
+_BEYOND = {  # the index that has the value of one beyond the axis, by mode as in skimage.transform.resize()
+    'constant': lambda index, size: numpy.clip(index, 0, size - 1),
+    'edge': lambda index, size: numpy.clip(index, 0, size - 1),
+    'reflect': lambda index, size: _mirrored(index, size, 0),
+    'symmetric': lambda index, size: _mirrored(index, size, 1),
+    'wrap': lambda index, size: index % size}
+
+
+def _resized_axis(array, axis, count, order, mode, cval):
+    """Samples an axis at `count` positions: the centers of pixels of equal size."""
+    size = array.shape[axis]
+    at = (numpy.arange(count) + 0.5) * (size / count) - 0.5
+
+    def values(index):
+        found = array.take(_BEYOND[mode](index, size), axis)
+        beyond = (index < 0) | (index >= size)
+        if mode == 'constant' and beyond.any():
+            numpy.moveaxis(found, axis, 0)[beyond] = cval
+        return found
+
+    if order == 0:
+        return values(numpy.ceil(at - 0.5).astype(int))
     low = numpy.floor(at).astype(int)
-    return low, numpy.minimum(low + 1, size - 1), (at - low).astype(numpy.float32)
+    part = (at - low).astype(array.dtype).reshape((count,) + (1,) * (array.ndim - axis - 1))
+    return values(low) * (1 - part) + values(low + 1) * part
+
+
+def _resized(array, extents, order, mode='edge', cval=0):
+    if order not in (0, 1):
+        raise NotImplementedError('images are resized with order 0 or 1; use scipy.ndimage.zoom() for others')
+    if mode not in _BEYOND:
+        raise ValueError("mode is '%s', but must be one of %s" % (mode, ', '.join(_BEYOND)))
+    for axis, extent in enumerate(extents):
+        if array.shape[axis] != extent:
+            array = _resized_axis(array, axis, int(extent), order, mode, cval)
+    return array
 
 
 def resize_image(im, new_dims, interp_order=1):
     """Resizes to (height, width): order 0 is nearest, 1 is bilinear."""
-    if interp_order not in (0, 1):
-        raise NotImplementedError('resize_image() supports orders 0 and 1; use scipy.ndimage.zoom() for others')
-    im = numpy.asarray(im, numpy.float32)
-    rows, columns = (_sampled(size, wanted) for size, wanted in zip(im.shape, new_dims))
-    if interp_order == 0:
-        rows, columns = (numpy.where(part < 0.5, low, high) for low, high, part in (rows, columns))
-        return im[rows][:, columns]
-    part = rows[2][:, None, None]
-    im = im[rows[0]] * (1 - part) + im[rows[1]] * part
-    part = columns[2][None, :, None]
-    return im[:, columns[0]] * (1 - part) + im[:, columns[1]] * part
+    return _resized(numpy.array(im, numpy.float32), new_dims[:2], interp_order)
+
+
+def resize(image, output_shape, order=1, mode='reflect', cval=0, clip=True, preserve_range=False, anti_aliasing=False):
+    """As skimage.transform.resize() of Caffe's time, which scripts find here: pixels of integers become fractions of
+    their type's largest value, unless `preserve_range`; values are floats, and are not blurred before. `output_shape`
+    may leave out the last axes."""
+    if anti_aliasing:
+        raise NotImplementedError('resize() does not blur images; use skimage.transform.resize()')
+    image = numpy.asarray(image)
+    kind = image.dtype
+    image = image.astype(kind if kind in (numpy.float32, numpy.float64) else numpy.float64)
+    if numpy.issubdtype(kind, numpy.integer) and not preserve_range:
+        image /= numpy.iinfo(kind).max
+    image = image.reshape(image.shape + (1,) * (len(output_shape) - image.ndim))
+    return _resized(image, output_shape, order, mode, cval)
 
 
 def oversample(images, crop_dims):
@@ -133,7 +176,9 @@ class Transformer:
     def deprocess(self, in_, data):
         """The inverse, except for resizing."""
         self._check(in_)
-        out = numpy.array(data, numpy.float32).squeeze()
+        out = numpy.array(data, numpy.float32)
+        if out.ndim > len(self.transpose.get(in_, ())):
+            out = out.squeeze(0) if in_ in self.transpose else out.squeeze()
         if in_ in self.input_scale:
             out = out / self.input_scale[in_]
         if in_ in self.mean:

@@ -48,16 +48,3 @@ def init_log(level=0, *_):
 def log(text):
     import sys
     print(text, file=sys.stderr)
-
-
-def has_nccl():
-    """A process uses one device. For several see `cortado train --gpu=0,1` and docs/scaling.md."""
-    return False
-
-
-def solver_count():
-    return 1
-
-
-def solver_rank():
-    return 0

@@ -7,12 +7,13 @@ import numpy
 import cortado
 
 from . import modes
-from .blob import Blob, Lent
+from .blob import Lent
+from .nccl import NCCL
+from .python_layer import TEST, TRAIN, Blob, BlobVec, Layer
+from .vectors import DtypeVec, IntVec, LayerVec, StringVec
 
-TRAIN, TEST = 0, 1
 
-
-class LayerView:
+class LayerView(Layer):
     """A layer of a net: its type and its weights."""
 
     def __init__(self, name, kind, blobs):
@@ -52,24 +53,25 @@ class Net:
 
     def _take(self, handle, sharing=None):
         self._net, self._wanted_shapes, self._fed = handle, {}, None
+        self._callbacks = {}  # by the name of the method that adds them
         self.inputs, self.outputs = list(handle.inputs), list(handle.outputs)
         self.blobs = collections.OrderedDict((name, self._blob(name)) for name in handle.blobs)
         self.params = self._params(sharing)
-        self.layers, self.layer_dict, self._kinds = [], collections.OrderedDict(), {}
+        self.layers, self.layer_dict, self._kinds = LayerVec(), collections.OrderedDict(), {}
         self.bottom_names, self.top_names = collections.OrderedDict(), collections.OrderedDict()
         for name, kind, bottoms, tops in handle.layers:
             written = handle.python_object(name)
-            view = LayerView(name, kind, self.params.get(name, [])) if written is None else written
+            view = LayerView(name, kind, self.params.get(name, BlobVec())) if written is None else written
             self.layers.append(view)
             self.layer_dict[name] = view
             self._kinds[name] = kind
             self.bottom_names[name], self.top_names[name] = bottoms, tops
-        self._layer_names, self._blob_names = list(self.layer_dict), list(self.blobs)
+        self._layer_names, self._blob_names = StringVec(self.layer_dict), StringVec(self.blobs)
 
     # Indices for scripts that traverse the graph: of blobs in _blob_names, of layers in _layer_names.
 
     def _ids(self, names):
-        return [self._blob_names.index(name) for name in names]
+        return IntVec(self._blob_names.index(name) for name in names)
 
     def _bottom_ids(self, layer):
         return self._ids(self.bottom_names[self._layer_names[layer]])
@@ -81,13 +83,17 @@ class Net:
     _outputs = property(lambda self: self._ids(self.outputs))
 
     @property
+    def _blobs(self):
+        return BlobVec(self.blobs.values())
+
+    @property
     def blob_loss_weights(self):
         """The loss weight of each blob, 0 if it is not a loss."""
         return collections.OrderedDict((name, self._net.loss_weight(name)) for name in self._blob_names)
 
     @property
     def _blob_loss_weights(self):
-        return list(self.blob_loss_weights.values())
+        return DtypeVec(self.blob_loss_weights.values())
 
     def _blob(self, name):
         net = self._net
@@ -111,7 +117,7 @@ class Net:
             return Blob(self._weights[place], gradient, lambda: shapes[layer][index])
 
         return collections.OrderedDict(
-            (layer, [blob(layer, index) for index in range(len(shapes[layer]))]) for layer in shapes)
+            (layer, BlobVec(blob(layer, index) for index in range(len(shapes[layer])))) for layer in shapes)
 
     def _lent_gradient(self, layer, index):
         net = self._net
@@ -171,10 +177,7 @@ class Net:
             if len(values) != self.blobs[name].num:
                 raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
             self.blobs[name].data[...] = values
-        self._feed(start)
-        self._collect(inputs=True)
-        self._net.forward(start, end)
-        self._refresh()
+        self._run_forward(start, end)
         wanted = set([end] if end in self.blobs else self.top_names[end] if end else self.outputs) | set(blobs or [])
         return {name: self.blobs[name].data for name in wanted}
 
@@ -188,11 +191,83 @@ class Net:
             if len(values) != self.blobs[name].num:
                 raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
             self.blobs[name].diff[...] = values
-        self._collect()
-        self._net.backward(start, end)
-        self._refresh()
+        self._run_backward(start, end)
         wanted = set(self.bottom_names[end] if end else self.inputs) | set(diffs or [])
         return {name: self.blobs[name].diff for name in wanted}
+
+    def _run_forward(self, start, end):
+        self._feed(start)
+        self._collect(inputs=True)
+        self._run(self._net.forward, start, end, 'forward')
+
+    def _run_backward(self, start, end):
+        self._collect()
+        self._run(self._net.backward, start, end, 'backward')
+
+    def _run(self, layers, start, end, what):
+        """Runs layers at once, or each between its callbacks."""
+        before, after = (self._callbacks.get(when + what, []) for when in ('before_', 'after_'))
+        if not before and not after:
+            layers(start, end)
+            return self._refresh()
+        for index in self._path(start, end, backward=what == 'backward'):
+            for call in before:
+                call(index)
+            self._collect()
+            layers(self._layer_names[index], self._layer_names[index])
+            self._refresh()
+            for call in after:
+                call(index)
+
+    def _path(self, start, end, backward):
+        """The indices of layers in the order of a pass."""
+        names = self._layer_names
+        ends = (len(names) - 1, 0) if backward else (0, len(names) - 1)
+        first, last = (other if name is None else names.index(name) for name, other in zip((start, end), ends))
+        return range(first, last - 1, -1) if backward else range(first, last + 1)
+
+    def _add_callback(self, when, call):
+        if not isinstance(call, NCCL):
+            self._callbacks.setdefault(when, []).append(call)
+
+    def before_forward(self, call):
+        """Adds a function that is called with the index of each layer before it runs; the others are alike."""
+        self._add_callback('before_forward', call)
+
+    def after_forward(self, call):
+        self._add_callback('after_forward', call)
+
+    def before_backward(self, call):
+        self._add_callback('before_backward', call)
+
+    def after_backward(self, call):
+        self._add_callback('after_backward', call)
+
+    def has_callbacks(self):
+        return bool(self._callbacks)
+
+    # Layers by their indices
+
+    def _layer_at(self, index):
+        if not 0 <= index < len(self._layer_names):
+            raise IndexError('the net has layers 0 to %d, not %d' % (len(self._layer_names) - 1, index))
+        return self._layer_names[index]
+
+    def _forward(self, start, end):
+        """Runs the layers from `start` to `end`, both included, and returns their loss."""
+        first, last = self._layer_at(start), self._layer_at(end)
+        self._run_forward(first, last)
+        tops = {top for name in self._layer_names[start:end + 1] for top in self.top_names[name]}
+        weights = self.blob_loss_weights
+        return sum(weights[top] * float(self.blobs[top].data.sum()) for top in tops if weights[top])
+
+    def _backward(self, start, end):
+        """Runs backward from `start` down to `end`, both included."""
+        self._run_backward(self._layer_at(start), self._layer_at(end))
+
+    def _batch(self, arrays):
+        """Yields batches of arrays as dicts, the last one padded with zeros."""
+        return (batch for batch, _ in self._batches(arrays))
 
     def _batches(self, arrays):
         """Yields batches as dicts, the last one padded with zeros, and their number of valid rows."""
@@ -257,6 +332,8 @@ class Net:
         if len(data) != len(labels) or len(data) == 0 or len(data) % size != 0:
             raise ValueError('data and labels must have the same number of rows, a multiple of the batch of %d' % size)
         self._fed = [tops[0], (data, labels.reshape(len(labels))), 0, size]
+
+    _set_input_arrays = set_input_arrays
 
     def _feed(self, start):
         if self._fed is None or start not in (None, self._layer_names[0]):

@@ -20,14 +20,14 @@ def _is_repeated(field):
     return field.is_repeated if hasattr(field, 'is_repeated') else field.label == field.LABEL_REPEATED
 
 
-def _assign(message, name, value):
-    """Sets a field: lists are repeated fields, dicts are messages, strings are names of enum values."""
-    field = message.DESCRIPTOR.fields_by_name.get(name)
+def assign_proto(proto, name, val):
+    """Sets a field of a message: lists are repeated fields, dicts are messages, strings are names of enum values."""
+    field = proto.DESCRIPTOR.fields_by_name.get(name)
     if field is None:
-        raise AttributeError("%s has no field '%s'" % (message.DESCRIPTOR.name, name))
+        raise AttributeError("%s has no field '%s'" % (proto.DESCRIPTOR.name, name))
     repeated = _is_repeated(field)
-    values = list(value) if repeated and isinstance(value, (list, tuple)) else [value]
-    target = getattr(message, name)
+    values = list(val) if repeated and isinstance(val, (list, tuple)) else [val]
+    target = getattr(proto, name)
     for each in values:
         if field.message_type is not None:
             part = target.add() if repeated else target
@@ -35,7 +35,7 @@ def _assign(message, name, value):
                 if not repeated:
                     part.SetInParent()  # also for an empty message
                 for key, inner in each.items():
-                    _assign(part, key, inner)
+                    assign_proto(part, key, inner)
             else:
                 part.CopyFrom(each)
             continue
@@ -44,7 +44,15 @@ def _assign(message, name, value):
         if repeated:
             target.append(each)
         else:
-            setattr(message, name, each)
+            setattr(proto, name, each)
+
+
+def param_name_dict():
+    """The names of options by the names of their messages, both without `param`: {'Convolution': 'convolution'}."""
+    suffix, type_suffix = '_param', 'Parameter'
+    return {field.message_type.name[:-len(type_suffix)]: field.name[:-len(suffix)]
+            for field in caffe_pb2.LayerParameter.DESCRIPTOR.fields
+            if field.name.endswith(suffix) and field.message_type.name.endswith(type_suffix)}
 
 
 def _one_of(layer, options):
@@ -65,6 +73,9 @@ class Top:
         """The net that produces this blob."""
         return to_proto(self)
 
+    def _update(self, params):
+        self.fn._update(params)
+
 
 class Function:
     """A layer: its type, its bottoms, its options."""
@@ -79,12 +90,16 @@ class Function:
         self.in_place = self.params.pop('in_place', False)
         self.tops = tuple(Top(self, index) for index in range(self.ntop))
 
+    def _update(self, params):
+        """Sets more options."""
+        self.params.update(params)
+
     def message(self, name, bottoms, tops):
         layer = caffe_pb2.LayerParameter(name=name, type=self.type_name, bottom=bottoms, top=tops)
         options = layer.DESCRIPTOR.fields_by_name.get(_OPTIONS.get(self.type_name, ''))
         for key, value in self.params.items():
             own = options is not None and key in options.message_type.fields_by_name and not key.endswith('param')
-            _assign(_one_of(layer, options) if own else layer, key, value)
+            assign_proto(_one_of(layer, options) if own else layer, key, value)
         return layer
 
 
@@ -166,7 +181,7 @@ class NetSpec:
         return writer.net
 
 
-class _Layers:
+class Layers:
     """layers.TYPE(blobs..., options...) returns one blob, `ntop` blobs, or the layer itself if it has no tops."""
 
     def __getattr__(self, type_name):
@@ -182,7 +197,7 @@ class _Layers:
         return make
 
 
-class _Params:
+class Parameters:
     """params.Pooling.MAX: the values of the enums in PoolingParameter."""
 
     def __getattr__(self, name):
@@ -192,5 +207,5 @@ class _Params:
         return message
 
 
-layers = _Layers()
-params = _Params()
+layers = Layers()
+params = Parameters()

@@ -6,8 +6,10 @@ from google.protobuf import text_format
 import cortado
 
 from . import modes
+from .nccl import NCCL
 from .net import Net
 from .proto import caffe_pb2
+from .vectors import NetVec
 
 
 class Solver:
@@ -31,18 +33,32 @@ class Solver:
                                       keep_updates=True)
         self._solver.on_gradients(self._on_gradients if self._callbacks else None)
         self.net = Net.over(self._solver.net)
-        self.test_nets = [Net.over(net, self.net) for net in self._solver.test_nets]
+        self.test_nets = NetVec(Net.over(net, self.net) for net in self._solver.test_nets)
 
     @property
     def iter(self):
         return self._solver.iteration
 
     @property
+    def max_iter(self):
+        return self.param.max_iter
+
+    @property
     def lr(self):
         return self._solver.rate
 
+    def share_weights(self, net):
+        """As Net.share_with() of the training net."""
+        self.net.share_with(net)
+
     def _nets(self):
-        return [self.net] + self.test_nets
+        return [self.net, *self.test_nets]
+
+    def _train(self, run):
+        if any(net.has_callbacks() for net in self._nets()):
+            raise NotImplementedError('an iteration of a solver does not stop at layers, so it cannot call the '
+                                      'callbacks of its nets; run net.forward() and net.backward() instead')
+        return self._run(run)
 
     def _run(self, run):
         for net in self._nets():
@@ -56,11 +72,11 @@ class Solver:
     def step(self, iterations):
         """Trains for some iterations, with the tests and snapshots that are due."""
         if not self._callbacks:
-            return self._run(lambda: self._solver.step(iterations))
+            return self._train(lambda: self._solver.step(iterations))
         for _ in range(iterations):
             for on_start, _ in self._callbacks:
                 on_start()
-            if not self._run(lambda: self._solver.step(1)):
+            if not self._train(lambda: self._solver.step(1)):
                 return False
         return True
 
@@ -73,7 +89,7 @@ class Solver:
         """Trains to max_iter, optionally from a .solverstate."""
         if resume_file is not None:
             self.restore(resume_file)
-        self._run(self._solver.run)
+        self._train(self._solver.run)
 
     def restore(self, state_file):
         """Resumes from a .solverstate. Nets taken from the solver before are detached from it."""
@@ -83,8 +99,11 @@ class Solver:
     def snapshot(self):
         self._run(self._solver.snapshot)
 
-    def add_callback(self, on_start, on_gradients_ready):
-        """Adds functions without arguments, called before each iteration, and between its gradients and its update."""
+    def add_callback(self, on_start, on_gradients_ready=None):
+        """Adds functions without arguments, called before each iteration, and between its gradients and its update. A
+        single NCCL has nothing to do."""
+        if isinstance(on_start, NCCL):
+            return
         self._callbacks.append((on_start, on_gradients_ready))
         self._solver.on_gradients(self._on_gradients)
 
