@@ -23,24 +23,25 @@ class LayerView(Layer):
         return "<layer '%s' (%s)>" % (self.name, self.type)
 
 
-def _phase_and_weights(arguments, phase, weights):
-    """Net(file, phase) and Net(file, weights, phase)."""
-    for argument in arguments:
-        if isinstance(argument, (str, bytes, os.PathLike)):
-            weights = argument
-        else:
-            phase = argument
-    if phase not in (TRAIN, TEST):
-        raise TypeError('Net(network_file, [weights,] phase): phase must be caffe.TRAIN or caffe.TEST')
-    return phase, os.fsdecode(weights) if weights is not None else None
+def _is_path(argument):
+    return isinstance(argument, (str, bytes, os.PathLike))
 
 
 class Net:
-    """A net from a prototxt: Net(file, caffe.TEST), Net(file, weights, caffe.TEST), or with keywords `weights`, `level`
-    and `stages`."""
+    """A net from a prototxt: Net(file, phase, level, stages, weights), all but the first also as keywords, or
+    Net(file, weights, phase)."""
 
-    def __init__(self, network_file, *arguments, phase=None, weights=None, level=0, stages=None):
-        phase, weights = _phase_and_weights(arguments, phase, weights)
+    def __init__(self, network_file, *arguments, **keywords):
+        if arguments and (_is_path(arguments[0]) or arguments[0] is None):
+            keywords = dict(weights=arguments[0], **keywords)
+            arguments = arguments[1:]
+        self._open(network_file, *arguments, **keywords)
+
+    def _open(self, network_file, phase=None, level=0, stages=None, weights=None):
+        if phase not in (TRAIN, TEST):
+            raise TypeError('Net(network_file, [weights,] phase): phase must be caffe.TRAIN or caffe.TEST')
+        if weights is not None:
+            weights = os.fsdecode(weights)
         self._take(cortado.Net(os.fsdecode(network_file), weights, phase='TRAIN' if phase == TRAIN else 'TEST',
                                level=level, stages=list(stages or []), device=modes.device(), seed=modes.seed()))
 
@@ -178,7 +179,7 @@ class Net:
                 raise Exception("'%s' has a batch of %d, not %d" % (name, self.blobs[name].num, len(values)))
             self.blobs[name].data[...] = values
         self._run_forward(start, end)
-        wanted = set([end] if end in self.blobs else self.top_names[end] if end else self.outputs) | set(blobs or [])
+        wanted = set(self.top_names[end] if end else self.outputs) | set(blobs or [])
         return {name: self.blobs[name].data for name in wanted}
 
     def backward(self, diffs=None, start=None, end=None, **gradients):
