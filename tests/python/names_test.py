@@ -61,6 +61,7 @@ for name in ('Net', 'Layer', 'NCCL', 'Timer', 'SGDSolver', 'NesterovSolver', 'Ad
 for name in ('BlobVec', 'RawBlobVec', 'LayerVec', 'StringVec', 'IntVec', 'DtypeVec', 'NetVec', 'BoolVec'):
     assert issubclass(getattr(C, name), list), name
 with refused(AttributeError, 'nonsense'): C.nonsense
+assert {'Net', 'BlobVec', 'SolverParameter'} <= set(dir(C))
 assert type(net.params['ip']) is C.BlobVec and type(net.layers) is C.LayerVec and type(net._blobs) is C.BlobVec
 assert type(net._blob_names) is type(net._layer_names) is C.StringVec and type(net._inputs) is C.IntVec
 assert type(net._blob_loss_weights) is C.DtypeVec and net._blob_loss_weights == [0, 0, 2]
@@ -296,6 +297,9 @@ for name in ('NetParameter', 'SolverParameter', 'LayerParameter', 'V1LayerParame
              'BlobShape', 'Datum', 'FillerParameter', 'NetState', 'NetStateRule', 'SolverState', 'ParamSpec'):
     assert getattr(pb, name)().SerializeToString() == b'', name
 with refused(AttributeError, 'nonsense'): caffe.proto.nonsense
+import pickle  # by multiprocessing
+datum = pickle.loads(pickle.dumps(pb.Datum(label=3)))
+assert type(datum) is pb.Datum and datum.label == 3
 from google.protobuf import text_format
 s = pb.SolverParameter()
 assert s.device_id == 0 and not s.HasField('device_id')

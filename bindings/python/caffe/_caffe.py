@@ -18,3 +18,7 @@ def __getattr__(name):
     if name in _OF_PACKAGE or name == '__version__':
         return getattr(_package, name)
     raise AttributeError("module '%s' has no '%s'" % (__name__, name))
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

@@ -259,8 +259,8 @@ class Net:
         first, last = self._layer_at(start), self._layer_at(end)
         self._run_forward(first, last)
         tops = {top for name in self._layer_names[start:end + 1] for top in self.top_names[name]}
-        weights = self.blob_loss_weights
-        return sum(weights[top] * float(self.blobs[top].data.sum()) for top in tops if weights[top])
+        weights = {top: self._net.loss_weight(top) for top in tops}
+        return sum(weight * float(self.blobs[top].data.sum()) for top, weight in weights.items() if weight)
 
     def _backward(self, start, end):
         """Runs backward from `start` down to `end`, both included."""
