@@ -226,14 +226,36 @@ def project_with_models(folder, exe, blocks):
                                   [tensors.from_array(filters, 'filters')])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)]), '%s/%s.onnx' % (folder, name))
 
+def trained_ssd(folder):
+    """ssd/deploy.prototxt and ssd/net.caffemodel, trained for one epoch on a few images with boxes."""
+    def cortado(*words): subprocess.run(['cortado', *words], cwd=folder, check=True)
+    lines = ''
+    for i in range(8):
+        name = 'boxes/%d' % i
+        fixtures.ppm('%s/%s.ppm' % (folder, name), h=40, w=60, color=(30 * i, 90, 150))
+        box = '<xmin>%d</xmin><ymin>5</ymin><xmax>%d</xmax><ymax>30</ymax>' % (5 + 4 * i, 24 + 4 * i)
+        fixtures.write('%s/%s.xml' % (folder, name), (
+            '<annotation><size><width>60</width><height>40</height></size><object><name>%s</name><bndbox>%s</bndbox>'
+            '</object></annotation>' % (('bar', 'disc', 'cross')[i % 3], box)).encode())
+        lines += '%s.ppm %s.xml\n' % (name, name)
+    fixtures.write(folder + '/boxes.txt', lines.encode())
+    for part in 'train', 'test': cortado('convert', 'annoset', './', 'boxes.txt', '-o', 'sets/%s_lmdb' % part, '--encoded')
+    cortado('new', 'detector', '--data=sets', '-o', 'ssd', '--epochs=1', '--batch=4',
+            '--from=%s/models/ssd_fashion/train_val.prototxt' % ROOT)
+    cortado('train', 'ssd/solver.prototxt', '--quiet')
+    shutil.move(folder + '/ssd/snapshots/ssd_iter_2.caffemodel', folder + '/ssd/net.caffemodel')
+
 def project_for_opencv(folder, exe, blocks):
-    """A deployed project and an input."""
+    """A deployed project, an SSD, and an input for each."""
     import numpy, pytest
     pytest.importorskip('cv2')
     deployed_project(folder, exe, blocks)
-    shape = re.findall(r'dim: (\d+)', open(folder + '/deploy.prototxt').read().split('input_param')[1].split('}')[0])
-    image = numpy.random.default_rng(1).normal(0, 1, [1] + [int(n) for n in shape[-3:]])
-    numpy.save(folder + '/x.npy', image.astype('f4'))
+    trained_ssd(folder)
+    for net, name in (('deploy', 'x'), ('ssd/deploy', 'image')):
+        text = open('%s/%s.prototxt' % (folder, net)).read()
+        shape = re.findall(r'dim: (\d+)', text.split('input_param')[1].split('}')[0])
+        image = numpy.random.default_rng(1).normal(0, 1, [1] + [int(n) for n in shape[-3:]])
+        numpy.save('%s/%s.npy' % (folder, name), image.astype('f4'))
 
 def short_lenet(folder, exe, blocks):
     """What the quick start makes, with small datasets and a solver of few iterations: models/lenet, data_sets/."""
