@@ -8,17 +8,13 @@
 #include "data/convert/class_folders.h"
 #include "data/convert/convert_images.h"
 #include "data/formats/text.h"
+#include "data/image/image_formats.h"
 
 namespace cortado::data {
 
 namespace {
 
 constexpr int64_t kMaxOfLabel = 4096;
-
-bool is_image(const std::string& ending) {
-  return ending == "jpg" || ending == "jpeg" || ending == "png" || ending == "ppm" || ending == "pgm" ||
-         ending == "webp" || ending == "bmp";
-}
 
 std::string trimmed(std::string text) {
   const auto blank = [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; };
@@ -45,7 +41,7 @@ void collect(const std::string& shard, const std::shared_ptr<Archives>& archives
     const std::string key = member.name.substr(0, dot), ending = member.name.substr(dot + 1);
     const auto [at, fresh] = samples.try_emplace(key);
     if (fresh) order.push_back(key);
-    if (is_image(ending)) at->second.image = member;
+    if (is_image_name("." + ending)) at->second.image = member;
     if (ending == "cls") at->second.label = member;
   }
   for (const std::string& key : order) {

@@ -13,6 +13,7 @@
 #include "data/curate/records.h"
 #include "data/formats/datum.h"
 #include "data/formats/labels.h"
+#include "data/image/image_formats.h"
 #include "data/image/png.h"
 #include "data/sources/datum_reader.h"
 
@@ -29,13 +30,8 @@ std::string safe_name(std::string_view name) {
 }
 
 std::string ending_of(std::string_view file) {
-  if (file.starts_with("\xFF\xD8")) return ".jpg";
-  if (file.starts_with("\x89PNG")) return ".png";
-  if (file.starts_with("P5")) return ".pgm";
-  if (file.starts_with("P6")) return ".ppm";
-  if (file.starts_with("BM")) return ".bmp";
-  if (file.starts_with("RIFF")) return ".webp";
-  return ".img";
+  const ImageFormat* const format = image_format_of(file);
+  return format == nullptr ? ".img" : format->endings[0];
 }
 
 Image interleaved(const Sample& sample) {

@@ -8,14 +8,18 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "data/image/image_formats.h"
+#include "data/image/jpeg.h"
 #include "data/image/jpeg_segments.h"
+#include "data/image/png.h"
 
 namespace cortado::data {
 
 namespace {
 
 constexpr int kApp1 = 0xE1, kOrientationTag = 0x0112;
-constexpr std::string_view kExifHead("Exif\0\0", 6), kPngHead("\x89PNG\r\n\x1A\n", 8);
+constexpr std::string_view kExifHead("Exif\0\0", 6);
+constexpr size_t kPngHeadBytes = 8;
 
 /// Numbers in either byte order; 0 beyond the end.
 class TiffNumbers {
@@ -59,7 +63,7 @@ std::string_view exif_of_jpeg(std::string_view file) {
 /// Chunks of length, type, content and checksum.
 std::string_view exif_of_png(std::string_view file) {
   const TiffNumbers numbers(file, true);
-  for (size_t at = kPngHead.size(), length; at + 12 <= file.size(); at += 12 + length) {
+  for (size_t at = kPngHeadBytes, length; at + 12 <= file.size(); at += 12 + length) {
     length = numbers.long_word(at);
     if (length > file.size() - at - 12) break;
     const std::string_view typed = file.substr(at + 4, 4 + length);
@@ -86,10 +90,9 @@ std::string_view exif_of_webp(std::string_view file) {
 }  // namespace
 
 int exif_orientation(std::string_view file) {
-  if (file.starts_with("\xFF\xD8")) return orientation_in(exif_of_jpeg(file));
-  if (file.starts_with(kPngHead)) return orientation_in(exif_of_png(file));
-  if (file.starts_with("RIFF") && file.size() >= 12 && file.substr(8, 4) == "WEBP")
-    return orientation_in(exif_of_webp(file));
+  if (is_jpeg(file)) return orientation_in(exif_of_jpeg(file));
+  if (is_png(file)) return orientation_in(exif_of_png(file));
+  if (is_webp(file)) return orientation_in(exif_of_webp(file));
   return 1;
 }
 

@@ -5,6 +5,7 @@
 
 #include "core/files/file.h"
 #include "core/text/text.h"
+#include "data/image/image_formats.h"
 #include "http/request_error.h"
 
 namespace cortado::studio {
@@ -16,7 +17,6 @@ namespace {
 
 constexpr int kAnnotationLevels = 4;
 constexpr size_t kMaxAnnotated = 1000000;
-constexpr std::array kImageEndings = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm", ".pgm", ".pnm"};
 constexpr std::array kAnnotationEndings = {".xml", ".txt"};
 
 /// Files by their paths without endings, relative to the folder.
@@ -24,10 +24,9 @@ struct Found {
   std::map<std::string, std::string> images, annotations;
 };
 
-template <typename Endings>
-bool ends_in(const std::string& name, const Endings& endings) {
+bool is_annotation_name(const std::string& name) {
   const std::string lower = lower_case(name);
-  return std::ranges::any_of(endings, [&](const char* ending) { return lower.ends_with(ending); });
+  return std::ranges::any_of(kAnnotationEndings, [&](const char* ending) { return lower.ends_with(ending); });
 }
 
 void collect(const Folder& folder, const std::string& root, const std::string& below, int levels, Found& found) {
@@ -38,8 +37,8 @@ void collect(const Folder& folder, const std::string& root, const std::string& b
       continue;
     }
     const std::string bare = path.substr(0, path.rfind('.'));
-    if (ends_in(entry.name, kImageEndings)) found.images.emplace(bare, path);
-    if (ends_in(entry.name, kAnnotationEndings)) found.annotations.emplace(bare, path);
+    if (data::is_image_name(entry.name)) found.images.emplace(bare, path);
+    if (is_annotation_name(entry.name)) found.annotations.emplace(bare, path);
     if (found.images.size() + found.annotations.size() > kMaxAnnotated)
       throw RequestError(Refusal::kTooLarge, root + " has more than a million images and annotations");
   }

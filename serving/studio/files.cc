@@ -7,6 +7,7 @@
 #include "core/files/file.h"
 #include "core/text/json.h"
 #include "core/text/text.h"
+#include "data/image/image_formats.h"
 #include "studio/folder.h"
 #include "studio/run_index.h"
 #include "studio/workplace.h"
@@ -22,8 +23,7 @@ namespace {
 constexpr const char* kBin = ".studio/bin";
 constexpr std::string_view kOrigin = ".json";  // NAME.json in the bin has the path from which NAME came
 constexpr int64_t kMaxCounted = 100000, kMaxOrigin = 1 << 16, kMaxImage = 64 << 20;
-constexpr std::array kUploads = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".ppm",
-                                 ".pgm", ".pnm",  ".xml", ".txt",  ".json"};
+constexpr std::array kAnnotations = {".xml", ".txt", ".json"};
 
 std::string joined_path(const std::string& folder, const std::string& name) {
   return folder.empty() ? name : folder + "/" + name;
@@ -115,7 +115,8 @@ void check_may_upload(const Folder& folder, const std::string& path) {
       throw RequestError(Refusal::kForbidden, above + " is a " + kind + "; upload to another folder");
   }
   const std::string name = lower_case(checked_file_name(file_name_of(path)));
-  if (std::ranges::none_of(kUploads, [&](const char* ending) { return name.ends_with(ending); }))
+  if (!data::is_served_image_name(name) &&
+      std::ranges::none_of(kAnnotations, [&](const char* ending) { return name.ends_with(ending); }))
     throw RequestError(Refusal::kMediaType, file_name_of(path) + " is neither an image nor an annotation");
 }
 
@@ -131,10 +132,11 @@ Json upload(const Folder& folder, const Request& request) {
 /// An image as it is, for the browser to show. The type is that of its content, whatever its name.
 http::Reply image(const Folder& folder, const Request& request) {
   std::string content = folder.read(request.parameter("path"), kMaxImage);
-  const bool is_jpeg = content.starts_with("\xff\xd8\xff"), is_png = content.starts_with("\x89PNG\r\n\x1a\n");
-  if (!is_jpeg && !is_png) throw RequestError(Refusal::kMediaType, "not a JPEG or PNG image");
+  const data::ImageFormat* const format = data::image_format_of(content);
+  const std::string type = format == nullptr ? "" : format->shown_as;
+  if (type.empty()) throw RequestError(Refusal::kMediaType, "not an image that browsers show");
   return {.body = std::move(content),
-          .type = is_jpeg ? "image/jpeg" : "image/png",
+          .type = type,
           .headers = {{"Content-Security-Policy", "default-src 'none'; sandbox"}}};
 }
 

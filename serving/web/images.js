@@ -1,5 +1,6 @@
 // Images and what a net sees in them: an area to drop files on, and a card for each with its classes or objects.
 import {h, svg} from '/elements.js';
+import {kServed, kServedFormats} from '/formats.js';
 
 const kShownClasses = 5, kShownObjects = 8, kColors = 8, kPixelArt = 100;
 
@@ -12,12 +13,12 @@ export function dropArea(take) {
     className: 'unseen',
     type: 'file',
     multiple: true,
-    accept: 'image/jpeg,image/png,image/x-portable-graymap,image/x-portable-pixmap'
+    accept: kServed.join()
   });
   const area =
       h('div', {className: 'drop'}, h('strong', {}, 'Drop images here'), input,
         h('label', {htmlFor: 'files', className: 'button first'}, 'Choose images'),
-        h('small', {className: 'quiet'}, 'JPEG, PNG, PGM or PPM; as many as you like'));
+        h('small', {className: 'quiet'}, `${kServedFormats}; as many as you like`));
   const give = (files) => {
     if (files.length > 0) take([...files]);
   };

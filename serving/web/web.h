@@ -17,7 +17,7 @@ struct PageFile {
   const char* type;
 };
 
-/// The shared files as a page links them: /style.css, /charts.js, /elements.js, /images.js.
+/// The shared files as a page links them: /style.css, /charts.js, /elements.js, /formats.js, /images.js.
 const std::vector<PageFile>& shared_files();
 
 /// The file with this path, or nullptr.

@@ -9,7 +9,7 @@ from tests.server.serving import NAMES, scores
 
 def test_page_classifies_images(server, models, browser, tmp_path):
     pixels = numpy.random.default_rng(2).integers(0, 256, (8, 8, 3), dtype=numpy.uint8)
-    cv2.imwrite(str(tmp_path / 'noise.png'), pixels)
+    for name in 'noise.png', 'noise.bmp': cv2.imwrite(str(tmp_path / name), pixels)
     wanted = scores(models.arrays[1], pixels.transpose(2, 0, 1)[None].astype(numpy.float32))[0]
     browser.listen()
     browser.look_like(1280, 'light')
@@ -29,6 +29,10 @@ def test_page_classifies_images(server, models, browser, tmp_path):
     widths = browser.value("[...document.querySelectorAll('.score-bar')].map(bar => bar.clientWidth)")
     assert widths[0] > 20 and widths == sorted(widths, reverse=True), 'bars follow the scores'
     read_page(browser, 'server')
+    accepted = browser.value("document.querySelector('input[type=file]').accept").split(',')
+    assert {'.jpg', '.png', '.webp', '.bmp', '.ppm'} <= set(accepted)
+    browser.choose_files('input[type=file]', tmp_path / 'noise.bmp')
+    browser.wait_for("document.querySelectorAll('.scores li').length == 4 && !document.querySelector('.bad')")
     browser.choose_files('input[type=file]', tmp_path / 'broken.png')
     browser.wait_for("document.querySelectorAll('.image-card').length == 1 && document.querySelector('.bad')")
     assert browser.value("document.querySelectorAll('.scores').length") == 0, 'the old answer is still shown'

@@ -1,6 +1,6 @@
 """The server over HTTP: metadata, answers compared with NumPy, errors, images, versions replaced under load, and its
 exit."""
-import json, threading
+import json, re, threading
 from concurrent.futures import ThreadPoolExecutor
 
 import cv2, numpy, pytest
@@ -96,6 +96,25 @@ def test_images(server, models):
     wanted = scores(models.arrays[1], pixels.transpose(2, 0, 1)[None].astype(numpy.float32))[0]
     assert status == 200 and [one['name'] for one in answer['top']] == [NAMES[i] for i in numpy.argsort(-wanted)]
     assert abs(answer['top'][0]['probability'] - wanted.max()) < 1e-4
+
+
+def test_formats(server, models):
+    """All formats that the page offers are decoded; the other ones that OpenCV reads are refused."""
+    pixels = numpy.random.default_rng(3).integers(0, 256, (8, 8, 3), dtype=numpy.uint8)
+    wanted = scores(models.arrays[1], pixels.transpose(2, 0, 1)[None].astype(numpy.float32))[0].max()
+    offered = re.search(r'kServed = (.*);', server.ask('GET', '/formats.js')[1].decode())[1]
+    endings = json.loads(offered.replace("'", '"'))
+    assert {'.jpg', '.png', '.webp', '.bmp', '.ppm', '.pgm'} <= set(endings)
+    for ending in endings:
+        flags = [cv2.IMWRITE_WEBP_QUALITY, 101] if ending == '.webp' else []  # without losses
+        image = cv2.cvtColor(pixels, cv2.COLOR_BGR2GRAY) if ending == '.pgm' else pixels
+        status, answer, _ = server.ask('POST', '/v1/classify', cv2.imencode(ending, image, flags)[1].tobytes())
+        assert status == 200, (ending, answer)
+        if ending not in ('.jpg', '.jpeg', '.jpe', '.pgm'): assert abs(answer['top'][0]['probability'] - wanted) < 1e-4
+    for ending in '.tiff', '.jp2':
+        image = cv2.imencode(ending, numpy.zeros((64, 64, 3), numpy.uint8))[1].tobytes()
+        status, answer, _ = server.ask('POST', '/v1/classify', image)
+        assert status == 415 and 'not a JPEG, PNG, WebP' in answer['error'], ending
 
 
 def test_replacement(start_server, tmp_path):

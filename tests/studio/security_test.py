@@ -2,15 +2,15 @@
 its folder, above its limits."""
 import json, os, shutil, socket
 
-import pytest
+import cv2, numpy, pytest
 
 from tests.harness.servers import status_of
 from tests.harness.waiting import wait_until
 from tests.studio.studying import TOKEN, add_photos, first_photo
 
 OWN = {'Authorization': 'Bearer ' + TOKEN}
-PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/images.js', '/js/app.js', '/js/run.js',
-         '/icon.svg']
+PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/formats.js', '/images.js', '/js/app.js',
+         '/js/run.js', '/icon.svg']
 READS = ['/api/starts?data=x', '/api/folder', '/api/datasets', '/api/texts', '/api/text?path=inside.prototxt',
          '/api/models', '/api/studio', '/api/bin', '/api/image?path=x', '/api/dataset?path=x', '/api/runs',
          '/api/runs/feed', '/api/run?path=x', '/api/run/feed?path=x', '/api/run/metrics?path=x',
@@ -154,8 +154,12 @@ def test_uploads(studio, place):
 
 
 def test_images(studio, place):
-    """Only JPEG and PNG files are shown, with the type of their content."""
+    """Only formats that browsers show, with the type of their content."""
     photo = first_photo(place, 'bag').read_bytes()
+    webp = cv2.imencode('.webp', numpy.zeros((4, 4, 3), numpy.uint8))[1].tobytes()
+    assert studio.ask('POST', '/api/upload', webp, path='pictures/a.webp')[0] == 200
+    status, told, headers = studio.ask('GET', '/api/image', path='pictures/a.webp')
+    assert status == 200 and told == webp and headers['Content-Type'] == 'image/webp'
     for name, content, expected in (('a.jpg', photo, 200), ('page.jpg', b'<script>alert(1)</script>', 415),
                                     ('a.svg', b'<svg xmlns="http://www.w3.org/2000/svg"/>', 415), ('empty', b'', 415)):
         (place / name).write_bytes(content)

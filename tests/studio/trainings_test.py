@@ -1,7 +1,7 @@
 """Trainings through the studio's API: started, followed, stopped, resumed, and outliving the studio."""
-import json, os, shutil, signal, socket, time
+import json, os, re, shutil, signal, socket, time
 
-import pytest
+import cv2, numpy, pytest
 
 from tests.harness.waiting import wait_until
 from tests.studio.studying import TOKEN, first_photo, kill_runs, state_of
@@ -163,8 +163,14 @@ def test_snapshot(studio, place, training):
     status, seen, _ = studio.ask('POST', '/api/look', b''.join(parts), **wanted, sizes=sizes)
     first, gif, short, last = seen['images']
     assert first == last == answer, 'broken images change the others'
-    assert gif['error'] == 'not an image that can be read: it is not a JPEG, PNG, PGM or PPM file'
+    assert gif['error'] == 'not an image that can be read: it is not a JPEG, PNG, WebP, BMP, PGM or PPM file'
     assert short['error'] == 'not an image that can be read: the JPEG cannot be decoded: Premature end of JPEG file'
+    pixels = cv2.imdecode(numpy.frombuffer(image, numpy.uint8), cv2.IMREAD_COLOR)
+    offered = re.search(r'kServed = (.*);', studio.ask('GET', '/formats.js')[1].decode())[1]
+    for ending in json.loads(offered.replace("'", '"')):
+        as_stored = pixels[:, :, 0] if ending == '.pgm' else pixels
+        status, seen, _ = studio.ask('POST', '/api/look', cv2.imencode(ending, as_stored)[1].tobytes(), **wanted)
+        assert status == 200 and seen['images'][0].get('size') == [28, 28], (ending, seen)
     for sizes in '1', '0,%d' % len(image), '-1', '%d,1' % len(image), str(2**63 - 1), 'x', ','.join('1' * 65):
         status, told, _ = studio.ask('POST', '/api/look', image, **wanted, sizes=sizes)
         assert status == 400 and ('sizes' in told['error'] or 'at most 64' in told['error']), sizes

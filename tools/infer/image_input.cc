@@ -14,6 +14,7 @@
 #include "core/log.h"
 #include "core/text/text.h"
 #include "data/formats/mean_file.h"
+#include "data/image/image_formats.h"
 #include "data/pipeline/pipeline.h"
 #include "data/sample.h"
 #include "layers/common/data/data_layer.h"
@@ -173,14 +174,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_named_as_image(const fs::path& path) {
-  const std::string ending = lower_case(path.extension().native());
-  for (const char* known :
-       {".jpg", ".jpeg", ".jpe", ".png", ".bmp", ".ppm", ".pgm", ".pnm", ".tif", ".tiff", ".webp", ".gif", ".jp2"})
-    if (ending == known) return true;
-  return false;
-}
-
 bool is_hidden(const fs::path& path) { return path.filename().native().starts_with('.'); }
 
 void add_folder(const std::string& folder, std::vector<std::string>& files) {
@@ -190,7 +183,7 @@ void add_folder(const std::string& folder, std::vector<std::string>& files) {
       std::error_code ignored;
       if (at->is_directory(ignored) && is_hidden(at->path()))
         at.disable_recursion_pending();
-      else if (at->is_regular_file(ignored) && !is_hidden(at->path()) && is_named_as_image(at->path()))
+      else if (at->is_regular_file(ignored) && !is_hidden(at->path()) && data::is_image_name(at->path().native()))
         found.push_back(at->path());
     }
   } catch (const fs::filesystem_error& error) {
@@ -229,12 +222,6 @@ std::vector<std::string> image_files(const std::vector<std::string>& operands) {
       add(operand, files);
   }
   return files;
-}
-
-bool is_trusted_format(std::string_view content) {
-  using namespace std::string_view_literals;
-  return content.starts_with("\xFF\xD8\xFF"sv) || content.starts_with("\x89PNG\r\n\x1A\n"sv) ||
-         content.starts_with("P5"sv) || content.starts_with("P6"sv);
 }
 
 int show_bad_image(const std::string& path) {

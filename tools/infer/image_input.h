@@ -31,9 +31,6 @@ std::vector<Flag> image_input_flags();  ///< --like, --mean and --scale
 /// Error(kData) for a folder or pattern without images.
 std::vector<std::string> image_files(const std::vector<std::string>& operands);
 
-/// Whether the format is one whose decoder may read untrusted bytes.
-bool is_trusted_format(std::string_view content);
-
 /// To be called in an exception handler: reports the bad image and returns the exit code. Rethrows other exceptions.
 int show_bad_image(const std::string& path);
 

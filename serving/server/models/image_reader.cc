@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/log.h"
-#include "data/image/png.h"
+#include "data/image/image_formats.h"
 #include "server/server_names.h"
 #include "tools/infer/class_names.h"
 #include "tools/infer/detections.h"
@@ -20,14 +20,15 @@ bool is_list_of_objects(const Shape& shape) {
   return shape.axes() > 1 && shape[shape.axes() - 1] == tools::kDetectionRow && shape[0] == 1;
 }
 
-/// Loads the PNG decoder at start, so that the first PNG request does not wait for it.
-void load_png_decoder() {
+/// Loads OpenCV at start: the first request that needs it would wait, and loading sets the environment, which no other
+/// thread may read then.
+void load_other_decoders() {
   data::Image pixel;
   pixel.resize(3, 1, 1);
   try {
-    data::ImageDecoder().decode(data::encode_png(pixel), data::ColorMode::kColor, pixel);
+    data::encode_image(pixel, "bmp");
   } catch (const data::SampleError& error) {
-    log_warning() << "PNG images are not supported: " << error.what();
+    log_info() << "images in formats that OpenCV decodes will be refused: " << error.what();
   }
 }
 
@@ -54,7 +55,7 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
   const Shape result = predictor.output_shape(output);
   const bool finds_objects = is_list_of_objects(result);
   if (!is_image(shape) || (!finds_objects && (result.axes() < 2 || result.count(1) != result[1]))) return nullptr;
-  load_png_decoder();
+  load_other_decoders();
   std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net);
   std::unique_ptr<ImageReader> reader(new ImageReader(tools::image_preparation(arguments, like, shape)));
   reader->input_ = input;
@@ -71,8 +72,8 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
 }
 
 Array ImageReader::prepare(std::string_view content) {
-  if (!tools::is_trusted_format(content))
-    throw RequestError(Refusal::kMediaType, "the body is not a JPEG, PNG, PGM or PPM image");
+  if (!data::is_served_image(content))
+    throw RequestError(Refusal::kMediaType, "the body is not a " + data::served_image_formats() + " image");
   Array row{shape_, std::vector<float>(size_t(shape_.count()))};
   try {
     preparer_.prepare_content(content, int(shape_[1]), int(shape_[2]), int(shape_[3]), row.values.data());

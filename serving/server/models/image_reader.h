@@ -34,7 +34,7 @@ class ImageReader {
   const std::string& output() const { return output_; }
   bool finds_objects() const { return finds_objects_; }
 
-  /// Makes one row of the input. Throws RequestError if it is not a JPEG, PNG, PGM or PPM file. Not thread-safe.
+  /// Makes one row of the input. Throws RequestError if it is not an image that is served. Not thread-safe.
   Array prepare(std::string_view content);
 
   /// Decodes one row of the output: the best classes, at most `top`, or the objects above the score threshold.

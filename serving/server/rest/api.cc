@@ -44,6 +44,7 @@ const std::vector<Api::Route>& Api::routes() {
                                          {"GET", "/style.css", &Api::page, true},
                                          {"GET", "/page.css", &Api::page, true},
                                          {"GET", "/elements.js", &Api::page, true},
+                                         {"GET", "/formats.js", &Api::page, true},
                                          {"GET", "/images.js", &Api::page, true},
                                          {"GET", "/page.js", &Api::page, true},
                                          {"GET", "/metrics", &Api::metrics},

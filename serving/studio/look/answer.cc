@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
+#include "data/image/image_formats.h"
 #include "tools/infer/class_names.h"
 #include "tools/infer/detections.h"
 #include "tools/infer/image_input.h"
@@ -17,8 +18,7 @@ constexpr size_t kMaxObjects = 200;
 std::map<int, std::string> names_of_classes(const tools::Arguments& arguments,
                                             const std::optional<tools::LikeNet>& like, int64_t classes) {
   std::map<int, std::string> names;
-  for (const std::string& name : tools::class_names(arguments.text("labels"), like, arguments.text("model"), classes))
-    names.emplace(int(names.size()), name);
+  for (const std::string& name : tools::class_names(arguments.text("labels"), like, arguments.text("model"), classes)) names.emplace(int(names.size()), name);
   return names;
 }
 
@@ -65,7 +65,8 @@ Json Answers::objects() const {
 Json Answers::of(const std::string& path) {
   const std::string content = read_file(path, data::kMaxImageFileBytes);
   try {
-    if (!tools::is_trusted_format(content)) throw data::SampleError("it is not a JPEG, PNG, PGM or PPM file");
+    if (!data::is_served_image(content))
+      throw data::SampleError("it is not a " + data::served_image_formats() + " file");
     decoder_.decode(content, data::ColorMode::kAsStored, image_);
   } catch (const data::SampleError& error) {
     return {{"error", std::string("not an image that can be read: ") + error.what()}};

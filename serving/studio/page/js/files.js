@@ -3,7 +3,7 @@ import {get, post, send, showMessage} from '/js/api.js';
 import {arrowKeys, crumbs} from '/js/chooser.js';
 import {ask, askText, confirmed} from '/js/dialog.js';
 import {ago, h, heads, size} from '/js/dom.js';
-import {entries as count, icon} from '/js/icons.js';
+import {entries as count, icon, isShown} from '/js/icons.js';
 import {scrolling} from '/js/tables.js';
 
 const kAtOnce = 3, kMaxRows = 200, kMaxListed = 20;
@@ -141,7 +141,7 @@ const showImage = (path) => ask(
 function nameOf(one, path) {
   const to = target(path, one);
   if (to) return h('a', {href: to, className: 'name'}, one.name);
-  if (/\.(jpe?g|png)$/i.test(one.name))
+  if (isShown(one.name))
     return h('button', {type: 'button', className: 'plain name', onclick: () => showImage(path)}, one.name);
   return h('span', {className: 'name', tabIndex: -1}, one.name);
 }

@@ -1,4 +1,6 @@
 // Marks of files and folders in lists.
+import {kReadable, kShown} from '/formats.js';
+
 const kPaths = {
   folder: 'M1.5 4v9h13V5.5h-7L6 3.5H1.5z',
   file: 'M4 1.5h5l3 3v10H4zM9 1.5v3h3',
@@ -7,9 +9,11 @@ const kPaths = {
   run: 'M2 2v12h12M4.5 4c2 6 4 7 9 7.5',
   training: 'M4 2.5l9 5.5-9 5.5z',
 };
-const kImage = /\.(jpe?g|png|p[gpn]m|bmp|webp)$/i;
+const endsIn = (endings) => (name) => endings.some((one) => name.toLowerCase().endsWith(one));
 
-export const isImage = (name) => kImage.test(name);
+export const isImage = endsIn(kReadable);
+/** Whether browsers show the image. */
+export const isShown = endsIn(kShown);
 
 /** The mark of an entry of a listing. */
 export function icon(entry) {
