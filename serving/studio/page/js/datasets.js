@@ -1,7 +1,7 @@
 // Datasets: the list, and a form that makes one from a folder of images.
 import {get, post, showMessage} from '/js/api.js';
 import {folderChooser, select} from '/js/chooser.js';
-import {check, field, form, h} from '/js/dom.js';
+import {check, field, form, h, nameInput} from '/js/dom.js';
 import {finished} from '/js/jobs.js';
 import {nameOf, thumbnail} from '/js/pictures.js';
 
@@ -28,9 +28,7 @@ function maker(isGone) {
   kind.onchange = explain;
   explain();
   const source = folderChooser('Folder of the images');
-  const name =
-      h('input',
-        {required: true, pattern: '[A-Za-z0-9_][A-Za-z0-9_.\\-]{0,63}', spellcheck: false, placeholder: 'flowers'});
+  const name = nameInput('flowers');
   const split = h('input', {type: 'number', min: 0.01, max: 0.9, step: 0.01, value: 0.2});
   const resize = select(
       [['square', 'to a square of this side'], ['short', 'short side to this'], ['none', 'keep sizes']], 'square');

@@ -10,6 +10,18 @@ export function field(name, control, meaning) {
 
 export function check(name, input) { return h('label', {className: 'check'}, input, name); }
 
+/** An input for the name of a new dataset, training or run. Browsers show the title with names that do not match. */
+export function nameInput(placeholder = '') {
+  return h('input', {
+    required: true,
+    pattern: '[A-Za-z0-9_][A-Za-z0-9_.\\-]{0,63}',  // as checked_name() of the studio
+    title: 'At most 64 letters from A to Z, digits, “_”, “-” and “.”; no blanks, and no “-” or “.” at the beginning',
+    spellcheck: false,
+    autocomplete: 'off',
+    placeholder
+  });
+}
+
 /** A form that calls `send()`; its button is disabled meanwhile, and errors are shown below. */
 export function form(fields, label, send) {
   const button = h('button', {className: 'first', type: 'submit'}, label);

@@ -2,15 +2,8 @@
 // user starts the training, or goes back, which discards the files. Or a training with an existing solver.
 import {get, post, showMessage} from '/js/api.js';
 import {select} from '/js/chooser.js';
-import {field, figures, form, h, heads, span} from '/js/dom.js';
+import {field, figures, form, h, heads, nameInput, span} from '/js/dom.js';
 import {scrolling} from '/js/tables.js';
-
-const kName = {
-  required: true,
-  pattern: '[A-Za-z0-9_][A-Za-z0-9_.\\-]{0,63}',
-  spellcheck: false,
-  autocomplete: 'off'
-};
 
 const show = (path) => {
   location.hash = '#/run?' + new URLSearchParams({path});
@@ -27,7 +20,7 @@ function choices(list) {
 
 /** A name that no run and no training has: that of the dataset, with a number if it is taken. */
 function freeName(data, taken) {
-  const base = data.split('/').pop();
+  const base = data.split('/').pop().replace(/[^A-Za-z0-9_.\-]/g, '_').replace(/^[.\-]+/, '').slice(0, 60) || 'training';
   for (let i = 1;; ++i) {
     const name = i === 1 ? base : `${base}_${i}`;
     if (!taken.has(name)) return name;
@@ -64,7 +57,7 @@ function prepared(project, name, start, back) {
 function questions(datasets, taken, chosen, prepare) {
   const data = select(datasets.map((one) => one.path), chosen), net = h('select');
   data.required = true;
-  const name = h('input', {...kName});
+  const name = nameInput();
   const count = (most) => h('input', {type: 'number', min: 1, max: most, placeholder: 'automatic'});
   const epochs = count(100000), batch = count(65536), size = count(4096);
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
@@ -154,7 +147,7 @@ function ofDataset(datasets, taken, chosen, onStep) {
 }
 
 function ofSolver(solvers, chosen) {
-  const solver = select(solvers, chosen), name = h('input', {...kName, placeholder: 'second'});
+  const solver = select(solvers, chosen), name = nameInput('second');
   solver.required = true;
   const set = h('textarea', {className: 'code', rows: 3, spellcheck: false, placeholder: 'solver.base_lr=0.01'});
   const weights = h('input', {spellcheck: false, placeholder: 'none'});
