@@ -239,7 +239,8 @@ def trained_ssd(folder):
             '</object></annotation>' % (('bar', 'disc', 'cross')[i % 3], box)).encode())
         lines += '%s.ppm %s.xml\n' % (name, name)
     fixtures.write(folder + '/boxes.txt', lines.encode())
-    for part in 'train', 'test': cortado('convert', 'annoset', './', 'boxes.txt', '-o', 'sets/%s_lmdb' % part, '--encoded')
+    for part in 'train', 'test':
+        cortado('convert', 'annoset', './', 'boxes.txt', '-o', 'sets/%s_lmdb' % part, '--encoded')
     cortado('new', 'detector', '--data=sets', '-o', 'ssd', '--epochs=1', '--batch=4',
             '--from=%s/models/ssd_fashion/train_val.prototxt' % ROOT)
     cortado('train', 'ssd/solver.prototxt', '--quiet')

@@ -4,6 +4,7 @@ import pytest
 from tests.studio.accessibility import CHECKS
 
 PAGE = '<!doctype html><html lang="en"><title>A page</title><main><h1>Title</h1>%s</main>'
+PICTURE = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'
 FAULTS = {
     '<p style="color: #999">gray</p>': 'contrast',
     '<button></button>': 'no name',
@@ -28,6 +29,9 @@ FAULTS = {
     '<button style="padding: 0; width: 9px">x</button><button style="padding: 0; width: 9px">y</button>': 'a target of',
     '<button style="outline: none">x</button>': 'no visible focus',
     '<p style="width: 5000px">x</p>': 'wider than the page',
+    '<div class="wide"><table><tr><td>x</td></tr></table></div>': 'a table that is cut',
+    '<img alt="x" style="width: 40px; height: 80px" src="%s">' % PICTURE: 'squashed to 40 x 80, not 40.0',
+    '<label>x <input pattern="[a-z]+"></label>': 'a pattern without a title',
 }
 
 

@@ -104,6 +104,31 @@
     }
   }
 
+  /** Tables are in areas that scroll, and show that they go on. */
+  function checkTables() {
+    for (const element of all('table').filter(shown)) {
+      const area = element.closest('.wide');
+      if (!area || getComputedStyle(area).backgroundImage === 'none') faults.push('a table that is cut: ' + where(element));
+    }
+  }
+
+  /** Pictures keep their proportions. */
+  function checkPictures() {
+    for (const one of all('img').filter(shown)) {
+      const {width, height} = one.getBoundingClientRect();
+      if (one.naturalWidth === 0 || getComputedStyle(one).objectFit !== 'fill') continue;
+      const shouldBe = width * one.naturalHeight / one.naturalWidth;
+      if (Math.abs(height - shouldBe) > 1)
+        faults.push(`squashed to ${width} x ${height}, not ${shouldBe.toFixed(1)}: ${one.alt}`);
+    }
+  }
+
+  /** What an input wants is said where it refuses: browsers add the title to their message. */
+  function checkPatterns() {
+    for (const input of all('[pattern]'))
+      if (!input.title) faults.push('a pattern without a title: ' + where(input.parentElement));
+  }
+
   /** One h1, no skipped levels, no empty headings. */
   function checkHeadings() {
     const headings = all('h1, h2, h3, h4, h5, h6').filter(shown),
@@ -203,7 +228,7 @@
 
   for (const check
            of [checkContrast, checkNames, checkRoles, checkScrolling, checkHeadings, checkDocument, checkLists,
-               checkTargets, checkFocus, checkWidth])
+               checkTargets, checkFocus, checkWidth, checkTables, checkPictures, checkPatterns])
     check();
   return faults;
 })()
