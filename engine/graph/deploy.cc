@@ -397,7 +397,7 @@ class Deployment {
 
   void assemble() {
     out_.net.set_name(file_.net.name());
-    DeploySources sources(file_, options_.shapes);
+    DeploySources sources(file_, options_.shapes, options_.trained);
     for (const auto& [index, top] : training_) sources.need(index, top);
     for (size_t i = 0; i < layers_.size(); ++i)
       for (const std::string& top : kept_[i])

@@ -13,9 +13,10 @@
 namespace cortado::graph {
 
 struct DeployOptions {
-  caffe::NetState state;                ///< level and stages; the phase is TEST
-  std::map<std::string, Shape> shapes;  ///< of inputs, by blob; "": the only input. Others are inferred
-  std::vector<std::string> outputs;     ///< requested blobs; none: inferred from losses or, without any, from Accuracy
+  caffe::NetState state;                   ///< level and stages; the phase is TEST
+  std::map<std::string, Shape> shapes;     ///< of inputs, by blob; "": the only input. Others are inferred
+  std::map<std::string, Shape> trained{};  ///< shapes that inputs had in a training, where they cannot be inferred
+  std::vector<std::string> outputs;  ///< requested blobs; none: inferred from losses or, without any, from Accuracy
 };
 
 struct Deployed {

@@ -51,8 +51,7 @@ void DeploySources::add_for_data(int index, const std::string& top, caffe::NetPa
   added.set_name(top);
   added.set_type(type_names::kInput);
   added.add_top(top);
-  const Shape* given = given_shape(top);
-  const Shape shape = given ? *given : sample_shape(file_, index, top);
+  const Shape shape = shape_of(index, top);
   set_dims(*added.mutable_input_param()->add_shape(), shape);
   if (!constants_.empty() && shape.axes() > 0) batches_[written_batch(file_, index, top)] = shape[0];
   inputs_.push_back(top);
@@ -91,6 +90,17 @@ void DeploySources::finish(caffe::NetParameter& net) {
 const Shape* DeploySources::given_shape(const std::string& top) const {
   const auto found = shapes_.find(shapes_.contains(top) ? top : "");
   return found == shapes_.end() ? nullptr : &found->second;
+}
+
+Shape DeploySources::shape_of(int index, const std::string& top) const {
+  if (const Shape* given = given_shape(top)) return *given;
+  try {
+    return sample_shape(file_, index, top);
+  } catch (const Error&) {  // the dataset is elsewhere
+    const auto found = trained_.find(top);
+    if (found == trained_.end()) throw;
+    return found->second;
+  }
 }
 
 /// A name for a constant: its layer's, if that has no other top.

@@ -19,8 +19,10 @@ std::optional<caffe::LayerParameter> constant_of(const caffe::LayerParameter& la
 
 class DeploySources {
  public:
-  /// `shapes` of inputs, as in DeployOptions.
-  DeploySources(const NetFile& file, const std::map<std::string, Shape>& shapes) : file_(file), shapes_(shapes) {}
+  using Shapes = std::map<std::string, Shape>;
+  /// `shapes` and `trained` of inputs, as in DeployOptions.
+  DeploySources(const NetFile& file, const Shapes& shapes, const Shapes& trained)
+      : file_(file), shapes_(shapes), trained_(trained) {}
 
   /// Notes that the net needs `top` of the file's layer `index`, a data or Input layer. First for all tops.
   void need(int index, const std::string& top);
@@ -37,10 +39,11 @@ class DeploySources {
 
  private:
   const Shape* given_shape(const std::string& top) const;
+  Shape shape_of(int index, const std::string& top) const;
   std::string free_name(int index, const std::string& top) const;
 
   const NetFile& file_;
-  const std::map<std::string, Shape>& shapes_;
+  const Shapes &shapes_, &trained_;
   bool has_input_ = false;  ///< one that is not a constant
   std::map<std::pair<int, std::string>, caffe::LayerParameter> constants_;
   std::set<int> added_constants_;       ///< indices into the deploy net

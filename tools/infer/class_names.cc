@@ -10,6 +10,7 @@
 #include "core/log.h"
 #include "data/formats/labels.h"
 #include "data/lmdb/dataset_names.h"
+#include "tools/runs/kept_data.h"
 
 namespace cortado::tools {
 
@@ -60,16 +61,21 @@ std::vector<std::string> class_names(const std::string& path, const graph::Graph
   return {};
 }
 
-std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
-                                     const std::string& model, int64_t classes) {
+void note_no_names() { log_info() << "the classes have no names: they are shown by number; --labels=FILE names them"; }
+
+std::vector<std::string> class_names(const Arguments& arguments, const std::optional<LikeNet>& like, int64_t classes) {
+  const std::string path = arguments.text("labels"), model = arguments.text("model");
   if (!path.empty()) return names_from_file(path, classes);
-  std::vector<std::string> likely;
+  std::vector<std::string> likely = {runs::kept_names(model, arguments.texts("weights"), data::kLabelsPart)};
   for (const std::string& source : like ? like->sources() : std::vector<std::string>())
     for (const std::string& file : data::names_files(source, data::kLabelsPart)) likely.push_back(file);
-  likely.push_back(join_path(folder_of(model), "labels.txt"));
+  likely.push_back(join_path(folder_of(model), data::kLabelsPart));
   std::string found;
   std::vector<std::string> names = names_found(likely, classes, found);
-  if (!names.empty()) log_info() << "class names are read from " << found;
+  if (names.empty())
+    note_no_names();
+  else
+    log_info() << "class names are read from " << found;
   return names;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "tools/options/flags.h"
 #include "tools/options/like_net.h"
 
 namespace cortado::tools {
@@ -15,10 +16,12 @@ namespace cortado::tools {
 /// for each class; returns no names without such a file.
 std::vector<std::string> class_names(const std::string& path, const graph::Graph& graph, int64_t classes);
 
-/// The same for a deploy net: of a file next to a dataset of the net in `like`, or of labels.txt next to the deploy
-/// net. Logs the file.
-std::vector<std::string> class_names(const std::string& path, const std::optional<LikeNet>& like,
-                                     const std::string& model, int64_t classes);
+/// The same for a net for inference: of --labels, else of the run that --model or --weights belongs to, of a dataset of
+/// the net in `like`, or of labels.txt next to --model. Logs the file, or that there is none.
+std::vector<std::string> class_names(const Arguments& arguments, const std::optional<LikeNet>& like, int64_t classes);
+
+/// Logs that classes are shown by their numbers.
+void note_no_names();
 
 // The most likely classes by a net's output.
 

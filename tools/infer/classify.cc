@@ -35,11 +35,11 @@ class Classifier {
     check_output();
     std::optional<LikeNet> like = find_like_net(arguments, net);
     preparer_.emplace(image_preparation(arguments, like, predictor_->inputs().begin()->second));
-    names_ = class_names(arguments.text("labels"), like, arguments.text("model"), int64_t(classes_));
+    names_ = class_names(arguments, like, int64_t(classes_));
   }
 
   size_t batch() const { return batch_; }
-  std::string name_of(int label) const { return names_.empty() ? "" : names_[size_t(label)]; }
+  std::string name_of(int label) const { return names_.empty() ? std::to_string(label) : names_[size_t(label)]; }
 
   void load(size_t slot, const std::string& path) {
     const Shape& shape = pixels_.shape;
@@ -123,7 +123,7 @@ class ClassifyReport {
       if (json_)
         top.push_back({{"label", guess.label}, {"name", name}, {"probability", guess.probability}});
       else if (table_)
-        std::cout << "  " << probability << "  " << (name.empty() ? std::to_string(guess.label) : name) << "\n";
+        std::cout << "  " << probability << "  " << name << "\n";
       else
         std::cout << image << "\t" << guess.label << "\t" << probability << "\t" << name << "\n";
     }

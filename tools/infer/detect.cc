@@ -47,12 +47,12 @@ class Detector {
                   "use a net that ends in DetectionOutput, or name its blob with --blobs");
     std::optional<LikeNet> like = find_like_net(arguments, net);
     preparer_.emplace(image_preparation(arguments, like, shape_));
-    names_ = detection_names(arguments.text("labels"), like);
+    names_ = detection_names(arguments, like);
   }
 
   std::string name_of(int label) const {
     const auto found = names_.find(label);
-    return found == names_.end() ? "" : found->second;
+    return found == names_.end() ? std::to_string(label) : found->second;
   }
 
   /// The objects of one image with a score of at least the threshold, the highest score first.
@@ -124,10 +124,8 @@ data::Image drawn_boxes(const std::string& path, const std::vector<Found>& found
     const double x1 = one->box.x1 * larger.width, y1 = one->box.y1 * larger.height;
     const Color color = color_of(one->label);
     canvas.outline({{x0, y0}, x1 - x0, y1 - y0}, line, color);
-    const std::string name = detector.name_of(one->label);
-    draw_label(canvas, {x0 - line / 2, y0},
-               (name.empty() ? std::to_string(one->label) : name) + " " + number_text("%.2f", one->score), letters,
-               larger.width, color);
+    draw_label(canvas, {x0 - line / 2, y0}, detector.name_of(one->label) + " " + number_text("%.2f", one->score),
+               letters, larger.width, color);
   }
   return canvas.image();
 }
@@ -148,7 +146,7 @@ class DetectReport {
       if (json_)
         list.push_back({{"label", one.label}, {"name", name}, {"score", one.score}, {"box", corners}});
       else if (table_)
-        std::cout << "  " << score << "  " << (name.empty() ? std::to_string(one.label) : name) << box << "\n";
+        std::cout << "  " << score << "  " << name << box << "\n";
       else
         std::cout << path << "\t" << one.label << "\t" << score << box << "\t" << name << "\n";
     }

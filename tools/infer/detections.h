@@ -27,9 +27,9 @@ std::vector<Found> objects_in(const std::vector<float>& rows, float threshold);
 /// Class names by label, from the label map next to the first of these datasets that has one.
 std::map<int, std::string> names_of_objects(const std::vector<std::string>& datasets);
 
-/// Class names by label. `path` is a label map (a caffe::LabelMap as text, .prototxt), or has one name a line, from
-/// label 0 on; throws Error. If `path` is "", reads the label map next to a dataset of the net in `like`; returns no
-/// names without one.
-std::map<int, std::string> detection_names(const std::string& path, const std::optional<LikeNet>& like);
+/// Class names by label. --labels is a label map (a caffe::LabelMap as text, .prototxt), or has one name a line, from
+/// label 0 on; throws Error. Without it, reads the label map of the run that --model or --weights belongs to, or of a
+/// dataset of the net in `like`. Logs the file, or that there is none.
+std::map<int, std::string> detection_names(const Arguments& arguments, const std::optional<LikeNet>& like);
 
 }  // namespace cortado::tools

@@ -10,6 +10,7 @@
 #include "proto/text/write_text.h"
 #include "proto/weights/onnx_file.h"
 #include "tools/options/dialect_option.h"
+#include "tools/options/inference_net.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/output_name.h"
@@ -42,14 +43,11 @@ std::string describe_deployed(const std::string& text, const std::string& name, 
 int run_deploy(const Arguments& arguments) {
   const std::string model = arguments.text("model"), output = arguments.text("output");
   check_output_name(output, "a net", prototxt_endings());
-  graph::DeployOptions options;
-  options.state = state_of(arguments, caffe::TEST);
+  graph::DeployOptions options = deploy_options(arguments);
   options.outputs = arguments.texts("blobs");
-  const bool is_model = is_onnx_file(model);  // --shape then sets the model's open extents
-  if (!is_model) options.shapes = shapes_from_text(arguments.each("shape"));
   const auto target = dialect_of(arguments);
   const std::string weights = target ? dialect_weights_path(arguments, output) : "";
-  const auto file = is_model ? open_model(arguments) : open_net(model, overrides_of(arguments));
+  const auto file = is_onnx_file(model) ? open_model(arguments) : open_net(model, overrides_of(arguments));
   graph::Deployed deployed = graph::make_deploy_net(*file, options);
   dialect::Rewritten rewritten;
   if (target) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graph/deploy.h"
 #include "proto/files/read_text.h"
 #include "tools/options/flags.h"
 
@@ -19,6 +20,9 @@ struct InferenceNet {
   std::shared_ptr<const NetFile> trained{};  ///< the net for training that `file` was derived from; null if --model is
                                              ///< a deploy net
 };
+
+/// How the net of --model becomes a deploy net: by --phase and so on, --shape, and the shapes that its run keeps.
+graph::DeployOptions deploy_options(const Arguments& arguments);
 
 /// --model for inference, with --set. A net without inputs, such as one for training, is converted to its deploy net.
 /// Throws Error.

@@ -46,6 +46,7 @@ RunRecord record_of(const Json& json) {
   json.at("version").get_to(record.version);
   json.at("machine").get_to(record.machine);
   for (const Json& input : json.at("inputs")) record.inputs.push_back(input_of(input));
+  if (json.contains("shapes")) json.at("shapes").get_to(record.shapes);
   for (const Json& start : json.at("starts")) record.starts.push_back(start_of(start));
   return record;
 }
@@ -64,6 +65,7 @@ void write_record(const std::string& path, const RunRecord& record) {
                      {"version", record.version},
                      {"machine", record.machine},
                      {"inputs", list_of(record.inputs)},
+                     {"shapes", record.shapes},
                      {"starts", list_of(record.starts)}};
   write_file_atomically(path, dumped_json(json, 2) + "\n");
 }

@@ -36,6 +36,7 @@ struct RunRecord {
   std::string version;                                    ///< of the program
   std::map<std::string, std::string> machine;             ///< host, cpu, level, threads, memory, device, libraries
   std::vector<InputFile> inputs;
+  std::map<std::string, std::vector<int64_t>> shapes{};  ///< of the net's data, with one row, by blob; older runs: none
   std::vector<Start> starts;
 };
 

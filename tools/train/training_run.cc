@@ -18,6 +18,7 @@
 #include "tools/program/companion.h"
 #include "tools/report/report.h"
 #include "tools/runs/environment.h"
+#include "tools/runs/kept_data.h"
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_list.h"
 #include "tools/train/next_command.h"
@@ -186,6 +187,8 @@ void TrainingRun::write_files(Solver& solver) {
   record_.machine = runs::describe_environment(net.context());
   record_.flags["seed"] = {std::to_string(net.context().seed)};
   record_.starts.push_back({unix_seconds(), ::getpid(), solver.resumed_from(), arguments_.each("set")});
+  record_.shapes = runs::input_shapes(net.plan().graph);
+  runs::keep_names(paths_, record_.inputs);
   runs::write_record(paths_.record, record_);
 }
 

@@ -65,9 +65,8 @@ std::unique_ptr<ImageReader> ImageReader::make(const tools::Arguments& arguments
   reader->finds_objects_ = finds_objects;
   reader->top_ = size_t(arguments.integer("top"));
   reader->threshold_ = float(arguments.number("threshold"));
-  reader->names_ =
-      finds_objects ? tools::detection_names(arguments.text("labels"), like)
-                    : numbered(tools::class_names(arguments.text("labels"), like, arguments.text("model"), result[1]));
+  reader->names_ = finds_objects ? tools::detection_names(arguments, like)
+                                 : numbered(tools::class_names(arguments, like, result[1]));
   return reader;
 }
 
@@ -86,7 +85,7 @@ Array ImageReader::prepare(std::string_view content) {
 std::vector<Seen> ImageReader::seen(const Array& output) const {
   const auto name_of = [this](int label) {
     const auto found = names_.find(label);
-    return found == names_.end() ? std::string() : found->second;
+    return found == names_.end() ? std::to_string(label) : found->second;
   };
   std::vector<Seen> all;
   if (finds_objects_) {

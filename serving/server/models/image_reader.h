@@ -18,7 +18,7 @@ namespace cortado::server {
 /// A result: a class of the image, or an object in it.
 struct Seen {
   int label;
-  std::string name;  ///< "" without names
+  std::string name;  ///< the label without names
   double score;
   Box box;  ///< of an object, relative to the image size
 };

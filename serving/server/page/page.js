@@ -54,8 +54,7 @@ async function classify(card, mine) {
     if (mine !== turn) return;
     const {model, version, milliseconds, top, objects} = answer;
     card.show(
-        {objects, classes: (top || []).map((one) => ({...one, name: one.name || 'class ' + one.label}))}, 0,
-        `${milliseconds.toFixed(1)} ms in the server, ${all.toFixed(1)} ms in all`);
+        {objects, classes: top || []}, 0, `${milliseconds.toFixed(1)} ms in the server, ${all.toFixed(1)} ms in all`);
     if (objects) at('images').classList.add('large');
     at('about').textContent = `${model}, version ${version}`;
   } catch (error) {

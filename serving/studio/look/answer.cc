@@ -18,7 +18,7 @@ constexpr size_t kMaxObjects = 200;
 std::map<int, std::string> names_of_classes(const tools::Arguments& arguments,
                                             const std::optional<tools::LikeNet>& like, int64_t classes) {
   std::map<int, std::string> names;
-  for (const std::string& name : tools::class_names(arguments.text("labels"), like, arguments.text("model"), classes)) names.emplace(int(names.size()), name);
+  for (const std::string& name : tools::class_names(arguments, like, classes)) names.emplace(int(names.size()), name);
   return names;
 }
 
@@ -29,7 +29,7 @@ Answers::Answers(TrainedNet& net, const tools::Arguments& arguments)
   std::optional<tools::LikeNet> like = tools::find_like_net(arguments, net.inference_net());
   preparer_.emplace(tools::image_preparation(arguments, like, shape_));
   if (net.finds_objects())
-    names_ = tools::detection_names(arguments.text("labels"), like);
+    names_ = tools::detection_names(arguments, like);
   else if (net.scores_classes())
     names_ = names_of_classes(arguments, like, net.shape_of(net.output()).count());
 }
