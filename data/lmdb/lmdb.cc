@@ -36,6 +36,9 @@ enum MetaField : int {
 };
 enum TableField : int { kTableFlags = 4, kTableDepth = 6, kTableRecords = 32, kTableRoot = 40 };
 
+/// MDB_REVERSEKEY and MDB_INTEGERKEY change the order of keys only, which the tree already has.
+enum TableFlag : uint16_t { kReverseKeys = 0x02, kDuplicateKeys = 0x04, kIntegerKeys = 0x08 };
+
 [[noreturn]] void fail_to_open(ExitCode code, const std::string& path, const std::string& what,
                                const std::string& hint) {
   throw file_error(code, path, what, hint);
@@ -101,6 +104,7 @@ uint64_t Lmdb::transaction(int meta) const {
 
 void Lmdb::choose_meta() {
   const uint8_t* head = file_.data();
+  refuse_other_forms();
   if (file_.size() < 16 + kLmdbMetaBytes || load<uint32_t>(head + kMetaMagic) != kLmdbMagic)
     fail_to_open(ExitCode::kData, path_, "not an LMDB database", "create a dataset by `cortado convert`");
   page_size_ = load<uint32_t>(head + kMetaPageSize);
@@ -110,17 +114,34 @@ void Lmdb::choose_meta() {
     const uint8_t* page = head + meta * page_size_;
     if (load<uint32_t>(page + kMetaMagic) != kLmdbMagic || load<uint32_t>(page + kMetaPageSize) != page_size_)
       fail("its header is damaged");
-    if (load<uint32_t>(page + kMetaVersion) != kVersion) fail("its format is not version 1");
+    if (const uint32_t version = load<uint32_t>(page + kMetaVersion); version != kVersion)
+      refuse("its format is version " + std::to_string(version) + ", not 1",
+             "copy it into a database of LMDB 0.9, by its programs `mdb_dump` and `mdb_load`");
   }
   const int meta = transaction(1) > transaction(0) ? 1 : 0;
   const uint8_t* page = head + meta * page_size_;
   const uint8_t* table = page + kMetaMainTable;
   transaction_ = transaction(meta);
   last_page_ = load<uint64_t>(page + kMetaLastPage);
-  if (load<uint16_t>(table + kTableFlags) != 0) fail("it has duplicate or integer keys, which datasets do not");
+  const uint16_t flags = load<uint16_t>(table + kTableFlags);
+  if (flags & kDuplicateKeys)
+    refuse("its keys can have several values (MDB_DUPSORT)",
+           "copy it into a database without MDB_DUPSORT, in which each record has its own key");
+  if ((flags & ~(kReverseKeys | kIntegerKeys)) != 0) fail("its header is damaged");
   depth_ = load<uint16_t>(table + kTableDepth);
   records_ = load<int64_t>(table + kTableRecords);
   root_ = load<uint64_t>(table + kTableRoot);
+}
+
+/// Files from machines with other numbers have the magic number elsewhere, or reversed.
+void Lmdb::refuse_other_forms() const {
+  constexpr int kMagicOf32Bit = 12;
+  if (file_.size() < 16 + kLmdbMetaBytes || load<uint32_t>(file_.data() + kMetaMagic) == kLmdbMagic) return;
+  const std::string hint = "run `mdb_dump` there, and `mdb_load` here on its output";
+  if (load<uint32_t>(file_.data() + kMagicOf32Bit) == kLmdbMagic)
+    refuse("it is from a program or machine of 32 bits", hint);
+  if (__builtin_bswap32(load<uint32_t>(file_.data() + kMetaMagic)) == kLmdbMagic)
+    refuse("it is from a big-endian machine", hint);
 }
 
 void Lmdb::verify() const {
@@ -175,6 +196,11 @@ void Lmdb::check_page(uint64_t number) const {
 void Lmdb::fail_cut_off() const {
   fail("the file is truncated: it has " + std::to_string(file_.size()) + " bytes of " +
        std::to_string((last_page_ + 1) * uint64_t(page_size_)));
+}
+
+/// For a database that other programs can read.
+void Lmdb::refuse(const std::string& what, const std::string& hint) const {
+  throw file_error(ExitCode::kData, path_, "this LMDB database is not supported: " + what, hint);
 }
 
 void Lmdb::fail(const std::string& what) const {

@@ -72,6 +72,8 @@ class Lmdb {
   const uint8_t* big_value(uint64_t first_page, uint64_t size) const;
   [[noreturn]] void fail_cut_off() const;
   [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void refuse(const std::string& what, const std::string& hint) const;
+  void refuse_other_forms() const;
 
   MappedFile file_;
   std::unique_ptr<const PageChecksums> checksums_;  ///< null if it has none

@@ -50,7 +50,9 @@ Record Lmdb::locate(uint64_t position) const {
   const uint16_t flags = load<uint16_t>(found + 4), key_size = load<uint16_t>(found + 6);
   const uint8_t* key = found + kNodeHead;
   const uint8_t* value = key + key_size;
-  if (flags & (kNamedTable | kDuplicates)) fail("it has named databases or duplicate keys, which datasets do not");
+  if (flags & kNamedTable)
+    refuse("it has named databases", "copy the records of one of them into a database without names");
+  if (flags & kDuplicates) fail("an entry has several values");
   const uint64_t room = uint64_t(leaf.bytes + page_size_ - value);
   if ((flags & kBigValue) != 0) {
     if (room < 8) fail("a value is outside of its page");

@@ -122,21 +122,71 @@ TEST(Lmdb, ReportsWhatIsNotADataset) {
   expect_error(ExitCode::kData, "0 records in " + (folder / "empty"), [&] { Lmdb::open(folder / "empty"); });
 }
 
-TEST(Lmdb, RefusesNamedDatabases) {
-  const Folder folder;
+/// Writes `records` with liblmdb into the database of this name (null: the main one), which gets `flags`.
+void write_with_flags(const std::string& path, const char* name, unsigned flags,
+                      const std::vector<std::pair<std::string, std::string>>& records) {
   MDB_env* env = nullptr;
   MDB_txn* transaction = nullptr;
   MDB_dbi table = 0;
-  std::filesystem::create_directory(folder / "db");
+  std::filesystem::create_directory(path);
   ASSERT_EQ(::mdb_env_create(&env), 0);
   ASSERT_EQ(::mdb_env_set_maxdbs(env, 2), 0);
-  ASSERT_EQ(::mdb_env_open(env, (folder / "db").c_str(), MDB_NOLOCK, 0644), 0);
+  ASSERT_EQ(::mdb_env_open(env, path.c_str(), MDB_NOLOCK, 0644), 0);
   ASSERT_EQ(::mdb_txn_begin(env, nullptr, 0, &transaction), 0);
-  ASSERT_EQ(::mdb_dbi_open(transaction, "inner", MDB_CREATE, &table), 0);
-  put(transaction, table, "key", "value");
+  ASSERT_EQ(::mdb_dbi_open(transaction, name, MDB_CREATE | flags, &table), 0);
+  for (const auto& [key, value] : records) put(transaction, table, key, value);
   ASSERT_EQ(::mdb_txn_commit(transaction), 0);
   ::mdb_env_close(env);
-  expect_error(ExitCode::kData, "named databases", [&] { read_all(folder / "db"); });
+}
+
+const std::string kFirstKey = std::string("\1\0\0\0", 4), kSecondKey = std::string("\0\1\0\0", 4);
+
+TEST(Lmdb, ReadsKeysOfOtherOrders) {
+  for (const unsigned flags : {0u, unsigned(MDB_INTEGERKEY), unsigned(MDB_REVERSEKEY)}) {
+    const Folder folder;
+    write_with_flags(folder / "db", nullptr, flags, {{kFirstKey, "one"}, {kSecondKey, "two"}});
+    LmdbCursor cursor(Lmdb::open(folder / "db"));
+    EXPECT_EQ(cursor.next().value, flags ? "one" : "two") << flags;
+    EXPECT_EQ(cursor.next().value, flags ? "two" : "one") << flags;
+  }
+}
+
+/// The message of a database that other programs can read: it is not called damaged.
+void expect_refused(const std::string& path, const std::string& message) {
+  try {
+    read_all(path);
+    ADD_FAILURE() << "no error; expected: " << message;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kData) << path;
+    const std::string text = error.what();
+    EXPECT_NE(text.find("not supported: " + message), std::string::npos) << text;
+    EXPECT_EQ(text.find("damaged"), std::string::npos) << text;
+    EXPECT_NE(text.find("hint: "), std::string::npos) << text;
+  }
+}
+
+TEST(Lmdb, RefusesValidDatabasesOfOtherForms) {
+  const Folder folder;
+  write_with_flags(folder / "named", "inner", 0, {{"key", "value"}});
+  expect_refused(folder / "named", "it has named databases");
+  for (const unsigned kind : {0, MDB_DUPFIXED, MDB_DUPFIXED | MDB_INTEGERDUP, MDB_REVERSEDUP}) {
+    const std::string path = folder / ("duplicates" + std::to_string(kind));
+    write_with_flags(path, nullptr, MDB_DUPSORT | kind, {{"a", "1234"}, {"a", "5678"}, {"b", "9012"}});
+    expect_refused(path, "its keys can have several values (MDB_DUPSORT)");
+  }
+  write_with_flags(folder / "plain", nullptr, 0, {{"key", "value"}});
+  const std::string plain = read_file(folder / "plain/data.mdb");
+  const auto changed = [&](const std::string& name, const std::function<void(std::string&)>& change) {
+    std::string bytes = plain;
+    change(bytes);
+    write_file(folder / name, bytes);
+    return folder / name;
+  };
+  const auto version_2 = [](std::string& bytes) { bytes[20] = bytes[4096 + 20] = 2; };
+  expect_refused(changed("version", version_2), "its format is version 2, not 1");
+  const auto big_endian = [](std::string& bytes) { std::reverse(bytes.begin() + 16, bytes.begin() + 20); };
+  expect_refused(changed("big", big_endian), "it is from a big-endian machine");
+  expect_refused(changed("small", [](std::string& bytes) { bytes.erase(0, 4); }), "it is from a program or machine of");
 }
 
 TEST(Lmdb, TruncationIsAnError) {
