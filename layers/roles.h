@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/context.h"
@@ -40,6 +41,12 @@ class DataCursor {
   virtual void seek(uint64_t position) = 0;  ///< forward() continues there
   virtual void repeat() = 0;                 ///< the next forward() makes the latest batch again
   virtual double wait_seconds() const { return 0; }  ///< time spent waiting for data so far
+  /// Says `what` ("it contains nan") of the record that sample `item` of the latest batch was made from, for example
+  /// "train.h5: row 3: it contains nan"; "" if that is unknown.
+  virtual std::string about_record(int64_t item, const std::string& what) {
+    (void)item, (void)what;
+    return {};
+  }
 };
 
 /// An optional interface of a layer whose number of rows depends on the values of a pass. infer() returns the upper

@@ -165,13 +165,21 @@ void Iteration::require_finite(double loss) {
   throw_diverged("the loss is " + std::string(std::isnan(loss) ? "nan" : "inf"), kLearnLess);
 }
 
+/// What to correct. A rate is not to blame for what was NaN before it had any effect.
+std::string Iteration::cause_of(const NotFinite& first, const std::string& hint) const {
+  if (first.in == NotFinite::In::kData) return "correct or remove the data: " + first.record;
+  if (first.in == NotFinite::In::kWeight && iter() == state_.progress.start_iter)
+    return "the training began with this weight: check the files of weights and the net's fillers";
+  return hint;
+}
+
 void Iteration::throw_diverged(const std::string& what, const std::string& hint) {
-  const std::string where = net_.first_not_finite();
+  const NotFinite first = net_.first_not_finite();
   const std::string text = "training diverged at iteration " + std::to_string(iter()) + ": " + what +
-                           (where.empty() ? "" : "; first in " + where) +
+                           (first.where.empty() ? "" : "; first in " + first.where) +
                            snapshots_text(state_.proven_snapshot, state_.newest_snapshot);
   observers_.tell([&](TrainObserver& observer) { observer.on_diverged(state_.progress, text); });
-  throw Error(ExitCode::kDiverged, text, hint);
+  throw Error(ExitCode::kDiverged, text, cause_of(first, hint));
 }
 
 void Iteration::begin_display() {

@@ -80,6 +80,7 @@ class Iteration {
 
  private:
   void begin_time();
+  std::string cause_of(const NotFinite& first, const std::string& hint) const;
 
   OutputReader outputs_;
   double began_ = 0, waited_ = 0;  ///< clock, and seconds spent waiting for data, at begin_time()

@@ -52,13 +52,18 @@ void OutputReader::read_detections(const Output& output, size_t score) {
   }
 }
 
-/// Devices do not check labels before the scores are computed. For a training net the loop checks the loss.
+/// Says what makes the first score NaN. For a training net the loop checks the loss. On devices, labels were not
+/// checked before the scores were computed, so all layers run again.
 void OutputReader::explain_nan() {
   const graph::BuildOptions& options = net_.plan().graph.options;
-  if (explained_ || net_.context().shares_host_memory() || options.backward) return;
-  if (std::none_of(scores_.begin(), scores_.end(), [](const Score& score) { return std::isnan(score.value); })) return;
+  if (explained_ || options.backward) return;
+  const auto bad = std::ranges::find_if(scores_, [](const Score& score) { return std::isnan(score.value); });
+  if (bad == scores_.end()) return;
   explained_ = true;
-  net_.first_not_finite();
+  const NotFinite first = net_.context().shares_host_memory() ? net_.first_not_finite_given() : net_.first_not_finite();
+  if (!first.where.empty())
+    log_warning() << "the first score that is nan is '" << bad->name << "'; first in " << first.where
+                  << (first.record.empty() ? "" : "; " + first.record);
 }
 
 void OutputReader::read_parts(Output& output, size_t first) {

@@ -27,7 +27,8 @@ struct DetectionScore {
 class OutputReader {
  public:
   explicit OutputReader(Net& net, ApVersion version = ApVersion::kIntegral);
-  /// Throws Error(kData) if a label causes the first NaN score of a test net.
+  /// At the first NaN score of a test net: throws Error(kData) if a label causes it, else warns if the weights or the
+  /// data do. Then blobs that are not outputs may be overwritten.
   const std::vector<Score>& read();
   const std::vector<Score>& scores() const { return scores_; }  ///< of the last read()
   /// The parts of each score; unknown for a training net.

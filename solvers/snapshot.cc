@@ -1,11 +1,11 @@
 #include "solvers/snapshot.h"
 
-#include <cmath>
 #include <cstdlib>
 
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
+#include "net/tensor_values.h"
 #include "proto/weights/solver_state_file.h"
 
 namespace cortado {
@@ -53,14 +53,14 @@ std::string find_weights(const std::string& state_path, const std::string& learn
 
 /// When a net diverges, its loss shows it one iteration after its weights.
 void check_finite(const caffe::LayerParameter& layer) {
-  for (int i = 0; i < layer.blobs_size(); ++i)
-    for (const float value : layer.blobs(i).data())
-      if (!std::isfinite(value))
-        throw Error(ExitCode::kDiverged,
-                    "blob " + std::to_string(i) + " of layer '" + layer.name() + "' contains " +
-                        (std::isnan(value) ? "nan" : "inf") +
-                        ": the training has diverged, and no snapshot was written",
-                    "use a smaller base_lr or clip_gradients");
+  for (int i = 0; i < layer.blobs_size(); ++i) {
+    const auto& values = layer.blobs(i).data();
+    if (const std::string bad = not_finite_in({values.data(), size_t(values.size())}); !bad.empty())
+      throw Error(ExitCode::kDiverged,
+                  "blob " + std::to_string(i) + " of layer '" + layer.name() + "' contains " + bad +
+                      ": the training has diverged, and no snapshot was written",
+                  "use a smaller base_lr or clip_gradients");
+  }
 }
 
 SnapshotPaths snapshot_paths(const std::string& prefix, int64_t iter, bool hdf5) {

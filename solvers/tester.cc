@@ -43,8 +43,9 @@ double Tester::run_batch(int batch) {
   Net& net = is_tail(batch) ? *tail_ : net_;
   net.context().pass = pass_of_test(index_, passes_ + uint64_t(batch));
   net.forward();
-  outputs_of(batch).read();
-  return net.loss();
+  const double loss = net.loss();
+  outputs_of(batch).read();  // may overwrite blobs
+  return loss;
 }
 
 void Tester::add_batch(int batch, double loss) {

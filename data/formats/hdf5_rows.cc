@@ -187,10 +187,9 @@ void Hdf5Rows::copy_part(size_t dataset, const float* row, float* to) const {
 
 void Hdf5Rows::next(const std::vector<float*>& rows) {
   begin_file();
-  const size_t row = row_order_.empty() ? row_ : row_order_[row_];
   for (size_t i = 0; i < rows.size(); ++i) {
     const size_t width = size_t(whole_shapes_[i].count());
-    const float* from = values_[i].data() + row * width;
+    const float* from = values_[i].data() + row() * width;
     if (crops())
       copy_part(i, from, rows[i]);
     else
@@ -198,6 +197,11 @@ void Hdf5Rows::next(const std::vector<float*>& rows) {
   }
   ++position_;
   if (++row_ == uint64_t(rows_[file_at(place_)])) step_over_file();
+}
+
+std::string Hdf5Rows::about_next(const std::string& what) {
+  begin_file();
+  return files_[file_at(place_)] + ": row " + std::to_string(row()) + ": " + what;
 }
 
 void Hdf5Rows::seek(uint64_t position) {

@@ -34,6 +34,9 @@ class Hdf5Rows {
   /// Copies the next row of each dataset to rows[i], row_shape(i).count() floats.
   void next(const std::vector<float*>& rows);
 
+  /// Says `what` of the row that next() would copy: "train.h5: row 3: ...". The first row is 0.
+  std::string about_next(const std::string& what);
+
   /// Number of rows read so far, over all epochs.
   uint64_t position() const { return position_; }
   /// Sets the next row. For a position other than 0, this opens every file to read its number of rows.
@@ -41,6 +44,7 @@ class Hdf5Rows {
 
  private:
   void begin_file();
+  size_t row() const { return row_order_.empty() ? row_ : row_order_[row_]; }  ///< in the loaded file
   void load(size_t file);
   void take_shapes(const std::vector<Shape>& shapes, const std::string& path);
   bool crops() const { return options_.crop[0] > 0; }

@@ -133,6 +133,7 @@ const char* advice_for(const caffe::LayerParameter& layer, const LayerWeights& f
 int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& path) {
   std::vector<Diagnostic> mistakes;
   int copied = 0;
+  bool warned = false;  // once for each file: a training that diverged spoils most weights
   std::vector<const caffe::LayerParameter*> layers;
   for (const graph::SourceLayer& layer : plan_.graph.layers) layers.push_back(layer.config);
   const FittedWeights fitted = fit_batch_norms(layers, file);
@@ -157,6 +158,10 @@ int Net::load_weights(const std::vector<LayerWeights>& file, const std::string& 
       const size_t id = size_t(layer.weights[k]);
       if (is_absent(from.blobs[k])) continue;
       memory_->drawn[id] = false;
+      if (const std::string bad = not_finite_in(from.blobs[k].data); !bad.empty() && !warned) {
+        warned = true;
+        log_warning() << path << ": blob " << k << " of layer '" << from.name << "' contains " << bad;
+      }
       plan_.w_formats[id].from_plain(context_, from.blobs[k].data.data(), memory_->w[id]);
     }
     ++copied;

@@ -1,8 +1,5 @@
 // Finds the first value that is not finite.
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/text/text.h"
 #include "layers/common/losses/class_labels.h"
 #include "net/bound_step.h"
@@ -13,9 +10,7 @@ namespace cortado {
 
 namespace {
 
-bool all_finite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-}
+bool all_finite(const std::vector<float>& values) { return not_finite_in(values).empty(); }
 
 std::string label(const graph::Node& node) { return layer_text(node.name, node.type) + ": "; }
 
@@ -43,27 +38,50 @@ void Net::validate(const BoundStep& step) const {
   }
 }
 
-std::string Net::first_not_finite() const {
+NotFinite Net::not_finite_data(const BoundStep& step, size_t y) const {
+  const graph::Node& node = plan_.graph.node(step.node);
+  const Tensor& tensor = step.io.y[y];
+  std::vector<float> values(size_t(tensor.shape().count()));
+  read_values(context_, tensor, values.data());
+  size_t at = 0;
+  const std::string what = "it contains " + not_finite_in(values, &at);
+  const int64_t samples = tensor.shape().axes() > 0 ? tensor.shape()[0] : 1;
+  const int64_t item = int64_t(at) * samples / int64_t(values.size());
+  NotFinite found{NotFinite::In::kData, label(node) + "top '" + plan_.graph.value(node.y[y]).name + "'", ""};
+  if (auto* cursor = step.layer->roles().cursor) found.record = cursor->about_record(item, what);
+  if (found.record.empty()) found.record = "sample " + std::to_string(item) + " of the batch: " + what;
+  return found;
+}
+
+NotFinite Net::first_not_finite() const { return search_not_finite(false); }
+
+NotFinite Net::first_not_finite_given() const { return search_not_finite(true); }
+
+NotFinite Net::search_not_finite(bool given_only) const {
   for (size_t id = 0; id < plan_.graph.weights.size(); ++id)
     if (!all_finite(values_of(context_, weight(graph::WeightId(id)), plan_.w_formats[id]))) {
       const graph::Weight& w = plan_.graph.weights[id];
-      return layer_text(w.layer) + ": weight blob " + std::to_string(w.index);
+      return {NotFinite::In::kWeight, layer_text(w.layer) + ": weight blob " + std::to_string(w.index), ""};
     }
   // Memory is reused, so the pass runs again on the same batch and each value is checked right after its step.
   for (const BoundStep& step : forward_) {
     const graph::Node& node = plan_.graph.node(step.node);
-    if (auto* cursor = step.layer->roles().cursor) cursor->repeat();
+    auto* const cursor = step.layer->roles().cursor;
+    if (given_only && !cursor) continue;
+    if (cursor) cursor->repeat();
     step.layer->forward(context_, step.io);
-    for (size_t i = 0; i < node.y.size(); ++i)
-      if (!is_8_bit(step.io.y[i].spec.dtype) && !all_finite(values_of(context_, step.io.y[i]))) {
-        validate(step);
-        return label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'";
-      }
+    for (size_t i = 0; i < node.y.size(); ++i) {
+      if (is_8_bit(step.io.y[i].spec.dtype) || all_finite(values_of(context_, step.io.y[i]))) continue;
+      if (cursor || node.x.empty()) return not_finite_data(step, i);
+      validate(step);
+      return {NotFinite::In::kResult, label(node) + "top '" + plan_.graph.value(node.y[i]).name + "'", ""};
+    }
   }
-  if (plan_.graph.options.transient_gradients) return {};  // their memory is shared with other values
+  if (given_only || plan_.graph.options.transient_gradients) return {};  // whose memory is shared with other values
   for (const Param& param : params_)
     if (!all_finite(values_of(context_, param.dw, param.format)))
-      return layer_text(param.layer) + ": the gradient of weight blob " + std::to_string(param.index);
+      return {NotFinite::In::kGradient,
+              layer_text(param.layer) + ": the gradient of weight blob " + std::to_string(param.index), ""};
   return {};
 }
 

@@ -79,6 +79,14 @@ struct Norms {
   double l1_data = 0, l1_diff = 0, squares_data = 0, squares_diff = 0;
 };
 
+/// A value that is NaN or Inf.
+struct NotFinite {
+  enum class In { kNothing, kWeight, kData, kResult, kGradient };
+  In in = In::kNothing;
+  std::string where;   ///< "layer 'conv2' (Convolution): top 'conv2'"; "" if all is finite
+  std::string record;  ///< kData: what the sample was made from: "train.h5: row 3: it contains nan"
+};
+
 class Net {
  public:
   /// Allocates memory and fills weights by their fillers. `weights_of`: the net whose weights this one shares, matched
@@ -168,9 +176,11 @@ class Net {
   int64_t batch_size() const;   ///< of the first data blob; 0 if none
   double wait_seconds() const;  ///< total time spent waiting for data
 
-  /// After a forward() (and backward()) with a non-finite loss or gradient: what has the first NaN or Inf, for example
-  /// "layer 'conv2' (Convolution): top 'conv2'"; "" if all is finite.
-  std::string first_not_finite() const;
+  /// After a forward() (and backward()) with a non-finite loss or gradient: what has the first NaN or Inf.
+  NotFinite first_not_finite() const;
+  /// The same for the weights and the data of the latest batch only. Layers that keep a state do not run again, but
+  /// blobs may be overwritten.
+  NotFinite first_not_finite_given() const;
   /// Enables or disables the lines of Caffe's debug_info in every pass (net/debug_info.cc). Merged layers have one
   /// line: a net without BuildOptions::fuse has all of them.
   void set_debug_info(bool on) { debug_info_ = on; }
@@ -201,6 +211,8 @@ class Net {
   void find_stage();
   void derive_weights();
   void validate(const BoundStep& step) const;
+  NotFinite search_not_finite(bool given_only) const;
+  NotFinite not_finite_data(const BoundStep& step, size_t y) const;
   void blame_record(const BoundStep& step, const BadLabel& bad) const;
   float* weight(graph::WeightId id) const;
   float* weight_gradient(graph::WeightId id) const;

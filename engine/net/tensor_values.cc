@@ -1,5 +1,7 @@
 #include "net/tensor_values.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -42,6 +44,13 @@ void put_plain(Context& context, const float* plain, const Tensor& tensor) {
 }
 
 }  // namespace
+
+std::string not_finite_in(std::span<const float> values, size_t* index) {
+  const auto found = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  if (found == values.end()) return {};
+  if (index) *index = size_t(found - values.begin());
+  return std::isnan(*found) ? "nan" : "inf";
+}
 
 void read_values(Context& context, const Tensor& tensor, float* plain) {
   const TensorSpec& spec = tensor.spec;

@@ -3,6 +3,8 @@
 // A tensor's values in row-major order N, C, H, W, independent of its layout and type.
 
 #include <cstddef>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "core/context.h"
@@ -17,6 +19,9 @@ void read_values(Context& context, const Tensor& tensor, float* plain);
 
 /// The inverse; padding lanes become 0. 8-bit integers are not supported.
 void write_values(Context& context, const float* plain, const Tensor& tensor);
+
+/// "nan" or "inf": the first of the values that is not finite, and its index; "" if all are finite.
+std::string not_finite_in(std::span<const float> values, size_t* index = nullptr);
 
 // Copies of a net's memory, for code that inspects values.
 

@@ -72,6 +72,13 @@ class Hdf5DataLayer : public RecordLayer {
     cursor_.advance();
   }
 
+  std::string about_record(int64_t item, const std::string& what) override {
+    cursor_.repeat();
+    rows_->seek(cursor_.place() + uint64_t(item));
+    cursor_.advance();
+    return rows_->about_next(what);
+  }
+
  private:
   void set_crop(const caffe::TransformationParameter& param) {
     static const std::vector<std::string> sides = {"crop_size_l", "crop_size_h", "crop_size_w"};

@@ -147,8 +147,9 @@ Comparison compare_nets(Net& exact, Net& rounded, const std::vector<QuantizableL
   const auto show = progress.callback();
   for (int64_t batch = 0; batch < batches; ++batch, ++exact.context().pass) {
     errors.run_batch();
-    exact_outputs.read(), rounded_outputs.read();
-    exact_sums.add(exact_outputs, exact.loss(), 1), rounded_sums.add(rounded_outputs, rounded.loss(), 1);
+    const double exact_loss = exact.loss(), rounded_loss = rounded.loss();
+    exact_outputs.read(), rounded_outputs.read();  // may overwrite blobs
+    exact_sums.add(exact_outputs, exact_loss, 1), rounded_sums.add(rounded_outputs, rounded_loss, 1);
     if (show) show(batch + 1, batches);
   }
   progress.finish();

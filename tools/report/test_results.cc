@@ -120,8 +120,9 @@ class ReportedTest {
  private:
   void run_batch(Watched& now) {
     now.net->forward();
-    now.outputs.read();
-    report_->scores.add(now.outputs, now.net->loss(), double(now.net->batch_size()));
+    const double loss = now.net->loss();
+    now.outputs.read();  // may overwrite blobs
+    report_->scores.add(now.outputs, loss, double(now.net->batch_size()));
     now.watch.add_to(report_->classifications);
     if (samples_) samples_->add_batch(*now.net);
     if (detected_) detected_->add_batch(*now.net);

@@ -130,8 +130,9 @@ void run_batches(std::vector<Tested>& nets, int64_t whole, bool epoch, Context& 
   for (int64_t batch = 0; batch < report.batches; ++batch, ++context.pass) {
     Tested& runs = nets[batch < whole ? 0 : 1];
     runs.net->forward();
-    runs.outputs->read();
-    report.scores.add(*runs.outputs, runs.net->loss(), epoch ? double(runs.net->batch_size()) : 1);
+    const double loss = runs.net->loss();
+    runs.outputs->read();  // may overwrite blobs
+    report.scores.add(*runs.outputs, loss, epoch ? double(runs.net->batch_size()) : 1);
     if (runs.classes) runs.classes->add_to(report.classifications);
     log_batch(runs, batch);
     if (show) show(batch + 1, report.batches);

@@ -55,6 +55,17 @@ void PipelineLayer::seek(uint64_t position) {
   if (pipeline_) pipeline_->seek(position);
 }
 
+std::string PipelineLayer::about_record(int64_t item, const std::string& what) {
+  if (!pipeline_) return {};
+  try {
+    pipeline_->source().fail(pipeline_->record(pipeline_->place(item)), data::SampleError(what));
+  } catch (const Error& error) {
+    const Diagnostic& said = error.mistakes()[0];
+    return said.place.str() + ": " + said.message;
+  }
+  return {};
+}
+
 int64_t PipelineLayer::records() const {
   const int64_t records = pipeline_ ? pipeline_->records() : 0;
   return records == data::kEndless ? 0 : records;
