@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/text/json.h"
 
 namespace cortado {
@@ -104,7 +105,7 @@ std::vector<TensorEntry> parse_tensor_header(std::string_view text) {
   } catch (const json::exception&) {
     throw std::invalid_argument("invalid tensor header");
   } catch (const FieldError& error) {
-    throw std::invalid_argument(error.message());
+    throw std::invalid_argument(with_field(error));
   }
   // Empty tensors begin at the same offset as the next one.
   std::sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/field_text.h"
 #include "core/precision.h"
 #include "solvers/solver_checks.h"
 
@@ -28,7 +29,8 @@ TestPlan test_plan_of(const Config& solver, int nets) {
 }  // namespace
 
 Diagnostic mistake_at(const SolverFile& file, const FieldError& error) {
-  return {file.positions.place(error.field()), error.message(), error.hint(), {}};
+  const bool at_field = file.positions.known(error.field());
+  return {file.positions.place(error.field()), at_field ? error.message() : with_field(error), error.hint(), {}};
 }
 
 SolverConfig parse_solver(SolverFile file, Mistakes& mistakes) {

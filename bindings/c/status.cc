@@ -6,6 +6,7 @@
 #include "core/cpu/isa_level.h"
 #include "core/device.h"
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/log.h"
 
 namespace cortado::library {
@@ -43,7 +44,7 @@ cortado_status guarded(const std::function<void()>& work) try {
 } catch (const Error& error) {
   return fail(cortado_status(error.code()), error.what());
 } catch (const FieldError& error) {
-  return fail(CORTADO_USAGE, error.what());
+  return fail(CORTADO_USAGE, Error(ExitCode::kUsage, with_field(error), error.hint()).what());
 } catch (const std::bad_alloc&) {
   return fail(CORTADO_INTERNAL, "out of memory");
 } catch (const std::exception& error) {
@@ -56,6 +57,18 @@ const char* required(const char* text, const char* what) {
 }
 
 Device device_of(const char* name) { return device_named(name ? name : "cpu"); }
+
+void require_size(const void* options, size_t size, size_t known) {
+  const std::string wanted = "set it to the size of the struct, which is " + std::to_string(known) +
+                             " in this version, by CORTADO_..._OPTIONS";
+  constexpr size_t kMost = 4096;  // far more than any version has
+  if (size < 2 * sizeof(size_t) || size > kMost)
+    throw Error(ExitCode::kUsage, "the size of the options is " + std::to_string(size), wanted);
+  const auto* bytes = static_cast<const unsigned char*>(options);
+  if (std::any_of(bytes + std::min(size, known), bytes + size, [](unsigned char byte) { return byte != 0; }))
+    throw Error(ExitCode::kUsage, "the options of " + std::to_string(size) + " bytes set fields of a later version",
+                "use the header of this version, or a later library");
+}
 
 std::vector<std::string> listed(const char* text) {
   std::vector<std::string> parts;

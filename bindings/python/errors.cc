@@ -1,6 +1,7 @@
 #include "bindings/python/errors.h"
 
 #include "core/error.h"
+#include "core/field_text.h"
 
 namespace py = pybind11;
 
@@ -29,7 +30,7 @@ void add_errors(py::module_& module) {
     } catch (const Error& error) {
       raise(error.what(), error.code());
     } catch (const FieldError& error) {
-      raise(error.what(), ExitCode::kUsage);
+      raise(Error(ExitCode::kUsage, with_field(error), error.hint()).what(), ExitCode::kUsage);
     }
   });
 }

@@ -8,6 +8,7 @@
 #include "graph/blob_index.h"
 #include "graph/freeze.h"
 #include "graph/graph.h"
+#include "graph/layer_mistake.h"
 #include "graph/partial_net.h"
 #include "graph/phases.h"
 #include "layers/registry.h"
@@ -141,7 +142,8 @@ class Builder {
       const BuildOptions& o = graph_.options;
       return type.make({config, graph_.phase(), o.data_threads, o.seed, o.share, o.open_data, o.skip_bad});
     } catch (const FieldError& e) {
-      complain(source, e.field(), label(config) + ": " + e.message(), e.hint());
+      code_ = ExitCode::kNet;
+      found_.rest.push_back(layer_mistake(graph_, source, e));
     } catch (const Error& e) {  // of a data file: its exit code counts only where the net has no errors
       if (found_.empty()) code_ = e.code();
       for (Diagnostic& mistake : with_names_of_files(e.mistakes(), graph_, source))

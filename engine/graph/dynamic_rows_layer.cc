@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/field_text.h"
 #include "core/text/text.h"
 #include "layers/roles.h"
 
@@ -61,7 +62,7 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
       instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
     if (notes_classes_) instance.layer->roles().scoring->note_classes(context);
   } catch (const FieldError& e) {
-    throw Error(ExitCode::kNet, layer_text(name_) + ", with the number of rows of this batch: " + e.message(),
+    throw Error(ExitCode::kNet, layer_text(name_) + ", with the number of rows of this batch: " + with_field(e),
                 e.hint());
   }
   return instance;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/text/text.h"
+#include "graph/layer_mistake.h"
 #include "graph/plan.h"
 #include "kernels/kernel_cache.h"
 
@@ -120,8 +121,7 @@ class Preparation {
     try {
       return node.layer->prepare(request, context_);
     } catch (const FieldError& e) {
-      throw Error(ExitCode::kNet,
-                  {graph_.place(node, e.field()), layer_text(node.name, node.type) + ": " + e.message(), e.hint(), {}});
+      throw Error(ExitCode::kNet, layer_mistake(graph_, node, e));
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include "core/rng.h"
 #include "core/text/text.h"
+#include "graph/layer_mistake.h"
 #include "layers/common/losses/class_labels.h"
 #include "layers/roles.h"
 #include "net/bound_step.h"
@@ -20,9 +21,7 @@ void run_layer(const graph::Graph& graph, graph::NodeId id, const Work& work) {
   try {
     work();
   } catch (const FieldError& e) {
-    const graph::Node& node = graph.node(id);
-    throw Error(ExitCode::kNet,
-                {graph.place(node, e.field()), layer_text(node.name, node.type) + ": " + e.message(), e.hint(), {}});
+    throw Error(ExitCode::kNet, graph::layer_mistake(graph, graph.node(id), e));
   }
 }
 
@@ -140,8 +139,7 @@ void Net::fill_weight(graph::WeightId id, float* plain) {
     fill(context_, weight.spec.filler, weight.spec.shape, mix_key(mix_key(context_.seed, kWeightStream), uint64_t(id)),
          plain);
   } catch (const FieldError& e) {
-    const graph::Node& node = plan_.graph.node(node_of_weight(id));
-    throw Error(ExitCode::kNet, {plan_.graph.place(node), layer_text(weight.layer) + ": " + e.message(), e.hint(), {}});
+    throw Error(ExitCode::kNet, graph::layer_mistake(plan_.graph, plan_.graph.node(node_of_weight(id)), e));
   }
 }
 

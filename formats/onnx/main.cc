@@ -9,6 +9,7 @@
 
 #include "core/cpu/lesser_cpu.h"
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/files/file.h"
 #include "core/files/mapped_file.h"
 #include "core/log.h"
@@ -144,7 +145,7 @@ int run_safely(const std::vector<std::string>& arguments) {
   } catch (const Error& error) {
     return report(error.code(), error.what());
   } catch (const FieldError& error) {
-    return report(ExitCode::kNet, "error: " + error.message());
+    return report(ExitCode::kNet, "error: " + with_field(error));
   } catch (const std::bad_alloc&) {
     return report(ExitCode::kDevice, "error: out of memory");
   } catch (const std::exception& error) {

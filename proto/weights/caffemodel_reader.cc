@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/half.h"
 #include "core/text/text.h"
 #include "proto/upgrade/upgrade_layers.h"
@@ -222,7 +223,7 @@ BlobFile BlobReader::finish() {
   try {
     if (blob.shape.count() == int64_t(blob.data.size())) return blob;
   } catch (const FieldError& error) {
-    fail(error.message());
+    fail(with_field(error));
   }
   fail("its shape is " + blob.shape.str() + ", which is " + std::to_string(blob.shape.count()) +
        " values, but it has " + std::to_string(blob.data.size()));

@@ -58,6 +58,20 @@ TEST(Build, unavailable_types_are_explained) {
   EXPECT_NE(message("MKLBatchNorm").find("use BatchNorm, then Scale"), std::string::npos);
 }
 
+/// Without a caret at the field, "it is 0" would not say what is.
+TEST(Build, messages_name_a_field_that_the_file_does_not_have) {
+  const std::string crop =
+      "layer { name: 'd' type: 'HDF5Data' top: 'x' hdf5_data_param { source: 's' batch_size: 1 }\n"
+      "transform_param { crop_size_h: 2 ";
+  const std::string absent = mistakes_of(crop + "} }"), present = mistakes_of(crop + "crop_size_l: 0 } }");
+  EXPECT_NE(absent.find("layer 'd' (HDF5Data): transform_param.crop_size_l: it is 0"), std::string::npos) << absent;
+  EXPECT_NE(present.find("net.prototxt:2:47: error: layer 'd' (HDF5Data): it is 0"), std::string::npos) << present;
+  const std::string means = mistakes_of(
+      "layer { name: 'd' type: 'VideoData' top: 'x' video_data_param { source: 's' batch_size: 1 new_length: 2 }\n"
+      "transform_param { mean_value: [1, 2, 3, 4, 5, 6, 7, 8, 9] } }");
+  EXPECT_NE(means.find("layer 'd' (VideoData): transform_param.mean_value: there are 9"), std::string::npos) << means;
+}
+
 TEST(Build, cycles_are_named) {
   const std::string text = mistakes_of(kInput +
                                        "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"

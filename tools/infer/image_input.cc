@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/files/file.h"
 #include "core/log.h"
 #include "core/text/text.h"
@@ -40,7 +41,7 @@ data::TransformPlan transform_of(const LikeNet& like, bool reads_mean) {
   try {
     return make_pipeline_options(layer, {.phase = caffe::TEST}, reads_mean).transform;
   } catch (const FieldError& error) {
-    throw Error(ExitCode::kNet, {place_in(like, error.field()), error.message(), error.hint(), {}});
+    throw Error(ExitCode::kNet, {place_in(like, error.field()), with_field(error), error.hint(), {}});
   }
 }
 

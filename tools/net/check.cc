@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/text/json.h"
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
@@ -60,8 +61,7 @@ class Checker {
     } catch (const Error& error) {
       finding.add(error.code(), error.mistakes());
     } catch (const FieldError& error) {
-      const std::string field = error.field().empty() ? "" : error.field() + ": ";
-      finding.add(ExitCode::kNet, {file_mistake(finding.path, field + error.message(), error.hint())});
+      finding.add(ExitCode::kNet, {file_mistake(finding.path, with_field(error), error.hint())});
     }
   }
 

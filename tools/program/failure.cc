@@ -9,6 +9,7 @@
 
 #include "core/error.h"
 #include "core/exit_code.h"
+#include "core/field_text.h"
 #include "data/sample.h"
 
 namespace cortado::tools {
@@ -19,8 +20,7 @@ Failure current_failure() {
   } catch (const Error& error) {
     return {int(error.code()), error.what()};
   } catch (const FieldError& error) {
-    const std::string where = error.field().empty() ? "" : error.field() + ": ";
-    return {int(ExitCode::kNet), Error(ExitCode::kNet, where + error.message(), error.hint()).what()};
+    return {int(ExitCode::kNet), Error(ExitCode::kNet, with_field(error), error.hint()).what()};
   } catch (const data::SampleError& error) {  // of an image that no dataset or list contains
     return {int(ExitCode::kData), Error(ExitCode::kData, error.what(), error.hint()).what()};
   } catch (const std::bad_alloc&) {

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "core/field_text.h"
 #include "core/log.h"
 #include "core/text/json.h"
 #include "net/epoch.h"
@@ -71,7 +72,7 @@ int64_t count_records(const Net& net) {
   try {
     return records_of(net.plan().graph, "--epoch");
   } catch (const FieldError& error) {
-    throw usage_error("--epoch: " + error.message(), "use --iterations, the number of batches");
+    throw usage_error(with_field(error), "use --iterations, the number of batches");
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/field_text.h"
 #include "graph/dialect/fit.h"
 #include "graph/dialect/rare.h"
 #include "graph/dialect/table.h"
@@ -216,7 +217,7 @@ void Rewriter::refuse(int index, const std::string& lacks, const FieldError& err
   const caffe::LayerParameter& layer = subject_.net.layer(index);
   mistakes_.add(
       {place_of_(index, lacks == "bottom" ? "type" : lacks),
-       "layer '" + layer.name() + "' (" + layer.type() + "): " + reason_of(layer, lacks) + ": " + error.message(),
+       "layer '" + layer.name() + "' (" + layer.type() + "): " + reason_of(layer, lacks) + ": " + with_field(error),
        error.hint(),
        {}});
 }

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "graph/layer_mistake.h"
 #include "graph/passes/passes.h"
 #include "graph/phases.h"
 #include "layers/common/weights/filler.h"
@@ -15,8 +16,6 @@ namespace cortado::graph {
 namespace {
 
 constexpr int64_t kMaxElements = int64_t(1) << 40;
-
-std::string label(const Node& node) { return "layer '" + node.name + "' (" + node.type + ")"; }
 
 std::vector<Note> shapes_read(const Graph& graph, const Node& node) {
   std::vector<Note> notes;
@@ -158,8 +157,7 @@ void infer_shapes(Graph& graph) {
       else
         check_without_shapes(graph, node);
     } catch (const FieldError& e) {
-      Diagnostic found = {graph.place(node, e.field()), label(node) + ": " + e.message(), e.hint(),
-                          shapes_read(graph, node)};
+      Diagnostic found = layer_mistake(graph, node, e, shapes_read(graph, node));
       const auto* rows = dynamic_cast<const UnfitRows*>(&e);
       if (rows && is_placeholder(graph, node, *rows))
         graph.warnings.push_back(std::move(found));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/field_text.h"
 #include "core/text/text.h"
 #include "onnx/export/half.h"
 #include "onnx/export/image_input.h"
@@ -165,7 +166,7 @@ class ModelWriter {
       } catch (const Refusal& refusal) {
         return "refused: " + refusal.message;
       } catch (const FieldError& error) {
-        return "refused: " + error.message();
+        return "refused: " + with_field(error);
       }
       return scratch.SerializeAsString();
     };
@@ -188,7 +189,7 @@ class ModelWriter {
     } catch (const Refusal& refusal) {
       add_mistake(node, refusal);
     } catch (const FieldError& error) {
-      add_mistake(node, {error.field(), error.message(), error.hint()});
+      add_mistake(node, {error.field(), with_field(error), error.hint()});
     }
   }
 

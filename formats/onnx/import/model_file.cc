@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "core/files/file.h"
 #include "core/process/process_limits.h"
 #include "formats/helper_process.h"
@@ -104,7 +105,7 @@ Constant ModelFile::read(const onnx::TensorProto& tensor) const {
   try {
     return read_tensor(tensor, elsewhere ? external(tensor) : std::string_view(tensor.raw_data()), elsewhere);
   } catch (const FieldError& error) {
-    fail("tensor '" + tensor.name() + "': " + error.message(), error.hint());
+    fail("tensor '" + tensor.name() + "': " + with_field(error), error.hint());
   }
 }
 

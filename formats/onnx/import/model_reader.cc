@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/field_text.h"
 #include "onnx/export/table.h"
 #include "onnx/import/patterns.h"
 #include "onnx/import/table.h"
@@ -123,7 +124,7 @@ void ModelReader::add_input(const onnx::ValueInfoProto& input) {
     if (axis >= 0 && !net_.sample) net_.sample = NetBuilder::Sample{blob, axis};
     if (batch_axis_ == BatchAxis::kNone && !extents.empty()) blob = held(blob);
   } catch (const FieldError& error) {
-    file_.fail("input '" + input.name() + "': " + error.message());
+    file_.fail("input '" + input.name() + "': " + with_field(error));
   }
 }
 
@@ -153,7 +154,7 @@ void ModelReader::read(const onnx::NodeProto& node) {
     if (!fold && known && reader.outputs() > 0) refuse_inexact_integers(reader, types_[node.output(0)]);
     read(reader);
   } catch (const FieldError& error) {
-    reader.fail(error.message(), error.hint());
+    reader.fail(with_field(error), error.hint());
   }
 }
 
