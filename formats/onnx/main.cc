@@ -29,6 +29,7 @@ constexpr const char* kUsage =
     "cortado-onnx exports and imports ONNX models for cortado, which starts it. See `cortado convert onnx --help`.\n"
     "\n"
     "  cortado-onnx export NET --weights=FILE --output=MODEL [--outputs=BLOB]... [--level=N] [--stage=NAME]...\n"
+    "               [--shape=BLOB=1,C,H,W]... [--set=FIELD=VALUE]...\n"
     "               [--fold] [--for=PROGRAM] [--half=weights|all | --int8] [--like=NET [--rgb]]\n"
     "  cortado-onnx import MODEL --output=NET --weights=FILE [--shape=NAME=1,C,H,W]... [--batch=N]\n"
     "               [--dialect=NAME]\n"
@@ -45,6 +46,8 @@ int export_net(const Words& words) {
   request.net = words.operands().at(1);
   request.weights = words.texts("weights");
   request.outputs = words.texts("outputs");
+  request.shapes = shapes_from_text(words.texts("shape"));
+  request.overrides = Overrides(words.texts("set"));
   if (words.has("level")) request.state.set_level(std::stoi(words.text("level")));
   for (const std::string& stage : words.texts("stage")) request.state.add_stage(stage);
   request.fold = words.has("fold");
@@ -122,7 +125,7 @@ int send_net(const Words& words) {
 int run(const std::vector<std::string>& arguments) {
   if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h")) return show_usage(std::cout, 0);
   const Words words(arguments, {"weights", "output", "outputs", "level", "stage", "fold", "for", "half", "int8", "like",
-                                "rgb", "shape", "batch", "dialect", "quiet"});
+                                "rgb", "shape", "set", "batch", "dialect", "quiet"});
   const std::string command = words.operands().empty() ? "" : words.operands()[0];
   if (words.operands().size() != 2) return show_usage(std::cerr, int(ExitCode::kUsage));
   if (words.has("quiet")) set_log_level(Severity::kWarning);

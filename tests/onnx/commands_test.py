@@ -207,3 +207,26 @@ def test_batch_of_the_net(run):
         assert re.findall(r'dim: (\d+)', open('any.prototxt').read()) == [batch, '4']
     said = run('convert', 'onnx', 'own.onnx', '-o', 'own.prototxt', '--batch=8', code=2).stderr
     assert "takes only the model's own batch size" in said and 'Squeeze' in said and not os.path.exists('own.prototxt')
+
+
+def shape_of(value):
+    return [dim.dim_param or dim.dim_value for dim in value.type.tensor_type.shape.dim]
+
+
+def test_set_and_shape_change_the_exported_net(run, infer, x, shared_folder):
+    run('convert', 'onnx', 'deploy.prototxt', 'net.npz', '-o', 'set.onnx', '--set=net.layer[relu].type=Sigmoid',
+        '--set', 'net.layer[prob].softmax_param.axis=1')
+    assert 'Relu' not in kinds('set.onnx') and 'Sigmoid' in kinds('set.onnx')
+    (shared_folder / 'free.prototxt').write_text(TRAIN.replace('crop_size: 12', '') + BODY + LOSS)
+    sides = '--shape=1,3,12,12', '--set=net.name=other'
+    run('convert', 'onnx', 'free.prototxt', 'net.npz', '-o', 'free.onnx', *sides)
+    model = onnx.load('free.onnx')
+    assert shape_of(model.graph.input[0])[1:] == [3, 12, 12] and model.graph.name == 'other'
+    wanted, = infer('deploy.prototxt', 'net.npz', {'data': x}, ['prob'])
+    got, = infer('free.onnx', None, {'data': x}, [model.graph.output[0].name])
+    assert far(got, wanted) < 1e-5
+    run('convert', 'onnx', 'free.prototxt', 'net.npz', '-o', 'free.onnx', '--force', '--verify', *sides)
+    assert '--set is for exporting' in run('convert', 'onnx', 'free.onnx', '-o', 'y.prototxt', '--set=net.name=a',
+                                           code=2).stderr
+    said = run('convert', 'onnx', 'free.prototxt', 'net.npz', '-o', 'y.onnx', '--set=net.nome=a', code=3).stderr
+    assert "did you mean 'name'?" in said

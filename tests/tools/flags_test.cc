@@ -63,6 +63,42 @@ ExitCode code_of(const Command& command, const std::vector<std::string>& words) 
   }
 }
 
+/// Whether the command reads a net: by --model, or by an operand.
+bool reads_nets(const Command& command) {
+  const std::string operands = " " + command.operands.name + " " + command.operands.help + " ";
+  const bool by_operand =
+      std::ranges::any_of(std::vector<std::string>{"NET", " net ", " nets "},
+                          [&](const auto& word) { return operands.find(word) != std::string::npos; });
+  return by_operand || std::ranges::any_of(command.flags, [](const Flag& flag) { return flag.name == "model"; });
+}
+
+/// Commands that read nets but lack a flag, each with the reason.
+const std::map<std::string, std::map<std::string, std::string>> kWithout = {
+    {"set",
+     {{"convert weights", "the net only decides the form of the weights"},
+      {"upgrade", "it writes what the file says in today's format"}}},
+    {"shape",
+     {{"check", "it checks files with the shapes that they say"},
+      {"upgrade", "it writes what the file says in today's format"},
+      {"convert weights", "the net only decides the form of the weights"},
+      {"data bench", "it runs data layers, which have their shapes from the data"},
+      {"data sheet", "it runs data layers, which have their shapes from the data"},
+      {"features", "it runs the net's own data layers"}}}};
+
+TEST(Flags, EveryCommandThatReadsANetHasSetAndShape) {
+  std::set<std::string> seen;
+  for (const Command* command : runnable_commands()) {
+    if (!reads_nets(*command)) continue;
+    for (const auto& [flag, without] : kWithout) {
+      const bool has = names_of(*command).contains(flag);
+      EXPECT_NE(has, without.contains(command->name)) << command->name << " --" << flag;
+      if (!has) seen.insert(flag + " " + command->name);
+    }
+  }
+  for (const auto& [flag, without] : kWithout)
+    for (const auto& [name, reason] : without) EXPECT_TRUE(seen.contains(flag + " " + name)) << name << ": " << reason;
+}
+
 TEST(Flags, EveryCommandRefusesTheFlagsOfOthers) {
   int refused = 0;
   for (const Command* command : runnable_commands()) {

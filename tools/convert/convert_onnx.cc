@@ -39,6 +39,11 @@ void pass_on(const Arguments& arguments, const std::vector<std::string>& names, 
   }
 }
 
+void pass_on_shapes(const Arguments& arguments, std::vector<std::string>& words) {
+  shapes_from_text(arguments.each("shape"));  // reports errors in them
+  for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
+}
+
 /// The weights file of an imported net: NET.caffemodel for NET.prototxt.
 std::string weights_beside(const Arguments& arguments, const std::string& net) {
   const std::string named = arguments.text("weights");
@@ -52,7 +57,7 @@ std::string weights_beside(const Arguments& arguments, const std::string& net) {
 std::vector<std::string> words_to_import(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a net", prototxt_endings());
-  for (const char* flag : {"blobs", "fold", "for", "half", "int8", "opencv", "like", "rgb", "level", "stage"})
+  for (const char* flag : {"blobs", "fold", "for", "half", "int8", "opencv", "like", "rgb", "level", "stage", "set"})
     if (arguments.has(flag))
       throw usage_error(std::string("--") + flag + " is for exporting a model, but " + files[0] + " is imported");
   if (files.size() != 1) throw usage_error("unexpected argument '" + files[1] + "'");
@@ -61,8 +66,7 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
   check_may_replace(arguments, weights);
   std::vector<std::string> words = {"import", files[0], "--output=" + output, "--weights=" + weights};
   if (arguments.has("dialect")) words.push_back("--dialect=" + arguments.text("dialect"));
-  shapes_from_text(arguments.each("shape"));  // reports errors in them
-  for (const std::string& shape : arguments.each("shape")) words.push_back("--shape=" + shape);
+  pass_on_shapes(arguments, words);
   if (arguments.integer("batch") > 0) words.push_back("--batch=" + std::to_string(arguments.integer("batch")));
   return words;
 }
@@ -70,13 +74,16 @@ std::vector<std::string> words_to_import(const Arguments& arguments, const std::
 std::vector<std::string> words_to_export(const Arguments& arguments, const std::vector<std::string>& files,
                                          const std::string& output) {
   check_output_name(output, "a model", {".onnx"});
-  for (const char* flag : {"shape", "batch", "dialect"})
+  for (const char* flag : {"batch", "dialect"})
     if (arguments.has(flag)) throw usage_error(std::string("--") + flag + " is for importing a model only");
   std::vector<std::string> words = {"export", files[0], "--output=" + output};
   for (size_t i = 1; i < files.size(); ++i) words.push_back("--weights=" + files[i]);
   if (arguments.on("rgb") && !arguments.has("like"))
     throw usage_error("--rgb requires --like=NET", "add --like with the net whose data layer prepares pixels");
   for (const std::string& blob : arguments.texts("blobs")) words.push_back("--outputs=" + blob);
+  pass_on_shapes(arguments, words);
+  const Overrides overrides = overrides_of(arguments);
+  for (const std::string& text : overrides.texts()) words.push_back("--set=" + text);
   pass_on(arguments, {"weights", "level", "stage", "fold", "for", "half", "int8", "like", "rgb"}, words);
   if (arguments.on("int8") && arguments.has("half")) throw usage_error("--int8 and --half exclude each other");
   if (arguments.on("opencv")) {
@@ -102,7 +109,8 @@ ConvertedPair converted_pair(const Arguments& arguments, const std::string& outp
   graph::DeployOptions options;
   options.state = pair.state;
   options.outputs = arguments.texts("blobs");
-  const graph::Deployed deployed = graph::make_deploy_net(*open_net(file), options);
+  options.shapes = shapes_from_text(arguments.each("shape"));
+  const graph::Deployed deployed = graph::make_deploy_net(*open_net(file, overrides_of(arguments)), options);
   pair.net = std::make_shared<const NetFile>(read_net_from_text(to_text(deployed.net), file));
   pair.model = output;
   pair.weights.assign(arguments.operands().begin() + 1, arguments.operands().end());
@@ -173,6 +181,7 @@ Command convert_onnx_command() {
                         weights,
                         blobs,
                         shape_flag(),
+                        with_note(set_flag(), "of the net to export"),
                         batch_flag(),
                         dialect_flag(),
                         {.name = "fold", .help = "fold normalisations and scales into the filters before them"},

@@ -7,6 +7,7 @@
 #include "core/shape.h"
 #include "onnx/schema.h"
 #include "proto/cortado.pb.h"
+#include "proto/files/override.h"
 
 namespace cortado::exporting {
 
@@ -14,6 +15,7 @@ struct ExportRequest {
   std::string net;
   std::vector<std::string> weights;     ///< weight files; later ones override earlier ones
   caffe::NetState state;                ///< level and stages; the phase is TEST
+  Overrides overrides;                  ///< of the net's fields
   std::map<std::string, Shape> shapes;  ///< of inputs, if neither the net nor its dataset determines them
   std::vector<std::string> outputs;     ///< output blobs; if empty, those of `cortado deploy`
   bool fold = false;                    ///< fold normalizations into the preceding filters

@@ -84,9 +84,16 @@ const graph::Node* layer_with_batch_in_weights(const graph::Graph& graph, const 
   return nullptr;
 }
 
+NetFile read_source(const ExportRequest& request) {
+  auto draft = std::make_shared<NetFile>(read_net_draft(request.net));
+  request.overrides.apply(*draft);
+  graph::refuse_draft(draft);
+  return *draft;
+}
+
 }  // namespace
 
-SourceNet::SourceNet(const ExportRequest& request) : written_(read_net(request.net)) {
+SourceNet::SourceNet(const ExportRequest& request) : written_(read_source(request)) {
   graph::DeployOptions deploy;
   deploy.state = request.state;
   deploy.shapes = request.shapes;
