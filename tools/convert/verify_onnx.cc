@@ -55,12 +55,24 @@ std::string origin_type(const NetFile& file, std::string blob) {
   return "";
 }
 
-/// The largest difference of two arrays as a share of the largest value; infinite if shapes differ, or only one value
-/// is NaN. For a Softmax (`origin`) the logarithms are compared, because its values hide differences; for a Sigmoid the
+/// How the shapes of an output in the model and in the net differ; "" if they are the same. Detections are rows.
+std::string shapes_apart(const std::string& output, const Shape& model, const Shape& net) {
+  if (model == net) return "";
+  int changed = -1, changes = std::abs(model.axes() - net.axes());
+  for (int axis = 0; axis < std::min(model.axes(), net.axes()); ++axis)
+    if (model[axis] != net[axis]) changed = axis, ++changes;
+  const bool rows = changes == 1 && changed >= 0 && changed == std::max(0, net.axes() - 2);
+  const auto text = [&](const Shape& shape) {
+    return rows ? count_of(shape[changed], "row", "rows") : "the shape " + shape.str();
+  };
+  return "output '" + output + "' has " + text(model) + " in the model and " + text(net) + " in the net";
+}
+
+/// The largest difference of two arrays of one shape as a share of the largest value; infinite if only one value is NaN
+/// or Inf. For a Softmax (`origin`) the logarithms are compared, because its values hide differences; for a Sigmoid the
 /// largest value is 1, because programs compute it with an absolute error.
 double difference(const Array& a, const Array& b, const std::string& origin) {
   constexpr double kLeast = 1e-20;
-  if (a.shape != b.shape) return INFINITY;
   const auto value = [&](float one) {
     return origin == type_names::kSoftmax ? std::log(std::max(double(one), kLeast)) : double(one);
   };
@@ -265,6 +277,7 @@ class Verification {
     for (const VerifySet& set : sets_) header.push_back(shapes_text(set.inputs));
     Table table(header);
     double worst = 0;
+    std::vector<std::string> problems;
     for (const std::string& output : outputs_) {
       const std::string blob = blob_of(output), origin = origin_type(*pair_.net, blob);
       std::vector<std::string> row = {output};
@@ -274,16 +287,26 @@ class Verification {
           continue;
         }
         const Array &net = computed_[k].at(blob), &model = sets_[k].outputs.at(output);
+        if (const std::string problem = shapes_apart(output, model.shape, net.shape); !problem.empty()) {
+          problems.push_back(problem + " for " + shapes_text(sets_[k].inputs));
+          row.push_back("-");
+          continue;
+        }
         const double apart = difference(writes_boxes(origin) ? reordered(net, model) : net, model, origin);
-        worst = std::max(worst, apart);
+        if (std::isinf(apart))
+          problems.push_back("output '" + output + "' is NaN or Inf in only one of model and net for " +
+                             shapes_text(sets_[k].inputs));
+        else
+          worst = std::max(worst, apart);
         row.push_back(number_text("%.1e", apart));
       }
       table.add(row);
     }
     std::cout << "Largest differences, as a share of the largest value, from " << checker_ << ":\n"
               << table.str(columns_right(), table_columns());
-    if (worst <= options_.tolerance) return 0;
     std::cout.flush();
+    for (const std::string& problem : problems) log_error() << pair_.model << ": " << problem;
+    if (worst <= options_.tolerance) return problems.empty() ? 0 : 1;
     log_error() << pair_.model << ": a difference of " << number_text("%.1e", worst) << " is above the tolerance of "
                 << number_text("%.1e", options_.tolerance);
     return 1;
