@@ -12,8 +12,10 @@
 //
 // SegNet's fork (also in ENet): scale and shift. LEARN uses the batch's statistics also in testing, with a default eps
 // of 1e-9, and keeps nothing. INFERENCE is y = scale x + shift: SegNet's scripts compute the statistics once and fold
-// them into both. Its additional tops, mean and variance of the batch, are not available.
+// them into both. For these scripts LEARN may have two more tops: mean and (biased) variance of the batch, without eps,
+// in training and testing. No gradient flows through them.
 
+#include "core/device/device_memory.h"
 #include "core/error.h"
 #include "core/loops/for_each.h"
 #include "layers/common/shape_rules.h"
@@ -50,7 +52,11 @@ struct BnMoveAverage {
 class BnLayer : public BatchNormalising, public BatchMemory {
  public:
   explicit BnLayer(const LayerOptions& options)
-      : BatchNormalising(norm_of(options)), options_(options.config.bn_param()), kind_(form_of(options_)) {
+      : BatchNormalising(norm_of(options)),
+        options_(options.config.bn_param()),
+        kind_(form_of(options.config)),
+        tops_(options.config.top_size()) {
+    check_tops();
     if (!(form_.eps >= 0))
       throw FieldError(eps_field(), "eps must not be negative",
                        "set a small value, for example 1e-5: it keeps the divisor above 0");
@@ -65,6 +71,7 @@ class BnLayer : public BatchNormalising, public BatchMemory {
     caffe::FillerParameter one;
     one.set_value(1);
     LayerShapes shapes{.y = {x[0]}, .w = {}};
+    shapes.y.resize(size_t(tops_), channels);
     if (options_.has_scale_filler())
       shapes.w.push_back(filled_weight(options_.scale_filler(), channels, "bn_param.scale_filler"));
     else
@@ -90,6 +97,32 @@ class BnLayer : public BatchNormalising, public BatchMemory {
         .normalises = running, .scales = true, .shifts = true, .ends_with_mean = running, .eps = form_.eps};
   }
   LayerRoles roles() override { return {.memory = this}; }
+
+  // With the tops of statistics, nothing is fused: they are of this layer's x, and are plain floats.
+  StorageRule storage(const kernels::PostOps& post) const override {
+    return tops_ > 1 ? StorageRule{} : BatchNormalising::storage(post);
+  }
+  bool accepts(const kernels::PostOps& post, NetMode mode) const override {
+    return tops_ == 1 && BatchNormalising::accepts(post, mode);
+  }
+  std::vector<Fusion> fusions(const FusionQuery& query) const override {
+    return tops_ == 1 ? BatchNormalising::fusions(query) : std::vector<Fusion>();
+  }
+  void forward(Context& context, const Operands& io) override {
+    BatchNormalising::forward(context, io);
+    write_statistics(context, io);
+  }
+  void recompute(Context& context, const Operands& io) override {
+    BatchNormalising::recompute(context, io);
+    write_statistics(context, io);
+  }
+  /// Only a gradient of y[0] counts.
+  void backward(Context& context, const Operands& io) override {
+    if (io.dy[0].data) return BatchNormalising::backward(context, io);
+    clear_on_device(context, io.dx[0].data, io.dx[0].data ? size_t(io.dx[0].spec.bytes()) : 0);
+    for (size_t k = 0; k < io.dw.size(); ++k)
+      if (io.dw[k].data && !io.adds(k)) clear_on_device(context, io.dw[k].data, size_t(io.dw[k].spec.bytes()));
+  }
 
  protected:
   void give(Context& context, const Operands& io, const Moments& m) override {
@@ -117,12 +150,12 @@ class BnLayer : public BatchNormalising, public BatchMemory {
   static Form norm_of(const LayerOptions& options) {
     const caffe::BNParameter& bn = options.config.bn_param();
     Form form{.eps = bn.has_var_eps() ? bn.var_eps() : bn.eps(), .scales = true, .shifts = true, .gamma = 0};
-    switch (form_of(bn)) {
+    switch (form_of(options.config)) {
       case BnForm::kRunning:
         form.given_statistics = bn.frozen() || options.phase == caffe::TEST;
         break;
       case BnForm::kBatch:
-        if (is_segnets(bn) && !bn.has_eps() && !bn.has_var_eps()) form.eps = 1e-9f;
+        if (is_segnets(options.config) && !bn.has_eps() && !bn.has_var_eps()) form.eps = 1e-9f;
         break;
       case BnForm::kStored:
         form.given_statistics = true;
@@ -130,6 +163,24 @@ class BnLayer : public BatchNormalising, public BatchMemory {
         break;
     }
     return form;
+  }
+
+  void check_tops() const {
+    if (tops_ == 1) return;
+    if (tops_ == 2)
+      throw FieldError("top[1]", "a BN has 1 or 3 tops: the batch's mean and variance come together",
+                       "add a top for the variance, or remove that of the mean");
+    if (kind_ != BnForm::kBatch)
+      throw FieldError("top[1]", "only a BN that uses its batch's statistics has them as tops",
+                       "set bn_param { bn_mode: LEARN }, which is SegNet's BN, or remove the tops");
+  }
+
+  void write_statistics(Context& context, const Operands& io) const {
+    if (tops_ == 1) return;
+    const Moments m = moments(io);
+    const int64_t channels = channels_of(io.x[0].shape());
+    if (io.x[0].count() == 0) return for_each(context, channels, Neutral{io.y[1].f32(), io.y[2].f32()});
+    for_each(context, channels, BnCopy{m.mean, m.variance, io.y[1].f32(), io.y[2].f32()});
   }
 
   float momentum() const { return options_.has_decay() ? options_.decay() : options_.momentum(); }
@@ -162,10 +213,11 @@ class BnLayer : public BatchNormalising, public BatchMemory {
 
   const caffe::BNParameter& options_;
   const BnForm kind_;
+  const int tops_;
 };
 
 void hold_statistics(caffe::LayerParameter& layer) {
-  if (form_of(layer.bn_param()) == BnForm::kRunning) layer.mutable_bn_param()->set_frozen(true);
+  if (form_of(layer) == BnForm::kRunning) layer.mutable_bn_param()->set_frozen(true);
 }
 
 const char* advice_on_bn_blobs(size_t blobs) {
@@ -185,7 +237,7 @@ LayerType bn_type(const char* name, const char* help, bool whole_batch) {
       .min_bottoms = 1,
       .max_bottoms = 1,
       .min_tops = 1,
-      .max_tops = 1,
+      .max_tops = 3,
       .make = make_layer<BnLayer>,
       .stacks = true,
       .alias_of = whole_batch ? "BN" : "",

@@ -122,6 +122,33 @@ TEST(Bn, SegNetsLearnHasASmallEps) {
   EXPECT_NEAR(run.y()[0][1], 5e-4 / std::sqrt(2.5e-7 + 1e-9), 1e-5);
 }
 
+/// The second and third top, for SegNet's scripts. Gradients flow through the first only.
+TEST(Bn, HasTheBatchsMeanAndVarianceAsTops) {
+  const std::string tops = "top: 'y' top: 'mean' top: 'variance' ";
+  for (const std::string options : {"", "bn_mode: LEARN", "scale_filler { value: 1 }"})
+    for (const Shape& shape : kShapes)
+      for (const caffe::Phase phase : {caffe::TRAIN, caffe::TEST}) {
+        LayerCase layer_case = by_batch(options, shape, 1e-9);
+        layer_case.layer = tops + layer_case.layer;
+        layer_case.phase = phase;
+        layer_case.reference = [](const Arrays& x, const Arrays& w) -> Arrays {
+          const Arrays moments = statistics(x[0]);
+          return {normalised(x[0], moments, 1e-9, w[0], w[1]), moments[0], moments[1]};
+        };
+        layer_case.potential = [](const Arrays& x, const Arrays& w) -> Arrays {
+          const Array none(Shape{1, x[0].shape[1], 1, 1});
+          return {normalised(x[0], statistics(x[0]), 1e-9, w[0], w[1]), none, none};
+        };
+        check_layer(layer_case);
+      }
+}
+
+TEST(Bn, RefusesTopsThatItDoesNotHave) {
+  expect_field_error("top: 'y' top: 'm' " + layer("bn_mode: LEARN"), {{2, 3}}, "top[1]", "1 or 3 tops");
+  for (const std::string options : {"momentum: 0.9", "bn_mode: INFERENCE", "frozen: true"})
+    expect_field_error("top: 'y' top: 'm' top: 'v' " + layer(options), {{2, 3}}, "top[1]", "its batch's statistics");
+}
+
 TEST(Bn, SegNetsInferenceIsAFactorAndATerm) {
   for (const Shape& shape : kShapes)
     check_layer({

@@ -407,3 +407,28 @@ def test_random_seed(folder):
     first = drawn(11)
     assert (drawn(12) != first).any()
     assert (drawn(11) == first).all()
+
+
+SEGNET = """layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 dim: 4 dim: 5 } } }
+layer { name: "conv" type: "Convolution" bottom: "x" top: "c"
+  convolution_param { num_output: 20 kernel_size: 1 weight_filler { type: "xavier" } } }
+layer { name: "bn" type: "BN" bottom: "c" top: "c" top: "c-mean" top: "c-var"
+  bn_param { scale_filler { type: "constant" value: 2 } shift_filler { type: "constant" value: 0.001 } } }
+layer { name: "relu" type: "ReLU" bottom: "c" top: "c" }
+"""
+
+
+@pytest.mark.parametrize('phase', [caffe.TRAIN, caffe.TEST])
+def test_statistics_of_batches_as_tops(folder, phase):
+    """As SegNet's scripts read them, from BN layers that compute in place."""
+    (folder / 'segnet.prototxt').write_text(SEGNET)
+    net = caffe.Net('segnet.prototxt', phase)
+    x = net.blobs['x'].data[...] = np.random.RandomState(0).randn(2, 3, 4, 5)
+    out = net.forward()
+    w, b = (blob.data for blob in net.params['conv'])
+    c = np.einsum('oi,nihw->nohw', w[:, :, 0, 0], x) + b[None, :, None, None]
+    mean, variance = c.mean((0, 2, 3), keepdims=True), c.var((0, 2, 3), keepdims=True)
+    np.testing.assert_allclose(out['c-mean'], mean, atol=1e-5)
+    np.testing.assert_allclose(out['c-var'], variance, atol=1e-5)
+    y = np.maximum(0, (c - mean) / np.sqrt(variance + 1e-9) * 2 + 0.001)
+    np.testing.assert_allclose(net.blobs['c'].data, y, atol=1e-4)

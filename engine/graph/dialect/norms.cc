@@ -93,7 +93,7 @@ Blob batch_normalized(Job& job, const BlobFile& mean, const BlobFile& variance, 
 Blob compose_bn(Job& job) {
   job.require_inference();
   const caffe::BNParameter& param = job.layer().bn_param();
-  const BnForm form = form_of(param);
+  const BnForm form = form_of(job.layer());
   if (form == BnForm::kBatch) job.refuse("it uses the statistics of each batch");
   if (form == BnForm::kStored) return affine(job, job.x(), 1, job.weight(0), &job.weight(1));
   const float eps = param.has_var_eps() ? param.var_eps() : param.eps();

@@ -75,7 +75,9 @@ void finish_affine(LayerWriter& layer, const std::string& x) {
 void write_bn(LayerWriter& layer) {
   const auto& param = layer.config.bn_param();
   const Shape shape = {layer.x[0].shape[1]};
-  switch (form_of(param)) {
+  if (layer.y.size() > 1)
+    layer.refuse("the mean and variance of the batch cannot be outputs", "remove these tops", "top");
+  switch (form_of(layer.config)) {
     case BnForm::kBatch:
       return finish_affine(layer, layer.add(with_batch_statistics(layer, bn_eps(param))));
     case BnForm::kStored:

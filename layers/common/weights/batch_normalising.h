@@ -48,6 +48,7 @@ class BatchNormalising : public Layer {
   /// Updates the running average with the statistics of a non-empty batch. Not called if a kernel has done it.
   virtual void keep(Context& context, const Operands& io, const Moments& moments) = 0;
 
+  static Moments moments(const Operands& io);
   static int64_t channels_of(const Shape& x) { return x.axes() > 1 ? x[1] : 1; }
 
   const Form form_;
@@ -56,7 +57,6 @@ class BatchNormalising : public Layer {
   kernels::PostOps with_own(kernels::PostOps post) const;
   bool scales() const { return !post_.affine.empty(); }
   bool shifts() const { return scales() && post_.affine[0].shifts; }
-  static Moments moments(const Operands& io);
   kernels::BatchNormOperands operands(const Operands& io) const;
 
   kernels::PostOps post_;  ///< with at most one affine step; adds x[1]
