@@ -49,17 +49,25 @@ class NetUpgrade {
   Mistakes& mistakes_;
 };
 
-/// Old data layers have scale, mean_file, crop_size and mirror among their own options.
+/// A field of a data layer's options, and that of transform_param with the same meaning.
+struct MovedOption {
+  const char *name, *target;
+};
+constexpr MovedOption kMovedOptions[] = {{"scale", "scale"},   {"mean_file", "mean_file"}, {"crop_size", "crop_size"},
+                                         {"mirror", "mirror"}, {"crop_height", "crop_h"},  {"crop_width", "crop_w"}};
+
+/// Old data layers have scale, mean_file, crop_size and mirror among their own options, and SegNet's DenseImageData has
+/// crop_height and crop_width.
 void NetUpgrade::move_transformations(caffe::LayerParameter& layer, const std::string& path) {
   for (const char* options_name : {"data_param", "image_data_param", "window_data_param", "dense_image_data_param"}) {
     if (!is_set(layer, options_name)) continue;
     const auto* field = layer.GetDescriptor()->FindFieldByName(options_name);
     google::protobuf::Message& options = *layer.GetReflection()->MutableMessage(&layer, field);
     const PlacedMessage from{options, path_to(path, options_name)}, to{layer, path};
-    for (const char* name : {"scale", "mean_file", "crop_size", "mirror"}) {
+    for (const auto& [name, new_name] : kMovedOptions) {
       if (!is_set(options, name)) continue;
-      const std::string target = path_to("transform_param", name), old_place = path_to(from.path, name);
-      if (is_set(layer.transform_param(), name)) {
+      const std::string target = path_to("transform_param", new_name), old_place = path_to(from.path, name);
+      if (is_set(layer.transform_param(), new_name)) {
         mistakes_.add({positions_.name_place(old_place),
                        std::string("'") + name + "' is given twice",
                        {},

@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "layers/roles.h"
+#include "proto/files/read_text.h"
 #include "tests/layers/pair_folder.h"
 
 namespace cortado::harness {
@@ -59,6 +60,38 @@ TEST_F(DenseImageData, CropsAndMirrorsBothAlike) {
     corners.insert(run.y()[1][0]);
   }
   EXPECT_GT(corners.size(), 5u);
+}
+
+/// The crop of SegNet's fork: at random in training, in the centre in testing, the same for both images.
+TEST_F(DenseImageData, CropsToCropHeightAndCropWidth) {
+  const std::string text = "layer { name: 'd' " + layer("crop_height: 2 crop_width: 3", "") + " }";
+  const NetFile file = read_net_from_text(text, "net.prototxt");
+  EXPECT_EQ(file.positions.place("layer[0].transform_param.crop_h").column, int(text.find("crop_height: ") + 14));
+  for (const caffe::Phase phase : {caffe::TEST, caffe::TRAIN}) {
+    LayerRun run(file.net.layer(0).ShortDebugString(), {}, {.phase = phase, .backward = false});
+    EXPECT_EQ(run.made().shapes.y, (std::vector<Shape>{{2, 1, 2, 3}, {2, 1, 2, 3}}));
+    std::set<double> corners;
+    for (int pass = 0; pass < 12; ++pass) {
+      run.forward();
+      for (int k = 0; k < 12; ++k) {
+        const double label = run.y()[1][size_t(k)], first = run.y()[1][size_t(k / 6 * 6)];
+        EXPECT_EQ(run.y()[0][size_t(k)], label - label_of(0, 0, 0) + pixel_of(0, 0, 0));
+        EXPECT_EQ(label, first + label_of(0, k / 3 % 2, k % 3) - label_of(0, 0, 0));
+      }
+      if (phase == caffe::TEST) {
+        EXPECT_EQ(run.y()[1][0], label_of(pass * 2 % 3, 1, 1));
+      }
+      corners.insert(run.y()[1][0]);
+    }
+    EXPECT_GT(corners.size(), phase == caffe::TEST ? 1u : 5u);
+  }
+  const auto wrong = [&](const std::string& more, const std::string& rest) {
+    const NetFile net = read_net_from_text("layer { name: 'd' " + layer(more, rest) + " }", "net.prototxt");
+    std::string config = net.net.layer(0).ShortDebugString();
+    expect_field_error(config, {}, rest.empty() ? "transform_param.crop_h" : "transform_param.crop_size", "crop_w");
+  };
+  wrong("crop_height: 2", "");
+  wrong("crop_height: 2 crop_width: 3", "transform_param { crop_size: 2 }");
 }
 
 TEST_F(DenseImageData, ResizesLabelsByNearestNeighbour) {
