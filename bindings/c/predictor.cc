@@ -51,11 +51,31 @@ std::unique_ptr<cortado_predictor> opened(TrainedModel model, const cortado_pred
   return predictor;
 }
 
-const char* describe(const std::vector<NamedShape>& list, size_t index, const int64_t** shape, size_t* axes) {
+std::string quoted_names(const std::vector<NamedShape>& list) {
+  std::string text;
+  for (const NamedShape& each : list) text += (text.empty() ? "'" : ", '") + each.name + "'";
+  return text.empty() ? "none" : text;
+}
+
+/// `what`: "input".
+const char* describe(const std::vector<NamedShape>& list, const std::string& what, size_t index, const int64_t** shape,
+                     size_t* axes) {
   const NamedShape* const found = index < list.size() ? &list[index] : nullptr;
+  if (!found)
+    note_error(Error(ExitCode::kUsage, what + " " + std::to_string(index) + " does not exist",
+                     "the net's " + what + "s, from 0: " + quoted_names(list))
+                   .what());
   if (shape) *shape = found ? found->dims.data() : nullptr;
   if (axes) *axes = found ? found->dims.size() : 0;
   return found ? found->name.c_str() : nullptr;
+}
+
+[[noreturn]] void throw_no_output(const cortado_request& request, const std::string& output) {
+  const std::vector<NamedShape>& known = request.predictor->outputs;
+  if (std::ranges::any_of(known, [&](const NamedShape& each) { return each.name == output; }))
+    throw Error(ExitCode::kUsage, "output '" + output + "' is not computed yet", "run the request first");
+  throw Error(ExitCode::kUsage, "'" + output + "' is not an output of the predictor",
+              "its outputs are " + quoted_names(known) + "; the options may name any blob");
 }
 
 Shape shape_of(const int64_t* extents, size_t axes) {
@@ -76,6 +96,8 @@ cortado_status cortado_predictor_open(const char* model, const char* const* weig
                                       const cortado_predictor_options* options, cortado_predictor** predictor) {
   return guarded([&] {
     TrainedModel read{std::make_shared<const NetFile>(read_net(required(model, "model"))), {}};
+    if (weights_count > 0 && !weights)
+      throw Error(ExitCode::kUsage, "weights is NULL, but weights_count is " + std::to_string(weights_count));
     for (size_t i = 0; i < weights_count; ++i)
       read.weights.push_back({required(weights[i], "the name of a file of weights"), read_weights(weights[i])});
     *predictor = opened(std::move(read), options).release();
@@ -89,6 +111,8 @@ cortado_status cortado_predictor_open_memory(const char* model, size_t model_siz
     const std::string_view text(required(model, "model"), model_size);
     TrainedModel read{std::make_shared<const NetFile>(read_net_from_text(text, "(model in memory)")), {}};
     const std::string name = "(weights in memory)";
+    if (!weights && weights_size > 0)
+      throw Error(ExitCode::kUsage, "weights is NULL, but weights_size is " + std::to_string(weights_size));
     if (weights)
       read.weights.push_back({name, weights_from_bytes({static_cast<const char*>(weights), weights_size}, name)});
     *predictor = opened(std::move(read), options).release();
@@ -101,14 +125,14 @@ size_t cortado_predictor_inputs(const cortado_predictor* predictor) { return pre
 
 const char* cortado_predictor_input(const cortado_predictor* predictor, size_t index, const int64_t** shape,
                                     size_t* axes) {
-  return describe(predictor->inputs, index, shape, axes);
+  return describe(predictor->inputs, "input", index, shape, axes);
 }
 
 size_t cortado_predictor_outputs(const cortado_predictor* predictor) { return predictor->outputs.size(); }
 
 const char* cortado_predictor_output(const cortado_predictor* predictor, size_t index, const int64_t** shape,
                                      size_t* axes) {
-  return describe(predictor->outputs, index, shape, axes);
+  return describe(predictor->outputs, "output", index, shape, axes);
 }
 
 cortado_status cortado_request_open(cortado_predictor* predictor, cortado_request** request) {
@@ -121,10 +145,11 @@ cortado_status cortado_request_set(cortado_request* request, const char* input, 
                                    const int64_t* shape, size_t axes) {
   return guarded([&] {
     Array array{shape_of(shape, axes), {}};
+    request->predictor->net->check_input(required(input, "input"), array.shape);
     const int64_t count = array.shape.count();
     if (count > 0 && !values) throw Error(ExitCode::kUsage, "values is NULL");
     array.values.assign(values, values + count);
-    request->inputs[required(input, "input")] = std::move(array);
+    request->inputs[input] = std::move(array);
   });
 }
 
@@ -135,9 +160,7 @@ cortado_status cortado_request_run(cortado_request* request) {
 cortado_status cortado_request_get(const cortado_request* request, const char* output, cortado_array* array) {
   return guarded([&] {
     const auto found = request->outputs.find(required(output, "output"));
-    if (found == request->outputs.end())
-      throw Error(ExitCode::kUsage, "output '" + std::string(output) + "' is not available",
-                  "name the blob in the options, and run the request before");
+    if (found == request->outputs.end()) throw_no_output(*request, output);
     const Array& made = found->second;
     *array = {made.values.data(), made.shape.dims().data(), made.shape.dims().size()};
   });

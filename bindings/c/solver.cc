@@ -43,6 +43,7 @@ cortado_status cortado_solver_open(const char* solver, const cortado_solver_opti
                                    cortado_solver** training) {
   return guarded([&] {
     const auto chosen = options_from<cortado_solver_options>(options, CORTADO_SOLVER_OPTIONS);
+    if (chosen.threads < 0) throw Error(ExitCode::kUsage, "threads must not be negative");
     SolverFile file = read_solver(required(solver, "solver"));
     SolverOptions more;
     if (chosen.snapshot) more.snapshot = chosen.snapshot;

@@ -51,12 +51,12 @@ cortado_status guarded(const std::function<void()>& work) try {
   return fail(CORTADO_INTERNAL, error.what());
 }
 
+void note_error(const std::string& text) { last_error = text; }
+
 const char* required(const char* text, const char* what) {
   if (!text) throw Error(ExitCode::kUsage, std::string(what) + " is NULL");
   return text;
 }
-
-Device device_of(const char* name) { return device_named(name ? name : "cpu"); }
 
 void require_size(const void* options, size_t size, size_t known) {
   const std::string wanted = "set it to the size of the struct, which is " + std::to_string(known) +
@@ -69,6 +69,8 @@ void require_size(const void* options, size_t size, size_t known) {
     throw Error(ExitCode::kUsage, "the options of " + std::to_string(size) + " bytes set fields of a later version",
                 "use the header of this version, or a later library");
 }
+
+Device device_of(const char* name) { return device_named(name ? name : "cpu"); }
 
 std::vector<std::string> listed(const char* text) {
   std::vector<std::string> parts;

@@ -116,6 +116,15 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   return found.empty() ? "" : "did you mean '" + found + "'?";
 }
 
+std::string meant_or_known(std::string_view name, const std::vector<std::string>& known) {
+  constexpr size_t kMost = 10;
+  const std::string meant = did_you_mean(name, known);
+  if (!meant.empty() || known.empty()) return meant;
+  std::string list;
+  for (size_t i = 0; i < std::min(kMost, known.size()); ++i) list += (i > 0 ? ", '" : "'") + known[i] + "'";
+  return "known: " + list + (known.size() > kMost ? " and " + std::to_string(known.size() - kMost) + " more" : "");
+}
+
 void throw_internal(std::string_view what) { throw std::logic_error("internal error: " + std::string(what)); }
 
 Diagnostic file_mistake(const std::string& path, std::string message, std::string hint, int line) {

@@ -92,6 +92,9 @@ std::string nearest(std::string_view name, const std::vector<std::string>& known
 /// "did you mean 'x'?" or "".
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& known);
 
+/// The same, or if no name is close the first of them: "known: 'a', 'b'".
+std::string meant_or_known(std::string_view name, const std::vector<std::string>& known);
+
 /// Reports a violated invariant of the program itself. The process exits with 1.
 [[noreturn]] void throw_internal(std::string_view what);
 

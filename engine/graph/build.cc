@@ -281,7 +281,7 @@ class Builder {
     for (const std::string& name : graph_.options.keep) {
       const auto found = graph_.names.find(name);
       if (found == graph_.names.end())
-        throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", did_you_mean(name, known));
+        throw Error(ExitCode::kUsage, "the net has no blob '" + name + "'", meant_or_known(name, known));
       graph_.value(found->second).kept = true;
     }
     if (graph_.options.observed)

@@ -24,7 +24,7 @@ std::vector<std::string> blob_names(const graph::Graph& graph) {
 graph::ValueId find_blob(const graph::Graph& graph, const std::string& blob) {
   const auto found = graph.names.find(blob);
   if (found != graph.names.end()) return found->second;
-  throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", did_you_mean(blob, blob_names(graph)));
+  throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", meant_or_known(blob, blob_names(graph)));
 }
 
 void set_shape(caffe::BlobProto& blob, const Shape& shape) {

@@ -38,7 +38,7 @@ void ObservedNet::ran() {
 const ObservedNet::Versions& ObservedNet::versions(const std::string& blob) const {
   const auto found = versions_.find(blob);
   if (found != versions_.end()) return found->second;
-  throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", did_you_mean(blob, blobs_));
+  throw Error(ExitCode::kUsage, "the net has no blob '" + blob + "'", meant_or_known(blob, blobs_));
 }
 
 /// Null for values that the file does not name.

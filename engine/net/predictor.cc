@@ -146,16 +146,20 @@ void Predictor::prepare(const std::map<std::string, Shape>& shapes, int count, i
 
 Shape Predictor::output_shape(const std::string& output) const { return owner_->net->blob_shape(output); }
 
+void Predictor::check_input(const std::string& name, const Shape& shape) const {
+  const auto declared = inputs_.find(name);
+  if (declared == inputs_.end()) {
+    const std::string meant = did_you_mean(name, names_of(inputs_));
+    throw Error(ExitCode::kUsage, "'" + name + "' is not an input of the net",
+                meant.empty() ? "use one of its inputs: " + listed(inputs_) : meant);
+  }
+  check_input_shape("the array", name, shape, declared->second);
+}
+
 Predictor::Shapes Predictor::shapes_of(const Arrays& inputs) const {
   Shapes shapes = inputs_;
   for (const auto& [name, array] : inputs) {
-    const auto declared = inputs_.find(name);
-    if (declared == inputs_.end()) {
-      const std::string meant = did_you_mean(name, names_of(inputs_));
-      throw Error(ExitCode::kUsage, "'" + name + "' is not an input of the net",
-                  meant.empty() ? "use one of its inputs: " + listed(inputs_) : meant);
-    }
-    check_input_shape("the array", name, array.shape, declared->second);
+    check_input(name, array.shape);
     if (int64_t(array.values.size()) != array.shape.count())
       throw Error(ExitCode::kData, "the array for '" + name + "' has " + std::to_string(array.values.size()) +
                                        " values, but its shape " + array.shape.str() + " has " +

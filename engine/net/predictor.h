@@ -64,6 +64,8 @@ class Predictor {
   void prepare(const std::map<std::string, Shape>& shapes, int count, int threads = 0);
   int threads() const { return options_.context.threads; }
 
+  /// Throws as predict() does if no input has this name, or if it cannot have this shape.
+  void check_input(const std::string& name, const Shape& shape) const;
   const std::map<std::string, Shape>& inputs() const { return inputs_; }  ///< names and declared shapes
   const std::vector<std::string>& outputs() const { return outputs_; }
   /// The shape of an output for the typical batch.

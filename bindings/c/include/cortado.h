@@ -82,12 +82,13 @@ CORTADO_API void cortado_predictor_close(cortado_predictor* predictor);
 
 /* The number of inputs. */
 CORTADO_API size_t cortado_predictor_inputs(const cortado_predictor* predictor);
-/* Name and declared shape of an input, in alphabetical order; NULL and 0 axes after the last. */
+/* Name and declared shape of an input, in alphabetical order; NULL, 0 axes and an error message after the last. */
 CORTADO_API const char* cortado_predictor_input(const cortado_predictor* predictor, size_t index, const int64_t** shape,
                                                 size_t* axes);
 /* The number of outputs. */
 CORTADO_API size_t cortado_predictor_outputs(const cortado_predictor* predictor);
-/* Name and shape of an output with the usual batch, in alphabetical order; NULL and 0 axes after the last. */
+/* Name and shape of an output with the usual batch, in alphabetical order; NULL, 0 axes and an error message after the
+ * last. */
 CORTADO_API const char* cortado_predictor_output(const cortado_predictor* predictor, size_t index,
                                                  const int64_t** shape, size_t* axes);
 
@@ -95,7 +96,8 @@ CORTADO_API const char* cortado_predictor_output(const cortado_predictor* predic
 CORTADO_API cortado_status cortado_request_open(cortado_predictor* predictor, cortado_request** request);
 /* Closes a request. NULL is allowed. */
 CORTADO_API void cortado_request_close(cortado_request* request);
-/* Copies an array into an input, for all runs until it is set again. `shape` may be any that the net accepts. */
+/* Copies an array into an input, for all runs until it is set again. `shape` may be any that the net accepts; only its
+ * number of axes is checked here, the rest when the request runs. */
 CORTADO_API cortado_status cortado_request_set(cortado_request* request, const char* input, const float* values,
                                                const int64_t* shape, size_t axes);
 /* Computes the outputs. */
