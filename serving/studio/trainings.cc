@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <set>
+#include <shared_mutex>
 #include <thread>
 
 #include "core/error.h"
@@ -27,6 +28,10 @@ constexpr std::chrono::seconds kStart(300), kStop(300);
 constexpr int64_t kMaxLog = 1 << 20;
 constexpr const char* kLogs = ".studio";  // hidden; output of trainings outside of their run folders
 
+[[noreturn]] void throw_unsignalled() {
+  throw RequestError(Refusal::kInvalid, std::string("cannot signal the training: ") + std::strerror(errno));
+}
+
 /// The started processes, so that they are reaped, and the names of runs that are being started.
 class Children {
  public:
@@ -35,6 +40,25 @@ class Children {
     const std::lock_guard lock(mutex_);
     if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being started already");
     return {this, [path](void* children) { static_cast<Children*>(children)->release(path); }};
+  }
+
+  /// Stops the training with a snapshot, and waits for its end. Stops of one training at the same time are one: a
+  /// second signal would end it without the snapshot.
+  void stop(const runs::RunPaths& paths, pid_t process) {
+    std::shared_ptr<void> first;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_.insert(process).second)
+        first = {this, [process](void* children) { static_cast<Children*>(children)->stopped(process); }};
+    }
+    if (first && ::kill(process, SIGTERM) != 0) throw_unsignalled();
+    const auto end = std::chrono::steady_clock::now() + kStop;
+    while (runs::training_process(paths) == process) {
+      if (std::chrono::steady_clock::now() > end)
+        throw RequestError(Refusal::kLate,
+                           "the training did not stop within " + std::to_string(kStop.count()) + " seconds");
+      std::this_thread::sleep_for(kTrainingsLook);
+    }
   }
 
   void add(pid_t process) {
@@ -49,8 +73,14 @@ class Children {
     claimed_.erase(path);
   }
 
+  void stopped(pid_t process) {
+    const std::lock_guard lock(mutex_);
+    stopping_.erase(process);
+  }
+
   std::mutex mutex_;
   std::set<std::string> claimed_;
+  std::set<pid_t> stopping_;
   std::vector<pid_t> processes_;
 };
 
@@ -107,6 +137,7 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": no such file");
   const auto claim = children.claim(path);
   if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "run " + path + " exists already");
+  const std::shared_lock<std::shared_mutex> starting(place.starting);
   place.folder.make("runs");
   std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
   if (const std::string weights = text_in(body, "weights"); !weights.empty()) {
@@ -135,22 +166,17 @@ pid_t process_of(const runs::RunSummary& run) {
   return run.process;
 }
 
-void send(const Workplace& place, const std::string& path, int signal) {
-  if (::kill(process_of(run_at(place, path)), signal) != 0)
-    throw RequestError(Refusal::kInvalid, std::string("cannot signal the training: ") + std::strerror(errno));
+void request_snapshot(const Workplace& place, const std::string& path) {
+  if (::kill(process_of(run_at(place, path)), SIGHUP) != 0) throw_unsignalled();
 }
 
-/// Stops the training with a snapshot, and waits for its exit.
-void stop(const Workplace& place, const std::string& path) {
-  send(place, path, SIGTERM);
-  const runs::RunPaths paths(place.folder.at(path));
-  const auto end = std::chrono::steady_clock::now() + kStop;
-  while (runs::training_process(paths) != 0) {
-    if (std::chrono::steady_clock::now() > end)
-      throw RequestError(Refusal::kLate,
-                         "the training did not stop within " + std::to_string(kStop.count()) + " seconds");
-    std::this_thread::sleep_for(kTrainingsLook);
-  }
+void stop(const Workplace& place, Children& children, const std::string& path) {
+  children.stop(runs::RunPaths(place.folder.at(path)), process_of(run_at(place, path)));
+}
+
+/// Another request may have stopped it meanwhile.
+void stop_if_running(const Workplace& place, Children& children, const std::string& path) {
+  if (run_at(place, path).process != 0) stop(place, children, path);
 }
 
 /// Resumes with changed settings. A running training is stopped first, but only if the settings are valid.
@@ -159,12 +185,13 @@ Json resume(Workplace& place, Children& children, const Request& request) {
   const std::string path = text_in(body, "path");
   const bool is_running = run_at(place, path).process != 0;
   const auto claim = children.claim(path);
+  const std::shared_lock<std::shared_mutex> starting(place.starting);
   std::vector<std::string> words = {"--resume=" + place.folder.at(path)},
                            trial = {"check", place.folder.at(path + "/solver.prototxt"), "--no-data"};
   add_settings(body, words);
   add_settings(body, trial);
   place.run(trial);
-  if (is_running) stop(place, path);
+  if (is_running) stop_if_running(place, children, path);
   return start(place, children, words, path);
 }
 
@@ -176,13 +203,13 @@ Routes training_routes(Workplace& place) {
       {"POST", "/api/runs",
        [&place, children](const Request& request) { return json_reply(begin(place, *children, request)); }},
       {"POST", "/api/run/stop",
-       [&place](const Request& request) {
-         stop(place, text_in(request.body(), "path"));
+       [&place, children](const Request& request) {
+         stop(place, *children, text_in(request.body(), "path"));
          return json_reply(Json::object());
        }},
       {"POST", "/api/run/snapshot",
        [&place](const Request& request) {
-         send(place, text_in(request.body(), "path"), SIGHUP);
+         request_snapshot(place, text_in(request.body(), "path"));
          return json_reply(Json::object());
        }},
       {"POST", "/api/run/resume",

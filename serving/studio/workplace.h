@@ -3,6 +3,7 @@
 // State shared by the handlers of all paths.
 
 #include <functional>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct Workplace {
   std::string cortado;  ///< path of the program
   Feeds feeds;
   Jobs jobs;
+  /// Held shared while a training starts: until its record says what it uses, nothing is renamed or deleted.
+  std::shared_mutex starting;
 
   /// Runs `cortado` with these arguments in the folder. Throws RequestError(kInvalid) with its message if the exit code
   /// is not 0.

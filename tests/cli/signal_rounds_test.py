@@ -12,6 +12,7 @@ ROUNDS = 8
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
 STOPPING, UNTRAINED = 'stopping after this iteration', 'nothing was trained'
+SAVING = 'the snapshot is being written'
 ONCE, TWICE = 10, 1  # limits for the time in seconds until the end, after one request to stop and after two
 
 
@@ -47,15 +48,16 @@ class Watched:
 
     def took_long(self):
         """Two pending signals of a kind count as one."""
-        twice = len(self.stops()) > 1 and 'Optimization stopped early' not in self.log
+        twice = len(self.stops()) > 1 and 'Optimization stopped early' not in self.log and SAVING not in self.log
         limit = TWICE if twice else ONCE if self.stops() else None
         if limit and self.code != 0 and self.seconds > limit: return 'took %.1f s to end' % self.seconds
         return ''
 
     def lacks_snapshot(self, place):
-        """A training that logs a stop with a snapshot writes one, unless a second signal follows or it had not begun.
-        """
-        if STOPPING not in self.log or len(self.stops()) > 1 or UNTRAINED in self.log or place.snapshots(): return ''
+        """A training that logs a stop with a snapshot writes one, unless a second signal follows before it is being
+        written, or it had not begun."""
+        heeded = len(self.stops()) - (SAVING in self.log)
+        if STOPPING not in self.log or heeded > 1 or UNTRAINED in self.log or place.snapshots(): return ''
         return 'no snapshot'
 
     def faults(self, place):

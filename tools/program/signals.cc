@@ -18,6 +18,7 @@ volatile std::sig_atomic_t stop_signal = 0;
 volatile std::sig_atomic_t interrupt_effect = 0;
 volatile std::sig_atomic_t hangup_effect = 0;
 volatile std::sig_atomic_t training = 0;
+volatile std::sig_atomic_t warned = 0;  // that the snapshot is being written
 
 /// Async-signal-safe.
 void write_to_terminal(std::string_view text) {
@@ -28,6 +29,11 @@ void act(int signal, SignalEffect effect) {
   if (effect == SignalEffect::kSnapshot) requests.fetch_or(kRequestSnapshot);
   if (effect != SignalEffect::kStop) return;
   write_to_terminal(progress_on_screen() ? kEraseProgress : "\n");
+  const bool is_saving = stop_signal != 0 && (requests.load() & kRequestStop) == 0;  // the solver took the request
+  if (is_saving && !warned) {
+    warned = 1;
+    return write_to_terminal("the snapshot is being written; a third signal stops without it\n");
+  }
   if (stop_signal != 0 || !training) _exit(128 + signal);
   stop_signal = signal;
   requests.fetch_or(kRequestStop);

@@ -14,8 +14,8 @@ SignalEffect signal_effect_of(const std::string& name);  ///< "stop", "snapshot"
 /// From now on SIGINT, SIGTERM, SIGUSR1 and SIGHUP become requests to the solver. SIGTERM stops, and so does SIGUSR1,
 /// which mpirun forwards to all ranks and schedulers send before they end a job. Signals that are ignored when the
 /// process starts stay ignored (nohup, background jobs of scripts). Until stop_with_snapshot() is called no weights can
-/// be lost: a request to stop ends the process at once. Afterwards the second request does. Returns the requests, which
-/// live as long as the process.
+/// be lost: a request to stop ends the process at once. Afterwards the second request does, or the third while the
+/// snapshot is written that the first one is for. Returns the requests, which live as long as the process.
 Requests& catch_signals(SignalEffect on_interrupt, SignalEffect on_hangup);
 void stop_with_snapshot();
 
