@@ -94,6 +94,10 @@ std::string render(const Diagnostic& mistake, std::string_view severity) {
   return out;
 }
 
+std::string one_line(const Diagnostic& mistake) {
+  return (mistake.place.known() ? mistake.place.str() + ": " : "") + mistake.message;
+}
+
 std::string nearest(std::string_view name, const std::vector<std::string>& known) {
   constexpr size_t kLongest = 100;
   std::string found;

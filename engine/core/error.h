@@ -85,6 +85,8 @@ class Mistakes {
 
 /// Formats a diagnostic. `severity` is "error", "warning" or "note".
 std::string render(const Diagnostic& mistake, std::string_view severity = "error");
+/// Its place and message.
+std::string one_line(const Diagnostic& mistake);
 
 /// The known name with the smallest edit distance to `name`; "" if none is close.
 std::string nearest(std::string_view name, const std::vector<std::string>& known);

@@ -22,6 +22,7 @@ namespace {
 
 constexpr int64_t kDatasetsMostText = 4 << 20;
 constexpr size_t kMaxPictures = 200;
+constexpr const char* kDatasets = "data";
 constexpr const char* kLists = ".studio/lists";  // images and annotations of datasets that are being made
 constexpr const char* kRecord = "dataset.json";  // next to the files of `convert`: the source of the dataset
 
@@ -45,14 +46,32 @@ void add_dataset(const Folder& folder, const std::string& path, Json& list) {
   list.push_back(dataset);
 }
 
+/// A dataset that cannot be read has a "problem" instead.
+void add_if_readable(const Folder& folder, const std::string& path, Json& list) {
+  try {
+    add_dataset(folder, path, list);
+  } catch (const RequestError& error) {
+    list.push_back({{"path", path}, {"problem", error.what()}});
+  }
+}
+
 /// Datasets are searched in data/, in data/NAME (where the studio puts them), and in other folders.
 Json datasets(const Folder& folder) {
   Json list = Json::array();
-  for (const Entry& entry : folder.list(""))
-    if (entry.is_folder) add_dataset(folder, entry.name, list);
-  if (!folder.has("data")) return list;
-  for (const Entry& entry : folder.list("data"))
-    if (entry.is_folder) add_dataset(folder, "data/" + entry.name, list);
+  const auto add_all_in = [&](const std::string& path) {
+    const std::string begin = path.empty() ? "" : path + "/";
+    for (const Entry& entry : folder.list(path))
+      if (entry.is_folder) add_if_readable(folder, begin + entry.name, list);
+  };
+  add_all_in("");
+  if (!folder.has(kDatasets)) return list;
+  try {
+    add_all_in(kDatasets);
+    for (const auto& [name, kind] : folder.odd_entries(kDatasets))
+      list.push_back({{"path", std::string(kDatasets) + "/" + name}, {"problem", "this is " + kind}});
+  } catch (const RequestError& error) {
+    list.push_back({{"path", kDatasets}, {"problem", error.what()}});
+  }
   return list;
 }
 

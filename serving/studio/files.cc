@@ -1,7 +1,8 @@
 // Files and folders: list, upload, rename, delete to a bin and restore. What a running training uses is not changed.
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
+#include <optional>
+#include <shared_mutex>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -11,7 +12,6 @@
 #include "studio/folder.h"
 #include "studio/run_index.h"
 #include "studio/workplace.h"
-#include "tools/runs/run_record.h"
 
 namespace cortado::studio {
 
@@ -37,6 +37,14 @@ std::string folder_kind(const Folder& folder, const std::string& path) {
   return folder.has(joined_path(path, "solver.prototxt")) ? "training" : "folder";
 }
 
+std::optional<int64_t> count_if_readable(const Folder& folder, const std::string& path, int64_t most) {
+  try {
+    return folder.count(path, most);
+  } catch (const RequestError&) {
+    return std::nullopt;
+  }
+}
+
 Json listing(const Folder& folder, const Request& request) {
   const std::string path = request.parameter("path");
   Json entries = Json::array();
@@ -46,60 +54,44 @@ Json listing(const Folder& folder, const Request& request) {
     if (entry.is_folder) {
       const std::string whole = joined_path(path, entry.name);
       one["kind"] = folder_kind(folder, whole);
-      const int64_t count = left > 0 ? folder.count(whole, left) : 0;
-      if (count < left) one["entries"] = count;  // otherwise unknown
-      left -= count;
+      const std::optional<int64_t> count = count_if_readable(folder, whole, left);
+      if (count && *count < left) one["entries"] = *count;  // otherwise unknown
+      if (!count) one["unreadable"] = true;
+      left -= count.value_or(0);
     }
     entries.push_back(one);
   }
-  return {{"path", path}, {"kind", folder_kind(folder, path)}, {"entries", entries}};
-}
-
-/// Whether one of the paths contains the other.
-bool overlaps(const std::string& a, const std::string& b) {
-  const auto contains = [](const std::string& outer, const std::string& inner) {
-    return inner == outer || inner.starts_with(outer + "/");
-  };
-  return contains(a, b) || contains(b, a);
-}
-
-/// The absolute paths of files that a run was started with.
-std::vector<std::string> inputs_of(const runs::RunRecord& record) {
-  std::vector<std::string> paths = record.weights;
-  paths.push_back(record.solver);
-  for (const runs::InputFile& input : record.inputs) paths.push_back(input.path);
-  for (std::string& path : paths)
-    path = std::filesystem::path(join_path(record.folder, path)).lexically_normal().string();
-  return paths;
+  Json odd = Json::array();
+  for (const auto& [name, kind] : folder.odd_entries(path)) odd.push_back({{"name", name}, {"kind", kind}});
+  return {{"path", path}, {"kind", folder_kind(folder, path)}, {"entries", entries}, {"odd", odd}};
 }
 
 /// Refuses changes of the studio's hidden files, and of what a running training uses.
 void check_may_change(const Folder& folder, RunIndex& runs, const std::string& path) {
   if (path.empty() || path.starts_with('.') || path.find("/.") != std::string::npos)
     throw RequestError(Refusal::kForbidden, "'" + path + "' cannot be changed here");
-  const std::string whole = folder.at(path);
-  for (const Json& run : runs.list()) {
-    if (run["process"] == 0) continue;
-    const std::string running = run["path"];
-    std::vector<std::string> used;
-    try {
-      used = inputs_of(runs::read_record(folder.at(running + "/run.json")));
-    } catch (const Error&) {  // removed meanwhile
-    }
-    used.push_back(folder.at(running));
-    if (std::ranges::any_of(used, [&](const std::string& one) { return overlaps(one, whole); }))
-      throw RequestError(Refusal::kConflict, path + " is used by the running training " + running + "; stop it first");
-  }
+  if (const std::string user = runs.in_use().user_of(folder.at(path)); !user.empty())
+    throw RequestError(Refusal::kConflict,
+                       path + " is used by the running training " + folder.name_of(user) + "; stop it first");
+}
+
+/// Until the change is done no training starts. Refused while one does.
+std::unique_lock<std::shared_mutex> begin_change(Workplace& place) {
+  std::unique_lock<std::shared_mutex> change(place.starting, std::try_to_lock);
+  if (!change) throw RequestError(Refusal::kConflict, "a training is being started; try again when it runs");
+  return change;
 }
 
 void check_exists(const Folder& folder, const std::string& path) {
   if (!folder.has(path)) throw RequestError(Refusal::kNotFound, path + ": no such file or folder");
 }
 
-Json rename(const Folder& folder, RunIndex& runs, const Request& request) {
+Json rename(Workplace& place, RunIndex& runs, const Request& request) {
+  const Folder& folder = place.folder;
   const Json body = request.body();
   const std::string path = text_in(body, "path"), name = checked_file_name(text_in(body, "name"));
   check_exists(folder, path);
+  const std::unique_lock<std::shared_mutex> change = begin_change(place);
   check_may_change(folder, runs, path);
   const std::string renamed = joined_path(folder_of(path), name);
   folder.move(path, renamed);
@@ -168,9 +160,11 @@ std::string bin_name(const std::string& name) {
 }
 
 /// Moves it to the bin. Its origin is written first, under a name that nothing else has.
-Json delete_to_bin(const Folder& folder, RunIndex& runs, const Request& request) {
+Json delete_to_bin(Workplace& place, RunIndex& runs, const Request& request) {
+  const Folder& folder = place.folder;
   const std::string path = text_in(request.body(), "path");
   check_exists(folder, path);
+  const std::unique_lock<std::shared_mutex> change = begin_change(place);
   check_may_change(folder, runs, path);
   folder.make(kBin);
   std::string name = bin_name(file_name_of(path));
@@ -201,7 +195,7 @@ Json origin_of(const Folder& folder, const std::string& name) {
 Json bin(const Folder& folder) {
   Json list = Json::array();
   if (!folder.has(kBin)) return list;
-  std::vector<Entry> entries = folder.list(kBin);
+  std::vector<Entry> entries = folder.list_if_readable(kBin);
   std::ranges::sort(entries, std::greater<>(), &Entry::name);
   for (const Entry& entry : entries) {
     Json origin = origin_of(folder, entry.name);
@@ -250,9 +244,9 @@ Routes file_routes(Workplace& place) {
       {"GET", "/api/image", [&](const Request& request) { return image(folder, request); }},
       {"POST", "/api/upload", [&](const Request& request) { return json_reply(upload(folder, request)); }},
       {"POST", "/api/rename",
-       [&folder, runs](const Request& request) { return json_reply(rename(folder, *runs, request)); }},
+       [&place, runs](const Request& request) { return json_reply(rename(place, *runs, request)); }},
       {"POST", "/api/delete",
-       [&folder, runs](const Request& request) { return json_reply(delete_to_bin(folder, *runs, request)); }},
+       [&place, runs](const Request& request) { return json_reply(delete_to_bin(place, *runs, request)); }},
       {"GET", "/api/bin", [&](const Request&) { return json_reply(bin(folder)); }},
       {"POST", "/api/bin/restore", [&](const Request& request) { return json_reply(restore(folder, request)); }},
       {"POST", "/api/bin/delete", [&](const Request& request) { return json_reply(delete_for_good(folder, request)); }},

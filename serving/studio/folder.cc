@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -43,6 +44,20 @@ std::string read_from(const Descriptor& file, int64_t offset, int64_t most) {
   }
   content.resize(got);
   return content;
+}
+
+/// Calls body(name, status) for each entry that is not hidden.
+template <typename Body>
+void each_visible(Descriptor folder, const std::string& path, const Body& body) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(folder.fd()), ::closedir);
+  if (!stream) refuse_path(path, errno);
+  folder.release();
+  while (const dirent* one = ::readdir(stream.get())) {
+    struct stat info {};
+    if (one->d_name[0] == '.' || ::fstatat(::dirfd(stream.get()), one->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+      continue;
+    body(one->d_name, info);
+  }
 }
 
 }  // namespace
@@ -85,14 +100,25 @@ std::string Folder::file_at(const std::string& path) const {
 }
 
 bool Folder::has(const std::string& path) const {
+  parts_of(path);  // refuses paths that lead out
   try {
     open_below(folder_.fd(), path, O_PATH);
     struct stat info {};
-    return ::stat(at(path).c_str(), &info) == 0;
-  } catch (const RequestError& error) {
-    if (error.why() == Refusal::kNotFound) return false;
-    throw;
+    return ::lstat(at(path).c_str(), &info) == 0 && !S_ISLNK(info.st_mode);
+  } catch (const RequestError&) {
+    return false;
   }
+}
+
+bool Folder::has_file(const std::string& path) const {
+  struct stat info {};
+  return has(path) && ::lstat(at(path).c_str(), &info) == 0 && S_ISREG(info.st_mode);
+}
+
+std::string Folder::name_of(const std::string& whole) const {
+  if (whole == root_) return "";
+  const std::string above = root_.ends_with('/') ? root_ : root_ + "/";
+  return whole.starts_with(above) ? whole.substr(above.size()) : whole;
 }
 
 std::string Folder::read(const std::string& path, int64_t most) const {
@@ -117,22 +143,32 @@ int64_t Folder::size(const std::string& path) const {
 }
 
 std::vector<Entry> Folder::list(const std::string& path) const {
-  Descriptor folder = open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY);
-  DIR* const stream = ::fdopendir(folder.fd());
-  if (!stream) refuse_path(path, errno);
-  folder.release();
   std::vector<Entry> entries;
-  while (const dirent* one = ::readdir(stream)) {
-    struct stat info {};
-    if (one->d_name[0] == '.' || ::fstatat(::dirfd(stream), one->d_name, &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) continue;
-    entries.push_back({one->d_name, S_ISDIR(info.st_mode), info.st_size, double(info.st_mtime)});
-  }
-  ::closedir(stream);
+  each_visible(open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY), path, [&](const char* name, const auto& info) {
+    if (S_ISDIR(info.st_mode) || S_ISREG(info.st_mode))
+      entries.push_back({name, S_ISDIR(info.st_mode), info.st_size, double(info.st_mtime)});
+  });
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return std::pair(!a.is_folder, a.name) < std::pair(!b.is_folder, b.name);
   });
   return entries;
+}
+
+std::vector<Entry> Folder::list_if_readable(const std::string& path) const {
+  try {
+    return list(path);
+  } catch (const RequestError&) {
+    return {};
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> Folder::odd_entries(const std::string& path) const {
+  std::vector<std::pair<std::string, std::string>> odd;
+  each_visible(open_below(folder_.fd(), path, O_RDONLY | O_DIRECTORY), path, [&](const char* name, const auto& info) {
+    if (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode)) odd.emplace_back(name, kind_of_file(info.st_mode));
+  });
+  std::ranges::sort(odd);
+  return odd;
 }
 
 int64_t Folder::count(const std::string& path, int64_t most) const {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/files/descriptor.h"
@@ -30,9 +31,13 @@ class Folder {
 
   /// The absolute path of an existing or a new file or folder.
   std::string at(const std::string& path) const;
+  /// The reverse: the path that requests use for an absolute path below the folder.
+  std::string name_of(const std::string& whole) const;
   /// The same for an existing file, for flags that take lists. Refuses commas, which separate list elements.
   std::string file_at(const std::string& path) const;
+  /// False also for what cannot be opened: links, and whatever is in unreadable folders.
   bool has(const std::string& path) const;
+  bool has_file(const std::string& path) const;  ///< a regular file
   /// The content of a regular file. Throws kTooLarge above `most` bytes.
   std::string read(const std::string& path, int64_t most) const;
   /// At most `most` bytes, from `offset` on.
@@ -40,6 +45,10 @@ class Folder {
   int64_t size(const std::string& path) const;
   /// Sorted by name, folders first, without hidden entries and links.
   std::vector<Entry> list(const std::string& path) const;
+  /// The same; empty if the folder cannot be read.
+  std::vector<Entry> list_if_readable(const std::string& path) const;
+  /// The names of visible entries that list() leaves out, each with the reason: links, pipes and other odd files.
+  std::vector<std::pair<std::string, std::string>> odd_entries(const std::string& path) const;
   /// Counts the visible entries of a folder. Stops at `most`.
   int64_t count(const std::string& path, int64_t most) const;
 

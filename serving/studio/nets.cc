@@ -21,7 +21,7 @@ constexpr std::string_view kEnding = ".prototxt";
 bool is_dataset(const std::string& name) { return name.ends_with("lmdb"); }
 
 void add_texts(const Folder& folder, const std::string& path, int depth, Json& list) {
-  for (const Entry& entry : folder.list(path)) {
+  for (const Entry& entry : folder.list_if_readable(path)) {
     const std::string whole = (path.empty() ? "" : path + "/") + entry.name;
     if (list.size() >= kMaxFiles) return;
     if (entry.is_folder) {

@@ -13,7 +13,6 @@ namespace cortado::studio {
 
 namespace {
 
-constexpr int kDepth = 3;
 constexpr size_t kMaxRuns = 500, kCurve = 60;
 constexpr int kRest = 10;  // minimum interval, in multiples of the reading time
 
@@ -56,25 +55,39 @@ Json summary_json(const std::string& path, const std::string& folder) {
   return json;
 }
 
+/// A run whose files are damaged, or not its own.
+Json unreadable_json(const std::string& path, const Error& error) {
+  return {{"path", path},          {"state", "unreadable"},
+          {"process", 0},          {"iter", 0},
+          {"max_iter", 0},         {"loss", nullptr},
+          {"created", 0},          {"latest", 0},
+          {"seconds", 0},          {"images_per_second", nullptr},
+          {"snapshot", ""},        {"problem", one_line(error.mistakes()[0])},
+          {"solver", ""},          {"lowest", Json::array()},
+          {"curve", Json::array()}};
+}
+
 }  // namespace
 
-void RunIndex::find(const std::string& path, int depth, std::vector<std::string>& found) const {
-  if (found.size() >= kMaxRuns) return;
-  if (!path.empty() && folder_.has(path + "/run.json")) {
-    found.push_back(path);
-    return;
-  }
-  if (depth == 0) return;
-  for (const Entry& entry : folder_.list(path))
-    if (entry.is_folder && !entry.name.ends_with("lmdb"))
-      find((path.empty() ? "" : path + "/") + entry.name, depth - 1, found);
+/// The paths of all runs, relative to the studio's folder, which itself is none.
+std::vector<std::string> RunIndex::find() {
+  const std::string root = folder_.root();
+  std::vector<std::string> found = finder_.find(root);
+  std::erase(found, root);
+  for (std::string& path : found) path.erase(0, root.size() + (root.ends_with('/') ? 0 : 1));
+  return found;
+}
+
+runs::FilesInUse RunIndex::in_use() {
+  const std::lock_guard lock(mutex_);
+  return runs::FilesInUse(finder_.find(folder_.root()));
 }
 
 const Json& RunIndex::look(const std::string& path) {
   const std::string folder = folder_.at(path);
   const runs::RunPaths paths(folder);
   Known& known = known_[path];
-  const int64_t bytes = folder_.has(path + "/metrics.jsonl") ? folder_.size(path + "/metrics.jsonl") : 0;
+  const int64_t bytes = folder_.has_file(path + "/metrics.jsonl") ? folder_.size(path + "/metrics.jsonl") : 0;
   const std::pair<int64_t, int> seen(bytes, runs::training_process(paths));
   const auto now = Clock::now();
   const bool ended = seen.second != known.seen.second;
@@ -87,19 +100,20 @@ const Json& RunIndex::look(const std::string& path) {
 }
 
 Json RunIndex::list() {
-  std::vector<std::string> found;
-  find("", kDepth, found);
   const std::lock_guard lock(mutex_);
+  const std::vector<std::string> found = find();
   std::erase_if(known_, [&](const auto& one) { return std::ranges::find(found, one.first) == found.end(); });
   std::vector<Json> all;
   for (const std::string& path : found) {
     try {
       all.push_back(look(path));
-    } catch (const Error&) {  // damaged, or removed meanwhile
+    } catch (const Error& error) {
       known_.erase(path);
+      if (folder_.has(path + "/run.json")) all.push_back(unreadable_json(path, error));  // not removed meanwhile
     }
   }
   std::ranges::sort(all, [](const Json& a, const Json& b) { return a["created"] > b["created"]; });
+  if (all.size() > kMaxRuns) all.resize(kMaxRuns);
   return all;
 }
 

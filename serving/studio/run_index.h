@@ -10,6 +10,8 @@
 
 #include "studio/folder.h"
 #include "studio/request.h"
+#include "tools/runs/files_in_use.h"
+#include "tools/runs/run_finder.h"
 
 namespace cortado::studio {
 
@@ -19,8 +21,11 @@ class RunIndex {
  public:
   explicit RunIndex(const Folder& folder) : folder_(folder) {}
 
-  /// All runs, newest first: objects as below with "curve", about 60 points [iteration, loss].
+  /// The 500 newest runs, newest first: objects as below with "curve", about 60 points [iteration, loss]. Runs whose
+  /// files cannot be read have the state "unreadable" and the reason as "problem".
   Json list();
+  /// What running trainings use, of all runs.
+  runs::FilesInUse in_use();
   /// {"path", "state", "process", "iter", "max_iter", "loss", "score": {"name", "value", "iter"}, ...}. Throws
   /// RequestError(kNotFound) if it is not a run.
   Json summary_of(const std::string& path);
@@ -34,11 +39,12 @@ class RunIndex {
     Clock::duration took{};
   };
 
-  void find(const std::string& path, int depth, std::vector<std::string>& found) const;
+  std::vector<std::string> find();
   const Json& look(const std::string& path);
 
   const Folder& folder_;
   std::mutex mutex_;
+  runs::RunFinder finder_;
   std::map<std::string, Known> known_;
 };
 

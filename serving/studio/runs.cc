@@ -13,7 +13,7 @@ constexpr int64_t kPiece = 512 << 10, kLogPiece = 64 << 10, kMaxReport = 64 << 2
 
 /// The complete lines of the file after offset `from`, and the offset of their end.
 std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::string& path, int64_t from, int64_t most) {
-  if (!folder.has(path)) return {"", from};
+  if (!folder.has_file(path)) return {"", from};
   std::string text = folder.read_part(path, from, most);
   text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
   return {text, from + int64_t(text.size())};
@@ -32,7 +32,7 @@ bool is_best(const std::string& name) { return name.find("_best.caffemodel") != 
 Json snapshots_of(const Folder& folder, const std::string& path) {
   Json list = Json::array();
   if (!folder.has(path + "/snapshots")) return list;
-  std::vector<Entry> entries = folder.list(path + "/snapshots");
+  std::vector<Entry> entries = folder.list_if_readable(path + "/snapshots");
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return std::pair(is_best(a.name), a.changed) > std::pair(is_best(b.name), b.changed);
   });
@@ -46,7 +46,7 @@ Json snapshots_of(const Folder& folder, const std::string& path) {
 /// max_epoch of the run's solver; 0 if max_iter is the limit. The file has one field in a line.
 int64_t max_epoch_of(const Folder& folder, const std::string& path) {
   constexpr std::string_view kField = "\nmax_epoch: ";
-  if (!folder.has(path + "/solver.prototxt")) return 0;
+  if (!folder.has_file(path + "/solver.prototxt")) return 0;
   const std::string text = "\n" + folder.read_part(path + "/solver.prototxt", 0, kMaxSolver);
   const size_t at = text.find(kField);
   return at == std::string::npos ? 0
@@ -64,7 +64,7 @@ Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
   for (const runs::Start& start : record.starts)
     json["starts"].push_back({{"time", start.time}, {"from", start.from}, {"set", start.set}});
   json["snapshots"] = snapshots_of(folder, path);
-  json["log_bytes"] = folder.has(path + "/log.txt") ? folder.size(path + "/log.txt") : 0;
+  json["log_bytes"] = folder.has_file(path + "/log.txt") ? folder.size(path + "/log.txt") : 0;
   json["files"] = Json::array();
   for (const Entry& entry : folder.list(path))
     if (entry.name.ends_with(".prototxt")) json["files"].push_back(path + "/" + entry.name);
@@ -86,7 +86,7 @@ http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
 http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
   const std::string path = request.parameter("path");
   index->summary_of(path);
-  const int64_t log_bytes = place.folder.has(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
+  const int64_t log_bytes = place.folder.has_file(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
   int64_t at = request.header_number("Last-Event-ID", request.number("metrics", 0)),
           log_at = request.number("log", std::max<int64_t>(0, log_bytes - kLogPiece / 4));
   return place.feeds.add([&place, index, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {

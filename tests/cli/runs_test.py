@@ -292,6 +292,44 @@ def test_comparison_with_a_linked_net(run, run_a, run_b):
         net.write_text(text)
 
 
+RUN_FILES = ('run.json', 'lock', 'log.txt', 'metrics.jsonl', 'layers.jsonl', 'report.html', 'solver.prototxt',
+             'net.prototxt')
+
+
+def put(kind, path, target):
+    if kind == 'link': path.symlink_to(target)
+    elif kind == 'dangling link': path.symlink_to(target.with_name('none'))
+    elif kind == 'pipe': os.mkfifo(path)
+    elif kind == 'device': path.symlink_to('/dev/zero')
+    else: path.mkdir()
+
+
+@pytest.mark.parametrize('kind', ['link', 'dangling link', 'pipe', 'device', 'folder'])
+@pytest.mark.parametrize('name', RUN_FILES)
+def test_odd_files_in_a_run(cortado, run_a, tmp_path, name, kind):
+    """A run's folder may come from elsewhere: no command waits for its pipes or changes what its links lead to."""
+    shutil.copytree('runs/a', tmp_path / 'odd', symlinks=True)
+    shutil.copytree('runs/a', tmp_path / 'whole', symlinks=True)
+    path, target = tmp_path / 'odd' / name, tmp_path / 'target'
+    target.write_text('keep me\n')
+    if path.exists(): path.unlink()
+    put(kind, path, target)
+
+    def ended(*words):
+        return subprocess.run([cortado, *words], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+
+    odd, whole = str(tmp_path / 'odd'), str(tmp_path / 'whole')
+    listed = ended('runs', str(tmp_path))
+    assert listed.returncode == 0 and whole in listed.stdout, listed
+    for words in (('report', '--light', odd), ('runs', 'compare', odd, whole), ('runs', 'best', str(tmp_path)),
+                  ('train', '--resume=' + odd, '--set', 'solver.max_iter=601')):
+        done = ended(*words)
+        assert done.returncode in (0, 2, 3, 5), (words, done)
+        if done.returncode: assert 'error: ' in done.stderr, (words, done)
+    assert target.read_text() == 'keep me\n'
+    assert not target.with_name('none').exists()
+
+
 def test_page_of_a_comparison(run, run_a, run_b):
     assert 'wrote all.html' in run('runs', 'compare', 'runs/a', 'runs/b', '-o', 'all.html').stdout
     page = Page(pathlib.Path('all.html').read_text())

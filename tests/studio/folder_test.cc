@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <cstdio>
@@ -66,8 +67,11 @@ TEST_F(FolderTest, paths_that_lead_out_are_refused) {
     EXPECT_EQ(refusal([&] { folder_->at(path); }), Refusal::kForbidden) << path;
     EXPECT_EQ(refusal([&] { folder_->list(path); }), Refusal::kForbidden) << path;
     EXPECT_EQ(refusal([&] { folder_->make(path); }), Refusal::kForbidden) << path;
-    EXPECT_EQ(refusal([&] { folder_->has(path); }), Refusal::kForbidden) << path;
   }
+  for (const std::string path : {"../outside/file", "in/../../outside/file", "/etc/passwd", "..", "/"})
+    EXPECT_EQ(refusal([&] { folder_->has(path); }), Refusal::kForbidden) << path;
+  for (const std::string path : {"link", "in/away/file", "in/away", "in/file/none"})
+    EXPECT_FALSE(folder_->has(path)) << path;
   EXPECT_EQ(refusal([&] { folder_->at("in/away/new"); }), Refusal::kForbidden);
 }
 
@@ -77,6 +81,16 @@ TEST_F(FolderTest, links_are_not_listed) {
   EXPECT_EQ(names, (std::vector<std::string>{"deep", "file"}));
   ASSERT_EQ(folder_->list("").size(), 1);
   EXPECT_TRUE(folder_->list("")[0].is_folder);
+}
+
+TEST_F(FolderTest, odd_entries_are_named) {
+  ASSERT_EQ(::mkfifo((home_ / "in/pipe").c_str(), 0666), 0);
+  using Odd = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(folder_->odd_entries("in"), (Odd{{"away", "a link"}, {"pipe", "a pipe"}}));
+  EXPECT_FALSE(folder_->has_file("in/pipe"));
+  EXPECT_FALSE(folder_->has_file("in/deep"));
+  EXPECT_TRUE(folder_->has_file("in/file"));
+  EXPECT_TRUE(folder_->list_if_readable("in/away").empty());
 }
 
 TEST_F(FolderTest, large_files_are_refused) {

@@ -17,6 +17,7 @@
 #include "tools/runs/message_fields.h"
 #include "tools/runs/resolved_files.h"
 #include "tools/runs/run_comparison.h"
+#include "tools/runs/run_file.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
@@ -64,7 +65,7 @@ Json environment_of(const runs::RunRecord& record) {
 /// The resolved solver as text; null if it cannot be read.
 Json solver_text_of(const runs::RunPaths& paths) {
   try {
-    return read_file(paths.solver, kMaxSolver);
+    return runs::read_run_file(paths.solver, kMaxSolver);
   } catch (const Error&) {
     return {};
   }
@@ -84,6 +85,7 @@ Json warnings_of(const std::vector<runs::MetricRow>& rows) {
 Json settings_of(const runs::RunPaths& paths) {
   try {
     Json out = Json::array();
+    runs::check_run_file(paths.solver);
     for (const runs::ChangedSetting& one : runs::changed_settings(read_solver(paths.solver).solver))
       out.push_back({one.name, one.value, one.fallback});
     return out;
@@ -157,9 +159,9 @@ Json report_of(const std::string& folder, Context* context, int64_t skip_bad) {
 
 void write_report(const std::string& run, Context* context, int64_t skip_bad) {
   const Json report = report_of(run, context, skip_bad);
-  write_file_atomically(runs::RunPaths(run).report,
-                        self_contained_page("Report of " + report["run"]["path"].get<std::string>(),
-                                            {cortado_report_script, cortado_report_script_size}, report));
+  runs::write_run_file(runs::RunPaths(run).report,
+                       self_contained_page("Report of " + report["run"]["path"].get<std::string>(),
+                                           {cortado_report_script, cortado_report_script_size}, report));
 }
 
 }  // namespace cortado::tools

@@ -1,14 +1,17 @@
 #include "tools/runs/layer_watch.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "core/process/unix_seconds.h"
+#include "tools/runs/run_file.h"
 
 namespace cortado::runs {
 
@@ -98,14 +101,15 @@ void LayerWatch::on_iteration(const Progress& progress) {
 }
 
 SpreadReader layer_lines(const std::string& path) {
-  return [path](const Progress& progress, const std::vector<WeightSpread>& spreads) {
+  auto file = std::make_shared<Descriptor>(open_run_file(path, O_RDWR | O_CREAT | O_APPEND));
+  return [file](const Progress& progress, const std::vector<WeightSpread>& spreads) {
     nlohmann::ordered_json layers = nlohmann::ordered_json::array();
     for (const WeightSpread& spread : spreads)
       layers.push_back({{"name", spread.name},
                         {"weights", spread_json(spread.values)},
                         {"gradients", spread_json(spread.gradients)}});
     const nlohmann::ordered_json line = {{"t", unix_seconds()}, {"iter", progress.iter}, {"layers", layers}};
-    std::ofstream(path, std::ios::app) << line.dump() + "\n" << std::flush;
+    append_line(file->fd(), line.dump() + "\n");
   };
 }
 

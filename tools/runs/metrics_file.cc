@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/text/json.h"
+#include "tools/runs/run_file.h"
 #include "tools/runs/run_scores.h"
 
 namespace cortado::runs {
@@ -94,7 +95,8 @@ std::vector<MetricRow> metrics_in(std::string_view text) {
 }
 
 std::vector<MetricRow> read_metrics(const std::string& path) {
-  return file_exists(path) ? metrics_in(read_file(path)) : std::vector<MetricRow>();
+  check_run_file(path);
+  return file_exists(path) ? metrics_in(read_run_file(path)) : std::vector<MetricRow>();
 }
 
 }  // namespace cortado::runs

@@ -13,6 +13,7 @@
 #include "core/log.h"
 #include "core/process/process_limits.h"
 #include "core/process/unix_seconds.h"
+#include "tools/runs/run_file.h"
 #include "tools/runs/run_scores.h"
 
 namespace cortado::runs {
@@ -83,37 +84,14 @@ bool is_torn(int file) {
   return size > 0 && ::pread(file, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/// Appends the whole line or nothing. Returns 0, or the errno of the failed write. A short write is not an error; the
-/// next write then reports the reason.
-int append_line(int file, std::string_view line) {
-  const off_t begin = ::lseek(file, 0, SEEK_END);
-  while (!line.empty()) {
-    const ssize_t written = ::write(file, line.data(), line.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int error = errno;
-      [[maybe_unused]] const int cut = begin < 0 ? 0 : ::ftruncate(file, begin);  // a device cannot be truncated
-      return error;
-    }
-    line.remove_prefix(size_t(written));
-  }
-  return 0;
-}
-
 }  // namespace
 
-MetricsWriter::MetricsWriter(const std::string& path) : path_(path) {
-  file_ = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (file_ < 0) throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(errno));
-  if (!is_torn(file_)) return;
-  if (const int error = append_line(file_, "\n"); error != 0) {
-    ::close(file_);
-    throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(error));
-  }
-}
+MetricsWriter::MetricsWriter(const std::string& path)
+    : MetricsWriter(path, Descriptor(path, O_RDWR | O_APPEND | O_CREAT, 0666)) {}
 
-MetricsWriter::~MetricsWriter() {
-  if (file_ >= 0) ::close(file_);
+MetricsWriter::MetricsWriter(const std::string& path, Descriptor file) : path_(path), file_(std::move(file)) {
+  const int error = !file_.ok() ? errno : is_torn(file_.fd()) ? append_line(file_.fd(), "\n") : 0;
+  if (error != 0) throw Error(ExitCode::kIo, "cannot write metrics to " + path + ": " + std::strerror(error));
 }
 
 void MetricsWriter::write(const char* event, const Progress& progress, const std::string& more) {
@@ -122,7 +100,7 @@ void MetricsWriter::write(const char* event, const Progress& progress, const std
   std::snprintf(head, sizeof head, "{\"t\":%.6f,\"ev\":\"%s\",\"iter\":%lld", unix_seconds(), event,
                 (long long)progress.iter);
   const std::string line = head + more + "}\n";
-  const int error = append_line(file_, line);
+  const int error = append_line(file_.fd(), line);
   if (error == 0 || failed_) return;
   failed_ = true;
   log_warning() << "metrics are lost: cannot write to " << path_ << ": " << std::strerror(error);

@@ -13,6 +13,7 @@
 
 #include <string>
 
+#include "core/files/descriptor.h"
 #include "solvers/observer.h"
 #include "tools/runs/pace.h"
 
@@ -20,11 +21,10 @@ namespace cortado::runs {
 
 class MetricsWriter : public TrainObserver {
  public:
-  /// Opens `path` for appending, creating it. Throws Error(kIo).
+  /// Opens `path` for appending, creating it. It may be a pipe or a device. Throws Error(kIo).
   explicit MetricsWriter(const std::string& path);
-  ~MetricsWriter() override;
-  MetricsWriter(const MetricsWriter&) = delete;
-  MetricsWriter& operator=(const MetricsWriter&) = delete;
+  /// Writes to `file`, which is open for reading and appending; `path` is for errors. Throws Error(kIo).
+  MetricsWriter(const std::string& path, Descriptor file);
 
   void on_start(const Progress& progress, const std::vector<TestScore>& scores) override;
   void on_resume(const Progress&, const std::string& state_path) override;
@@ -45,7 +45,7 @@ class MetricsWriter : public TrainObserver {
   std::string path_;
   Progress latest_;  ///< the latest that was reported
   Pace pace_;
-  int file_ = -1;
+  Descriptor file_;
   bool failed_ = false;
 };
 

@@ -6,6 +6,7 @@
 #include "core/files/file.h"
 #include "proto/text/write_text.h"
 #include "tools/runs/environment.h"
+#include "tools/runs/run_file.h"
 
 namespace cortado::runs {
 
@@ -40,11 +41,6 @@ void set_net(caffe::SolverParameter& solver, size_t index, const std::string& pa
   if (field == "net") return solver.set_net(path);
   if (field == "train_net") return solver.set_train_net(path);
   solver.set_test_net(int(index) - int(solver.has_net()) - int(solver.has_train_net()), path);
-}
-
-bool is_link(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored));
 }
 
 /// The nets inside the solver file, with the overrides.
@@ -98,19 +94,23 @@ void write_resolved(const RunPaths& paths, const SolverFile& file, const SolverO
   const std::vector<NetField> fields = net_fields(solver);
   for (size_t i = 0; i < fields.size(); ++i) {
     const std::string path = join_path(paths.folder, file_for(fields[i].field));
-    write_file_atomically(path, to_text(net_of(file, fields[i], options).net));
+    write_run_file(path, to_text(net_of(file, fields[i], options).net));
     set_net(solver, i, path);
   }
   solver.clear_weights();
   for (const std::string& path : starting_weights(file, options)) solver.add_weights(path);
-  write_file_atomically(paths.solver, to_text(solver));
+  write_run_file(paths.solver, to_text(solver));
 }
 
 SolverFile read_resolved(const RunPaths& paths) {
+  check_run_file(paths.solver);
   SolverFile file = read_solver(paths.solver);
   const std::vector<NetField> fields = net_fields(file.solver);
-  for (size_t i = 0; i < fields.size(); ++i)
-    set_net(file.solver, i, join_path(paths.folder, file_name_of(fields[i].path)));
+  for (size_t i = 0; i < fields.size(); ++i) {
+    const std::string path = join_path(paths.folder, file_name_of(fields[i].path));
+    check_run_file(path);
+    set_net(file.solver, i, path);
+  }
   file.solver.set_snapshot_prefix(prefix_in(paths, file.solver.snapshot_prefix()));
   return file;
 }
@@ -118,8 +118,7 @@ SolverFile read_resolved(const RunPaths& paths) {
 std::vector<ResolvedNet> resolved_nets(const RunPaths& paths) {
   const caffe::SolverParameter solver = read_resolved(paths).solver;
   std::vector<ResolvedNet> nets;
-  for (const NetField& field : net_fields(solver))
-    if (!is_link(field.path)) nets.push_back({field.field, read_net(field.path).net});
+  for (const NetField& field : net_fields(solver)) nets.push_back({field.field, read_net(field.path).net});
   if (solver.has_net_param()) nets.push_back({"net_param", solver.net_param()});
   if (solver.has_train_net_param()) nets.push_back({"train_net_param", solver.train_net_param()});
   for (int i = 0; i < solver.test_net_param_size(); ++i)

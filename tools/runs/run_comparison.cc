@@ -10,6 +10,7 @@
 #include "core/files/file.h"
 #include "tools/runs/message_fields.h"
 #include "tools/runs/resolved_files.h"
+#include "tools/runs/run_file.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_list.h"
 #include "tools/runs/run_record.h"
@@ -35,23 +36,17 @@ std::string without_folder(std::string text, const std::string& folder) {
 
 namespace {
 
-/// False for links, which may lead to files that do not belong to the run.
-bool is_own_file(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::is_regular_file(std::filesystem::symlink_status(path, ignored));
-}
-
 std::set<std::string> prototxts_in(const std::string& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
-    if (entry.path().extension() == ".prototxt" && is_own_file(entry.path().string()))
+    if (entry.path().extension() == ".prototxt" && has_run_file(entry.path().string()))
       names.insert(entry.path().filename().string());
   return names;
 }
 
 std::string text_of(const std::string& folder, const std::string& name) {
   const std::string path = join_path(folder, name);
-  return is_own_file(path) ? read_file(path) : "";
+  return has_run_file(path) ? read_run_file(path) : "";
 }
 
 std::vector<FileDifference> files_that_differ(const std::string& a, const std::string& b) {
@@ -226,7 +221,7 @@ RunComparison compare_runs(const std::vector<std::string>& folders) {
     facts.push_back(facts_of(read_record(paths.record)));
     settings.emplace_back();
     nets.emplace_back();
-    if (!is_own_file(paths.solver)) continue;
+    if (!has_run_file(paths.solver)) continue;
     try {
       settings.back() = changed_in(read_solver(paths.solver).solver, paths.folder);
       nets.back() = resolved_nets(paths);

@@ -12,18 +12,13 @@
 #include "core/files/file.h"
 #include "core/log.h"
 #include "core/process/try_for.h"
+#include "tools/runs/run_file.h"
 
 namespace cortado::runs {
 
 namespace {
 
 namespace fs = std::filesystem;
-
-int open_to_write(const std::string& path, int flags) {
-  const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
-  if (file < 0) throw Error(ExitCode::kIo, "cannot write " + path + ": " + std::strerror(errno));
-  return file;
-}
 
 /// A lock of the whole file. Open file description locks belong to no process, so a child that ends does not release
 /// them.
@@ -48,7 +43,7 @@ RunPaths::RunPaths(const std::string& name)
       lock(join_path(folder, "lock")),
       report(join_path(folder, "report.html")) {}
 
-bool is_run(const std::string& folder) { return file_exists(RunPaths(folder).record); }
+bool is_run(const std::string& folder) { return has_run_file(RunPaths(folder).record); }
 
 void check_run_folder(const RunPaths& paths) {
   if (is_run(paths.folder))
@@ -59,45 +54,41 @@ void check_run_folder(const RunPaths& paths) {
     throw Error(ExitCode::kUsage, paths.folder + " exists, but is not a run", "choose a new or empty folder");
 }
 
-RunLock::RunLock(const RunPaths& paths) : file_(open_to_write(paths.lock, 0)) {
+RunLock::RunLock(const RunPaths& paths) : file_(open_run_file(paths.lock, O_RDWR | O_CREAT)) {
   struct flock wanted = whole_file(F_WRLCK);
   int reason = 0;
   const auto lock = [&] {
-    reason = ::fcntl(file_, F_OFD_SETLK, &wanted) == 0 ? 0 : errno;
+    reason = ::fcntl(file_.fd(), F_OFD_SETLK, &wanted) == 0 ? 0 : errno;
     return reason != EAGAIN && reason != EACCES;
   };
   const bool locked = succeeds_within_a_second(lock) && reason == 0;
-  if (!locked || !is_named(file_, paths.lock)) {
-    ::close(file_);
+  if (!locked || !is_named(file_.fd(), paths.lock)) {
     if (locked || reason == EAGAIN || reason == EACCES)
       throw Error(ExitCode::kIo, "another process trains in " + paths.folder, "wait for it, or stop it");
     throw Error(ExitCode::kIo, "cannot lock " + paths.lock + ": " + std::strerror(reason));
   }
   const std::string process = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(file_, 0) != 0 || ::write(file_, process.data(), process.size()) != ssize_t(process.size()))
+  if (::ftruncate(file_.fd(), 0) != 0 || ::write(file_.fd(), process.data(), process.size()) != ssize_t(process.size()))
     log_warning() << "cannot write to " << paths.lock;
 }
 
-RunLock::~RunLock() { ::close(file_); }
-
 int training_process(const RunPaths& paths) {
-  const int file = ::open(paths.lock.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
+  if (!has_run_file(paths.lock)) return 0;
+  const Descriptor file(paths.lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file.ok()) return 0;
   struct flock asked = whole_file(F_RDLCK);
-  const bool held = ::fcntl(file, F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
+  const bool held = ::fcntl(file.fd(), F_OFD_GETLK, &asked) == 0 && asked.l_type != F_UNLCK;
   char text[16] = {};
-  const ssize_t size = held ? ::read(file, text, sizeof text - 1) : 0;
-  ::close(file);
+  const ssize_t size = held ? ::read(file.fd(), text, sizeof text - 1) : 0;
   if (!held) return 0;
   const int process = size > 0 ? std::atoi(text) : 0;
   return process > 0 ? process : -1;
 }
 
-RunLog::RunLog(const RunPaths& paths) : file_(open_to_write(paths.log, O_APPEND)) { copy_log_to(file_); }
-
-RunLog::~RunLog() {
-  copy_log_to(-1);
-  ::close(file_);
+RunLog::RunLog(const RunPaths& paths) : file_(open_run_file(paths.log, O_RDWR | O_CREAT | O_APPEND)) {
+  copy_log_to(file_.fd());
 }
+
+RunLog::~RunLog() { copy_log_to(-1); }
 
 }  // namespace cortado::runs

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "core/files/descriptor.h"
+
 namespace cortado::runs {
 
 /// The files of a run.
@@ -22,7 +24,7 @@ struct RunPaths {
   std::string report;       ///< report.html
 };
 
-bool is_run(const std::string& folder);  ///< whether run.json exists
+bool is_run(const std::string& folder);  ///< whether it has a run.json of its own
 
 /// Throws Error(kUsage) if the folder contains a run or other files. It may be missing, empty, or left by a training
 /// that ended before its record was written.
@@ -33,12 +35,9 @@ class RunLock {
  public:
   /// Throws Error(kIo), also if another process holds the lock.
   explicit RunLock(const RunPaths& paths);
-  ~RunLock();
-  RunLock(const RunLock&) = delete;
-  RunLock& operator=(const RunLock&) = delete;
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 /// The process that trains in the folder now. 0: none; -1: possibly one of another machine, on a network file system.
@@ -53,7 +52,7 @@ class RunLog {
   RunLog& operator=(const RunLog&) = delete;
 
  private:
-  int file_;
+  Descriptor file_;
 };
 
 }  // namespace cortado::runs

@@ -10,6 +10,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/log.h"
+#include "tools/runs/run_finder.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_record.h"
 
@@ -18,8 +19,6 @@ namespace cortado::runs {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kDepth = 4;
 
 /// The state that ended the latest start, if any.
 RunState state_after(const std::vector<MetricRow>& rows) {
@@ -61,22 +60,6 @@ void add_rows(const std::vector<MetricRow>& rows, RunSummary& run) {
     if (row.event == "snapshot") run.snapshot = row.text;
     if (row.event == "nan" || row.event == "error") run.problem = row.text;
   }
-}
-
-void find_runs(const std::string& folder, int depth, std::vector<RunSummary>& runs) {
-  if (is_run(folder)) {
-    try {
-      runs.push_back(read_run(folder));
-    } catch (const Error& error) {
-      log_warning() << error.mistakes()[0].message;
-    }
-    return;
-  }
-  if (depth == 0) return;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.is_directory(ignored) && !entry.is_symlink(ignored))
-      find_runs(entry.path().lexically_normal().string(), depth - 1, runs);
 }
 
 }  // namespace
@@ -130,7 +113,7 @@ BestRun best_run(const std::vector<RunSummary>& runs, const std::string& score) 
 
 RunSummary read_run(const std::string& folder) {
   const RunPaths paths(folder);
-  if (!file_exists(paths.record))
+  if (!is_run(paths.folder))
     throw Error(ExitCode::kUsage, paths.folder + " is not a run", "give a folder that contains run.json");
   const RunRecord record = read_record(paths.record);
   RunSummary run;
@@ -173,7 +156,16 @@ std::string run_before(const std::string& folder) {
 std::vector<RunSummary> list_runs(const std::string& folder) {
   if (!fs::is_directory(folder)) throw Error(ExitCode::kIo, folder + ": the folder does not exist");
   std::vector<RunSummary> runs;
-  find_runs(without_trailing_slashes(folder), kDepth, runs);
+  RunFinder finder;
+  for (const std::string& path : finder.find(without_trailing_slashes(folder))) {
+    try {
+      runs.push_back(read_run(fs::path(path).lexically_normal().string()));
+    } catch (const Error& error) {
+      log_warning() << one_line(error.mistakes()[0]);
+    }
+  }
+  for (const std::string& path : finder.unreadable())
+    log_warning() << path << " cannot be read, so its runs are missing";
   std::sort(runs.begin(), runs.end(), [](const RunSummary& a, const RunSummary& b) { return a.created > b.created; });
   return runs;
 }

@@ -57,8 +57,8 @@ RunSummary read_run(const std::string& folder);
 /// The latest run in the same folder that started before this one; "" if there is none. Reads records only.
 std::string run_before(const std::string& folder);
 
-/// The runs in `folder` and up to four levels below it, the newest first. Skips folders within runs, links, and runs
-/// with an unreadable record. Throws Error(kIo) if the folder does not exist.
+/// The runs below `folder` (tools/runs/run_finder.h), the newest first. Warns of those that cannot be read. Throws
+/// Error(kIo) if the folder does not exist.
 std::vector<RunSummary> list_runs(const std::string& folder);
 
 }  // namespace cortado::runs

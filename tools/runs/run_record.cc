@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.h"
-#include "core/files/file.h"
 #include "core/text/json.h"
+#include "tools/runs/run_file.h"
 
 namespace cortado::runs {
 
@@ -67,12 +67,12 @@ void write_record(const std::string& path, const RunRecord& record) {
                      {"inputs", list_of(record.inputs)},
                      {"shapes", record.shapes},
                      {"starts", list_of(record.starts)}};
-  write_file_atomically(path, dumped_json(json, 2) + "\n");
+  write_run_file(path, dumped_json(json, 2) + "\n");
 }
 
 RunRecord read_record(const std::string& path) {
   try {
-    return record_of(parse_json<Json>(read_file(path, kMaxBytes)));
+    return record_of(parse_json<Json>(read_run_file(path, kMaxBytes)));
   } catch (const JsonError& error) {
     throw Error(ExitCode::kUsage, path + " is not the record of a run: " + error.what());
   } catch (const Json::exception& error) {

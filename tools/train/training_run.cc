@@ -1,5 +1,6 @@
 #include "tools/train/training_run.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "tools/runs/environment.h"
 #include "tools/runs/kept_data.h"
 #include "tools/runs/resolved_files.h"
+#include "tools/runs/run_file.h"
 #include "tools/runs/run_list.h"
 #include "tools/train/next_command.h"
 #include "tools/train/resume_command.h"
@@ -179,7 +181,7 @@ TrainingRun::~TrainingRun() {
 }
 
 void TrainingRun::write_files(Solver& solver) {
-  metrics_.emplace(paths_.metrics);
+  metrics_.emplace(paths_.metrics, runs::open_run_file(paths_.metrics, O_RDWR | O_APPEND | O_CREAT));
   runs::write_resolved(paths_, file_, options_);
   Net& net = solver.net();
   record_.version = runs::program_version();

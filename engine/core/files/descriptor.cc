@@ -10,15 +10,6 @@
 
 namespace cortado {
 
-namespace {
-
-std::string what_it_is(mode_t mode) {
-  const char* kind = S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
-  return std::string("this is ") + kind + ", not a regular file";
-}
-
-}  // namespace
-
 Descriptor::Descriptor(const std::string& path, int flags, unsigned mode) {
   do fd_ = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   while (fd_ < 0 && errno == EINTR);
@@ -54,6 +45,14 @@ std::string why_not_opened(int error) {
   return why;
 }
 
+std::string kind_of_file(unsigned mode) {
+  if (S_ISREG(mode)) return "a file";
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISLNK(mode)) return "a link";
+  if (S_ISFIFO(mode)) return "a pipe";
+  return S_ISSOCK(mode) ? "a socket" : "a device";
+}
+
 /// Non-regular files are not opened at all, because a pipe's writer would take this process for its reader. O_NONBLOCK
 /// covers a pipe that appears between stat and open.
 Descriptor open_regular_file(const std::string& path, std::string& why) {
@@ -71,7 +70,7 @@ Descriptor open_regular_file(const std::string& path, std::string& why) {
     }
   }
   if (S_ISREG(info.st_mode)) return file;
-  why = what_it_is(info.st_mode);
+  why = "this is " + kind_of_file(info.st_mode) + ", not a regular file";
   return {};
 }
 

@@ -39,6 +39,9 @@ bool is_named(int fd, const std::string& path);
 /// strerror(), and for too many open files also the limit.
 std::string why_not_opened(int error);
 
+/// "a folder", "a link", "a pipe" and so on, for the mode of stat().
+std::string kind_of_file(unsigned mode);
+
 /// Opens a regular file for reading and never blocks: pipes, which may never get a writer, and all other non-regular
 /// files are rejected. On failure the result is not ok() and `why` has the reason.
 Descriptor open_regular_file(const std::string& path, std::string& why);

@@ -68,6 +68,8 @@ void reserve(int fd, size_t bytes, const std::string& path) {
   throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
 }
 
+}  // namespace
+
 std::string read_open_file(const Descriptor& file, const std::string& path, int64_t most) {
   struct stat info;
   if (!file.ok() || ::fstat(file.fd(), &info) != 0) fail("read", path, errno);
@@ -91,8 +93,6 @@ std::string read_open_file(const Descriptor& file, const std::string& path, int6
   content.resize(size);
   return content;
 }
-
-}  // namespace
 
 std::string read_file(const std::string& path, int64_t most) {
   std::string why;

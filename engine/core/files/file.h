@@ -10,9 +10,14 @@
 
 namespace cortado {
 
+class Descriptor;
+
 /// Reads a whole regular file. Throws Error(kIo) with the path and the reason. Files over `most` bytes and non-regular
 /// files are errors; a pipe never blocks it.
 std::string read_file(const std::string& path, int64_t most = int64_t(1) << 40);
+
+/// The whole content of an open file; `path` is for errors.
+std::string read_open_file(const Descriptor& file, const std::string& path, int64_t most);
 
 /// Like read_file, but also reads pipes and devices (/dev/stdin, a shell's <(...)) of up to 1 GiB; waits for the
 /// writer.

@@ -100,7 +100,8 @@ function card(one) {
 }
 
 export async function datasets(place) {
-  const all = await get('/api/datasets');
+  const listed = await get('/api/datasets'), all = listed.filter((one) => !one.problem),
+        odd = listed.filter((one) => one.problem);
   let gone = false;
   place.append(
       h('h1', {}, 'Datasets'),
@@ -108,6 +109,7 @@ export async function datasets(place) {
           h('div', {className: 'cards'}, all.map(card)) :
           h('p', {className: 'panel'},
             'There are no datasets yet. Make one from a folder that has a subfolder of images for each class.'),
+      ...odd.map((one) => h('p', {className: 'quiet'}, `${one.path} is not shown: ${one.problem}`)),
       h('h2', {}, 'New dataset'), maker(() => gone));
   return () => {
     gone = true;

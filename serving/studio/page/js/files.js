@@ -196,7 +196,7 @@ export async function files(place, parameters) {
   });
 
   async function refresh() {
-    const [{entries}, deleted] = await Promise.all([get('/api/folder', {path: folder}), get('/api/bin')]);
+    const [{entries, odd}, deleted] = await Promise.all([get('/api/folder', {path: folder}), get('/api/bin')]);
     const body = h('tbody'), more = h('button', {type: 'button'});
     const grow = (count) => {
       body.append(...entries.slice(body.childElementCount, count).map((one) => row(folder, one, act)));
@@ -210,6 +210,9 @@ export async function files(place, parameters) {
             scrolling('Entries',
               h('table', {className: 'listing'}, heads('Name', ['Content', 'number'], ['Changed', 'less'], ''), body)) :
             h('p', {className: 'panel quiet'}, 'This folder is empty.'),
+        ...odd.length === 0 ? [] : [h('p', {className: 'quiet'},
+            `Not shown, because the studio opens only files and folders of its own: ${
+                odd.map(({name, kind}) => `${name} (${kind})`).join(', ')}`)],
         more);
     arrowKeys(body, '.name');
     bin.replaceChildren(

@@ -164,7 +164,8 @@ function ofSolver(solvers, chosen) {
 }
 
 export async function newRun(place, parameters) {
-  const [datasets, texts, runs] = await Promise.all([get('/api/datasets'), get('/api/texts'), get('/api/runs')]);
+  const [listed, texts, runs] = await Promise.all([get('/api/datasets'), get('/api/texts'), get('/api/runs')]);
+  const datasets = listed.filter((one) => !one.problem);
   const solvers = texts.map((one) => one.path).filter((path) => /solver[^/]*\.prototxt$/.test(path));
   const folders = [...solvers, ...runs.map((one) => one.path + '/')];
   const taken = new Set(folders.map((path) => path.match(/^(?:runs|trainings)\/([^/]+)\//)?.[1]));

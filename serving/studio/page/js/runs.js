@@ -27,7 +27,7 @@ function row(one, chosen, onChange) {
   };
   return h(
       'tr', {}, h('td', {className: 'less'}, box),
-      h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state)),
+      h('td', {}, link(one), h('div', {className: 'quiet'}, ago(one.created))), h('td', {}, state(one.state), one.state === 'unreadable' ? h('div', {className: 'quiet'}, one.problem) : null),
       h('td', {}, progress(one)), h('td', {className: 'number less'}, number(one.loss)),
       h('td', {className: 'number'},
         one.score ? [h('div', {}, number(one.score.value)), h('div', {className: 'quiet'}, one.score.name)] : '–'),

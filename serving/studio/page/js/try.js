@@ -176,7 +176,7 @@ class Gallery {
 }
 
 export async function tryOut(place, parameters) {
-  const runs = await get('/api/runs');
+  const runs = (await get('/api/runs')).filter((one) => one.state !== 'unreadable');
   if (runs.length === 0) {
     place.append(
         h('h1', {}, 'Try'),
