@@ -30,6 +30,15 @@ void check_parts(const FoundImages& found, const ImageOptions& options) {
                        std::string("it has no image to ") + (tests ? "test" : "train") + " with");
 }
 
+/// Why no image is left for testing; `total` images were found.
+std::string why_untested(const FoundImages& found, int64_t total) {
+  const int64_t left_out = total - int64_t(found.entries.size());
+  std::string why = found.entries.size() < 2 ? "there are not two images" : "no class has two images";
+  why += ", one for training and one for testing";
+  if (left_out > 0) why += "; " + std::to_string(left_out) + " of " + std::to_string(total) + " cannot be used";
+  return why;
+}
+
 void add_report(ConvertReport& train, const ConvertReport& tests) {
   train.mixed_sizes |= tests.mixed_sizes || train.height != tests.height || train.width != tests.width;
   train.mixed_channels |= tests.mixed_channels || train.channels != tests.channels;
@@ -75,8 +84,7 @@ ConvertReport convert_in_two(FoundImages found, const ImageOptions& options) {
   if (found.parted)
     check_parts(found, options);
   else if (mark_tests(found.entries, options.test_share, options.seed) == 0)
-    throw file_error(ExitCode::kData, options.output, "no class has two images, one for training and one for testing",
-                     "convert them without --split");
+    throw file_error(ExitCode::kData, options.output, why_untested(found, total), "convert them without --split");
   const OddImages odd = add_images(std::move(found), options, train_builder, &tests_builder);
   ConvertReport report = train_builder.finish();
   report.odd = odd;

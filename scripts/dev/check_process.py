@@ -44,6 +44,7 @@ STATE = {
     'engine/core/arena.cc': 'counts allocated bytes, for tests',
     'engine/core/device/cuda_runtime.cc': 'streams that no context uses',
     'engine/core/files/made_folders.cc': 'a cache of folder listings',
+    'engine/core/forks.cc': 'counts the forks that led to this process',
     'engine/core/log.cc': "the process's log (docs/architecture.md)",
     'engine/core/files/mapped_file.cc': "SIGBUS's handler and the mappings that it knows (docs/architecture.md)",
     'engine/core/device/simulated_device.cc': "the simulated device's memory blocks",

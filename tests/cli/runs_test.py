@@ -293,7 +293,7 @@ def test_comparison_with_a_linked_net(run, run_a, run_b):
 
 
 RUN_FILES = ('run.json', 'lock', 'log.txt', 'metrics.jsonl', 'layers.jsonl', 'report.html', 'solver.prototxt',
-             'net.prototxt')
+             'net.prototxt', 'labels.txt')
 
 
 def put(kind, path, target):

@@ -373,7 +373,8 @@ TEST(ConvertInTwo, IsAllOrNothing) {
   options.output = folder / "fresh";
   EXPECT_FALSE(convert_folder(options).kept);
   options.skip_bad = true;
-  expect_error(ExitCode::kData, "no class has two images", [&] { convert_folder(options); });
+  expect_error(ExitCode::kData, "there are not two images, one for training and one for testing; 8 of 8 cannot be used",
+               [&] { convert_folder(options); });
   int entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
     const std::string name = entry.path().filename();

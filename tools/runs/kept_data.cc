@@ -4,6 +4,7 @@
 #include "core/files/file.h"
 #include "core/log.h"
 #include "data/lmdb/dataset_names.h"
+#include "tools/runs/run_file.h"
 
 namespace cortado::runs {
 
@@ -55,6 +56,7 @@ void keep_names(const RunPaths& paths, const std::vector<InputFile>& inputs) {
     if (kept.labels.empty()) kept.labels = names.labels;
     if (kept.label_map.empty()) kept.label_map = names.label_map;
   }
+  for (const char* part : {data::kLabelsPart, data::kLabelMapPart}) check_run_file(join_path(paths.folder, part));
   data::write_names(paths.folder, kept);
 }
 
@@ -63,7 +65,7 @@ std::string kept_names(const std::string& model, const std::vector<std::string>&
   for (const std::string& file : weights)
     if (const RunPaths run(folder_of(folder_of(file))); run.snapshots == folder_of(file)) folders.push_back(run.folder);
   for (const std::string& folder : folders)
-    if (const std::string file = join_path(folder, part); is_run(folder) && file_exists(file)) return file;
+    if (const std::string file = join_path(folder, part); is_run(folder) && has_run_file(file)) return file;
   return "";
 }
 
