@@ -70,7 +70,11 @@ std::vector<Flag> address_flags() {
           count_flag("grpc-port", "TCP port for gRPC; 0 chooses a free one, -1 disables gRPC", "8081", -1, 65535),
           file_flag("tls-cert", "certificate chain (PEM), for TLS on both ports"),
           file_flag("tls-key", "the certificate's private key (PEM)"),
-          file_flag("token-file", "file with a token that requests must send: 'Authorization: Bearer TOKEN'")};
+          file_flag("token-file", "file with a token that requests must send: 'Authorization: Bearer TOKEN'"),
+          {.name = "allow-origin",
+           .kind = FlagKind::kText,
+           .value = "URL,...",
+           .help = "web pages of other origins that may send requests, for example https://page.example"}};
 }
 
 std::vector<Flag> batching_flags() {

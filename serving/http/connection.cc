@@ -108,12 +108,13 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     } catch (...) {
       refusal = current_request_error();
     }
-    if (refusal) co_return co_await refuse(*refusal, parser);
+    if (refusal) co_return co_await refuse(*refusal, call->head, parser);
     co_await read_body(parser, error);
     if (error) co_return co_await explain(error);
     admission.reset();
     call->body = std::move(parser.get().body());
-    const Reply reply = co_await answered(call);
+    Reply reply = co_await answered(call);
+    host_.handler.complete(call->head, reply);
     co_return co_await write(reply, parser.get().version(), parser.get().keep_alive() && !host_.draining,
                              parser.get().method() == beast::http::verb::head);
   }
@@ -238,28 +239,30 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     socket().cancel(ignored);  // cancels the wait for the client
   }
 
-  asio::awaitable<bool> refuse(const RequestError& why, Parser& parser) {
-    if (!parser.is_done()) co_return co_await send_refusal(why);
-    co_return co_await write(reply_of(why), parser.get().version(), parser.get().keep_alive(), false);
+  asio::awaitable<bool> refuse(const RequestError& why, const Head& head, Parser& parser) {
+    Reply reply = reply_of(why);
+    host_.handler.complete(head, reply);
+    if (!parser.is_done()) co_return co_await send_refusal(reply);
+    co_return co_await write(reply, parser.get().version(), parser.get().keep_alive(), false);
   }
 
   asio::awaitable<bool> explain(const error_code& error) {
     if (error == beast::http::error::body_limit)
-      co_return co_await send_refusal({Refusal::kTooLarge, "the body is too large"});
+      co_return co_await send_refusal(reply_of({Refusal::kTooLarge, "the body is too large"}));
     if (error == beast::http::error::header_limit)
-      co_return co_await send_refusal({Refusal::kInvalid, "the head of the request is too large"});
+      co_return co_await send_refusal(reply_of({Refusal::kInvalid, "the head of the request is too large"}));
     const bool is_about_http =
         error.category() == beast::http::make_error_code(beast::http::error::bad_method).category();
     if (is_about_http && error != beast::http::error::end_of_stream && error != beast::http::error::partial_message)
-      co_return co_await send_refusal({Refusal::kInvalid, "not an HTTP request: " + error.message()});
+      co_return co_await send_refusal(reply_of({Refusal::kInvalid, "not an HTTP request: " + error.message()}));
     co_return false;
   }
 
   /// Replies to a request whose body is not read completely. Reads some of the rest, so that the client gets the reply
   /// before a connection reset.
-  asio::awaitable<bool> send_refusal(RequestError why) {
+  asio::awaitable<bool> send_refusal(Reply reply) {
     constexpr unsigned kVersion = 11;
-    co_await write(reply_of(why), kVersion, false, false);
+    co_await write(reply, kVersion, false, false);
     error_code error;
     socket().shutdown(tcp::socket::shutdown_send, error);
     allow(kLinger);

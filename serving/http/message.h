@@ -57,6 +57,9 @@ class Handler {
 
   /// Answers now or later. May instead throw RequestError or any exception that current_request_error() converts.
   virtual void handle(const std::shared_ptr<Call>& call) = 0;
+
+  /// Called with each reply to a request, refusals included, before it is written.
+  virtual void complete(const Head& /*head*/, Reply& /*reply*/) {}
 };
 
 /// Decodes %XX escapes. Throws RequestError(kInvalid) if they are not hexadecimal.

@@ -44,10 +44,22 @@ std::string address_text(const std::string& host, int port) {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + std::to_string(port);
 }
 
+bool is_local_only(const tools::Arguments& arguments) {
+  const std::string host = arguments.text("host");
+  return host.starts_with("127.") || host == "::1";
+}
+
+http::Origins origins_of(const tools::Arguments& arguments) {
+  return {arguments.texts("allow-origin"),
+          {.tls = !arguments.text("tls-cert").empty(),
+           .token = !arguments.text("token-file").empty(),
+           .local_only = is_local_only(arguments)}};
+}
+
 /// Warns if other machines can connect without a token or without TLS.
 void warn_of_open_access(const tools::Arguments& arguments) {
+  if (is_local_only(arguments)) return;
   const std::string host = arguments.text("host");
-  if (host.starts_with("127.") || host == "::1" || host == "localhost") return;
   if (arguments.text("token-file").empty())
     log_warning() << "other machines can reach " << host
                   << ", and requests need no token; require one with --token-file=FILE";
@@ -61,13 +73,14 @@ void warn_of_open_access(const tools::Arguments& arguments) {
 int run_server(const tools::Arguments& arguments) {
   const SignalWaiter signals(kEndSignals);
   const Token token(arguments.text("token-file"));
+  http::Origins origins = origins_of(arguments);
   warn_of_open_access(arguments);
   const std::string host = arguments.text("host");
   const http::TlsFiles tls{arguments.text("tls-cert"), arguments.text("tls-key")};
   http::MemoryBudget budget(arguments.integer("max-memory") << 20);
   Metrics metrics;
   Repository repository(arguments, metrics);
-  Api api(repository, metrics, token);
+  Api api(repository, metrics, token, std::move(origins));
   http::Server server(host, uint16_t(arguments.integer("port")), tls, limits_of(arguments), api, budget);
   api.set_connections([&server] { return server.connections(); });
   const std::unique_ptr<GrpcServer> grpc = start_grpc(arguments, repository, token, budget);

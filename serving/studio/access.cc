@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/text/text.h"
+#include "http/origin.h"
 #include "http/secret.h"
 
 namespace cortado::studio {
@@ -42,13 +43,10 @@ std::string Access::address() const { return "http://127.0.0.1:" + port_ + "/?to
 
 void Access::check_origin(const http::Head& head) const {
   const std::array<std::string, 3> hosts = {"127.0.0.1:" + port_, "localhost:" + port_, "[::1]:" + port_};
-  const std::string_view host = head.field("Host"), origin = head.field("Origin"), site = head.field("Sec-Fetch-Site");
+  const std::string_view host = head.field("Host");
   if (std::ranges::find(hosts, host) == hosts.end())
     throw RequestError(Refusal::kForbidden, "the host must be 127.0.0.1:" + port_ + " or localhost:" + port_);
-  if (!origin.empty() && origin != "http://" + std::string(host))
-    throw RequestError(Refusal::kForbidden, "requests from other origins are not allowed");
-  const bool is_own = site.empty() || site == "same-origin" || (site == "none" && head.method == "GET");
-  if (!is_own) throw RequestError(Refusal::kForbidden, "requests from other origins are not allowed");
+  http::check_same_origin(head, "http");
 }
 
 bool Access::knows_token(const http::Head& head) const {

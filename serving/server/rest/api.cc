@@ -75,6 +75,8 @@ const Api::Route& Api::route_of(const Head& head, Names& names) {
 
 /// While the body of an infer request is received, the model's batch may wait for it.
 std::shared_ptr<void> Api::admit(const Head& head) {
+  origins_.check(head);
+  if (origins_.is_preflight(head)) return nullptr;
   Names names;
   const Route& route = route_of(head, names);
   if (!route.open && !token_.allows(head.field("Authorization")))
@@ -90,6 +92,7 @@ std::shared_ptr<void> Api::admit(const Head& head) {
 }
 
 void Api::handle(const std::shared_ptr<Call>& call) {
+  if (origins_.is_preflight(call->head)) return call->answer(http::Origins::answer_preflight(call->head));
   Names names;
   (this->*route_of(call->head, names).run)(call, names);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "http/origin.h"
 #include "server/metrics/metrics.h"
 #include "server/models/repository.h"
 #include "server/server_names.h"
@@ -16,11 +17,12 @@ namespace cortado::server {
 
 class Api : public Handler {
  public:
-  Api(Repository& repository, Metrics& metrics, const Token& token)
-      : repository_(repository), metrics_(metrics), token_(token) {}
+  Api(Repository& repository, Metrics& metrics, const Token& token, http::Origins origins)
+      : repository_(repository), metrics_(metrics), token_(token), origins_(std::move(origins)) {}
 
   std::shared_ptr<void> admit(const Head& head) override;
   void handle(const std::shared_ptr<Call>& call) override;
+  void complete(const Head& head, Reply& reply) override { origins_.add_headers(head, reply); }
 
   void set_draining() { draining_ = true; }
   /// A function that returns the number of connections, for metrics. Must be set before the first request.
@@ -58,6 +60,7 @@ class Api : public Handler {
   Repository& repository_;
   Metrics& metrics_;
   const Token& token_;
+  const http::Origins origins_;
   std::atomic<bool> draining_ = false;
   std::function<size_t()> connections_;
   http::TaskThreads decoder_{64};  ///< decodes images
