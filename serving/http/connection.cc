@@ -97,6 +97,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     error_code error;
     co_await read_head(parser, error);
     if (error) co_return co_await explain(error);
+    end_waiting();
     const auto call = std::make_shared<Call>();
     std::optional<RequestError> refusal;
     std::shared_ptr<void> admission;
@@ -121,6 +122,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
 
   /// A connection is idle until the first byte of a request.
   asio::awaitable<void> read_head(Parser& parser, error_code& error) {
+    begin_waiting();
     if (buffer_.size() == 0) {
       idle_ = true;
       allow(host_.limits.idle_time);
@@ -266,6 +268,7 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
     error_code error;
     socket().shutdown(tcp::socket::shutdown_send, error);
     allow(kLinger);
+    begin_waiting();
     std::string scrap(kFirstBytes, '\0');
     for (size_t taken = 0; !error && taken < kMaxScrap;)
       taken += co_await stream_.async_read_some(asio::buffer(scrap), kWithError(error));
@@ -285,11 +288,17 @@ class Connection : public OpenConnection, public std::enable_shared_from_this<Co
 void OpenConnection::shut() {
   error_code ignored;
   socket().close(ignored);
+  end_waiting();
 }
 
 bool OpenConnection::is_idle() {
   error_code error;
   return idle_ && socket().available(error) == 0;
+}
+
+OpenConnection::Time OpenConnection::waits_since() {
+  error_code error;
+  return socket().available(error) == 0 ? waits_since_ : Time::max();
 }
 
 std::shared_ptr<OpenConnection> make_connection(tcp::socket socket, Host& host, asio::ssl::context* tls) {

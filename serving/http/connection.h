@@ -45,22 +45,29 @@ struct Host {
 /// The server's view of a connection: its deadline, and how to close it.
 class OpenConnection {
  public:
+  using Time = std::chrono::steady_clock::time_point;
+
   virtual ~OpenConnection() = default;
   virtual asio::awaitable<void> serve() = 0;  ///< runs until the connection is closed; does not throw
   virtual tcp::socket& socket() = 0;
 
   void shut();  ///< cancels its pending operation
-  bool is_over(std::chrono::steady_clock::time_point now) const { return deadline_ <= now; }
+  bool is_over(Time now) const { return deadline_ <= now; }
   bool is_idle();  ///< between requests, with no byte of the next one received
+  /// Since when it has waited for the head of a request to be complete, so that it may be closed for another
+  /// connection; Time::max() while a request is read further, computed or answered.
+  Time waits_since();
 
  protected:
   void allow(std::chrono::seconds time) { deadline_ = std::chrono::steady_clock::now() + time; }
-  void allow_any_time() { deadline_ = std::chrono::steady_clock::time_point::max(); }
+  void allow_any_time() { deadline_ = Time::max(); }
+  void begin_waiting() { waits_since_ = std::chrono::steady_clock::now(); }
+  void end_waiting() { waits_since_ = Time::max(); }
 
   bool idle_ = true;
 
  private:
-  std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
+  Time deadline_ = Time::max(), waits_since_ = std::chrono::steady_clock::now();
 };
 
 /// Uses TLS if `tls` is not null.

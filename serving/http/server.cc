@@ -18,7 +18,7 @@ namespace {
 
 using boost::system::error_code;
 
-constexpr std::chrono::milliseconds kSweep(250), kPauseWithoutDescriptors(100);
+constexpr std::chrono::milliseconds kSweep(250), kPauseWithoutDescriptors(100), kMoment(50);
 
 std::unique_ptr<asio::ssl::context> read_tls(const TlsFiles& files) {
   if (files.certificates.empty() && files.key.empty()) return nullptr;
@@ -74,7 +74,7 @@ struct Server::Impl {
   void admit(tcp::socket socket) {
     error_code ignored;
     socket.set_option(tcp::no_delay(true), ignored);
-    if (open.size() >= host.limits.connections) {
+    if (open.size() >= host.limits.connections && !close_longest_waiting()) {
       constexpr std::string_view kFull =
           "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nContent-Length: 0\r\n"
           "Connection: close\r\n\r\n";
@@ -90,6 +90,26 @@ struct Server::Impl {
       count = open.size();
       if (host.draining && open.empty()) io.stop();
     });
+  }
+
+  /// Makes room, so that clients that connect and send no request cannot keep others out. Returns false if the
+  /// connections have requests. A few that have waited only for a moment are about to have one.
+  bool close_longest_waiting() {
+    std::shared_ptr<OpenConnection> longest;
+    OpenConnection::Time since = OpenConnection::Time::max();
+    size_t waiting = 0;
+    for (const auto& connection : open) {
+      const OpenConnection::Time time = connection->waits_since();
+      if (time == OpenConnection::Time::max()) continue;
+      ++waiting;
+      if (time >= since) continue;
+      since = time;
+      longest = connection;
+    }
+    const bool is_moment = std::chrono::steady_clock::now() - since < kMoment;
+    if (!longest || (is_moment && waiting <= open.size() / 4)) return false;
+    longest->shut();
+    return true;
   }
 
   asio::awaitable<void> sweep() {

@@ -83,12 +83,47 @@ def test_times(server, least, first, drip):
 
 
 def test_connections(server):
-    """--max-connections=20: further connections get 503, until some are closed."""
+    """--max-connections=20: further connections get 503 while all have a request, until some are closed."""
     held = [socket.create_connection(('127.0.0.1', server.port)) for _ in range(20)]
+    for connection in held: connection.sendall(request()[:-100])
+    time.sleep(0.2)  # until the heads are read
     assert status_of(server.raw(b'')) == 503, 'the 21st is refused'
     for connection in held: connection.close()
     wait_until(lambda: status_of(server.raw(live('Connection: close\r\n'))) == 200, 'a free connection', 2)
     assert server.infer(images(1))[0] == 200
+
+
+def test_connections_without_a_request(server):
+    """Of more connections than may be open, those that have waited longest for a request are closed."""
+    held = [Waiting(server, first) for first in [b''] * 12 + [b'GET /v2 HT'] * 6]
+    kept = [Waiting(server, live()) for _ in range(2)]  # with a request before
+    for one in kept: one.told()
+    for _ in range(40):
+        start = time.monotonic()
+        assert status_of(server.raw(live('Connection: close\r\n'), wait=2)) == 200
+        assert time.monotonic() - start < 2
+    more = [Waiting(server, b'') for _ in range(25)]
+    assert status_of(server.raw(live('Connection: close\r\n'), wait=2)) == 200
+    assert all(one.is_closed() for one in held + kept), 'the oldest first'
+    assert not any(one.is_closed() for one in more[-15:])
+    for one in held + kept + more: one.close()
+
+
+class Waiting(socket.socket):
+    """A connection that has sent these bytes."""
+    def __init__(self, server, first):
+        super().__init__()
+        self.settimeout(2)
+        self.connect(('127.0.0.1', server.port))
+        self.sendall(first)
+
+    def told(self): return self.recv(4096)
+
+    def is_closed(self):
+        self.settimeout(0.05)
+        try: return self.recv(1) == b''
+        except TimeoutError: return False
+        except ConnectionError: return True
 
 
 def test_rubbish(server, models):
