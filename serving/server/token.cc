@@ -1,26 +1,10 @@
 #include "server/token.h"
 
-#include "core/error.h"
-#include "core/files/file.h"
 #include "http/secret.h"
 
 namespace cortado::server {
 
-namespace {
-
-constexpr size_t kLeastLength = 16;
-constexpr int64_t kMaxBytes = 4096;
-
-}  // namespace
-
-Token::Token(const std::string& path) {
-  if (path.empty()) return;
-  const std::string content = read_file(path, kMaxBytes);
-  token_ = content.substr(0, content.find_first_of("\r\n"));
-  if (token_.size() < kLeastLength)
-    throw Error(ExitCode::kUsage, path + ": a token of " + std::to_string(token_.size()) + " characters is too short",
-                "make a token with `openssl rand -hex 32 > FILE`");
-}
+Token::Token(const std::string& path) : token_(path.empty() ? "" : http::token_of_file(path)) {}
 
 bool Token::allows(std::string_view authorization) const {
   constexpr std::string_view kScheme = "Bearer ";

@@ -8,8 +8,7 @@ namespace cortado::server {
 /// The optional secret that requests must contain.
 class Token {
  public:
-  /// Reads the first line of the file. Without a path every request is allowed. Throws Error for a file that cannot be
-  /// read or has fewer than 16 characters.
+  /// Reads the file. Without a path every request is allowed. Throws like http::token_of_file().
   explicit Token(const std::string& path);
 
   /// `authorization` is the value of the header, "Bearer TOKEN". Compares in constant time.

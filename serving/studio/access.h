@@ -10,8 +10,7 @@ namespace cortado::studio {
 /// Access control: requests need the token, and must come from this machine and from the studio's own page.
 class Access {
  public:
-  /// With "" the token is random. Throws Error(kUsage) for a weak token.
-  explicit Access(const std::string& token);
+  explicit Access(std::string token);
 
   void set_port(uint16_t port);  ///< must be called before the first request
   std::string address() const;   ///< the URL with the token, for a browser

@@ -9,6 +9,7 @@
 #include "core/log.h"
 #include "core/process/signal_waiter.h"
 #include "http/memory_budget.h"
+#include "http/secret.h"
 #include "http/server.h"
 #include "studio/access.h"
 #include "studio/api.h"
@@ -28,11 +29,22 @@ http::Limits limits_of(const tools::Arguments& arguments) {
   return limits;
 }
 
+/// Random if none is given.
+std::string token_of(const tools::Arguments& arguments) {
+  const std::string token = arguments.text("token"), file = arguments.text("token-file");
+  if (arguments.has("token") && arguments.has("token-file"))
+    throw tools::usage_error("--token and --token-file exclude each other");
+  if (arguments.has("token-file")) return http::token_of_file(file);
+  if (token.empty()) return http::random_secret();
+  http::check_token(token, "--token");
+  return token;
+}
+
 }  // namespace
 
 int run_studio(const tools::Arguments& arguments) {
   const SignalWaiter signals(kEndSignals);
-  Access access(arguments.text("token"));
+  Access access(token_of(arguments));
   Workplace place(arguments.text("folder"));
   const http::Limits limits = limits_of(arguments);
   http::MemoryBudget budget(int64_t(limits.body_bytes) * 8);

@@ -6,7 +6,7 @@ import cv2, numpy, pytest
 
 from tests.harness.servers import status_of
 from tests.harness.waiting import wait_until
-from tests.studio.studying import TOKEN, add_photos, first_photo
+from tests.studio.studying import TOKEN, Studio, add_photos, first_photo
 
 OWN = {'Authorization': 'Bearer ' + TOKEN}
 PAGES = ['/', '/studio.css', '/style.css', '/charts.js', '/elements.js', '/formats.js', '/images.js', '/js/app.js',
@@ -56,6 +56,55 @@ def test_token(studio):
     assert status == 303 and headers['Location'] == '/'
     assert 'HttpOnly' in cookie and 'SameSite=Strict' in cookie and TOKEN in cookie
     assert studio.ask('GET', '/', headers={'Cookie': 'a=b; ' + cookie.split(';')[0]})[0] == 200
+
+
+def test_token_file(cortado, place, tmp_path):
+    """The token is in no command line and no environment, of the studio's children neither."""
+    secret = 'of-a-file.with+base64/chars=='
+    (tmp_path / 'token').write_text(' %s\r\n' % secret)
+    with Studio(cortado, place, '--token-file=%s' % (tmp_path / 'token'), token=None) as studio:
+        assert studio.token == secret
+        own = {'Authorization': 'Bearer ' + secret}
+        cookie = studio.ask('GET', '/?token=' + secret, headers={})[2]['Set-Cookie']
+        assert studio.ask('GET', '/api/runs', headers={'Cookie': cookie.split(';')[0]})[0] == 200
+        assert studio.ask('POST', '/api/datasets', {'name': 'x', 'source': 'photos', 'side': 8}, own)[0] == 200
+        seen = 0
+        for _ in range(200):
+            for folder in pathlib.Path('/proc').glob('[0-9]*'):
+                try:
+                    if parent_of(folder) != studio.process.pid and int(folder.name) != studio.process.pid: continue
+                    text = (folder / 'cmdline').read_bytes() + (folder / 'environ').read_bytes()
+                except (OSError, IndexError): continue
+                seen += int(folder.name) != studio.process.pid
+                assert secret.encode() not in text, text
+            if seen > 3: break
+            time.sleep(0.01)
+        assert seen, 'there was a child'
+
+
+def parent_of(folder): return int((folder / 'stat').read_text().rsplit(')', 1)[1].split()[1])
+
+
+@pytest.mark.parametrize('program', ['studio', 'serve'])
+@pytest.mark.parametrize('code, words, content', [
+    (2, 'too short', 'short'), (2, 'too short', ''), (2, 'at most 256', 'x' * 257),
+    (2, 'letters', 'two tokens in a line'), (2, 'letters', 'sixteen-and-more\nsecond-line-of-it'),
+    (2, 'letters', 'of-other-letters-\u00e9'),
+    (5, 'No such file', None), (5, 'regular', 'pipe'), (5, 'bytes', 'x' * 5000)])
+def test_token_files_are_checked(run, tmp_path, program, code, words, content):
+    """By one rule for both programs."""
+    path = tmp_path / 'token'
+    if content == 'pipe': os.mkfifo(path)
+    elif content is not None: path.write_text(content)
+    told = run(program, *([str(tmp_path)] if program == 'studio' else []), '--port=0', '--token-file=%s' % path,
+               code=code, timeout=20).stderr
+    assert words in told
+
+
+def test_a_token_and_a_token_file(run, tmp_path):
+    (tmp_path / 'token').write_text(TOKEN)
+    run('studio', str(tmp_path), '--port=0', '--token=' + TOKEN, '--token-file=%s' % (tmp_path / 'token'), code=2)
+    assert 'too short' in run('studio', str(tmp_path), '--port=0', '--token=short', code=2).stderr
 
 
 def test_origin(studio):
@@ -238,7 +287,7 @@ def test_limits(studio):
 
 
 @pytest.mark.parametrize('code, words, folder, flag', [
-    (2, '16 to 256', '', '--token=short'), (2, '16 to 256', '', '--token=' + 'x;' * 10),
+    (2, 'at least 16', '', '--token=short'), (2, 'at most 256', '', '--token=' + 'x;' * 10),
     (2, 'must be at most', '', '--port=70000'), (5, '', 'none', '--port=0')])
 def test_usage_errors(run, place, code, words, folder, flag):
     assert words in run('studio', place / folder, flag, code=code, timeout=20).stderr

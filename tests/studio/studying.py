@@ -49,7 +49,7 @@ class Studio(Started):
 
     def __init__(self, exe, folder, *flags, token=TOKEN):
         super().__init__(exe, 'studio', str(folder), '--port=0', *(['--token=' + token] if token else []), *flags)
-        address = self.said(self.output, r'\A(http://127\.0\.0\.1:(\d+)/\?token=([\w-]+))\n')
+        address = self.said(self.output, r'\A(http://127\.0\.0\.1:(\d+)/\?token=(\S+))\n')
         self.address, self.port, self.token = address[1], int(address[2]), address[3]
 
     def ask(self, method, target, body=None, headers=None, **parameters):
