@@ -71,13 +71,17 @@ int64_t integer_of(const Json& number) {
 CocoSet coco_of(const Json& set) {
   CocoSet made;
   std::map<int64_t, size_t> places;
+  const auto check_new = [](bool is_new, const Json& item, const char* what) {
+    if (!is_new) throw SampleError("two " + std::string(what) + " have the id " + item.at("id").dump());
+  };
   for (const Json& category : set.at("categories"))
-    made.categories[integer_of(category.at("id"))] = category.at("name").get<std::string>();
+    check_new(made.categories.emplace(integer_of(category.at("id")), category.at("name").get<std::string>()).second,
+              category, "categories");
   for (const Json& image : set.at("images")) {
     Annotation one{
         image.at("file_name").get<std::string>(), {integer_of(image.at("height")), integer_of(image.at("width"))}, {}};
     if (one.extent.height < 1 || one.extent.width < 1) throw SampleError("image '" + one.file + "' has no size");
-    places[integer_of(image.at("id"))] = made.images.size();
+    check_new(places.emplace(integer_of(image.at("id")), made.images.size()).second, image, "images");
     made.images.push_back(std::move(one));
   }
   for (const Json& given : set.at("annotations")) {

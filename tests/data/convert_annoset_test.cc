@@ -133,6 +133,8 @@ TEST(Annotations, OfCoco) {
     EXPECT_NE(wrong("{\"categories\": [{\"id\": " + std::string(id) + ", \"name\": \"cat\"}]}").find("not an integer"),
               std::string::npos)
         << id;
+  EXPECT_EQ(wrong(R"({"categories": [{"id": 7, "name": "cat"}, {"id": 7, "name": "dog"}]})"),
+            "two categories have the id 7");
   EXPECT_NE(wrong("{" + categories + "," + images + R"(, "annotations": [{"id": 5, "image_id": 4, "category_id": 7,
       "bbox": [0, 0, 1, 1]}]})")
                 .find("annotation 5 refers to an unknown image"),
