@@ -143,6 +143,9 @@ SetAside set_later_snapshots_aside(const std::string& prefix, int64_t start, con
     if (aside.folder.empty()) aside.folder = make_dated_folder(prefix);
     move_file(prefix + end, aside.folder, is_one_of(prefix + end, used));
   }
+  if (aside.folder.empty()) return aside;
+  sync_folder(aside.folder);
+  sync_folder(folder_of(prefix));
   return aside;
 }
 

@@ -1,4 +1,6 @@
 // Exports a database as image files.
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -85,12 +87,12 @@ class FreePaths {
   std::unordered_map<std::string, int64_t> last_;  ///< the number that was appended to a path's stem
 };
 
-/// Unlike write_file_atomically() without a sync for each file, because the folder is not renamed yet.
+/// Unlike write_file_atomically() without a sync for each file, because place_folder() syncs all.
 void write_image(const std::string& path, const ImageFile& image) {
   std::ofstream file(path, std::ios::binary);
   file.write(image.content.data(), std::streamsize(image.content.size()));
   file.close();
-  if (!file) throw file_error(ExitCode::kIo, path, "cannot write the image");
+  if (!file) throw file_error(ExitCode::kIo, path, std::string("cannot write the image: ") + std::strerror(errno));
 }
 
 }  // namespace
@@ -134,7 +136,7 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
       if (options.progress && i % 64 == 0) options.progress(int64_t(i), int64_t(records.size()));
     }
     records.database().check_unchanged();
-    std::filesystem::rename(made, target);
+    place_folder(made, target);
   } catch (const std::filesystem::filesystem_error& error) {
     std::error_code ignored;
     std::filesystem::remove_all(made, ignored);
@@ -144,7 +146,6 @@ Exported export_dataset(const std::string& lmdb, const CurateOptions& options) {
     std::filesystem::remove_all(made, ignored);
     throw;
   }
-  sync_folder(folder_of(target));
   return out;
 }
 

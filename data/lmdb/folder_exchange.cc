@@ -70,10 +70,9 @@ void put_folder_in_place(const std::string& made, const std::string& path, const
 void recover_folder(const std::string& path, const FolderRemover& remove) {
   const std::string old = replaced_folder(path);
   if (!file_exists(old)) return;
-  if (file_exists(path))
-    remove(old);
-  else
-    rename(old, path);
+  if (file_exists(path)) return remove(old);
+  rename(old, path);
+  sync_folder(folder_of(path));
 }
 
 }  // namespace cortado::data

@@ -80,6 +80,7 @@ class Disk:
             file = self.file(operation)
             if file and len(file.content()) < operation['at']: file.steps.append(operation['at'])
         elif op == 'sync': self.sync(operation)
+        elif op == 'syncfs': self.sync_all()
 
     def change(self, operation, step):
         file = self.file(operation)
@@ -96,6 +97,11 @@ class Disk:
             for change in [c for c in self.pending if path in folders_of(c)]: perform(self.durable, change)
             self.pending = [c for c in self.pending if path not in folders_of(c)]
         elif self.file(operation): self.file(operation).sync()
+
+    def sync_all(self):
+        for file in self.now.values():
+            if file is not None: file.sync()
+        self.durable, self.pending = dict(self.now), []
 
     def after_loss(self, choose=None):
         """{path: bytes, or None for a folder}. Without `choose`, a random.Random, all operations are complete, as after

@@ -9,8 +9,8 @@ from tests.faults import disk, programs, shim
 
 BYTES = 16384  # limits are tested in the last BYTES of the output
 
-pytestmark = pytest.mark.parametrize('program', [programs.Resume, programs.Conversion], ids=lambda kind: kind.name,
-                                     indirect=True)
+pytestmark = pytest.mark.parametrize('program', [programs.Resume, programs.Conversion, programs.Export],
+                                     ids=lambda kind: kind.name, indirect=True)
 
 
 def judge(program, folder, done):

@@ -50,7 +50,7 @@ def moved(tree, root, folder):
             for path, f in tree.items()}
 
 
-@pytest.mark.parametrize('program', [programs.Training, programs.Resume, programs.Conversion],
+@pytest.mark.parametrize('program', [programs.Training, programs.Resume, programs.Conversion, programs.Export],
                          ids=lambda kind: kind.name, indirect=True)
 def test_durable_data_survives(program, every, rounds, seed, inject_all, tmp_path):
     operations, root = record(program, str(tmp_path))
@@ -68,7 +68,7 @@ def test_durable_data_survives(program, every, rounds, seed, inject_all, tmp_pat
             shutil.copytree(folder, tmp_path / str(number))
             raise
     def check(folder, done):
-        if program.name == 'conversion': return program.check_rest(folder, done == len(operations))
+        if program.name in ('conversion', 'export', 'new'): return program.check_rest(folder, done == len(operations))
         announced = max((iteration for at, iteration in snapshots if at <= done), default=None)
         if announced:
             whole = program.whole_snapshots(folder)

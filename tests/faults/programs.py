@@ -204,3 +204,56 @@ class Report(Program):
             assert self.headings(folder) == self.sections, tail(done, 'no message about missing %s' % missing)
         self.sound(folder, *self.words)
         assert self.headings(folder) == self.sections, 'another report is incomplete'
+
+
+def content_of(folder):
+    """{path: bytes} of the files in a folder, None for empty folders; {} without the folder."""
+    found = {}
+    for place, folders, names in os.walk(folder):
+        here = os.path.relpath(place, folder)
+        if not folders and not names: found[here] = None
+        for name in names: found[os.path.join(here, name)] = read(os.path.join(place, name))
+    return found
+
+
+class NewFolder(Program):
+    """A command that writes the folder `made`, completely or not at all."""
+    made = 'made'
+
+    def prepare(self):
+        for i in range(24): fixtures.ppm('pictures/%s/%d.ppm' % ('ab'[i % 2], i), color=(10 * i, 100, 50))
+        self.sound('.', 'convert', 'folder', 'pictures', '-o', 'sets', '--split=0.25')
+        shutil.copytree('.', self.name_of_whole())
+        self.sound(self.name_of_whole(), *self.words)
+        self.whole = content_of('%s/%s' % (self.name_of_whole(), self.made))
+        assert self.whole
+
+    def name_of_whole(self): return '../%s.whole' % self.name
+
+    def check(self, folder, done, action):
+        self.check_end(done, action)
+        made = content_of('%s/%s' % (folder, self.made))
+        assert done.returncode or made == self.whole, tail(done, 'exit code 0 without the result')
+        if done.returncode != 99: assert made in ({}, self.whole), tail(done, 'it leaves %s' % sorted(made))
+        self.check_rest(folder)
+
+    def check_rest(self, folder, succeeded=False):
+        made = '%s/%s' % (folder, self.made)
+        for name, content in content_of(made).items():
+            if '.tmp.' not in name and content is not None:
+                assert content == self.whole[name], name + ' is incomplete'
+        assert not succeeded or content_of(made) == self.whole, 'exit code 0 without durable files'
+        self.again(folder)
+        found = content_of(made)
+        assert all(found.get(name) == content for name, content in self.whole.items()), 'it does not work again'
+
+    def again(self, folder): self.sound(folder, *self.words)
+
+
+class Export(NewFolder):
+    """An export of a dataset as images."""
+    name, words = 'export', ('data', 'export', 'sets/train_lmdb', '-o', 'made')
+    takes_short_writes = False  # those of liblmdb, for the readers' table
+
+    def again(self, folder):
+        if not os.path.exists(folder + '/made'): super().again(folder)

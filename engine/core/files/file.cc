@@ -68,6 +68,12 @@ void reserve(int fd, size_t bytes, const std::string& path) {
   throw file_error(ExitCode::kIo, path, "larger than " + std::to_string(most) + " bytes");
 }
 
+/// `from` has been synced and is in the same folder.
+void rename_durably(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail("replace", to, errno);
+  sync_folder(folder_of(to));
+}
+
 }  // namespace
 
 std::string read_open_file(const Descriptor& file, const std::string& path, int64_t most) {
@@ -151,12 +157,13 @@ void AtomicFile::commit() {
   // close() releases the descriptor even if it fails, so the temporary file is removed here, not in the destructor.
   const bool closed = ::close(std::exchange(fd_, -1)) == 0;
   if (temporary_.empty() && closed) return;
-  if (!closed || ::rename(temporary_.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
+  try {
+    if (!closed) fail("write", path_, errno);
+    rename_durably(temporary_, path_);
+  } catch (...) {
     ::unlink(temporary_.c_str());
-    fail(closed ? "replace" : "write", path_, error);
+    throw;
   }
-  sync_folder(folder_of(path_));
 }
 
 void sync_folder(const std::string& folder) {
@@ -192,12 +199,18 @@ void replace_file(const std::string& temporary, const std::string& path) {
     const Descriptor file(temporary, O_RDONLY);
     if (!file.ok()) fail("write", path, errno);
     sync(file.fd(), path);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail("replace", path, errno);
+    rename_durably(temporary, path);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
   }
-  sync_folder(folder_of(path));
+}
+
+void place_folder(const std::string& made, const std::string& path) {
+  // One sync of the file system instead of one for each file, of which there may be a million.
+  const Descriptor folder(made, O_RDONLY | O_DIRECTORY);
+  if (!folder.ok() || ::syncfs(folder.fd()) != 0) fail("write", path, errno);
+  rename_durably(made, path);
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

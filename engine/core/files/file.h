@@ -78,6 +78,10 @@ std::string temporary_beside(const std::string& path);
 /// Error(kIo) and removes `temporary`.
 void replace_file(const std::string& temporary, const std::string& path);
 
+/// Renames the complete folder `made` to `path`, in the same folder: syncs all files below it first, and makes the name
+/// durable. Throws Error(kIo), also if `path` exists and is not an empty folder.
+void place_folder(const std::string& made, const std::string& path);
+
 /// Makes created, renamed and removed names in `folder` durable ("": the current folder). Throws Error(kIo). Ignores
 /// file systems that cannot sync folders and folders without read permission.
 void sync_folder(const std::string& folder);

@@ -28,11 +28,11 @@ int open_at(const char* name, int folder, const char* path, int flags, unsigned 
   }));
 }
 
-int sync_file(const char* name, long number, int fd) {
+int sync_file(const char* name, long number, int fd, const char* recorded = "sync") {
   const Place place(fd);
   return int(call_and_record(
       "sync", name, place.path(), [&] { return ::syscall(number, fd); },
-      [&](Recording& to, long) { to.file("sync", fd, place.path()); }));
+      [&](Recording& to, long) { to.file(recorded, fd, place.path()); }));
 }
 
 int cut(const char* name, int fd, long size) {
@@ -154,6 +154,7 @@ int fclose(FILE* stream) {
 }
 
 int fsync(int fd) { return sync_file("fsync", SYS_fsync, fd); }
+int syncfs(int fd) noexcept { return sync_file("syncfs", SYS_syncfs, fd, "syncfs"); }
 int fdatasync(int fd) { return sync_file("fdatasync", SYS_fdatasync, fd); }
 int ftruncate(int fd, long size) noexcept { return cut("ftruncate", fd, size); }
 int ftruncate64(int fd, long size) noexcept { return cut("ftruncate", fd, size); }
