@@ -9,7 +9,7 @@ from tests.faults import disk, programs, shim
 
 BYTES = 16384  # limits are tested in the last BYTES of the output
 
-pytestmark = pytest.mark.parametrize('program', [programs.Resume, programs.Conversion, programs.Export],
+pytestmark = pytest.mark.parametrize('program', [programs.Resume, programs.Conversion, programs.Export, programs.New],
                                      ids=lambda kind: kind.name, indirect=True)
 
 

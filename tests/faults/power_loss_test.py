@@ -50,7 +50,8 @@ def moved(tree, root, folder):
             for path, f in tree.items()}
 
 
-@pytest.mark.parametrize('program', [programs.Training, programs.Resume, programs.Conversion, programs.Export],
+@pytest.mark.parametrize('program', [programs.Training, programs.Resume, programs.Conversion, programs.Export,
+                                     programs.New],
                          ids=lambda kind: kind.name, indirect=True)
 def test_durable_data_survives(program, every, rounds, seed, inject_all, tmp_path):
     operations, root = record(program, str(tmp_path))

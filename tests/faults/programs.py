@@ -257,3 +257,8 @@ class Export(NewFolder):
 
     def again(self, folder):
         if not os.path.exists(folder + '/made'): super().again(folder)
+
+
+class New(NewFolder):
+    """The files of a new training."""
+    name, words = 'new', ('new', 'classifier', '--data=sets', '-o', 'made')

@@ -9,7 +9,7 @@ from tests.faults import programs, shim
 
 MOVED = pytest.mark.xfail(strict=True, reason='snapshots that the child cannot read are moved to snap_before_DATE')
 ALL = [programs.Training, programs.Resume, pytest.param(programs.Hdf5, marks=MOVED), programs.Conversion,
-       programs.Report, programs.Export]
+       programs.Report, programs.Export, programs.New]
 
 
 def count_calls(program, place):

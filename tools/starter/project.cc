@@ -1,6 +1,8 @@
 #include "tools/starter/project.h"
 
+#include <deque>
 #include <filesystem>
+#include <vector>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -10,6 +12,7 @@ namespace cortado::tools {
 std::string Project::net_path() const { return join_path(folder, "train_val.prototxt"); }
 std::string Project::deploy_path() const { return join_path(folder, "deploy.prototxt"); }
 std::string Project::solver_path() const { return join_path(folder, "solver.prototxt"); }
+std::string Project::snapshots_path() const { return join_path(folder, "snapshots"); }
 std::string Project::labels_path() const { return join_path(folder, "labels.txt"); }
 
 void write_project(const Project& project, bool replace) {
@@ -21,10 +24,22 @@ void write_project(const Project& project, bool replace) {
     if (file_exists(path) && !replace && read_file(path) != *text)
       throw file_error(ExitCode::kIo, path, "exists already, with other content",
                        "choose another --output, or replace it with --force");
-  std::error_code failure;
-  std::filesystem::create_directories(join_path(project.folder, "snapshots"), failure);
-  if (failure) throw file_error(ExitCode::kIo, project.folder, "cannot create the folder: " + failure.message());
-  for (const auto& [path, text] : files) write_file_atomically(path, *text);
+  std::vector<std::string> made;
+  try {
+    std::deque<AtomicFile> written;  // renamed only when all are complete, so that a full disk leaves no part of them
+    for (const auto& [path, text] : files) written.emplace_back(path, int64_t(text->size())).append(*text);
+    std::error_code failure;
+    if (make_folders(project.snapshots_path(), failure)) made.push_back(project.snapshots_path());
+    if (failure) throw file_error(ExitCode::kIo, project.folder, "cannot create the folder: " + failure.message());
+    for (size_t i = 0; i < std::size(files); ++i) {
+      if (!file_exists(files[i].first)) made.push_back(files[i].first);
+      written[i].commit();
+    }
+  } catch (...) {
+    std::error_code ignored;
+    for (const std::string& path : made) std::filesystem::remove(path, ignored);
+    throw;
+  }
 }
 
 }  // namespace cortado::tools

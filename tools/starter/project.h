@@ -26,7 +26,7 @@ struct Project {
   int64_t images = 0;  ///< images of the whole training, repeated ones counted
   int64_t flops = 0;   ///< of the forward passes of an update
 
-  std::string net_path() const, deploy_path() const, solver_path() const, labels_path() const;
+  std::string net_path() const, deploy_path() const, solver_path() const, labels_path() const, snapshots_path() const;
 };
 
 /// Chooses a classifier for the dataset, and builds it once in both phases to check that it trains. Throws Error.
@@ -36,8 +36,8 @@ Project make_classifier(const ProjectOptions& options);
 /// annoset` writes them, and train_lmdb.labelmap.prototxt or labelmap.prototxt.
 Project make_detector(const ProjectOptions& options);
 
-/// Creates the folder and its snapshots/, and writes the files. Keeps existing files unless `replace`. Throws
-/// Error(kUsage/kIo).
+/// Writes the files and creates snapshots/ in the folder, which exists. Keeps existing files unless `replace`. Throws
+/// Error(kUsage/kIo); then it leaves no new files.
 void write_project(const Project& project, bool replace);
 
 }  // namespace cortado::tools
