@@ -82,6 +82,10 @@ void set_batch(caffe::LayerParameter& layer, int64_t batch) {
   }
 }
 
+bool reads_loss_field(const LayerType& type, const std::string& field) {
+  return (" " + type.loss_fields + " ").find(" " + field + " ") != std::string::npos;
+}
+
 LayerFamily family_of(const LayerType& type) {
   if (type.loss) return LayerFamily::kLoss;
   if (type.kind == LayerKind::kData || type.kind == LayerKind::kInput) return LayerFamily::kData;

@@ -22,6 +22,13 @@ struct LossRole {
   int (*axis)(const caffe::LayerParameter& config) = nullptr;  ///< the axis of a Softmax; null: its default
 };
 
+/// LayerType::loss_fields of losses that only have a normalizer (common/losses/loss_normalizer.h), and of those that
+/// read or refuse all.
+constexpr const char* kNormalizerFields = "normalization normalize pre_fixed_normalizer";
+constexpr const char* kAllLossFields =
+    "ignore_label normalization normalize pre_fixed_normalizer label_smoothing class_weight weight_by_label_freqs "
+    "class_weighting";
+
 /// The role of a layer type in a net.
 enum class LayerKind : uint8_t {
   kComputing,
@@ -63,7 +70,9 @@ struct LayerType {
       false;  ///< it normalizes over the whole batch of an iteration, so shards cannot split the batch
   bool loss_by_weight = false;        ///< a layer is a loss if the file sets its loss_weight
   std::optional<LossRole> loss = {};  ///< for losses: y[0] has loss weight 1 unless the file sets it
-  bool higher_is_better = false;      ///< its tops are scores of predictions that training should raise
+  /// The fields of LayerParameter.loss_param that it reads or refuses, separated by blanks.
+  std::string loss_fields = {};
+  bool higher_is_better = false;  ///< its tops are scores of predictions that training should raise
   /// For normalizations: makes the layer use its statistics and leave them unchanged. Null: no statistics.
   void (*hold_statistics)(caffe::LayerParameter& layer) = nullptr;
   bool fillers_choose_weights = false;  ///< the presence of fillers decides which weights the layer has
@@ -89,6 +98,8 @@ LayerKind kind_of(const std::string& type);   ///< kComputing if the type is unk
 bool reads_records(const std::string& type);  ///< whether it has a pipeline
 /// Whether layers of the type read `options`, a field of LayerParameter.
 bool reads_options(const std::string& type, const std::string& options);
+/// Whether layers of the type read this field of loss_param.
+bool reads_loss_field(const LayerType& type, const std::string& field);
 LayerFamily family_of(const LayerType& type);
 /// Sets the size of the batches that a layer makes. Does nothing for types without batch_fields.
 void set_batch(caffe::LayerParameter& layer, int64_t batch);

@@ -104,6 +104,7 @@ const RegisterLayer register_detection_accuracy({
     .max_tops = 2,
     .make = make_layer<DetectionAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .loss_fields = "ignore_label",
     .higher_is_better = true,
 });
 

@@ -105,6 +105,7 @@ const RegisterLayer register_detection_group_accuracy({
     .max_tops = 2,
     .make = make_layer<DetectionGroupAccuracyLayer>,
     .kind = LayerKind::kScore,
+    .loss_fields = "ignore_label",
     .higher_is_better = true,
 });
 

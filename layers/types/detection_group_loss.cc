@@ -266,6 +266,7 @@ const RegisterLayer register_detection_group_loss({
     .max_tops = 1,
     .make = make_layer<DetectionGroupLossLayer>,
     .loss = LossRole{.judged = {0, 1}},
+    .loss_fields = "ignore_label",
 });
 
 }  // namespace

@@ -31,6 +31,7 @@ const RegisterLayer register_detection_loss({
     .max_tops = 1,
     .make = make_detection_loss,
     .loss = LossRole{},
+    .loss_fields = "ignore_label",
 });
 
 }  // namespace

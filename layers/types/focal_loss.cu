@@ -97,6 +97,7 @@ const RegisterLayer register_focal_loss({
     .max_tops = 2,
     .make = make_layer<FocalLossLayer>,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

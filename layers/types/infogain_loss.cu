@@ -132,6 +132,7 @@ const RegisterLayer register_infogain_loss({
     .make = make_layer<InfogainLossLayer>,
     .loss = LossRole{.answer = "Softmax",
                      .axis = [](const caffe::LayerParameter& config) { return config.infogain_loss_param().axis(); }},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

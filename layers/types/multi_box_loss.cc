@@ -382,6 +382,7 @@ const RegisterLayer register_multi_box_loss({
     .max_tops = 1,
     .make = make_layer<MultiBoxLossLayer>,
     .loss = LossRole{.answer = "DetectionOutput", .judged = {0, 1, 2, 4, 5}},
+    .loss_fields = kNormalizerFields,
 });
 
 }  // namespace

@@ -74,6 +74,7 @@ const RegisterLayer register_sigmoid_cross_entropy_balance_loss({
     .max_tops = 1,
     .make = make_layer<SigmoidCrossEntropyBalanceLossLayer>,
     .loss = LossRole{.answer = "Sigmoid"},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

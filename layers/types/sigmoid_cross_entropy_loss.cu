@@ -139,6 +139,7 @@ const RegisterLayer register_sigmoid_cross_entropy_loss({
     .max_tops = 1,
     .make = make_layer<SigmoidCrossEntropyLossLayer>,
     .loss = LossRole{.answer = "Sigmoid"},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

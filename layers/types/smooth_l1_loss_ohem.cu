@@ -164,6 +164,7 @@ const RegisterLayer register_smooth_l1_loss_ohem({
     .max_tops = 2,
     .make = make_layer<SmoothL1LossOhemLayer>,
     .loss = LossRole{},
+    .loss_fields = kNormalizerFields,
 });
 
 }  // namespace

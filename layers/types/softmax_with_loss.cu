@@ -166,6 +166,7 @@ const RegisterLayer register_softmax_with_loss({
     .max_tops = 3,
     .make = make_layer<SoftmaxWithLossLayer>,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

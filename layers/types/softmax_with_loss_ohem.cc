@@ -19,6 +19,7 @@ const RegisterLayer register_softmax_with_loss_ohem({
     .max_tops = 3,
     .make = make_softmax_with_loss,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

@@ -21,6 +21,7 @@ const RegisterLayer register_voxel_softmax_loss({
     .max_tops = 2,
     .make = make_softmax_loss,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

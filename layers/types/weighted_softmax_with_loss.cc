@@ -19,6 +19,7 @@ const RegisterLayer register_weighted_softmax_with_loss({
     .max_tops = 2,
     .make = make_weighted_softmax_with_loss,
     .loss = LossRole{.answer = "Softmax", .axis = softmax_axis},
+    .loss_fields = kAllLossFields,
 });
 
 }  // namespace

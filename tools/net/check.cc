@@ -18,6 +18,7 @@
 #include "solvers/solver_nets.h"
 #include "solvers/weight_update.h"
 #include "tools/data/dataset_warnings.h"
+#include "tools/net/unread_fields.h"
 #include "tools/options/net_file.h"
 #include "tools/options/run_options.h"
 #include "tools/output/finding.h"
@@ -209,7 +210,9 @@ class Checker {
     options.open_data = open_data_;
     options.vague_inputs = true;
     options.transient_gradients = transient_gradients;
-    finding.warn(leveldb_warnings(graph::build(file, options)));
+    const graph::Graph built = graph::build(file, options);
+    finding.warn(leveldb_warnings(built));
+    finding.warn(unread_field_warnings(built));
     graph::Graph inferred = graph_with_shapes(file, options);
     finding.warn(inferred.warnings);
     ++finding.nets;
