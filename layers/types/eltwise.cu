@@ -2,8 +2,9 @@
 //   SUM   y = c0 x0 + c1 x1 + ...             dx_i = c_i dy
 //   PROD  y = x0 x1 ...                       dx_i = dy times the product of the others
 //   MAX   y = max(x0, x1, ...)                dx_i = dy where x_i won, else 0
-// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. The index of the
-// winner is stored in one byte per element.
+// A tie between the first two bottoms goes to the second; a later one must be strictly larger to win. NaN wins over any
+// number, unlike in Caffe, where it wins only as the second bottom. The index of the winner is stored in one byte per
+// element.
 //
 // A sum fuses a following ReLU, y = max(0, sum): the end of a residual block in one pass over memory. With
 // stable_prod_grad: false Caffe computes dx as dy y / x_i, which is 0 / 0 at 0; here the product is always computed.
@@ -11,6 +12,7 @@
 #include <algorithm>
 
 #include "core/error.h"
+#include "core/loops/exceeds.h"
 #include "core/text/text.h"
 #include "kernels/post_ops.h"
 #include "layers/common/loops/typed.h"
@@ -68,7 +70,7 @@ struct FirstMax {
   T* y;
   uint8_t* winner;  ///< null if not needed
   CORTADO_HD void operator()(int64_t i) const {
-    const bool first = a[i] > b[i];
+    const bool first = exceeds(a[i], b[i]);
     if (winner) winner[i] = first ? 0 : 1;
     y[i] = first ? a[i] : b[i];
   }
@@ -81,7 +83,7 @@ struct LaterMax {
   uint8_t* winner;
   uint8_t number;
   CORTADO_HD void operator()(int64_t i) const {
-    if (!(x[i] > y[i])) return;
+    if (!exceeds(x[i], y[i])) return;
     if (winner) winner[i] = number;
     y[i] = x[i];
   }

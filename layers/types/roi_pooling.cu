@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/loops/exceeds.h"
 #include "core/loops/for_each.h"
 #include "layers/common/detection/regions.h"
 #include "layers/common/shape_rules.h"
@@ -71,7 +72,7 @@ struct RoiPoolingForward {
     int64_t best = empty ? -1 : down.begin * at.width + across.begin;
     for (int64_t h = down.begin; h < down.end; ++h)
       for (int64_t w = across.begin; w < across.end; ++w)
-        if (plane[h * at.width + w] > plane[best]) best = h * at.width + w;
+        if (exceeds(plane[h * at.width + w], plane[best])) best = h * at.width + w;
     y[i] = empty ? 0 : plane[best];
     if (places) places[i] = int32_t(best);
   }

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "core/error.h"
+#include "core/loops/exceeds.h"
 #include "core/text/text.h"
 #include "layers/common/loops/typed.h"
 #include "layers/common/windows/pool_window.h"
@@ -86,7 +87,7 @@ struct Maximum {
         for (int64_t c = volume.w.begin(at.w); c < volume.w.end(at.w); c += volume.w.dilation) {
           const int64_t i = volume.x_at(z, r, c);
           const float value = from[i];
-          if (place < 0 || value > best) best = value, place = i;
+          if (place < 0 || exceeds(value, best)) best = value, place = i;
         }
     y[o] = best;
     if (places) places[o] = int32_t(place);

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/loops/exceeds.h"
 #include "core/threads/threads.h"
 #include "kernels/cpu/bfloat16.h"
 #include "kernels/cpu/floats.h"
@@ -90,7 +91,7 @@ struct Place<1> {
     *p = v;
   }
   static Index all(int32_t i) { return i; }
-  static bool wins(Value a, Value b) { return a > b || a != a; }
+  static bool wins(Value a, Value b) { return exceeds(a, b); }
   template <typename V>
   static V chosen(bool first, V a, V b) {
     return first ? a : b;

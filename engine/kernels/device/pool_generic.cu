@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "core/half.h"
+#include "core/loops/exceeds.h"
 #include "core/loops/for_each.h"
 #include "kernels/device/lanes_of_pack.h"
 #include "kernels/device/planes.h"
@@ -76,8 +77,7 @@ struct Maximum {
         const Lanes<T, kWide> values = lanes_at<kWide>(x, g.x.at({o.n, o.c, h, w}));
         for (int k = 0; k < kWide; ++k) {
           const float value = values.v[k];
-          const bool wins = value > best[k] || value != value;  // a maximum must not hide NaN
-          if (places.v[k] < 0 || wins) best[k] = value, places.v[k] = int32_t(h * g.x.w + w);
+          if (places.v[k] < 0 || exceeds(value, best[k])) best[k] = value, places.v[k] = int32_t(h * g.x.w + w);
         }
       }
     put_floats<kWide>(y, i, best);
