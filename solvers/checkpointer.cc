@@ -83,13 +83,20 @@ caffe::SolverState Checkpointer::state_message() {
   save_conditions(state_.net, training);
   evaluation_.save(training);
   state_.save(message);
+  state_.save_carried(training);
   iteration_.save(training);
   iteration_.save_histories(training);
   return message;
 }
 
-void Checkpointer::write() {
+/// Collective: the first rank receives what only other ranks have.
+void Checkpointer::gather() {
   iteration_.gather_histories();
+  state_.carried.gather();
+}
+
+void Checkpointer::write() {
+  gather();
   if (!state_.share.is_first()) return;
   take_lock();
   write_gathered();
@@ -113,6 +120,7 @@ void Checkpointer::write_gathered() {
   const ShownAverage hidden(average, false);
   write_snapshot(paths, state_.net, plan().diffs, state_.update, state_message());
   iteration_.drop_histories();
+  state_.carried.drop();
   state_.newest_snapshot = iter();
   observers_.tell([&](TrainObserver& observer) { observer.on_snapshot(state_.progress, paths.state); });
 }
@@ -125,7 +133,7 @@ void Checkpointer::take_lock() {
 
 void Checkpointer::try_write() {
   const bool wanted = agrees_to_write();
-  if (wanted) iteration_.gather_histories();
+  if (wanted) gather();
   if (!state_.share.is_first()) return;
   try {
     take_lock();
@@ -200,7 +208,7 @@ void Checkpointer::check_space() {
   const int64_t average = state_.average ? state_.average->bytes() : 0;
   const int64_t velocity = shards_with_history() > 1 ? state_.net.plan().learned_bytes() : 0,
                 histories = state_.update.history_bytes() * shards_with_history();
-  const int64_t size = state_.net.plan().weight_bytes() + histories + velocity + 2 * average,
+  const int64_t size = state_.net.plan().weight_bytes() + histories + velocity + 2 * average + state_.carried.bytes(),
                 room = free_bytes(plan().prefix);
   const SnapshotPaths paths = plan().paths(0);
   if (paths.hdf5) check_hdf5_snapshot(paths.weights, state_.net);

@@ -52,6 +52,7 @@ class Checkpointer {
   void warn(const std::string& text) { observers_.warn(state_.progress, text); }
   caffe::SolverState state_message();
   bool agrees_to_write();
+  void gather();
   void write_gathered();
   void take_lock();
   void apply_retention();

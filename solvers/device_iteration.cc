@@ -3,7 +3,8 @@
 namespace cortado {
 
 DeviceIteration::DeviceIteration(TrainState& state, Observers& observers)
-    : Iteration(state, observers), device_(state.config.iteration, state.net, state.update.entries(), state.share) {}
+    : Iteration(state, observers),
+      device_(state.config.iteration, state.net, state.update.entries(), state.carried, state.share) {}
 
 /// The device does not wait until the host has checked the loss, unless the rate depends on it. If the loss or a
 /// gradient is not finite, the device skips this update and all later ones.

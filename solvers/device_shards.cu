@@ -47,9 +47,10 @@ int64_t longest(const std::vector<ranks::FloatRange>& parts) {
 
 }  // namespace
 
-DeviceShards::DeviceShards(Net& net, const RankShare& share, DeviceUpdate& update)
+DeviceShards::DeviceShards(Net& net, const RankShare& share, CarriedStates& carried, DeviceUpdate& update)
     : context_(net.context()),
       share_(share),
+      carried_(carried),
       update_(update),
       gradients_(net.gradient_memory()),
       kept_(net, share),
@@ -79,6 +80,7 @@ void DeviceShards::connect(const std::string& engine) {
 }
 
 void DeviceShards::begin_shard(int64_t index) {
+  carried_.select(index);
   kept_.begin_shard(index);
   completed_.begin();
 }

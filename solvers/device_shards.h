@@ -12,6 +12,7 @@
 
 #include "net/net.h"
 #include "ranks/device_exchange.h"
+#include "solvers/carried_states.h"
 #include "solvers/device_update.h"
 #include "solvers/kept_over_shards.h"
 #include "solvers/rank_share.h"
@@ -21,7 +22,7 @@ namespace cortado {
 class DeviceShards : private GradientReader {
  public:
   /// The references must outlive this object.
-  DeviceShards(Net& net, const RankShare& share, DeviceUpdate& update);
+  DeviceShards(Net& net, const RankShare& share, CarriedStates& carried, DeviceUpdate& update);
 
   /// Collective, before the first iteration: opens the engine that moves bytes between the ranks' devices, "nccl" or
   /// "host"; "" selects the one that is available. Throws Error(kDevice) or Error(kIo).
@@ -53,6 +54,7 @@ class DeviceShards : private GradientReader {
 
   Context& context_;
   const RankShare share_;
+  CarriedStates& carried_;
   DeviceUpdate& update_;
   std::span<float> gradients_;
   KeptOverShards kept_;

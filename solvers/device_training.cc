@@ -3,10 +3,10 @@
 namespace cortado {
 
 DeviceTraining::DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries,
-                               const RankShare& share)
-    : plan_(plan), net_(net), update_(plan, net, entries) {
+                               CarriedStates& carried, const RankShare& share)
+    : plan_(plan), net_(net), carried_(carried), update_(plan, net, entries) {
   net.scale_losses(update_.loss_scale());
-  if (share.shards > 1) shards_.emplace(net, share, update_);
+  if (share.shards > 1) shards_.emplace(net, share, carried, update_);
 }
 
 void DeviceTraining::connect(const std::string& engine) {
@@ -27,6 +27,7 @@ void DeviceTraining::pass(int k, GradientReader* reader) {
 void DeviceTraining::begin(int64_t iter) {
   latest_ = iter;
   before_[slot(iter)] = net_.positions();
+  carried_.note(slot(iter));
 }
 
 /// `reader` is called during the last pass's backward.
@@ -101,6 +102,7 @@ StepState DeviceTraining::iterate(int64_t iter, const StepRates& rates, bool ver
 void DeviceTraining::go_back(int64_t iter) {
   if (latest_ == iter) return;
   for (const auto& [layer, position] : before_[slot(iter)]) net_.seek(layer, position);
+  carried_.recall(slot(iter));
   run_passes(iter, /*verbose=*/true);
 }
 

@@ -20,8 +20,8 @@ namespace cortado {
 
 class DeviceTraining {
  public:
-  /// The arguments are those of DeviceUpdate.
-  DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries,
+  /// The first arguments are those of DeviceUpdate. The references must outlive this object.
+  DeviceTraining(const IterationPlan& plan, Net& net, const std::vector<WeightStep>& entries, CarriedStates& carried,
                  const RankShare& share = {});
 
   /// See DeviceShards::connect(). Does nothing if an iteration has one shard.
@@ -41,8 +41,8 @@ class DeviceTraining {
   StepState seen(int64_t iter);
   /// Submits an iteration and waits for its state.
   StepState iterate(int64_t iter, const StepRates& rates, bool verbose);
-  /// For an iteration that updated nothing: restores values, gradients and data layers as it left them, although a
-  /// later one was submitted.
+  /// For an iteration that updated nothing: restores values, gradients, data layers and what other layers carry as it
+  /// left them, although a later one was submitted.
   void go_back(int64_t iter);
 
   /// Whether the host has no work within an iteration, so that the next one may be submitted before this one is read.
@@ -67,6 +67,7 @@ class DeviceTraining {
 
   const IterationPlan& plan_;
   Net& net_;
+  CarriedStates& carried_;
   DeviceUpdate update_;
   std::optional<DeviceShards> shards_;  ///< if an iteration has several
   CapturedWork iteration_, first_pass_, more_passes_, update_work_;

@@ -141,7 +141,11 @@ void Evaluation::log_best() {
 void Evaluation::save_tests(caffe::TrainingState& training) {
   for (size_t i = 0; i < testers_.size(); ++i) {
     training.add_test_pass(testers_[i].passes());
-    save_layer_states(testers_[i].net(), name_in_snapshots(i), training);
+    Net& net = testers_[i].net();
+    save_positions(net, name_in_snapshots(i), training);
+    CarriedStates carried(net);
+    carried.gather();
+    carried.save(name_in_snapshots(i), training);
   }
   if (early_stop_) early_stop_->save(training);
   if (kept_best_) kept_best_->save(training);
@@ -165,7 +169,9 @@ void Evaluation::load(const caffe::TrainingState& training) {
   if (kept_best_) kept_best_->load(training);
   for (size_t i = 0; i < testers_.size(); ++i) {
     if (int(i) < training.test_pass_size()) testers_[i].set_passes(training.test_pass(int(i)));
-    load_layer_states(training, name_in_snapshots(i), testers_[i].net());
+    Net& net = testers_[i].net();
+    load_positions(training, name_in_snapshots(i), net);
+    CarriedStates(net).load(training, name_in_snapshots(i));
   }
   for (const caffe::BestScore& score : training.best())
     if (score.iter() > 0) best_.push_back({score.name(), score.value(), score.iter()});

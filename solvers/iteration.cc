@@ -105,6 +105,7 @@ void Iteration::iterate(int asked, bool looked_at) {
   if (verbose) see();
   net_.set_debug_info(verbose);
   run(asked, looked_at);
+  state_.carried.select(0);
   net_.set_debug_info(false);
 }
 

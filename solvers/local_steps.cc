@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "core/threads/threads.h"
-#include "solvers/rank_message.h"
 
 namespace cortado {
 
@@ -83,6 +82,7 @@ ShardOutcome LocalSteps::run_shards(const StepRates& rates, int asked, bool verb
 
 /// The mean loss of the shard's passes. Stops early at a loss that is not finite.
 double LocalSteps::run_shard(int64_t index, const StepRates& rates, bool verbose) {
+  state_.carried.select(index);
   const int64_t steps = plan_.local_steps, first = (state_.share.range.first + index) * plan_.passes_of_shard();
   double loss = 0;
   for (int64_t h = 0; h < steps && std::isfinite(loss); ++h)
@@ -138,15 +138,6 @@ void LocalSteps::finish() {
   copy_in(change_);
 }
 
-/// Offsets of each rank's histories, in bytes.
-std::vector<size_t> LocalSteps::history_places() const {
-  std::vector<size_t> at = {0};
-  for (int rank = 0; rank < state_.share.ranks(); ++rank)
-    at.push_back(at.back() +
-                 size_t(ranks::range_of(rank, state_.share.ranks(), state_.share.shards).count) * history_bytes());
-  return at;
-}
-
 void LocalSteps::gather_histories() {
   if (!state_.share.engine) return;
   std::vector<std::byte> own;
@@ -154,24 +145,14 @@ void LocalSteps::gather_histories() {
     const std::span<std::byte> history = update->history_memory();
     own.insert(own.end(), history.begin(), history.end());
   }
-  std::vector<size_t> send_at(size_t(state_.share.ranks()) + 1, own.size()), receive_at(send_at.size(), 0);
-  send_at[kFirstRank] = 0;
-  if (state_.share.is_first()) {
-    receive_at = history_places();
-    all_histories_.resize(receive_at.back());
-  }
-  state_.share.engine->all_to_all(own.data(), send_at, all_histories_.data(), receive_at);
+  if (state_.share.is_first()) all_histories_.resize(size_t(state_.share.shards) * history_bytes());
+  gather_shards(state_.share, history_bytes(), own.data(), all_histories_.data());
 }
 
 void LocalSteps::share_histories() {
   std::vector<std::byte> own(updates_.size() * history_bytes());
-  std::vector<size_t> receive_at(size_t(state_.share.ranks()) + 1, own.size()), send_at(receive_at.size(), 0);
-  receive_at[kFirstRank] = 0;
-  if (state_.share.is_first()) {
-    send_at = history_places();
-    all_histories_.resize(send_at.back());
-  }
-  state_.share.engine->all_to_all(all_histories_.data(), send_at, own.data(), receive_at);
+  if (state_.share.is_first()) all_histories_.resize(size_t(state_.share.shards) * history_bytes());
+  deal_shards(state_.share, history_bytes(), all_histories_.data(), own.data());
   drop_histories();
   for (size_t i = 0; i < updates_.size(); ++i)
     std::memcpy(updates_[i]->history_memory().data(), own.data() + i * history_bytes(), history_bytes());

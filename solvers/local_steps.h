@@ -47,7 +47,6 @@ class LocalSteps : public Iteration {
   float* velocity_of(size_t blob);
   std::span<std::byte> history_of(int64_t shard);
   size_t history_bytes() const { return updates_[0]->history_memory().size(); }
-  std::vector<size_t> history_places() const;
 
   const IterationPlan& plan_;
   std::vector<std::unique_ptr<WeightUpdate>> more_;  ///< for this rank's other shards

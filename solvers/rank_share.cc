@@ -1,11 +1,30 @@
 #include "solvers/rank_share.h"
 
+#include "solvers/rank_message.h"
+
 namespace cortado {
 
 namespace {
 
 // In floats. The last part is small, so that sending can start early in backward.
 constexpr int64_t kLastPart = (int64_t(1) << 20) / 4;
+
+/// The offset of each rank's values, and the end; for the first rank, which has all of them.
+std::vector<size_t> places_of_all(const RankShare& share, size_t bytes) {
+  std::vector<size_t> at = {0};
+  for (int rank = 0; rank < share.ranks(); ++rank)
+    at.push_back(at.back() + size_t(ranks::range_of(rank, share.ranks(), share.shards).count) * bytes);
+  return at;
+}
+
+/// The same for what this rank exchanges with the first one only.
+std::vector<size_t> places_of_own(const RankShare& share, size_t bytes) {
+  std::vector<size_t> at(size_t(share.ranks()) + 1, size_t(share.range.count) * bytes);
+  at[kFirstRank] = 0;
+  return at;
+}
+
+std::vector<size_t> no_places(const RankShare& share) { return std::vector<size_t>(size_t(share.ranks()) + 1); }
 
 }  // namespace
 
@@ -42,6 +61,18 @@ std::vector<std::vector<ranks::FloatRange>> slices_of_ranks(Net& net, int ranks)
   std::vector<std::vector<ranks::FloatRange>> slices;
   for (int rank = 0; rank < ranks; ++rank) slices.push_back(ranks::slices_of(parts, rank, ranks));
   return slices;
+}
+
+void gather_shards(const RankShare& share, size_t bytes, const void* own, void* all) {
+  const std::vector<size_t> places = share.is_first() ? places_of_all(share, bytes) : no_places(share);
+  share.engine->all_to_all(static_cast<const std::byte*>(own), places_of_own(share, bytes),
+                           static_cast<std::byte*>(all), places);
+}
+
+void deal_shards(const RankShare& share, size_t bytes, const void* all, void* own) {
+  const std::vector<size_t> places = share.is_first() ? places_of_all(share, bytes) : no_places(share);
+  share.engine->all_to_all(static_cast<const std::byte*>(all), places, static_cast<std::byte*>(own),
+                           places_of_own(share, bytes));
 }
 
 ShardOutcome gather_outcome(const RankShare& share, const std::vector<double>& losses, int requests) {

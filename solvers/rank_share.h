@@ -74,6 +74,14 @@ inline data::BatchShare batches_of(const IterationPlan& plan, const RankShare& s
   return {share.range.first * passes, share.range.count * passes, share.shards * passes};
 }
 
+// Collective: values that exist once for each shard, `bytes` for each, in the order of shards. `own` has those of this
+// rank, `all` those of all shards, used on the first rank only. The engine must not be null.
+
+/// The first rank receives all of them.
+void gather_shards(const RankShare& share, size_t bytes, const void* own, void* all);
+/// The first rank sends each rank its own.
+void deal_shards(const RankShare& share, size_t bytes, const void* all, void* own);
+
 /// What all ranks agree on after the passes of an iteration.
 struct ShardOutcome {
   double loss = 0;   ///< mean over all passes

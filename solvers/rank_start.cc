@@ -89,6 +89,7 @@ void share_state(ranks::Engine& engine, TrainState& state, Iteration& iteration)
   broadcast_message(engine, head);
   broadcast_floats(engine, state.net.context(), state.net.weight_memory());
   iteration.share_histories();
+  state.carried.distribute();
   if (engine.rank() == kFirstRank) return;
   state.net.weights_changed();
   state.load_head(head);

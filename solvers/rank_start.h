@@ -26,7 +26,7 @@ void scale_rate(SolverConfig& config, const std::string& how);
 void tell_conditions(ranks::Engine& engine, Net& net, int64_t shards);
 void await_conditions(ranks::Engine& engine, SolverConfig& config, Context& context);
 
-/// Collective: sends the first rank's weights, history and progress to all ranks.
+/// Collective: sends the first rank's weights, history, carried states and progress to all ranks.
 void share_state(ranks::Engine& engine, TrainState& state, Iteration& iteration);
 
 /// Collective: throws Error(kInternal) that lists the ranks whose weights differ from the first one's.

@@ -4,8 +4,6 @@
 #include <map>
 #include <vector>
 
-#include "core/device/device_memory.h"
-#include "core/log.h"
 #include "core/text/text.h"
 #include "graph/freeze.h"
 #include "kernels/devices.h"
@@ -45,15 +43,6 @@ std::string difference_of_steps(const std::vector<std::string>& then, const std:
     if (before != here) return "a step was '" + before + "' and is now '" + here + "'";
   }
   return "";
-}
-
-const caffe::BlobProto* values_of(const caffe::TrainingState& training, const std::string& net,
-                                  const CarriedValues& carried) {
-  for (const caffe::LayerState& layer : training.layer())
-    if (layer.net() == net && layer.layer() == carried.layer && layer.values_size() == 1 &&
-        size_t(layer.values(0).data_size()) == carried.values.size())
-      return &layer.values(0);
-  return nullptr;
 }
 
 }  // namespace
@@ -109,7 +98,7 @@ std::string warning_of_conditions(const caffe::TrainingState& training, Net& net
   return difference.empty() ? "" : "resuming, but not bit for bit: " + difference;
 }
 
-void save_layer_states(Net& net, const std::string& name, caffe::TrainingState& training) {
+void save_positions(Net& net, const std::string& name, caffe::TrainingState& training) {
   for (const auto& [layer, position] : net.positions()) {
     caffe::DataPosition& data = *training.add_data();
     data.set_net(name);
@@ -117,27 +106,12 @@ void save_layer_states(Net& net, const std::string& name, caffe::TrainingState& 
     data.set_position(position);
     data.set_seed(net.context().seed);
   }
-  for (const CarriedValues& carried : net.carried_values()) {
-    caffe::LayerState& state = *training.add_layer();
-    state.set_net(name);
-    state.set_layer(carried.layer);
-    auto& values = *state.add_values()->mutable_data();
-    values.Resize(int(carried.values.size()), 0);
-    copy_to_host(net.context(), values.mutable_data(), carried.values.data(), carried.values.size_bytes());
-  }
 }
 
-void load_layer_states(const caffe::TrainingState& training, const std::string& name, Net& net) {
+void load_positions(const caffe::TrainingState& training, const std::string& name, Net& net) {
   for (const auto& [layer, ignored] : net.positions())
     for (const caffe::DataPosition& data : training.data())
       if (data.net() == name && data.layer() == layer) net.seek(layer, data.position());
-  for (const CarriedValues& carried : net.carried_values()) {
-    if (const caffe::BlobProto* values = values_of(training, name, carried))
-      copy_to_device(net.context(), carried.values.data(), values->data().data(), carried.values.size_bytes());
-    else
-      log_warning() << "The snapshot has no state of layer '" << carried.layer << "' (" << name
-                    << "): it starts with zeros, so the resumed training is not bit for bit the same";
-  }
 }
 
 }  // namespace cortado

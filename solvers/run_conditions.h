@@ -1,8 +1,8 @@
 #pragma once
 
-// State of nets in a snapshot besides their weights: the state of layers, and the run's conditions. The conditions also
-// determine the exact bits: kernels, layouts, threads, the device, the frozen layers. A resumed run uses the snapshot's
-// kernels and compares the other conditions.
+// State of nets in a snapshot besides their weights: the positions of data layers, and the run's conditions. The
+// conditions also determine the exact bits: kernels, layouts, threads, the device, the frozen layers. A resumed run
+// uses the snapshot's kernels and compares the other conditions. carried_states.h has the state of other layers.
 
 #include <string>
 
@@ -27,12 +27,8 @@ std::string difference_of_libraries(const caffe::TrainingState& training, Contex
 /// difference changes bits, not correctness.
 std::string warning_of_conditions(const caffe::TrainingState& training, Net& net);
 
-/// Saves the state of the layers of `net`, which snapshots call `name` ("train", "test:0"): the positions of data
-/// layers, and values that layers keep from one pass to the next.
-void save_layer_states(Net& net, const std::string& name, caffe::TrainingState& training);
-
-/// Restores the layers of net `name` from `training`. Layers whose values are missing or have another size start with
-/// zeros and a warning.
-void load_layer_states(const caffe::TrainingState& training, const std::string& name, Net& net);
+/// Saves and restores the positions of the data layers of `net`, which snapshots call `name` ("train", "test:0").
+void save_positions(Net& net, const std::string& name, caffe::TrainingState& training);
+void load_positions(const caffe::TrainingState& training, const std::string& name, Net& net);
 
 }  // namespace cortado

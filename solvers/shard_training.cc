@@ -38,6 +38,7 @@ ShardOutcome ShardTraining::forward(int asked) {
 
 /// Runs all passes of a shard except the last one's backward, and returns their mean loss.
 double ShardTraining::forward_shard(int64_t index) {
+  state_.carried.select(index);
   kept_.begin_shard(index);
   completed_.begin();
   double loss = 0;

@@ -25,7 +25,8 @@ TrainState::TrainState(const SolverConfig& config, Net& net, const RankShare& sh
       share(share),
       schedule(config.schedule),
       window(config.average_loss),
-      update(config.iteration, net, own_slices(config.iteration, net, share)) {
+      update(config.iteration, net, own_slices(config.iteration, net, share)),
+      carried(net, share) {
   if (config.ema_decay > 0) average.emplace(config.ema_decay, config.ema_warmup, net);
   progress.max_iter = config.max_iter;
   progress.images_per_iter = net.batch_size() * config.iteration.passes();
@@ -63,18 +64,21 @@ void TrainState::save(caffe::SolverState& state) {
 void TrainState::save_training(caffe::TrainingState& training) {
   training.set_pass(pass(0));
   if (share.shards > 1) training.set_shards(int(share.shards));
-  save_layer_states(net, kNetName, training);
+  save_positions(net, kNetName, training);
   for (const float loss : window.recent()) training.add_recent_losses(loss);
   training.set_smoothed_loss(window.smoothed());
   update.save_memory(training);
   if (average) average->save(training);
 }
 
+void TrainState::save_carried(caffe::TrainingState& training) const { carried.save(kNetName, training); }
+
 void TrainState::load(const Snapshot& snapshot) {
   net.load_weights(snapshot.weights, snapshot.weights_path);
   net.require_weights();
   update.load(snapshot.state.history(), snapshot.state_path);
   load_head(snapshot.state);
+  if (snapshot.exact()) carried.load(snapshot.state.training(), kNetName);
 }
 
 void TrainState::load_head(const caffe::SolverState& state) {
@@ -88,7 +92,7 @@ void TrainState::load_head(const caffe::SolverState& state) {
 void TrainState::load_training(const caffe::TrainingState& training) {
   window.restore({training.recent_losses().begin(), training.recent_losses().end()}, training.smoothed_loss());
   progress.smoothed_loss = window.smoothed();
-  load_layer_states(training, kNetName, net);
+  load_positions(training, kNetName, net);
   update.load_memory(training);
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "net/net.h"
+#include "solvers/carried_states.h"
 #include "solvers/config.h"
 #include "solvers/loss_window.h"
 #include "solvers/observer.h"
@@ -32,12 +33,14 @@ struct TrainState {
   /// The rates of an iteration. Call it once for each, in order; after take_loss() if a rate depends on the loss.
   StepRates next_rates(int64_t iter);
 
-  /// Everything but the history, which write_snapshot() reads from `update` blob by blob, and the state of the
-  /// iteration (Iteration::save()).
+  /// Everything but the history, which write_snapshot() reads from `update` blob by blob, what layers carry, and the
+  /// state of the iteration (Iteration::save()).
   void save(caffe::SolverState& state);
   /// Restores weights, history and Caffe's fields; from an exact() snapshot also the rest, except the average. Throws
   /// Error(kSnapshot) if something does not match.
   void load(const Snapshot& snapshot);
+  /// Called after carried.gather().
+  void save_carried(caffe::TrainingState& training) const;
   /// Restores the output of save() of a training like this one, or the part of it that Caffe's states have.
   void load_head(const caffe::SolverState& state);
 
@@ -48,6 +51,7 @@ struct TrainState {
   Schedule schedule;
   LossWindow window;
   WeightUpdate update;
+  CarriedStates carried;
   std::optional<WeightAverage> average;  ///< null without ema_decay
   int64_t newest_snapshot = -1;          ///< its iteration; -1: none is complete yet
   /// Iteration of the newest snapshot that is proven: a later loss, computed with its weights, was finite. -1: none.

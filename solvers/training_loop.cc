@@ -10,29 +10,31 @@ namespace cortado {
 
 namespace {
 
-/// Allows a forward pass for its loss only: restores the state of layers, such as BatchNorm's statistics, at the end of
-/// its lifetime.
-class StatisticsGuard {
+/// Allows a forward pass for its loss only: restores the state of layers, such as BatchNorm's statistics or what LSTM
+/// carries, at the end of its lifetime.
+class StateGuard {
  public:
-  explicit StatisticsGuard(Net& net) : net_(net) {
-    for (const KeptWeight& kept : net.kept_weights()) {
-      DeviceMemory& copy = copies_.emplace_back(net.context(), size_t(kept.count) * sizeof(float));
-      copy_on_device(net.context(), copy.data(), kept.values, copy.bytes());
-    }
+  explicit StateGuard(Net& net) : context_(net.context()) {
+    for (const KeptWeight& kept : net.kept_weights()) keep({kept.values, size_t(kept.count)});
+    for (const CarriedValues& carried : net.carried_values()) keep(carried.values);
   }
-  ~StatisticsGuard() {
-    size_t i = 0;
-    for (const KeptWeight& kept : net_.kept_weights()) {
-      copy_on_device(net_.context(), kept.values, copies_[i].data(), copies_[i].bytes());
-      ++i;
-    }
-    synchronize(net_.context());  // before the memory of the copies is freed
+  ~StateGuard() {
+    for (size_t i = 0; i < places_.size(); ++i)
+      copy_on_device(context_, places_[i].data(), copies_[i].data(), copies_[i].bytes());
+    synchronize(context_);  // before the memory of the copies is freed
   }
-  StatisticsGuard(const StatisticsGuard&) = delete;
-  StatisticsGuard& operator=(const StatisticsGuard&) = delete;
+  StateGuard(const StateGuard&) = delete;
+  StateGuard& operator=(const StateGuard&) = delete;
 
  private:
-  Net& net_;
+  void keep(std::span<float> values) {
+    const DeviceMemory& copy = copies_.emplace_back(context_, values.size_bytes());
+    copy_on_device(context_, copy.data(), values.data(), copy.bytes());
+    places_.push_back(values);
+  }
+
+  Context& context_;
+  std::vector<std::span<float>> places_;
   std::vector<DeviceMemory> copies_;
 };
 
@@ -83,11 +85,11 @@ void TrainingLoop::start() {
 }
 
 /// Computes the loss after the last update, and runs the last test. Both use the saved weights, although a training
-/// pass changes BatchNorm's statistics, on each rank with its own images. A loss that is not finite fails, although it
+/// pass changes the state of layers, on each rank with its own images. A loss that is not finite fails, although it
 /// is too late to save the training: its weights are of no use.
 void TrainingLoop::finish() {
   {
-    const StatisticsGuard kept(net_);
+    const StateGuard kept(net_);
     net_.context().pass = state_.pass(0);
     net_.forward();
     const double loss = net_.loss();

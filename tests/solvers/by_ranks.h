@@ -2,6 +2,7 @@
 
 // What the tests of trainings by several ranks share.
 
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <string>
@@ -66,10 +67,58 @@ inline std::vector<std::exception_ptr> train_by(int ranks, const std::function<S
   });
 }
 
+/// The simulated device, or the GPU that CORTADO_TEST_GPU names.
+inline Device device_of_tests() {
+  const char* gpu = std::getenv("CORTADO_TEST_GPU");
+  return gpu ? Device{DeviceKind::kCuda, std::atoi(gpu)} : Device{DeviceKind::kSimulated, 0};
+}
+
 inline void expect_no_errors(const std::vector<std::exception_ptr>& errors) {
   for (const std::exception_ptr& error : errors) {
     if (!error) continue;
     EXPECT_NO_THROW(std::rethrow_exception(error));
+  }
+}
+
+struct RankRun {
+  Precision precision = Precision::kFp32;
+  std::string snapshot = {};
+  int64_t stop_at = -1;  ///< the last rank alone is asked to stop, from this iteration on
+  bool captures = true;
+  Device device = {};
+};
+
+inline void train_rank(ranks::Engine* engine, SolverFile file, const RankRun& run) {
+  Context context({.device = run.device, .precision = run.precision, .captures = run.captures});
+  SolverOptions options;
+  options.snapshot = run.snapshot;
+  options.engine = engine;
+  Solver solver = make_solver(std::move(file), options, context);
+  Requests requests{kRequestNothing};
+  const bool is_last = !engine || engine->rank() + 1 == engine->ranks();
+  AfterIteration stopper([&](const Progress& progress) {
+    if (run.stop_at >= 0 && progress.iter >= run.stop_at && is_last) requests.fetch_or(kRequestStop);
+  });
+  solver.add_observer(&stopper);
+  solver.run(requests);
+}
+
+/// Trains by several ranks, which are threads, or with 0 ranks without an engine.
+inline void train_as(int ranks, const std::function<SolverFile()>& file, const RankRun& run) {
+  if (ranks == 0) return train_rank(nullptr, file(), run);
+  expect_no_errors(ThreadRanks(ranks).run([&](ranks::Engine& engine) { train_rank(&engine, file(), run); }));
+}
+
+/// Trains to iteration 12 by 4 ranks, 3, a process without an engine and 2 ranks, one after the other. Devices stop up
+/// to three iterations after the request.
+inline void train_in_turn(const Folder& folder, const std::function<SolverFile()>& file, RankRun run) {
+  int64_t stop_at = 1;
+  for (const int ranks : {4, 3, 0, 2}) {
+    EXPECT_FALSE(file_exists(folder / "tiny_iter_12.solverstate")) << "nothing is left for " << ranks << " ranks";
+    run.stop_at = ranks == 2 ? -1 : stop_at;
+    train_as(ranks, file, run);
+    run.snapshot = "auto";
+    stop_at += ranks;
   }
 }
 

@@ -1,8 +1,6 @@
 // Iterations of shards on devices: the updates of the CPU's, and the same bits by every number of ranks. On the
 // simulated device, and on a GPU where CORTADO_TEST_GPU names one.
 
-#include <cstdlib>
-
 #include "proto/weights/weights_file.h"
 #include "tests/solvers/by_ranks.h"
 #include "tests/solvers/dataset.h"
@@ -13,37 +11,10 @@ namespace {
 constexpr const char* kWeights = "tiny_iter_12.caffemodel";
 constexpr const char* kState = "tiny_iter_12.solverstate";
 
-Device device_of_tests() {
-  const char* gpu = std::getenv("CORTADO_TEST_GPU");
-  return gpu ? Device{DeviceKind::kCuda, std::atoi(gpu)} : Device{DeviceKind::kSimulated, 0};
-}
-
-struct Run {
-  Precision precision = Precision::kFp32;
-  std::string snapshot = {};
-  int64_t stop_at = -1;  ///< the last rank alone is asked to stop, after this iteration
-  bool captures = true;
-};
-
-void train_as(ranks::Engine* engine, SolverFile file, const Run& run) {
-  Context context({.device = device_of_tests(), .precision = run.precision, .captures = run.captures});
-  SolverOptions options;
-  options.snapshot = run.snapshot;
-  options.engine = engine;
-  Solver solver = make_solver(std::move(file), options, context);
-  Requests requests{kRequestNothing};
-  const bool is_last = !engine || engine->rank() + 1 == engine->ranks();
-  AfterIteration stopper([&](const Progress& progress) {
-    if (progress.iter == run.stop_at && is_last) requests.fetch_or(kRequestStop);
-  });
-  solver.add_observer(&stopper);
-  solver.run(requests);
-}
-
 /// 0: without an engine.
-void train_on_device(int ranks, const std::function<SolverFile()>& file, const Run& run = {}) {
-  if (ranks == 0) return train_as(nullptr, file(), run);
-  expect_no_errors(ThreadRanks(ranks).run([&](ranks::Engine& engine) { train_as(&engine, file(), run); }));
+void train_on_device(int ranks, const std::function<SolverFile()>& file, RankRun run = {}) {
+  run.device = device_of_tests();
+  train_as(ranks, file, run);
 }
 
 constexpr const char* kBatchNorm = R"(
@@ -92,14 +63,8 @@ TEST_P(DeviceShardsByRanks, GoOnByOtherNumbersOfRanks) {
   Folder alone, folder;
   train_on_device(0, [&] { return tiny_solver(alone, options + "shards: 4 ", net); },
                   {.precision = GetParam().precision});
-  const auto go_on = [&](int ranks, const char* snapshot, int64_t stop_at) {
-    train_on_device(ranks, [&] { return tiny_solver(folder, options, net); },
-                    {GetParam().precision, snapshot, stop_at});
-  };
-  go_on(4, "", 2);
-  go_on(3, "auto", 5);
-  go_on(0, "auto", 8);
-  go_on(2, "auto", -1);
+  train_in_turn(folder, [&] { return tiny_solver(folder, options, net); },
+                {.precision = GetParam().precision, .device = device_of_tests()});
   expect_same_files(folder, alone);
 }
 
@@ -171,8 +136,9 @@ TEST(DeviceShards, AgreeAfterTestsOfOneRank) {
 
 TEST(DeviceShards, DivergeOnAllRanksAtOnce) {
   Folder folder;
-  const auto errors =
-      ThreadRanks(3).run([&](ranks::Engine& engine) { train_as(&engine, tiny_solver(folder, "base_lr: 1e20 "), {}); });
+  const auto errors = ThreadRanks(3).run([&](ranks::Engine& engine) {
+    train_rank(&engine, tiny_solver(folder, "base_lr: 1e20 "), {.device = device_of_tests()});
+  });
   for (const std::exception_ptr& error : errors)
     EXPECT_EQ(exit_code_of([&] {
                 if (error) std::rethrow_exception(error);

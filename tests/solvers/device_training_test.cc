@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "proto/weights/weights_file.h"
+#include "tests/solvers/carrying_layers.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
@@ -217,7 +218,8 @@ TEST(DeviceTraining, DoublesTheScaleAfterManyGoodSteps) {
                  options, context);
     const IterationPlan plan = iteration_plan_of(file.solver);
     WeightUpdate histories(plan, *net);
-    DeviceTraining training(plan, *net, histories.entries());
+    CarriedStates carried(*net);
+    DeviceTraining training(plan, *net, histories.entries(), carried);
     StepState state = training.state();
     EXPECT_EQ(state.loss_scale, kFirstLossScale);
     state.good_steps = kGoodSteps - 1;
@@ -269,7 +271,8 @@ void check_copies(const Device& device, Precision precision) {
   config.set_momentum(0.9f);
   const IterationPlan plan = iteration_plan_of(config);
   WeightUpdate histories(plan, *net);
-  DeviceTraining training(plan, *net, histories.entries());
+  CarriedStates carried(*net);
+  DeviceTraining training(plan, *net, histories.entries(), carried);
   const auto first = on_host<float>(context, net->params()[0].w, net->params()[0].count);
   for (int64_t iter = 0; iter < 4; ++iter) {  // two ordinary ones, one that is recorded, one that is repeated
     training.iterate(iter, {.rate = 0.1f, .momentum = 0.9f, .weight_decay = 0}, false);
@@ -290,6 +293,36 @@ TEST(DeviceTraining, UpdatesTheCopiesThatKernelsRead) {
     check_copies<Half>(device, Precision::kFp16);
     check_copies<BFloat16>(device, Precision::kBf16);
   }
+}
+
+void check_go_back(const Device& device, const CarryingLayer& layer) {
+  Context context({.device = device});
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TRAIN);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(net_of(layer), "net")), options, context);
+  const IterationPlan plan = iteration_plan_of(caffe::SolverParameter());
+  WeightUpdate histories(plan, *net);
+  CarriedStates carried(*net);
+  DeviceTraining training(plan, *net, histories.entries(), carried);
+  const auto values = [&] {
+    const std::span<float> memory = net->carried_values().at(0).values;
+    return on_host<float>(context, memory.data(), int64_t(memory.size()));
+  };
+  training.iterate(0, {}, false);
+  const auto first = values();
+  training.iterate(1, {}, false);
+  EXPECT_NE(values(), first);
+  training.go_back(0);
+  EXPECT_EQ(values(), first);
+}
+
+/// With a rate of 0, because the weights stay after a divergence, too.
+TEST(DeviceTraining, GoesBackToWhatLayersCarried) {
+  for (const Device& device : devices())
+    for (const CarryingLayer& layer : kCarryingLayers) {
+      SCOPED_TRACE(layer.type);
+      check_go_back(device, layer);
+    }
 }
 
 }  // namespace

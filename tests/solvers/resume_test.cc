@@ -1,5 +1,6 @@
 // A run that is stopped and resumed writes the very bytes that an uninterrupted one does.
 
+#include "tests/solvers/carrying_layers.h"
 #include "tests/solvers/training.h"
 
 namespace cortado {
@@ -113,23 +114,9 @@ TEST(Resume, IsExactFromTheMiddleOfATest) {
 
 /// Layers whose state goes on from batch to batch, in the training net and in the test net.
 TEST(Resume, IsExactWithWhatLayersCarryOverBatches) {
-  const std::string layers[] = {
-      "type: 'LSTM' recurrent_param { num_output: 3 weight_filler { type: 'xavier' } }",
-      "type: 'RNN' recurrent_param { num_output: 3 weight_filler { type: 'xavier' } }",
-      "type: 'ConvLSTM' lstm_conv_param { num_output: 3 kernel_size: 1 weight_filler { type: 'xavier' } }"};
-  for (const std::string& layer : layers) {
-    SCOPED_TRACE(layer);
-    const std::string images = layer.find("ConvLSTM") == std::string::npos ? "" : "dim: 2 dim: 2";
-    const std::string net =
-        "layer { name: 'data' type: 'DummyData' top: 'x' top: 'cont' top: 'target' dummy_data_param { "
-        "shape { dim: 4 dim: 2 dim: 5 " +
-        images + " } shape { dim: 4 dim: 2 } shape { dim: 4 dim: 2 dim: 3 " + images +
-        " } data_filler { type: 'gaussian' } data_filler { type: 'constant' value: 1 } "
-        "data_filler { type: 'gaussian' } } } "
-        "layer { name: 'memory' bottom: 'x' bottom: 'cont' top: 'y' " +
-        layer +
-        " } "
-        "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'y' bottom: 'target' top: 'loss' }";
+  for (const CarryingLayer& layer : kCarryingLayers) {
+    SCOPED_TRACE(layer.type);
+    const std::string net = net_of(layer);
     const std::string options = "momentum: 0.9 test_iter: 2 test_interval: 3 ";
     Folder whole, folder;
     train(tiny_solver(whole, options, net));
