@@ -17,6 +17,7 @@
 #include "kernels/kernel_cache.h"
 #include "net/net.h"
 #include "proto/weights/weights_file.h"
+#include "solvers/carried_states.h"
 #include "solvers/device_training.h"
 #include "solvers/iteration_plan.h"
 #include "solvers/weight_update.h"
@@ -80,7 +81,8 @@ class Trainer {
     if (!settings.weights.empty()) net_->load_weights(read_weights(settings.weights), settings.weights);
     for (Param& param : net_->params()) param.lr_mult = param.decay_mult = 1;
     update_.emplace(plan_, *net_);
-    if (!context_.device.is_cpu()) device_.emplace(plan_, *net_, update_->entries());
+    carried_.emplace(*net_);
+    if (!context_.device.is_cpu()) device_.emplace(plan_, *net_, update_->entries(), *carried_);
   }
 
   Net& net() { return *net_; }
@@ -118,6 +120,7 @@ class Trainer {
   IterationPlan plan_;
   std::unique_ptr<Net> net_;
   std::optional<WeightUpdate> update_;
+  std::optional<CarriedStates> carried_;
   std::optional<DeviceTraining> device_;
 };
 
