@@ -22,6 +22,7 @@ LAUNCHER = 'the launcher passes ranks by environment variables'
 
 ENDS = {
     'engine/core/cpu/lesser_cpu.cc': 'runs before main(), in programs only: it can neither throw nor return',
+    'engine/core/process/process.cc': 'the child process between fork and exec',
     'engine/ranks/child_process.cc': 'the child process between fork and exec',
     'engine/ranks/launch.cc': 'a launcher, which stops and continues together with its ranks',
     'engine/ranks/mpi/engine.cc': 'MPI_Abort ends the other ranks; the caller requests it by end_process',

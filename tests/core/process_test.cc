@@ -1,6 +1,8 @@
 #include "core/process/process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -80,6 +82,34 @@ TEST(Process, IsKilledWithItsGroup) {
   out.write = Descriptor();
   char none;
   EXPECT_EQ(::read(out.read.fd(), &none, 1), 0);  // blocks if the sleeping process still runs
+}
+
+/// A killed program runs no destructors.
+TEST(Process, ForLifeEndsWithItsStarter) {
+  for (const Bond bond : {Bond::kSession, Bond::kLife}) {
+    Pipe out = make_pipe();
+    Process starter = Process::forked([&] {
+      ProcessOptions options = shell("echo; exec sleep 40", bond);
+      options.out = out.write.fd();
+      const Process process(options);
+      ::pause();
+    });
+    out.write = Descriptor();
+    char piece[16];
+    ASSERT_EQ(::read(out.read.fd(), piece, sizeof piece), 1) << "it has started";
+    ::kill(starter.id(), SIGKILL);
+    starter.wait();
+    ::fcntl(out.read.fd(), F_SETFL, O_NONBLOCK);
+    pollfd wanted{out.read.fd(), POLLIN, 0};
+    const bool has_ended = ::poll(&wanted, 1, bond == Bond::kLife ? 30000 : 200) == 1;
+    EXPECT_EQ(has_ended, bond == Bond::kLife);
+  }
+}
+
+TEST(Process, ForLifeReportsFailedStarts) {
+  EXPECT_THROW(Process({.words = {"/none/such"}, .bond = Bond::kLife}), std::runtime_error);
+  EXPECT_THROW(Process({.words = {"/bin/sh"}, .bond = Bond::kLife, .folder = "/none/such"}), std::runtime_error);
+  EXPECT_EQ(output_of(shell("ls /proc/self/fd | wc -l; kill -TERM $$; echo deaf", Bond::kLife)), "4\n");
 }
 
 TEST(Process, AForkRunsItsBody) {

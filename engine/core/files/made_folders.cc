@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,17 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kMark = ".tmp.";
 
+/// Whether it has ended, and only its parent has not asked for that yet, which in a container may be never.
+bool is_zombie(int process) {
+  const Descriptor file("/proc/" + std::to_string(process) + "/stat", O_RDONLY);
+  char text[512];
+  const int64_t size = file.ok() ? ::read(file.fd(), text, sizeof text) : 0;
+  const std::string_view stat(text, size_t(std::max<int64_t>(size, 0)));
+  return stat.substr(std::min(stat.rfind(')'), stat.size())).starts_with(") Z");
+}
+
+bool is_gone(int process) { return (::kill(process, 0) != 0 && errno == ESRCH) || is_zombie(process); }
+
 bool take_number(std::string_view& text, int& number) {
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   text.remove_prefix(size_t(end - text.data()));
@@ -63,8 +75,6 @@ int process_in(std::string_view name) {
   if (name.starts_with('.') && (name.remove_prefix(1), !take_number(name, number))) return 0;
   return name.empty() ? process : 0;
 }
-
-bool is_gone(int process) { return ::kill(process, 0) != 0 && errno == ESRCH; }
 
 /// Calls body(NAME, name) for every "NAME.tmp..." in a folder.
 template <typename Body>
@@ -88,16 +98,20 @@ Leftovers leftovers_in(const std::string& folder) {
   return found;
 }
 
-void remove_leftover(const std::string& path) {
-  std::error_code ignored;
-  const fs::file_status status = fs::symlink_status(path, ignored);
-  if (fs::is_directory(status)) fs::remove_all(path, ignored);
-  if (!fs::is_regular_file(status)) return;
-  const Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
-  if (file.ok() && ::flock(file.fd(), LOCK_EX | LOCK_NB) == 0) ::unlink(path.c_str());
+}  // namespace
+
+Descriptor lock_if_free(const std::string& path) {
+  Descriptor file(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
+  if (file.ok() && ::flock(file.fd(), LOCK_EX | LOCK_NB) != 0) return {};
+  return file;
 }
 
-}  // namespace
+void remove_unless_locked(const std::string& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::symlink_status(path, ignored);
+  if (!fs::is_directory(status) && !fs::is_regular_file(status)) return;
+  if (const Descriptor lock = lock_if_free(path); lock.ok()) fs::remove_all(path, ignored);
+}
 
 void remove_leftovers(const std::string& path) {
   static std::mutex mutex;
@@ -110,7 +124,7 @@ void remove_leftovers(const std::string& path) {
   const auto [known, is_new] = folders.try_emplace(folder);
   if (is_new) known->second = leftovers_in(folder);
   const auto [begin, end] = known->second.equal_range(whole.filename().string());
-  for (auto left = begin; left != end; ++left) remove_leftover(join_path(folder, left->second));
+  for (auto left = begin; left != end; ++left) remove_unless_locked(join_path(folder, left->second));
   known->second.erase(begin, end);
 }
 
@@ -119,6 +133,21 @@ void remove_leftovers(const std::string& folder, FunctionRef<bool(std::string_vi
     std::error_code ignored;
     if (are_ours(whole)) fs::remove(join_path(folder, name), ignored);
   });
+}
+
+void remove_left_in(const std::string& folder, const std::string& begin, bool is_start) {
+  std::error_code failure;
+  for (fs::directory_iterator entry(folder, failure), end; !failure && entry != end; entry.increment(failure)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(begin)) continue;
+    std::string_view rest(std::string_view(name).substr(begin.size()));
+    int process = 0;
+    struct stat info {};
+    const bool is_ours = ::lstat(entry->path().c_str(), &info) == 0 && info.st_uid == ::geteuid();
+    if (!is_ours || !take_number(rest, process) || process == 0 || !(rest.starts_with('.') || rest.starts_with('-')))
+      continue;
+    if (is_gone(process) || (is_start && process == ::getpid())) remove_unless_locked(entry->path().string());
+  }
 }
 
 }  // namespace cortado

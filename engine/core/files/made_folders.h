@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/files/descriptor.h"
 #include "core/forks.h"
 #include "core/function_ref.h"
 
@@ -35,5 +36,17 @@ void remove_leftovers(const std::string& path);
 /// Removes all temporary files in `folder` whose target name satisfies `are_ours`. The caller must hold a lock that
 /// excludes all other writers.
 void remove_leftovers(const std::string& folder, FunctionRef<bool(std::string_view name)> are_ours);
+
+/// Removes this user's files and folders in `folder` whose names are `begin`, the PID of an ended process, '.' or '-',
+/// and more. A file or folder that is locked (flock) stays. With `is_start` the own PID counts as ended, too, because
+/// each start in a container may have the same one; this process must not have made any yet.
+void remove_left_in(const std::string& folder, const std::string& begin, bool is_start);
+
+/// Opens a file or folder and locks it (flock), as its writer does to mark it as in use. Not ok() if it is locked
+/// already, or cannot be opened.
+Descriptor lock_if_free(const std::string& path);
+
+/// Removes a file, or a folder with its content, unless it is locked. Never throws.
+void remove_unless_locked(const std::string& path);
 
 }  // namespace cortado

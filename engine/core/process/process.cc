@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,58 @@ class SpawnSteps {
   posix_spawnattr_t attributes_;
 };
 
+void put_stream(int fd, int as) {
+  if (fd == as) ::fcntl(fd, F_SETFD, 0);
+  if (fd >= 0 && fd != as) ::dup2(fd, as);
+}
+
+/// In the child of start_for_life(), between fork and exec: only async-signal-safe calls. Returns an errno value.
+int exec_program(const ProcessOptions& options, char* const* words, pid_t parent) {
+  ::setsid();
+  if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
+  if (::getppid() != parent) return ESRCH;  // it ended before the signal was set
+  if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) return errno;
+  put_stream(options.in, STDIN_FILENO);
+  put_stream(options.out, STDOUT_FILENO);
+  put_stream(options.error, STDERR_FILENO);
+  if (::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) != 0)
+    for (int fd = STDERR_FILENO + 1, most = int(::sysconf(_SC_OPEN_MAX)); fd < most; ++fd)
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execv(words[0], words);
+  return errno;
+}
+
+/// posix_spawn() has no attribute for the signal at the parent's end. Returns an errno value, 0 on success.
+int start_for_life(const ProcessOptions& options, pid_t& process) {
+  Pipe told = make_pipe();  // closed by exec()
+  const std::vector<char*> words = pointers_to(options.words);
+  const pid_t parent = ::getpid();
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // no handler of this program runs in the child
+  process = ::_Fork();                            // not fork(), whose handlers may wait for other threads
+  if (process == 0) {
+    const int failure = exec_program(options, words.data(), parent);
+    [[maybe_unused]] const ssize_t written = ::write(told.write.fd(), &failure, sizeof failure);
+    ::_exit(127);
+  }
+  int failure = process < 0 ? errno : 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (process < 0) return failure;
+  told.write = Descriptor();
+  ssize_t got;
+  do got = ::read(told.read.fd(), &failure, sizeof failure);
+  while (got < 0 && errno == EINTR);
+  if (got != ssize_t(sizeof failure)) return 0;
+  ::waitpid(process, nullptr, 0);
+  process = -1;
+  return failure;
+}
+
 }  // namespace
 
 Pipe make_pipe() {
@@ -86,8 +139,9 @@ std::optional<ProcessEnd> ended_process(pid_t process) {
 }
 
 Process::Process(const ProcessOptions& options) : leads_group_(options.bond != Bond::kPart) {
-  if (const int failure = SpawnSteps(options).run(options.words, id_); failure != 0)
-    throw std::runtime_error(options.words[0] + " cannot be started: " + std::strerror(failure));
+  const int failure =
+      options.bond == Bond::kLife ? start_for_life(options, id_) : SpawnSteps(options).run(options.words, id_);
+  if (failure != 0) throw std::runtime_error(options.words[0] + " cannot be started: " + std::strerror(failure));
 }
 
 Process::Process(Process&& other) noexcept : id_(other.release()), leads_group_(other.leads_group_) {}

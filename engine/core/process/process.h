@@ -36,6 +36,7 @@ struct ProcessOptions {
     kPart,     ///< in this process's group: both receive a terminal's signals, and signal dispositions are inherited
     kGroup,    ///< in a new process group, with no signal blocked or ignored
     kSession,  ///< also in a new session, with only the standard descriptors, so that it can outlive this process
+    kLife,     ///< also ended (SIGKILL) by the system when the thread that started it ends, however that ends
   };
 
   std::vector<std::string> words;  ///< the program's path and its arguments
