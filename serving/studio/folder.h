@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,18 +57,27 @@ class Folder {
 
   /// Creates the folder and its parents.
   void make(const std::string& path) const;
-  /// Writes a new file: under another name, then renamed.
-  void write_new(const std::string& path, std::string_view content) const;
-  /// Replaces the content of a file whose digest (core/files/file.h) is `digest`; kConflict if it was changed.
+  /// Creates the folder, which must be new, and its parents.
+  void make_new(const std::string& path) const;
+  /// Writes a new file: under another name, then renamed. The file is locked (flock) until the result is destroyed.
+  Descriptor write_new(const std::string& path, std::string_view content) const;
+  /// Replaces the content of a file whose digest (core/files/file.h) is `digest`; kConflict if it was changed. Of
+  /// several at the same time one succeeds, also of several programs if the file system can exchange two names.
   void replace(const std::string& path, std::string_view content, const std::string& digest) const;
   /// Renames a file or folder.
   void move(const std::string& from, const std::string& to) const;
   /// Deletes a file, or a folder with its content.
   void remove(const std::string& path) const;
+  /// Removes hidden files of ended processes that wrote to the folder. Call it before this process writes.
+  void remove_left() const;
 
  private:
+  template <typename Put>
+  Descriptor put_file(const std::string& path, std::string_view content, const Put& put) const;
+
   std::string root_;
   Descriptor folder_;
+  mutable std::mutex replacing_;
 };
 
 /// Checks a name for a file or folder: letters, digits, '_', '-', '.', no leading '.', at most 64 characters. Throws

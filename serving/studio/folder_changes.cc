@@ -2,6 +2,7 @@
 // not followed.
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <cstdio>
 
 #include "core/files/file.h"
+#include "core/files/made_folders.h"
 #include "http/request_error.h"
 #include "studio/folder.h"
 #include "studio/folder_paths.h"
@@ -23,6 +25,8 @@ namespace {
 
 constexpr int kMaxLevels = 100;
 constexpr int64_t kMaxReplaced = 64 << 20;
+constexpr const char* kNewFiles = ".studio/new";
+constexpr const char* kNewFile = ".studio.";  // and PID, and a number
 
 /// The folder that contains what `path` names, and the name in it.
 struct Place {
@@ -50,18 +54,21 @@ struct Place {
   std::string name;
 };
 
-/// A file next to its place, which is deleted unless it is renamed.
+/// A hidden, locked file in another folder, which is deleted unless it is renamed to its place.
 class NewFile {
  public:
-  explicit NewFile(const Place& place) : place_(place) {
+  /// `from`: the path of the folder.
+  NewFile(const Place& place, std::string from, const Descriptor& folder)
+      : place_(place), from_(std::move(from)), folder_(folder) {
     static std::atomic<int64_t> last = 0;
-    name_ = ".studio." + std::to_string(::getpid()) + "." + std::to_string(++last);
+    name_ = kNewFile + std::to_string(::getpid()) + "." + std::to_string(++last);
     constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    file_ = Descriptor(::openat(place.folder.fd(), name_.c_str(), kFlags, 0666));
+    file_ = Descriptor(::openat(folder_.fd(), name_.c_str(), kFlags, 0666));
     if (!file_.ok()) refuse_path(place.path, errno);
+    ::flock(file_.fd(), LOCK_EX | LOCK_NB);
   }
   ~NewFile() {
-    if (!name_.empty()) ::unlinkat(place_.folder.fd(), name_.c_str(), 0);
+    if (!name_.empty()) ::unlinkat(folder_.fd(), name_.c_str(), 0);
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
@@ -76,19 +83,37 @@ class NewFile {
     if (::fsync(file_.fd()) != 0) refuse_path(place_.path, errno);
   }
 
-  /// With RENAME_NOREPLACE, refuses an existing name.
-  void rename(unsigned flags) {
-    const int folder = place_.folder.fd();
-    if (::renameat2(folder, name_.c_str(), folder, place_.name.c_str(), flags) != 0) refuse_path(place_.path, errno);
-    name_.clear();
+  /// With RENAME_NOREPLACE, refuses an existing name; with RENAME_EXCHANGE this file gets the content of the place.
+  /// Returns 0, or the errno with which another way may succeed.
+  int rename(unsigned flags) {
+    if (::renameat2(folder_.fd(), name_.c_str(), place_.folder.fd(), place_.name.c_str(), flags) != 0) {
+      if (errno == EXDEV || errno == EINVAL || errno == ENOSYS) return errno;
+      refuse_path(place_.path, errno);
+    }
+    if (flags != RENAME_EXCHANGE) name_.clear();
     place_.sync();
+    return 0;
   }
+
+  std::string path() const { return (from_.empty() ? "" : from_ + "/") + name_; }
+  Descriptor release() { return std::move(file_); }
 
  private:
   const Place& place_;
+  std::string from_;
+  const Descriptor& folder_;
   std::string name_;
   Descriptor file_;
 };
+
+Descriptor open_made_folder(const Folder& all, int root, const std::string& path) {
+  try {
+    all.make(path);
+    return open_below(root, path, O_PATH | O_DIRECTORY);
+  } catch (const RequestError&) {
+    return {};
+  }
+}
 
 void remove_in(int folder, const std::string& name, const std::string& path, int levels);
 
@@ -125,22 +150,58 @@ void Folder::make(const std::string& path) const {
   }
 }
 
-void Folder::write_new(const std::string& path, std::string_view content) const {
+void Folder::make_new(const std::string& path) const {
+  if (const std::string above = folder_of(path); !above.empty()) make(above);
+  const Place place(folder_.fd(), path);
+  if (::mkdirat(place.folder.fd(), place.name.c_str(), 0777) != 0) refuse_path(path, errno);
+}
+
+/// Calls put(file), which returns what file.rename() does, with the content in a hidden file. The file is in one folder
+/// for all, where the next start finds it if this process is killed; and next to its place if that is on another file
+/// system, or if the folder cannot be made.
+template <typename Put>
+Descriptor Folder::put_file(const std::string& path, std::string_view content, const Put& put) const {
   const Place place(folder_.fd(), path);
   place.check_not_link();
-  NewFile file(place);
+  if (const Descriptor folder = open_made_folder(*this, folder_.fd(), kNewFiles); folder.ok()) {
+    NewFile file(place, kNewFiles, folder);
+    file.write(content);
+    if (put(file) == 0) return file.release();
+  }
+  const std::string parent = folder_of(path);
+  remove_left_in(at(parent), kNewFile, false);
+  NewFile file(place, parent, place.folder);
   file.write(content);
-  file.rename(RENAME_NOREPLACE);
+  if (const int failure = put(file); failure != 0) refuse_path(path, failure);
+  return file.release();
+}
+
+Descriptor Folder::write_new(const std::string& path, std::string_view content) const {
+  return put_file(path, content, [](NewFile& file) { return file.rename(RENAME_NOREPLACE); });
 }
 
 void Folder::replace(const std::string& path, std::string_view content, const std::string& digest) const {
-  const Place place(folder_.fd(), path);
-  place.check_not_link();
-  NewFile file(place);
-  file.write(content);
-  if (digest_of(read(path, kMaxReplaced)) != digest)
-    throw RequestError(Refusal::kConflict, path + " was changed since it was opened");
-  file.rename(0);
+  const std::lock_guard lock(replacing_);
+  const auto check = [&](const std::string& file) {
+    if (digest_of(read(file, kMaxReplaced)) != digest)
+      throw RequestError(Refusal::kConflict, path + " was changed since it was opened");
+  };
+  put_file(path, content, [&](NewFile& file) {
+    check(path);
+    const int failure = file.rename(RENAME_EXCHANGE);
+    if (failure != 0) return failure == EXDEV ? failure : file.rename(0);
+    try {
+      check(file.path());  // another program may have changed it just now
+    } catch (const RequestError&) {
+      file.rename(RENAME_EXCHANGE);
+      throw;
+    }
+    return 0;
+  });
+}
+
+void Folder::remove_left() const {
+  if (has(kNewFiles)) remove_left_in(at(kNewFiles), kNewFile, true);
 }
 
 void Folder::move(const std::string& from, const std::string& to) const {

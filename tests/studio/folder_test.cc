@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdio>
@@ -130,6 +132,37 @@ TEST_F(FolderTest, nothing_is_overwritten) {
   EXPECT_EQ(folder_->read("in/new", 100), "third");
   EXPECT_EQ(std::distance(fs::directory_iterator(home_ / "in"), {}), 4) << "a temporary file is left";
   EXPECT_EQ(refusal([&] { folder_->move("in", "in/deep/in"); }), Refusal::kInvalid);
+}
+
+/// Of two saves of the same text one is accepted, within a studio and of two studios.
+TEST_F(FolderTest, one_of_two_replacements_is_accepted) {
+  Folder other(home_.string());
+  for (int round = 0; round < 200; ++round) {
+    const std::string before = folder_->read("in/file", 100),
+                      texts[] = {"a" + std::to_string(round), "b" + std::to_string(round)};
+    std::optional<Refusal> refused[2];
+    const auto save = [&](Folder& folder, int i) {
+      refused[i] = refusal([&] { folder.replace("in/file", texts[i], digest_of(before)); });
+    };
+    std::thread second([&] { save(round % 2 == 0 ? other : *folder_, 1); });
+    save(*folder_, 0);
+    second.join();
+    ASSERT_NE(refused[0].has_value(), refused[1].has_value()) << round;
+    EXPECT_EQ(refused[0].value_or(*refused[refused[0] ? 0 : 1]), Refusal::kConflict);
+    EXPECT_EQ(folder_->read("in/file", 100), texts[refused[0] ? 1 : 0]);
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(home_ / ".studio/new"), {}), 0);
+}
+
+TEST_F(FolderTest, hidden_files_of_killed_studios_are_removed) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  folder_->write_new("in/new", "new");
+  const fs::path left = home_ / ".studio/new" / (".studio." + std::to_string(child) + ".1");
+  std::ofstream(left) << "left";
+  folder_->remove_left();
+  EXPECT_FALSE(fs::exists(left));
 }
 
 TEST_F(FolderTest, removing_does_not_follow_links) {
