@@ -35,6 +35,7 @@ http::Reply guarded(http::Reply reply) {
 }  // namespace
 
 Api::Api(Workplace& place, const Access& access) : access_(access) {
+  add(routes_, bin_routes(place));
   add(routes_, comparison_routes(place));
   add(routes_, dataset_routes(place));
   add(routes_, file_routes(place));

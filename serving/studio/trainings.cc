@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
+#include "studio/bin.h"
 #include "studio/preparations.h"
 #include "studio/workplace.h"
 #include "tools/runs/run_folder.h"
@@ -32,16 +33,9 @@ constexpr const char* kLogs = ".studio";  // hidden; output of trainings outside
   throw RequestError(Refusal::kInvalid, std::string("cannot signal the training: ") + std::strerror(errno));
 }
 
-/// The started processes, so that they are reaped, and the names of runs that are being started.
+/// The started processes, so that they are reaped, and those that are being stopped.
 class Children {
  public:
-  /// Reserves the name until the pointer is destroyed. Throws RequestError(kInvalid) if it is reserved.
-  std::shared_ptr<void> claim(const std::string& path) {
-    const std::lock_guard lock(mutex_);
-    if (!claimed_.insert(path).second) throw RequestError(Refusal::kInvalid, path + " is being started already");
-    return {this, [path](void* children) { static_cast<Children*>(children)->release(path); }};
-  }
-
   /// Stops the training with a snapshot, and waits for its end. Stops of one training at the same time are one: a
   /// second signal would end it without the snapshot.
   void stop(const runs::RunPaths& paths, pid_t process) {
@@ -68,18 +62,12 @@ class Children {
   }
 
  private:
-  void release(const std::string& path) {
-    const std::lock_guard lock(mutex_);
-    claimed_.erase(path);
-  }
-
   void stopped(pid_t process) {
     const std::lock_guard lock(mutex_);
     stopping_.erase(process);
   }
 
   std::mutex mutex_;
-  std::set<std::string> claimed_;
   std::set<pid_t> stopping_;
   std::vector<pid_t> processes_;
 };
@@ -131,13 +119,23 @@ void add_settings(const Json& body, std::vector<std::string>& words) {
   }
 }
 
+/// Removes what a training left that has failed before its record was written. Other files go to the bin.
+void free_name_of_run(const Folder& folder, const std::string& path) {
+  if (!folder.has(path) || folder.has(path + "/run.json")) return;
+  std::error_code ignored;
+  for (const char* name : {"/lock", "/log.txt"})
+    if (folder.has_file(path + name)) folder.remove(path + name);
+  for (const std::string& empty : {path + "/snapshots", path}) std::filesystem::remove(folder.at(empty), ignored);
+  if (folder.has(path)) move_to_bin(folder, path);
+}
+
 Json begin(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = "runs/" + checked_name(text_in(body, "name")), solver = text_in(body, "solver");
   if (!place.folder.has(solver)) throw RequestError(Refusal::kNotFound, solver + ": no such file");
-  const auto claim = children.claim(path);
+  const auto claim = place.claims.claim(path);
   if (place.folder.has(path)) throw RequestError(Refusal::kInvalid, "run " + path + " exists already");
-  const std::shared_lock<std::shared_mutex> starting(place.starting);
+  const std::shared_lock starting(place.starting);
   place.folder.make("runs");
   std::vector<std::string> words = {"--solver=" + solver, "--run=" + path};
   if (const std::string weights = text_in(body, "weights"); !weights.empty()) {
@@ -147,14 +145,14 @@ Json begin(Workplace& place, Children& children, const Request& request) {
   if (const double threads = number_in(body, "threads", 0); threads >= 1)
     words.push_back("--threads=" + std::to_string(int(threads)));
   add_settings(body, words);
+  const AcceptedFiles accepted(place, solver);
   try {
-    Json begun = start(place, children, words, path);
-    accept_prepared(place.folder, solver);
-    return begun;
+    return start(place, children, words, path);
   } catch (const RequestError& error) {
-    std::error_code ignored;  // without a record the folder is not a run; free its name
-    const bool is_over = error.why() != Refusal::kLate;
-    if (is_over && !place.folder.has(path + "/run.json")) std::filesystem::remove_all(place.folder.at(path), ignored);
+    if (error.why() != Refusal::kLate) {
+      accepted.undo();
+      free_name_of_run(place.folder, path);
+    }
     throw;
   }
 }
@@ -184,8 +182,8 @@ Json resume(Workplace& place, Children& children, const Request& request) {
   const Json body = request.body();
   const std::string path = text_in(body, "path");
   const bool is_running = run_at(place, path).process != 0;
-  const auto claim = children.claim(path);
-  const std::shared_lock<std::shared_mutex> starting(place.starting);
+  const auto claim = place.claims.claim(path);
+  const std::shared_lock starting(place.starting);
   std::vector<std::string> words = {"--resume=" + place.folder.at(path)},
                            trial = {"check", place.folder.at(path + "/solver.prototxt"), "--no-data"};
   add_settings(body, words);

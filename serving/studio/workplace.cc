@@ -7,16 +7,30 @@ namespace cortado::studio {
 using http::Refusal;
 using http::RequestError;
 
-ChildResult Workplace::try_run(const std::vector<std::string>& words, std::chrono::seconds time) const {
+namespace {
+
+constexpr std::chrono::seconds kWaitForStarts(5);
+
+}  // namespace
+
+ChildResult Workplace::try_run(const std::vector<std::string>& words, std::chrono::seconds time,
+                               const std::atomic<bool>* cancelled) const {
   std::vector<std::string> all = {cortado};
   all.insert(all.end(), words.begin(), words.end());
-  return run_child(all, {.folder = folder.root(), .time = time});
+  return run_child(all, {.folder = folder.root(), .time = time, .cancelled = cancelled});
 }
 
-ChildResult Workplace::run(const std::vector<std::string>& words, std::chrono::seconds time) const {
-  ChildResult result = try_run(words, time);
+ChildResult Workplace::run(const std::vector<std::string>& words, std::chrono::seconds time,
+                           const std::atomic<bool>* cancelled) const {
+  ChildResult result = try_run(words, time, cancelled);
   if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
   return result;
+}
+
+Workplace::Change Workplace::begin_change() {
+  Change change(starting, kWaitForStarts);
+  if (!change) throw RequestError(Refusal::kConflict, "a training is being started; try again when it runs");
+  return change;
 }
 
 std::string plain_message(const std::string& err) {

@@ -3,10 +3,12 @@
 // State shared by the handlers of all paths.
 
 #include <functional>
+#include <mutex>
 #include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "studio/claims.h"
 #include "studio/feeds.h"
 #include "studio/folder.h"
 #include "studio/jobs.h"
@@ -14,22 +16,32 @@
 
 namespace cortado::studio {
 
+constexpr const char* kTemporaryName = "cortado-studio";  ///< of all TemporaryFolders
+
 struct Workplace {
   explicit Workplace(const std::string& path) : folder(path), cortado(cortado_program()) {}
 
   Folder folder;
   std::string cortado;  ///< path of the program
+  Claims claims;        // before the jobs, which have some
   Feeds feeds;
   Jobs jobs;
   /// Held shared while a training starts: until its record says what it uses, nothing is renamed or deleted.
-  std::shared_mutex starting;
+  std::shared_timed_mutex starting;
+  std::mutex taking_from_bin;
+
+  using Change = std::unique_lock<std::shared_timed_mutex>;
+  /// Until the change is done no training starts. Waits some seconds for one that does; then throws
+  /// RequestError(kConflict).
+  Change begin_change();
 
   /// Runs `cortado` with these arguments in the folder. Throws RequestError(kInvalid) with its message if the exit code
   /// is not 0.
-  ChildResult run(const std::vector<std::string>& words, std::chrono::seconds time = std::chrono::seconds(60)) const;
+  ChildResult run(const std::vector<std::string>& words, std::chrono::seconds time = std::chrono::seconds(60),
+                  const std::atomic<bool>* cancelled = nullptr) const;
   /// The same for any exit code.
-  ChildResult try_run(const std::vector<std::string>& words,
-                      std::chrono::seconds time = std::chrono::seconds(60)) const;
+  ChildResult try_run(const std::vector<std::string>& words, std::chrono::seconds time = std::chrono::seconds(60),
+                      const std::atomic<bool>* cancelled = nullptr) const;
 };
 
 /// The program's message, without log prefixes and hints about --help.
@@ -43,6 +55,7 @@ struct Route {
 using Routes = std::vector<Route>;
 
 // Each in its own file
+Routes bin_routes(Workplace& place);
 Routes comparison_routes(Workplace& place);
 Routes dataset_routes(Workplace& place);
 Routes file_routes(Workplace& place);

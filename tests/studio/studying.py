@@ -3,6 +3,7 @@ import contextlib, gzip, json, os, signal
 
 import pytest
 
+from tests.cli import fixtures
 from tests.harness.servers import Started
 from tests.harness.waiting import wait_until
 
@@ -23,6 +24,14 @@ def add_photos(folder, count=800, classes=10):
         if label >= classes: continue
         (folder / 'photos' / NAMES[label]).mkdir(parents=True, exist_ok=True)
         cv2.imwrite('%s/photos/%s/%05d.jpg' % (folder, NAMES[label], i), image)
+    return folder
+
+
+def add_squares(folder, count=24):
+    """photos/CLASS/NUMBER.ppm: small images of one colour for each of two classes. Returns the folder."""
+    for i in range(count):
+        name, color = [('red', (200, 30, 30)), ('blue', (30, 30, 200))][i % 2]
+        fixtures.ppm('%s/photos/%s/%d.ppm' % (folder, name, i), color=color)
     return folder
 
 

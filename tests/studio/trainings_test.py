@@ -78,6 +78,9 @@ def test_a_copied_training(studio, place, solver):
 
 def test_prepared_files(studio, place, solver):
     """What was prepared and not started can be discarded, and is replaced; but not what the user changed or kept."""
+    def write(name, text='mine'):  # as old as the files are
+        changed = os.stat(place / path / 'solver.prototxt').st_mtime - 5
+        (place / path / name).write_text(text), os.utime(place / path / name, (changed,) * 2)
     def prepare(): return studio.post('/api/trainings', name='next', data='data/cloths', epochs=1)['path']
     def discard(path): return studio.post('/api/training/discard', path=path)['discarded']
     path = prepare()
@@ -86,7 +89,8 @@ def test_prepared_files(studio, place, solver):
     for change in (lambda: (place / path / 'notes.txt').write_text('mine'),
                    lambda: (place / path / '.notes').write_text('mine'),
                    lambda: (place / path / 'link.prototxt').symlink_to('solver.prototxt'),
-                   lambda: os.utime(place / path / 'solver.prototxt', (time.time() + 5,) * 2),
+                   lambda: write('solver.prototxt'), lambda: write('own.prototxt'),
+                   lambda: (place / path / 'labels.txt').unlink(),
                    lambda: (place / path / 'snapshots/x.caffemodel').write_text(''),
                    lambda: studio.post('/api/training/keep', path=path)):
         prepare(), change()

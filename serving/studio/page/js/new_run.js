@@ -5,6 +5,8 @@ import {select} from '/js/chooser.js';
 import {field, figures, form, h, heads, nameInput, span} from '/js/dom.js';
 import {scrolling} from '/js/tables.js';
 
+const owner = crypto.randomUUID();  // of what this tab prepares: another tab does not discard it
+
 const show = (path) => {
   location.hash = '#/run?' + new URLSearchParams({path});
 };
@@ -35,7 +37,7 @@ function prepared(project, name, start, back) {
         change = h('button', {type: 'button', onclick: back}, 'Change');
   const edit = h('button', {type: 'button', className: 'plain'}, 'Edit the files first');
   edit.onclick = async () => {
-    await post('/api/training/keep', {path: project.path});
+    await post('/api/training/keep', {path: project.path, owner});
     location.hash = '#/nets?' + new URLSearchParams({path: project.net});
   };
   actions.querySelector('.row').append(change, edit);
@@ -96,14 +98,14 @@ function questions(datasets, taken, chosen, prepare) {
 /** Both steps. `onStep` is called with 1 or 2. `leave()` removes files that were prepared and not started. */
 function ofDataset(datasets, taken, chosen, onStep) {
   const place = h('div'), working = h('p', {className: 'quiet', role: 'status'});
-  let pending = null;  // the path of what was prepared
+  let pending = null;  // the path of what is being or was prepared
   const discard = async () => {
     const path = pending;
     pending = null;
-    if (path) await post('/api/training/discard', {path}).catch((error) => showMessage(error.message));
+    if (path) await post('/api/training/discard', {path, owner}).catch((error) => showMessage(error.message));
   };
   const discardWithPage = () => {
-    const body = new Blob([JSON.stringify({path: pending})], {type: 'application/json'});
+    const body = new Blob([JSON.stringify({path: pending, owner})], {type: 'application/json'});
     if (pending) navigator.sendBeacon('/api/training/discard', body);
   };
   const start = async (name, {path, solver}) => {
@@ -118,8 +120,11 @@ function ofDataset(datasets, taken, chosen, onStep) {
   const first = questions(datasets, taken, chosen, async (body) => {
     working.textContent = 'Reading the dataset, writing net and solver, and estimating the time…';
     try {
-      const project = await post('/api/trainings', body);
-      pending = project.path;
+      pending = 'trainings/' + body.name;
+      const project = await post('/api/trainings', {...body, owner}).catch((error) => {
+        if (pending) throw error;
+      });
+      if (!pending) return;  // the page was left, which discards it
       const second = prepared(project, body.name, () => start(body.name, project), async () => {
         await discard();
         place.replaceChildren(one);
@@ -128,6 +133,9 @@ function ofDataset(datasets, taken, chosen, onStep) {
       place.replaceChildren(second);
       onStep(2);
       second.querySelector('h2').focus();
+    } catch (error) {
+      pending = null;
+      throw error;
     } finally {
       working.textContent = '';
     }
