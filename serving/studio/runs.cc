@@ -20,8 +20,9 @@ std::pair<std::string, int64_t> lines_from(const Folder& folder, const std::stri
 }
 
 Json metrics(const Folder& folder, const Request& request) {
-  const auto [text, next] =
-      lines_from(folder, request.parameter("path") + "/metrics.jsonl", request.number("from", 0), kPiece);
+  const std::string path = request.parameter("path") + "/metrics.jsonl";
+  folder.at(path);  // refuses links, which a missing file is not
+  const auto [text, next] = lines_from(folder, path, request.number("from", 0), kPiece);
   return {{"text", text}, {"next", next}};
 }
 
