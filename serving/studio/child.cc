@@ -26,15 +26,11 @@ constexpr size_t kMaxError = 1 << 20;
 constexpr std::chrono::milliseconds kChildLook(100);
 
 /// Starts a program in a folder, with only the three standard descriptors.
-Process start_program(const std::vector<std::string>& words, const std::string& folder, int out, int error) {
+Process start_program(const std::vector<std::string>& words, ProcessOptions::Bond bond, const std::string& folder,
+                      int out, int error) {
   const Descriptor nothing("/dev/null", O_RDONLY);
   try {
-    return Process({.words = words,
-                    .bond = ProcessOptions::Bond::kSession,
-                    .folder = folder,
-                    .in = nothing.fd(),
-                    .out = out,
-                    .error = error});
+    return Process({.words = words, .bond = bond, .folder = folder, .in = nothing.fd(), .out = out, .error = error});
   } catch (const std::runtime_error& failure) {
     throw RequestError(Refusal::kInternal, failure.what());
   }
@@ -64,7 +60,7 @@ std::string take(Descriptor& pipe) {
 
 ChildResult run_child(const std::vector<std::string>& words, const ChildOptions& options) {
   Pipe out = make_pipe_or_refuse(), err = make_pipe_or_refuse();
-  Process child = start_program(words, options.folder, out.write.fd(), err.write.fd());
+  Process child = start_program(words, ProcessOptions::Bond::kLife, options.folder, out.write.fd(), err.write.fd());
   if (options.on_start) options.on_start(child.id());
   out.write = Descriptor();
   err.write = Descriptor();
@@ -91,7 +87,7 @@ ChildResult run_child(const std::vector<std::string>& words, const ChildOptions&
 pid_t start_child(const std::vector<std::string>& words, const std::string& folder, const std::string& log) {
   const Descriptor file(log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0666);
   if (!file.ok()) throw RequestError(Refusal::kInternal, log + ": " + std::strerror(errno));
-  return start_program(words, folder, file.fd(), file.fd()).release();
+  return start_program(words, ProcessOptions::Bond::kSession, folder, file.fd(), file.fd()).release();
 }
 
 int ended_child(pid_t process) {

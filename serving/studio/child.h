@@ -28,8 +28,8 @@ struct ChildOptions {
   std::function<void(std::string_view)> on_err = nullptr;  ///< receives stderr as it is written
 };
 
-/// Runs words[0] with the rest as its arguments and waits for its end; stdin is empty. Throws RequestError: kLate after
-/// the time limit, kTooLarge, kCancelled, or kInternal if it cannot be started.
+/// Runs words[0] with the rest as its arguments and waits for its end; stdin is empty. It never outlives this process.
+/// Throws RequestError: kLate after the time limit, kTooLarge, kCancelled, or kInternal if it cannot be started.
 ChildResult run_child(const std::vector<std::string>& words, const ChildOptions& options);
 
 /// Starts it in its own session, so that it outlives this process; stdout and stderr are appended to `log`.

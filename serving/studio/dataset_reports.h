@@ -10,6 +10,9 @@
 
 namespace cortado::studio {
 
+/// Removes what a killed studio left of datasets that it was making.
+void remove_unfinished_datasets(const Folder& folder);
+
 /// A database of a dataset.
 struct DatasetSet {
   std::string name, path;  ///< "train" or "test"; the folder of the database

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "core/files/file.h"
+#include "core/files/made_folders.h"
 #include "core/files/temporary_folder.h"
 #include "core/process/program_path.h"
 #include "core/text/json.h"
@@ -23,7 +24,7 @@ namespace {
 constexpr int64_t kDatasetsMostText = 4 << 20;
 constexpr size_t kMaxPictures = 200;
 constexpr const char* kDatasets = "data";
-constexpr const char* kLists = ".studio/lists";  // images and annotations of datasets that are being made
+constexpr const char* kLists = ".studio/lists";  // one for each dataset that is being made: images and annotations
 constexpr const char* kRecord = "dataset.json";  // next to the files of `convert`: the source of the dataset
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -87,9 +88,9 @@ int side_of(const Json& body) {
 }
 
 /// The subcommand of `cortado convert` and its operands. For images with boxes these are their folder, and COCO's file
-/// or a list that is written to `list`.
+/// or the file `list`, for which this sets `text`.
 std::vector<std::string> inputs_for(const Folder& folder, const Json& body, const std::string& source,
-                                    const std::string& list) {
+                                    const std::string& list, std::string& text) {
   const std::string kind = text_in(body, "kind", "classes");
   if (kind == "classes") return {"folder", folder.at(source)};
   if (kind != "boxes") throw RequestError(Refusal::kInvalid, "kind must be classes or boxes");
@@ -98,10 +99,7 @@ std::vector<std::string> inputs_for(const Folder& folder, const Json& body, cons
     const std::string images = folder.has(source + "/images") ? source + "/images" : source;
     return {"annoset", folder.at(images) + "/", folder.at(source + "/" + entry.name)};
   }
-  const AnnotationList annotations = list_annotations(folder, source);
-  folder.make(kLists);
-  if (folder.has(list)) folder.remove(list);
-  folder.write_new(list, annotations.text);
+  text = list_annotations(folder, source).text;
   return {"annoset", folder.at(source) + "/", folder.at(list)};
 }
 
@@ -151,7 +149,7 @@ Json pictures(const Workplace& place, const Request& request) {
   const std::vector<DatasetSet> sets = sets_of(place.folder, path);
   const auto found = std::ranges::find(sets, set, &DatasetSet::name);
   if (found == sets.end()) throw RequestError(Refusal::kNotFound, "'" + path + "' has no set '" + set + "'");
-  const TemporaryFolder temporary("cortado-studio");
+  const TemporaryFolder temporary(kTemporaryName);
   const ChildResult result =
       run_child({program_path(), "records", place.folder.at(found->path),
                  "--keys=" + temporary.add("keys.json", dump(keys)), "--first=" + std::to_string(first)},
@@ -159,6 +157,43 @@ Json pictures(const Workplace& place, const Request& request) {
   if (result.code != 0) throw RequestError(Refusal::kInvalid, plain_message(result.err));
   return parse_json_or_null<Json>(result.out);
 }
+
+/// Removes what a killed studio left of the dataset whose list this was, unless it is being made.
+void remove_unfinished_dataset(const Folder& folder, const std::string& name) {
+  const std::string list = std::string(kLists) + "/" + name + ".txt", path = folder.at("data/" + name);
+  const Descriptor lock = lock_if_free(folder.at(list));
+  if (!lock.ok()) return;
+  remove_leftovers(path);
+  remove_leftovers(path + "/" + kRecord);
+  folder.remove(list);
+}
+
+/// A dataset that is being made: its name is claimed, and its list exists and is locked.
+class DatasetInWork {
+ public:
+  DatasetInWork(Workplace& place, const std::string& name, const std::string& list, const std::string& text)
+      : folder_(place.folder), list_(list), claim_(place.claims.claim("data/" + name)) {
+    folder_.make(kLists);
+    if (folder_.has(list)) remove_unfinished_dataset(folder_, name);
+    lock_ = folder_.write_new(list, text);
+  }
+  ~DatasetInWork() { end(); }
+  DatasetInWork(const DatasetInWork&) = delete;
+  DatasetInWork& operator=(const DatasetInWork&) = delete;
+
+  void end() {
+    std::error_code ignored;
+    if (lock_.ok()) std::filesystem::remove(folder_.root() + "/" + list_, ignored);
+    lock_ = Descriptor();
+    claim_.reset();
+  }
+
+ private:
+  const Folder& folder_;
+  std::string list_;
+  std::shared_ptr<void> claim_;
+  Descriptor lock_;
+};
 
 Json make_dataset(Workplace& place, const Request& request) {
   const Json body = request.body();
@@ -169,26 +204,25 @@ Json make_dataset(Workplace& place, const Request& request) {
   place.folder.make("data");
   const std::string list = std::string(kLists) + "/" + name + ".txt", whole = place.folder.at(path);
   std::vector<std::string> words = {place.cortado};
-  for (std::string& word : convert_words(body, inputs_for(place.folder, body, source, list), path))
+  std::string text;
+  for (std::string& word : convert_words(body, inputs_for(place.folder, body, source, list, text), path))
     words.push_back(std::move(word));
-  const auto remove_list = [&folder = place.folder, list] {
-    if (folder.has(list)) folder.remove(list);
-  };
+  const auto made = std::make_shared<DatasetInWork>(place, name, list, text);
   const int64_t job = place.jobs.start(
       {.title = "dataset " + name,
        .words = words,
        .folder = place.folder.root(),
        .done =
            [=](const ChildResult& result) {
-             remove_list();
              write_file_atomically(whole + "/" + kRecord, dump({{"source", source},
                                                                 {"split", number_in(body, "split", 0.2)},
                                                                 {"report", parse_json_or_null<Json>(result.out)}}));
+             made->end();
            },
        .clean_up = [=](pid_t process) {  // its temporary files
-         remove_list();
          std::error_code ignored;
          std::filesystem::remove_all(whole + ".tmp." + std::to_string(process), ignored);
+         made->end();
        }});
   return {{"job", job}, {"path", path}};
 }
@@ -199,7 +233,7 @@ Json sheet(const Workplace& place, const Request& request) {
   const std::string path = text_in(body, "path"), transform = transform_text(body.value("transform", Json::object()));
   const std::string source = place.folder.at(path + "/train_lmdb");
   const int64_t count = std::clamp<int64_t>(int64_t(number_in(body, "count", 32)), 1, 200);
-  const TemporaryFolder temporary("cortado-studio");
+  const TemporaryFolder temporary(kTemporaryName);
   const std::string type = place.folder.has(path + "/labelmap.prototxt") ? "type: \"AnnotatedData\"" : "type: \"Data\"";
   const std::string net = "layer {\n  name: \"data\" " + type + " top: \"data\" top: \"label\"\n" + transform +
                           "  data_param { source: \"" + source + "\" batch_size: " + std::to_string(count) +
@@ -217,6 +251,14 @@ Json sheet(const Workplace& place, const Request& request) {
 }
 
 }  // namespace
+
+void remove_unfinished_datasets(const Folder& folder) {
+  constexpr std::string_view kList = ".txt";
+  if (!folder.has(kLists)) return;
+  for (const Entry& entry : folder.list_if_readable(kLists))
+    if (entry.name.ends_with(kList))
+      remove_unfinished_dataset(folder, entry.name.substr(0, entry.name.size() - kList.size()));
+}
 
 Routes dataset_routes(Workplace& place) {
   const auto reports = std::make_shared<DatasetReports>();

@@ -52,18 +52,19 @@ Json write_text(const Workplace& place, const Request& request) {
     throw RequestError(Refusal::kInvalid, "the file name of a net or solver must end in .prototxt");
   checked_name(file_name_of(path));
   if (int64_t(text.size()) > kNetsMostText) throw RequestError(Refusal::kTooLarge, "the text is larger than 2 MiB");
-  place.folder.make(folder_of(path));
-  if (const std::string digest = text_in(body, "digest"); digest.empty())
-    place.folder.write_new(path, text);
-  else
+  if (const std::string digest = text_in(body, "digest"); !digest.empty()) {
     place.folder.replace(path, text, digest);
+  } else {
+    place.folder.make(folder_of(path));
+    place.folder.write_new(path, text);
+  }
   return {{"path", path}, {"digest", digest_of(text)}};
 }
 
 /// Runs `cortado check` on unsaved text of the file `path`, if it has a name yet. Diagnostics have places in the text.
 Json check(const Workplace& place, const Request& request) {
   const Json body = request.body();
-  const TemporaryFolder temporary("cortado-studio");
+  const TemporaryFolder temporary(kTemporaryName);
   const std::string file = temporary.add("text.prototxt", text_in(body, "text")), name = text_in(body, "path", ""),
                     path = name.empty() ? file : place.folder.at(name);
   std::vector<std::string> words = {"check", file, "--as=" + path, "--json", "--cpu"};
@@ -83,7 +84,7 @@ Json draw(const Workplace& place, const Request& request) {
   const Json body = request.body();
   const std::string phase = text_in(body, "phase", "TRAIN");
   if (phase != "TRAIN" && phase != "TEST") throw RequestError(Refusal::kInvalid, "phase must be TRAIN or TEST");
-  const TemporaryFolder temporary("cortado-studio");
+  const TemporaryFolder temporary(kTemporaryName);
   std::vector<std::string> words = {"draw", "--model=" + temporary.add("net.prototxt", text_in(body, "text")),
                                     "--phase=" + phase, "--format=svg", "-"};
   if (flag_in(body, "full", false)) words.push_back("--full");

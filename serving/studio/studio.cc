@@ -13,6 +13,7 @@
 #include "http/server.h"
 #include "studio/access.h"
 #include "studio/api.h"
+#include "studio/remains.h"
 
 namespace cortado::studio {
 
@@ -46,6 +47,7 @@ int run_studio(const tools::Arguments& arguments) {
   const SignalWaiter signals(kEndSignals);
   Access access(token_of(arguments));
   Workplace place(arguments.text("folder"));
+  remove_remains(place.folder);
   const http::Limits limits = limits_of(arguments);
   http::MemoryBudget budget(int64_t(limits.body_bytes) * 8);
   Api api(place, access);

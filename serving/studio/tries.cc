@@ -48,7 +48,7 @@ Json look(const Workplace& place, const Request& request) {
   const std::string run = request.parameter("run"), net = net_of(place.folder, run);
   const std::string snapshot = "/snapshots/" + checked_name(request.parameter("snapshot"));
   if (!place.folder.has(run + snapshot)) throw RequestError(Refusal::kNotFound, "no such snapshot");
-  const TemporaryFolder temporary("cortado-studio");
+  const TemporaryFolder temporary(kTemporaryName);
   std::vector<std::string> words = {
       program_path(),  "look",  "--model=" + net, "--weights=" + place.folder.file_at(run + snapshot),
       "--like=" + net, "--cpu", "--top=10"};
