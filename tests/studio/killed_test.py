@@ -1,6 +1,6 @@
 """A studio that is killed at random moments of each operation. After the next start nothing of it is left: no hidden or
 temporary files, no processes, and all names can be used."""
-import http.client, os, random, shutil, threading, time
+import concurrent.futures, http.client, os, random, shutil, threading, time
 
 import pytest
 
@@ -144,6 +144,21 @@ def test_killed(cortado, place, seed):
             forget(studio, place)
         assert not left_in(place), where
         assert len(list(place.glob('photos/*/*.ppm'))) == 24, where
+
+
+@pytest.mark.parametrize('operation', [upload, save, prepare, bin_and_back, dataset, boxes, sheet])
+def test_what_another_studio_does_stays(cortado, place, operation):
+    """Studios that start meanwhile for the same folder remove nothing of it."""
+    add_boxes(place)
+    with Studio(cortado, place) as studio, concurrent.futures.ThreadPoolExecutor() as tabs:
+        job(studio, '/api/datasets', name='d', source='photos', side=16)
+        for _ in range(2):
+            working = tabs.submit(operation, studio)
+            while not working.done():
+                with Studio(cortado, place): pass
+            working.result()
+            forget(studio, place)
+    assert not left_in(place)
 
 
 def kill_during(studio, operation, seconds):
