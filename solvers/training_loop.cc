@@ -84,21 +84,24 @@ void TrainingLoop::start() {
   observers_.tell_early_warnings(progress);
 }
 
-/// Computes the loss after the last update, and runs the last test. Both use the saved weights, although a training
-/// pass changes the state of layers, on each rank with its own images. A loss that is not finite fails, although it
-/// is too late to save the training: its weights are of no use.
+/// Computes the loss after the last update, and runs the last test. A snapshot may follow: nothing of the state moves.
+/// Both use the saved weights, although a training pass changes the state of layers, on each rank with its own images.
+/// A loss that is not finite fails, although it is too late to save the training: its weights are of no use.
 void TrainingLoop::finish() {
+  const auto positions = net_.positions();
   {
     const StateGuard kept(net_);
     net_.context().pass = state_.pass(0);
     net_.forward();
     const double loss = net_.loss();
     if (config().displays(iter())) {
-      state_.window.add(float(loss));
-      log_info() << "Iteration " << iter() << ", loss = " << Shown{state_.window.smoothed()};
+      LossWindow window = state_.window;
+      window.add(float(loss));
+      log_info() << "Iteration " << iter() << ", loss = " << Shown{window.smoothed()};
     }
     iteration_.require_finite(loss);
   }
+  for (const auto& [layer, position] : positions) net_.seek(layer, position);
   state_.prove_snapshot();
   checkpoints_.prune_proven();
   if (config().tests.is_due_at_end(iter())) test();

@@ -104,20 +104,6 @@ TEST(CarriedStates, WarnWhereTheSnapshotHasFewer) {
   EXPECT_EQ(read_state(folder / "tiny_iter_12.solverstate").training().layer(0).values_size(), 3);
 }
 
-/// The loss after the last update is of one more batch, which no snapshot counts.
-TEST(CarriedStates, DoNotMoveWithTheLastLoss) {
-  Folder before, after;
-  const std::string net = net_of(kCarryingLayers[0]);
-  train(tiny_solver(before, "shards: 2 ", net));
-  Context context(1);
-  Solver solver = make_solver(tiny_solver(after, "shards: 2 snapshot_after_train: false ", net), {}, context);
-  Requests requests{kRequestNothing};
-  solver.run(requests);
-  solver.snapshot();
-  EXPECT_TRUE(read_state(after / "tiny_iter_12.solverstate").training().layer(0).SerializeAsString() ==
-              read_state(before / "tiny_iter_12.solverstate").training().layer(0).SerializeAsString());
-}
-
 /// Types with a memory that is elsewhere, among the weights or in files, or that iterations of shards refuse.
 const std::set<std::string> kOtherMemories = {"BN",       "BatchNorm", "HDF5Output",
                                               "MatWrite", "SyncBN",    "UnlabeledMatching"};

@@ -1,6 +1,7 @@
 // Resuming with a dataset: shuffled, mirrored and cropped at random, read by threads, its size no multiple of the
 // batch.
 
+#include "tests/solvers/carrying_layers.h"
 #include "tests/solvers/dataset.h"
 #include "tests/solvers/training.h"
 
@@ -45,6 +46,34 @@ TEST(ResumeData, IsExactForEachNumberOfThreads) {
       EXPECT_TRUE(bytes_of(read_state(folder / state)) == bytes_of(read_state(whole_folder / state)));
     }
   }
+}
+
+/// The loss after the last update is of one more batch, which a snapshot after it does not count.
+void expect_the_end(const std::string& options, const std::string& net, const Device& device) {
+  Folder at_end, later;
+  const auto run = [&](const Folder& folder, const std::string& more) {
+    Context context({.device = device});
+    Solver solver = make_solver(tiny_solver(folder, options + more, net), {}, context);
+    Requests requests{kRequestNothing};
+    solver.run(requests);
+    if (!more.empty()) solver.snapshot();
+  };
+  run(at_end, "");
+  run(later, "snapshot_after_train: false ");
+  EXPECT_TRUE(bytes_of(read_state(later / "tiny_iter_12.solverstate")) ==
+              bytes_of(read_state(at_end / "tiny_iter_12.solverstate")));
+  EXPECT_TRUE(read_file(later / "tiny_iter_12.caffemodel") == read_file(at_end / "tiny_iter_12.caffemodel"));
+}
+
+TEST(ResumeData, ASnapshotAfterTheLastLossIsThatOfTheEnd) {
+  Folder data;
+  const std::string net = net_on(make_dataset(data));
+  for (const char* options : {"display: 3 average_loss: 3 ", "display: 3 shards: 2 "})
+    for (const Device device : {Device{}, Device{DeviceKind::kSimulated, 0}}) {
+      SCOPED_TRACE(options + device.str());
+      expect_the_end(options, net, device);
+      for (const CarryingLayer& layer : kCarryingLayers) expect_the_end(options, net_of(layer), device);
+    }
 }
 
 }  // namespace
