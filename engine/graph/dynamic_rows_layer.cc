@@ -21,6 +21,11 @@ bool lie_alike(const LayerNeeds& a, const LayerNeeds& b) {
          a.saved.size() == b.saved.size();
 }
 
+std::span<float> carried_by(Layer& layer) {
+  BatchMemory* memory = layer.roles().memory;
+  return memory ? memory->carried() : std::span<float>();
+}
+
 }  // namespace
 
 /// Not a sum: the other operand may have other rows.
@@ -58,6 +63,9 @@ DynamicRowsLayer::Instance DynamicRowsLayer::make_instance(Context& context, std
     for (size_t i = 0; i < request.y.size(); ++i) request.y[i].shape = instance.y[i];
     const LayerNeeds needs = instance.layer->prepare(request, context);
     if (!lie_alike(needs, needs_)) throw FieldError("", "its memory layout depends on the number of rows");
+    if (carried_by(*instance.layer).size() != carried_by(*most_).size())
+      throw FieldError("", "the state that it carries from batch to batch depends on the number of rows",
+                       "let the rows be its steps, on the first axis");
     if (needs.forward_scratch > needs_.forward_scratch || needs.backward_scratch > needs_.backward_scratch)
       instance.scratch = DeviceMemory(context, size_t(scratch_of(needs)));
     if (notes_classes_) instance.layer->roles().scoring->note_classes(context);
@@ -94,9 +102,19 @@ Operands DynamicRowsLayer::operands_of(const Instance& instance, const Operands&
   return live;
 }
 
+/// Calls pass() on the instance, which continues with what the previous one carried.
+template <typename Pass>
+void DynamicRowsLayer::run(Context& context, Instance& instance, const Pass& pass) {
+  const std::span<float> common = carried_by(*most_), own = carried_by(*instance.layer);
+  if (common.empty()) return pass();
+  copy_on_device(context, own.data(), common.data(), common.size_bytes());
+  pass();
+  copy_on_device(context, common.data(), own.data(), common.size_bytes());
+}
+
 void DynamicRowsLayer::forward(Context& context, const Operands& io) {
   Instance& instance = instance_for(context, io);
-  instance.layer->forward(context, operands_of(instance, io));
+  run(context, instance, [&] { instance.layer->forward(context, operands_of(instance, io)); });
   const DynamicRows* rows = instance.layer->roles().rows;
   const bool vary = rows && rows->rows_vary();
   const std::vector<Shape> shapes = vary ? rows->current_shapes() : instance.y;
@@ -110,7 +128,7 @@ void DynamicRowsLayer::forward(Context& context, const Operands& io) {
 
 void DynamicRowsLayer::backward(Context& context, const Operands& io) {
   Instance& instance = instances_.empty() ? instance_for(context, io) : instances_.front();  // no forward ran before
-  instance.layer->backward(context, operands_of(instance, io));
+  run(context, instance, [&] { instance.layer->backward(context, operands_of(instance, io)); });
 }
 
 void DynamicRowsLayer::validate(Context& context, const Operands& io) {

@@ -2,8 +2,9 @@
 
 // A layer after one whose number of rows depends on its values (layers/roles.h). The plan reserves memory for the
 // largest number of rows. Each pass runs an instance of the layer made for the actual shapes, in the first part of that
-// memory; the rest of y is 0. Instances are cached, because shapes repeat. Such a layer has plain layout, fuses nothing
-// that needs another operand or derived weights, and is launched by the host on a device.
+// memory; the rest of y is 0. Instances are cached, because shapes repeat, and share what the layer carries from pass
+// to pass. Such a layer has plain layout, fuses nothing that needs another operand or derived weights, and is launched
+// by the host on a device.
 
 #include <functional>
 #include <list>
@@ -14,7 +15,7 @@
 
 namespace cortado::graph {
 
-class DynamicRowsLayer final : public Layer, public Scoring {
+class DynamicRowsLayer final : public Layer, public Scoring, public BatchMemory {
  public:
   /// `most`: the layer, inferred for the largest number of rows; `make` creates another with the same options.
   DynamicRowsLayer(std::string name, std::unique_ptr<Layer> most, std::function<std::unique_ptr<Layer>()> make)
@@ -35,7 +36,10 @@ class DynamicRowsLayer final : public Layer, public Scoring {
 
   bool differentiable(int i) const override { return most_->differentiable(i); }
   int64_t flops(const std::vector<Shape>& x, const std::vector<Shape>& y) const override { return most_->flops(x, y); }
-  LayerRoles roles() override { return {.needs_host = true, .scoring = this}; }
+  LayerRoles roles() override { return {.needs_host = true, .memory = memory() ? this : nullptr, .scoring = this}; }
+
+  bool is_stateful() const override { return memory()->is_stateful(); }
+  std::span<float> carried() override { return memory()->carried(); }
 
   Ratio quotient(size_t k) const override;
   int64_t note_classes(Context& context) override;
@@ -52,6 +56,9 @@ class DynamicRowsLayer final : public Layer, public Scoring {
 
   Instance& instance_for(Context& context, const Operands& io);
   Instance make_instance(Context& context, std::vector<Shape> x);
+  BatchMemory* memory() const { return most_->roles().memory; }
+  template <typename Pass>
+  void run(Context& context, Instance& instance, const Pass& pass);
   const Scoring* scoring() const;  ///< of the last pass; null: none
   Operands operands_of(const Instance& instance, const Operands& io) const;
 

@@ -131,6 +131,37 @@ TEST(Resume, IsExactWithWhatLayersCarryOverBatches) {
   }
 }
 
+/// A net whose batches have other numbers of steps, chosen by the signs of random values.
+std::string net_of_some_steps(const CarryingLayer& layer) {
+  std::string net = net_of(layer);
+  const std::string data =
+      "layer { name: 'chosen' type: 'DummyData' top: 'noise' dummy_data_param { shape { dim: 4 } "
+      "data_filler { type: 'gaussian' } } } layer { name: 'step' type: 'Threshold' bottom: "
+      "'noise' top: 'keep' } layer { name: 'filter' type: 'Filter' bottom: 'x' bottom: 'cont' "
+      "bottom: 'target' bottom: 'keep' top: 'some_x' top: 'some_cont' top: 'some_target' } ";
+  net.insert(net.find("layer { name: 'memory'"), data);
+  const size_t memory = net.find("layer { name: 'memory'");
+  for (const char* name : {"'x'", "'cont'", "'target'"})
+    for (size_t at; (at = net.find(std::string("bottom: ") + name, memory)) != net.npos;)
+      net.replace(at, std::string("bottom: '").size(), "bottom: 'some_");
+  return net;
+}
+
+TEST(Resume, IsExactWithWhatLayersCarryOverBatchesOfOtherSteps) {
+  for (const CarryingLayer& layer : kCarryingLayers) {
+    SCOPED_TRACE(layer.type);
+    Folder whole, folder;
+    const std::string net = net_of_some_steps(layer);
+    train(tiny_solver(whole, "momentum: 0.9 ", net));
+    train(tiny_solver(folder, "momentum: 0.9 ", net), "", 5);
+    EXPECT_EQ(read_state(folder / "tiny_iter_5.solverstate").training().layer_size(), 1);
+    train(tiny_solver(folder, "momentum: 0.9 ", net), "auto");
+    EXPECT_TRUE(read_file(folder / "tiny_iter_12.caffemodel") == read_file(whole / "tiny_iter_12.caffemodel"));
+    EXPECT_TRUE(bytes_of(read_state(folder / "tiny_iter_12.solverstate")) ==
+                bytes_of(read_state(whole / "tiny_iter_12.solverstate")));
+  }
+}
+
 TEST(Resume, GoesOnPastTheOldEnd) {
   Folder folder, whole_folder;
   train(tiny_solver(folder));
