@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 
 #include "core/files/file.h"
@@ -74,6 +75,12 @@ std::string name_in_bin(const Folder& folder, const Request& request) {
   return name;
 }
 
+/// A studio that starts just now may have removed it.
+void remove_origin(const Folder& folder, const std::string& name) {
+  std::error_code ignored;
+  std::filesystem::remove(folder.at(origin_path(name)), ignored);
+}
+
 Json restore(Workplace& place, const Request& request) {
   const Folder& folder = place.folder;
   const std::lock_guard lock(place.taking_from_bin);
@@ -81,7 +88,7 @@ Json restore(Workplace& place, const Request& request) {
   if (folder.has(path)) throw RequestError(Refusal::kConflict, path + " exists already; rename it first");
   folder.make(folder_of(path));
   folder.move(item_path(name), path);
-  folder.remove(origin_path(name));
+  remove_origin(folder, name);
   return {{"path", path}};
 }
 
@@ -90,7 +97,7 @@ Json delete_for_good(Workplace& place, const Request& request) {
   const std::lock_guard lock(place.taking_from_bin);
   const std::string name = name_in_bin(folder, request);
   folder.remove(item_path(name));
-  folder.remove(origin_path(name));
+  remove_origin(folder, name);
   return {{"name", name}};
 }
 
@@ -116,7 +123,7 @@ std::string move_to_bin(const Folder& folder, const std::string& path) {
   try {
     folder.move(path, item_path(name));
   } catch (...) {
-    folder.remove(origin_path(name));
+    remove_origin(folder, name);
     throw;
   }
   return name;
