@@ -48,12 +48,34 @@ class GeluFinder {
     if (x.empty()) x = other(scaled, "Mul", M_SQRT1_2);
     Node* sum = index_.only_reader(erf.output(0));
     if (x.empty() || other(sum, "Add", 1) != erf.output(0)) return;
-    Node* product = index_.only_reader(sum->output(0));
-    if (!product || product->op_type() != "Mul" || product->input_size() != 2) return;
-    const std::string factor = product->input(product->input(0) == sum->output(0) ? 1 : 0);
-    if (other(index_.maker(factor), "Mul", 0.5) == x) return replace(*product, x);
-    Node* half = index_.only_reader(product->output(0));
-    if (factor == x && other(half, "Mul", 0.5) == product->output(0)) replace(*half, x);
+    if (Node* product = product_with(*sum, x)) replace(*product, x);
+  }
+
+  /// The operand that the node halves; "" if it does something else.
+  std::string halved(const Node* node) const {
+    const std::string operand = other(node, "Mul", 0.5);
+    return operand.empty() ? other(node, "Div", 2) : operand;
+  }
+
+  /// The node that makes the product of `sum`, x and 1/2, whatever the order of the factors. Null: none.
+  Node* product_with(Node& sum, const std::string& x) {
+    Node* at = &sum;
+    bool has_x = false, has_half = false;
+    while (!has_x || !has_half) {
+      const std::string so_far = at->output(0);
+      at = index_.only_reader(so_far);
+      if (!has_half && halved(at) == so_far) {
+        has_half = true;
+        continue;
+      }
+      if (has_x || !at || at->op_type() != "Mul" || at->input_size() != 2) return nullptr;
+      const std::string factor = at->input(at->input(0) == so_far ? 1 : 0);
+      const bool with_half = !has_half && halved(index_.maker(factor)) == x;
+      if (factor != x && !with_half) return nullptr;
+      has_x = true;
+      has_half = has_half || with_half;
+    }
+    return at;
   }
 
   static void replace(Node& node, const std::string& x) {
