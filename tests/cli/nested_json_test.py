@@ -131,7 +131,8 @@ def test_studio(a_run, cortado, helper):
     (dataset / 'data.mdb').touch()
     (dataset.parent / 'dataset.json').write_text(DEEP)
     with Studio(cortado) as studio:
-        assert studio.ask('GET', '/api/runs') == (200, b'[]')
+        status, content = studio.ask('GET', '/api/runs')
+        assert status == 200 and [run['state'] for run in json.loads(content)] == ['unreadable']
         assert studio.ask('GET', '/api/run?path=runs/r')[0] == 400
         status, content = studio.ask('GET', '/api/datasets')
         assert status == 200 and json.loads(content)[0]['made'] is None

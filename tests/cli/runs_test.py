@@ -301,10 +301,13 @@ def put(kind, path, target):
     elif kind == 'dangling link': path.symlink_to(target.with_name('none'))
     elif kind == 'pipe': os.mkfifo(path)
     elif kind == 'device': path.symlink_to('/dev/zero')
+    elif kind == 'unreadable': path.touch(mode=0)
     else: path.mkdir()
 
 
-@pytest.mark.parametrize('kind', ['link', 'dangling link', 'pipe', 'device', 'folder'])
+@pytest.mark.parametrize('kind', [
+    'link', 'dangling link', 'pipe', 'device', 'folder',
+    pytest.param('unreadable', marks=pytest.mark.skipif(os.geteuid() == 0, reason='root reads every file'))])
 @pytest.mark.parametrize('name', RUN_FILES)
 def test_odd_files_in_a_run(cortado, run_a, tmp_path, name, kind):
     """A run's folder may come from elsewhere: no command waits for its pipes or changes what its links lead to."""
