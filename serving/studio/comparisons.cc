@@ -40,18 +40,12 @@ void add_solver(const std::string& text, Settings& settings) {
   }
 }
 
-/// The path relative to the studio's folder, if it is inside.
-std::string inside(const Folder& folder, const std::string& path) {
-  const std::string root = folder.root() + "/";
-  return path.starts_with(root) ? path.substr(root.size()) : path;
-}
-
 Settings settings_of(const Folder& folder, const std::string& path) {
   Settings settings;
   if (folder.has(path + "/solver.prototxt"))
     add_solver(folder.read(path + "/solver.prototxt", kComparisonsMostText), settings);
   const runs::RunRecord record = runs::read_record(folder.at(path + "/run.json"));
-  for (const runs::InputFile& input : record.inputs) add_setting(settings, input.kind, inside(folder, input.path));
+  for (const runs::InputFile& input : record.inputs) add_setting(settings, input.kind, folder.name_of(input.path));
   for (const auto& [name, value] : record.machine) add_setting(settings, name, value);
   add_setting(settings, "version", record.version);
   return settings;

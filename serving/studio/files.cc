@@ -8,7 +8,6 @@
 #include "data/image/image_formats.h"
 #include "studio/bin.h"
 #include "studio/folder.h"
-#include "studio/run_index.h"
 #include "studio/workplace.h"
 
 namespace cortado::studio {
@@ -63,12 +62,12 @@ Json listing(const Folder& folder, const Request& request) {
 }
 
 /// Refuses changes of the studio's hidden files, of what is being made, and of what a running training uses.
-void check_may_change(const Workplace& place, RunIndex& runs, const std::string& path) {
+void check_may_change(Workplace& place, const std::string& path) {
   const Folder& folder = place.folder;
   if (path.empty() || path.starts_with('.') || path.find("/.") != std::string::npos)
     throw RequestError(Refusal::kForbidden, "'" + path + "' cannot be changed here");
   place.claims.check_free(path);
-  if (const std::string user = runs.in_use().user_of(folder.at(path)); !user.empty())
+  if (const std::string user = place.run_index.in_use().user_of(folder.at(path)); !user.empty())
     throw RequestError(Refusal::kConflict,
                        path + " is used by the running training " + folder.name_of(user) + "; stop it first");
 }
@@ -77,13 +76,13 @@ void check_exists(const Folder& folder, const std::string& path) {
   if (!folder.has(path)) throw RequestError(Refusal::kNotFound, path + ": no such file or folder");
 }
 
-Json rename(Workplace& place, RunIndex& runs, const Request& request) {
+Json rename(Workplace& place, const Request& request) {
   const Folder& folder = place.folder;
   const Json body = request.body();
   const std::string path = text_in(body, "path"), name = checked_file_name(text_in(body, "name"));
   check_exists(folder, path);
   const Workplace::Change change = place.begin_change();
-  check_may_change(place, runs, path);
+  check_may_change(place, path);
   const std::string renamed = joined_path(folder_of(path), name);
   folder.move(path, renamed);
   return {{"path", renamed}};
@@ -130,18 +129,17 @@ Json make_folder(const Folder& folder, const Request& request) {
   return {{"path", path}};
 }
 
-Json delete_to_bin(Workplace& place, RunIndex& runs, const Request& request) {
+Json delete_to_bin(Workplace& place, const Request& request) {
   const std::string path = text_in(request.body(), "path");
   check_exists(place.folder, path);
   const Workplace::Change change = place.begin_change();
-  check_may_change(place, runs, path);
+  check_may_change(place, path);
   return {{"name", move_to_bin(place.folder, path)}};
 }
 
 }  // namespace
 
 Routes file_routes(Workplace& place) {
-  const auto runs = std::make_shared<RunIndex>(place.folder);
   const Folder& folder = place.folder;
   return {
       {"GET", "/api/studio",
@@ -152,10 +150,8 @@ Routes file_routes(Workplace& place) {
       {"POST", "/api/folder", [&](const Request& request) { return json_reply(make_folder(folder, request)); }},
       {"GET", "/api/image", [&](const Request& request) { return image(folder, request); }},
       {"POST", "/api/upload", [&](const Request& request) { return json_reply(upload(folder, request)); }},
-      {"POST", "/api/rename",
-       [&place, runs](const Request& request) { return json_reply(rename(place, *runs, request)); }},
-      {"POST", "/api/delete",
-       [&place, runs](const Request& request) { return json_reply(delete_to_bin(place, *runs, request)); }},
+      {"POST", "/api/rename", [&](const Request& request) { return json_reply(rename(place, request)); }},
+      {"POST", "/api/delete", [&](const Request& request) { return json_reply(delete_to_bin(place, request)); }},
   };
 }
 

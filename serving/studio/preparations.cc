@@ -13,7 +13,6 @@
 #include "core/files/made_folders.h"
 #include "core/text/json.h"
 #include "studio/bin.h"
-#include "studio/run_index.h"
 #include "tools/starter/starting_net.h"
 
 namespace cortado::studio {
@@ -144,11 +143,11 @@ void put_away(const Folder& folder, const std::string& path) {
 
 /// Moves the training to the bin. Returns false, and keeps it, if the owner has not prepared it, if a file was added or
 /// changed since, or if a training uses it.
-bool discard_prepared(Workplace& place, RunIndex& runs, const std::string& path, const std::string& owner) {
+bool discard_prepared(Workplace& place, const std::string& path, const std::string& owner) {
   const Workplace::Change change = place.begin_change();
   const std::optional<Mark> mark = mark_of(place.folder, path);
   if (!mark || !mark->is_complete || mark->owner != owner) return false;
-  if (!runs.in_use().user_of(place.folder.at(path)).empty()) return false;
+  if (!place.run_index.in_use().user_of(place.folder.at(path)).empty()) return false;
   if (!is_as_prepared(place.folder, path, mark->digests)) return false;
   put_into_bin(place.folder, path);
   return true;
@@ -202,7 +201,7 @@ class Preparing {
 };
 
 /// Frees the name, if the owner or a killed studio prepared it.
-void free_name(Workplace& place, RunIndex& runs, const std::string& path, const std::string& owner) {
+void free_name(Workplace& place, const std::string& path, const std::string& owner) {
   const std::optional<Mark> mark = mark_of(place.folder, path);
   if (!mark) return;
   if (!mark->is_complete) {
@@ -213,7 +212,7 @@ void free_name(Workplace& place, RunIndex& runs, const std::string& path, const 
   if (mark->owner != owner)
     throw RequestError(Refusal::kConflict,
                        "another page has prepared " + path + ", and not started it; choose another name, or delete it");
-  discard_prepared(place, runs, path, owner);
+  discard_prepared(place, path, owner);
 }
 
 /// Creates the training with its mark, and locks that.
@@ -241,13 +240,13 @@ Json write_training(Workplace& place, const std::vector<std::string>& words, con
   }
 }
 
-Json prepare(Workplace& place, RunIndex& runs, Preparing& preparing, const Request& request) {
+Json prepare(Workplace& place, Preparing& preparing, const Request& request) {
   const Json body = request.body();
   const std::string path = kPreparations + checked_name(text_in(body, "name")), owner = text_in(body, "owner");
   const std::vector<std::string> words = new_words(place.folder, body, path);
   const std::atomic<bool>& cancelled = preparing.begin(place.claims, path, owner);
   try {
-    free_name(place, runs, path, owner);
+    free_name(place, path, owner);
     Json project = write_training(place, words, path, owner, cancelled);
     if (preparing.end_if_wanted(path)) return project;
     put_into_bin(place.folder, path);
@@ -310,25 +309,22 @@ void remove_unfinished_preparations(const Folder& folder) {
 }
 
 Routes preparation_routes(Workplace& place) {
-  const auto runs = std::make_shared<RunIndex>(place.folder);
   const auto preparing = std::make_shared<Preparing>();
   return {
       {"GET", "/api/starts", [&](const Request& request) { return json_reply(starts(place.folder, request)); }},
       {"POST", "/api/trainings",
-       [&place, runs, preparing](const Request& request) {
-         return json_reply(prepare(place, *runs, *preparing, request));
-       }},
+       [&place, preparing](const Request& request) { return json_reply(prepare(place, *preparing, request)); }},
       {"POST", "/api/training/keep",
        [&place](const Request& request) {
          keep(place, training_path(request), text_in(request.body(), "owner"));
          return json_reply(Json::object());
        }},
       {"POST", "/api/training/discard",
-       [&place, runs, preparing](const Request& request) {
+       [&place, preparing](const Request& request) {
          const std::string path = training_path(request), owner = text_in(request.body(), "owner");
          const bool is_cancelled = preparing->cancel(path, owner);
          if (!is_cancelled) place.claims.check_free(path);
-         return json_reply({{"discarded", is_cancelled || discard_prepared(place, *runs, path, owner)}});
+         return json_reply({{"discarded", is_cancelled || discard_prepared(place, path, owner)}});
        }},
   };
 }

@@ -30,8 +30,7 @@ Json curve_of(const std::string& metrics) {
   return curve;
 }
 
-Json summary_json(const std::string& path, const std::string& folder) {
-  const runs::RunSummary run = runs::read_run(folder);
+Json run_json(const std::string& path, const runs::RunSummary& run) {
   Json json = {{"path", path},
                {"state", runs::name_of(run.state)},
                {"process", run.process},
@@ -51,20 +50,24 @@ Json summary_json(const std::string& path, const std::string& folder) {
                      {"iter", score->iter},
                      {"best", runs::direction_word(score->lower_is_better)}};
   json["lowest"] = run.lowest;
+  json["curve"] = Json::array();
+  return json;
+}
+
+Json summary_json(const std::string& path, const std::string& folder) {
+  Json json = run_json(path, runs::read_run(folder));
   json["curve"] = curve_of(runs::RunPaths(folder).metrics);
   return json;
 }
 
 /// A run whose files are damaged, or not its own.
 Json unreadable_json(const std::string& path, const Error& error) {
-  return {{"path", path},          {"state", "unreadable"},
-          {"process", 0},          {"iter", 0},
-          {"max_iter", 0},         {"loss", nullptr},
-          {"created", 0},          {"latest", 0},
-          {"seconds", 0},          {"images_per_second", nullptr},
-          {"snapshot", ""},        {"problem", one_line(error.mistakes()[0])},
-          {"solver", ""},          {"lowest", Json::array()},
-          {"curve", Json::array()}};
+  runs::RunSummary unknown;
+  unknown.problem = one_line(error.mistakes()[0]);
+  unknown.loss = unknown.images_per_second = std::nan("");
+  Json json = run_json(path, unknown);
+  json["state"] = "unreadable";
+  return json;
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ std::vector<std::string> RunIndex::find() {
   const std::string root = folder_.root();
   std::vector<std::string> found = finder_.find(root);
   std::erase(found, root);
-  for (std::string& path : found) path.erase(0, root.size() + (root.ends_with('/') ? 0 : 1));
+  for (std::string& path : found) path = folder_.name_of(path);
   return found;
 }
 

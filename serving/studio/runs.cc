@@ -1,6 +1,5 @@
 // Runs: the list, and the record, metrics and log of one run, with live updates.
 #include "core/files/file.h"
-#include "studio/run_index.h"
 #include "studio/workplace.h"
 #include "tools/runs/run_folder.h"
 #include "tools/runs/run_record.h"
@@ -54,8 +53,9 @@ int64_t max_epoch_of(const Folder& folder, const std::string& path) {
                                  : std::max<int64_t>(0, std::strtoll(text.c_str() + at + kField.size(), nullptr, 10));
 }
 
-Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
-  Json json = index.summary_of(path);
+Json detail(Workplace& place, const std::string& path) {
+  const Folder& folder = place.folder;
+  Json json = place.run_index.summary_of(path);
   const runs::RunRecord record = runs::read_record(folder.at(path + "/run.json"));
   json["command"] = record.command;
   json["weights"] = record.weights;
@@ -72,11 +72,11 @@ Json detail(RunIndex& index, const Folder& folder, const std::string& path) {
   return json;
 }
 
-/// Sends the list when it changes. A feed may be polled until the workplace is destroyed, which is after the routes.
-http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
-  return place.feeds.add([index, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
+/// Sends the list when it changes.
+http::Reply follow_list(Workplace& place) {
+  return place.feeds.add([&place, last = std::string(), tick = 0](http::BodyStream& stream) mutable {
     if (tick++ % 2 != 0) return true;
-    std::string now = dump(index->list());
+    std::string now = dump(place.run_index.list());
     if (now != last) Feeds::send(stream, "runs", now);
     last = std::move(now);
     return true;
@@ -84,13 +84,13 @@ http::Reply follow_list(Workplace& place, std::shared_ptr<RunIndex> index) {
 }
 
 /// Sends new lines of the metrics and of the log, and the state when it changes.
-http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const Request& request) {
+http::Reply follow_run(Workplace& place, const Request& request) {
   const std::string path = request.parameter("path");
-  index->summary_of(path);
+  place.run_index.summary_of(path);
   const int64_t log_bytes = place.folder.has_file(path + "/log.txt") ? place.folder.size(path + "/log.txt") : 0;
   int64_t at = request.header_number("Last-Event-ID", request.number("metrics", 0)),
           log_at = request.number("log", std::max<int64_t>(0, log_bytes - kLogPiece / 4));
-  return place.feeds.add([&place, index, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {
+  return place.feeds.add([&place, path, at, log_at, last = std::string()](http::BodyStream& stream) mutable {
     const Folder& folder = place.folder;
     const auto [text, next] = lines_from(folder, path + "/metrics.jsonl", at, kPiece);
     if (!text.empty()) Feeds::send(stream, "metrics", dump({{"text", text}, {"next", next}}), std::to_string(next));
@@ -98,7 +98,7 @@ http::Reply follow_run(Workplace& place, std::shared_ptr<RunIndex> index, const 
     const auto [log, log_next] = lines_from(folder, path + "/log.txt", log_at, kLogPiece);
     if (!log.empty()) Feeds::send(stream, "log", dump({{"text", log}}));
     log_at = log_next;
-    Json summary = index->summary_of(path);
+    Json summary = place.run_index.summary_of(path);
     summary.erase("curve");
     std::string now = dump(summary);
     if (now != last) Feeds::send(stream, "state", now);
@@ -112,9 +112,9 @@ std::string operand(const std::string& path) { return path.starts_with('-') ? ".
 
 /// The report of a training, or a preliminary one while it runs. It has its own styles and scripts, so it is served in
 /// a sandbox.
-http::Reply report(const Workplace& place, RunIndex& index, const Request& request) {
+http::Reply report(Workplace& place, const Request& request) {
   const std::string path = request.parameter("path");
-  const bool is_running = index.summary_of(path)["process"] != 0;
+  const bool is_running = place.run_index.summary_of(path)["process"] != 0;
   if (is_running || !place.folder.has(path + "/report.html")) place.run({"report", "--light", operand(path)});
   return {.body = place.folder.read(path + "/report.html", kMaxReport),
           .type = "text/html; charset=utf-8",
@@ -126,18 +126,14 @@ http::Reply report(const Workplace& place, RunIndex& index, const Request& reque
 }  // namespace
 
 Routes run_routes(Workplace& place) {
-  const auto index = std::make_shared<RunIndex>(place.folder);
   return {
-      {"GET", "/api/runs", [index](const Request&) { return json_reply(index->list()); }},
-      {"GET", "/api/runs/feed", [&place, index](const Request&) { return follow_list(place, index); }},
-      {"GET", "/api/run",
-       [&place, index](const Request& request) {
-         return json_reply(detail(*index, place.folder, request.parameter("path")));
-       }},
+      {"GET", "/api/runs", [&](const Request&) { return json_reply(place.run_index.list()); }},
+      {"GET", "/api/runs/feed", [&](const Request&) { return follow_list(place); }},
+      {"GET", "/api/run", [&](const Request& request) { return json_reply(detail(place, request.parameter("path"))); }},
       {"GET", "/api/run/metrics",
        [&place](const Request& request) { return json_reply(metrics(place.folder, request)); }},
-      {"GET", "/api/run/feed", [&place, index](const Request& request) { return follow_run(place, index, request); }},
-      {"GET", "/api/run/report", [&place, index](const Request& request) { return report(place, *index, request); }},
+      {"GET", "/api/run/feed", [&](const Request& request) { return follow_run(place, request); }},
+      {"GET", "/api/run/report", [&](const Request& request) { return report(place, request); }},
   };
 }
 

@@ -13,6 +13,7 @@
 #include "studio/folder.h"
 #include "studio/jobs.h"
 #include "studio/request.h"
+#include "studio/run_index.h"
 
 namespace cortado::studio {
 
@@ -22,6 +23,7 @@ struct Workplace {
   explicit Workplace(const std::string& path) : folder(path), cortado(cortado_program()) {}
 
   Folder folder;
+  RunIndex run_index{folder};
   std::string cortado;  ///< path of the program
   Claims claims;        // before the jobs, which have some
   Feeds feeds;

@@ -1,11 +1,8 @@
 #include "core/forks.h"
 
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <csignal>
 #include <memory>
 
 #include "core/files/file.h"
@@ -14,21 +11,10 @@
 #include "core/process/process.h"
 #include "core/process/sanitized.h"
 #include "core/threads/threads.h"
+#include "tests/harness/forked.h"
 
 namespace cortado {
 namespace {
-
-/// The exit status of a forked child that runs `body`, or the signal that ended it, as a shell states them.
-int status_in_child(const std::function<bool()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::alarm(20);
-    ::_exit(body() ? 0 : 1);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
 
 bool loop_is_whole(LoopThreads loops) {
   Context context(ContextOptions{.threads = 3, .loops = loops});

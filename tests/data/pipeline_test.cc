@@ -1,8 +1,5 @@
 #include "data/pipeline/pipeline.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <thread>
 
@@ -12,6 +9,7 @@
 #include "data/pipeline/pipeline_options.h"
 #include "data/sources/lmdb_source.h"
 #include "tests/data/fixtures.h"
+#include "tests/harness/forked.h"
 
 namespace cortado::data::testing {
 
@@ -177,12 +175,18 @@ TEST(LmdbSource, VisitsLabelsOfAllOrOfEvenlySpacedRecords) {
   }
 }
 
-TEST(Pipeline, SeekingEqualsReadingOn) {
-  const Folder folder;
+/// Batches of 16 of a new dataset of 50 records.
+PipelineOptions augmented_options(const Folder& folder) {
   write_with_library(folder / "db", raw_records(50));
   PipelineOptions options = options_for(folder / "db", 16);
   options.threads = 3;
   augment(options);
+  return options;
+}
+
+TEST(Pipeline, SeekingEqualsReadingOn) {
+  const Folder folder;
+  const PipelineOptions options = augmented_options(folder);
   const std::vector<Batch> expected = read_batches(options, 12);
   DataPipeline pipeline(options);
   for (const int from : {7, 0, 3, 11, 4}) {
@@ -195,10 +199,7 @@ TEST(Pipeline, SeekingEqualsReadingOn) {
 TEST(Pipeline, AForkedChildGoesOnWithTheNextBatch) {
   if (kThreadSanitized) GTEST_SKIP() << "it does not start threads in a child of a process with threads";
   const Folder folder;
-  write_with_library(folder / "db", raw_records(50));
-  PipelineOptions options = options_for(folder / "db", 16);
-  options.threads = 3;
-  augment(options);
+  const PipelineOptions options = augmented_options(folder);
   const std::vector<Batch> expected = read_batches(options, 12);
   auto pipeline = std::make_unique<DataPipeline>(options);
   for (size_t b = 0; b < 4; ++b) EXPECT_EQ(read_batch(*pipeline), expected[b]) << b;
@@ -207,28 +208,18 @@ TEST(Pipeline, AForkedChildGoesOnWithTheNextBatch) {
       if (read_batch(*pipeline) != expected[b]) return false;
     return true;
   };
-  const auto in_child = [](const auto& body) {
-    const pid_t child = ::fork();
-    if (child == 0) {
-      ::alarm(20);
-      ::_exit(body() ? 0 : 1);
-    }
-    int status = -1;
-    ::waitpid(child, &status, 0);
-    return status;
-  };
-  EXPECT_EQ(in_child([&] { return right_from(4) && right_from(8); }), 0);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(status_in_child([&] { return right_from(4) && right_from(8); }), 0);
+  EXPECT_EQ(status_in_child([&] {
               pipeline->repeat();
               return right_from(3);
             }),
             0);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(status_in_child([&] {
               pipeline->seek(16);
               return right_from(1);
             }),
             0);
-  EXPECT_EQ(in_child([&] {
+  EXPECT_EQ(status_in_child([&] {
               pipeline.reset();
               return true;
             }),

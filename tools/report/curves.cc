@@ -54,9 +54,7 @@ void add_training(const runs::MetricRow& row, Curves& training, Curves& outputs)
 /// The statistics of layers by iteration. For an iteration that was repeated, the later line counts.
 std::map<int64_t, Json> looks_in(const std::string& path) {
   std::map<int64_t, Json> looks;
-  runs::check_run_file(path);
-  if (!file_exists(path)) return looks;
-  std::istringstream text(runs::read_run_file(path));
+  std::istringstream text(runs::read_run_file_if_any(path));
   for (std::string line; std::getline(text, line);) {
     if (line.size() > kMaxLine) continue;
     Json look = parse_json_or_null<Json>(line);

@@ -94,9 +94,6 @@ std::vector<MetricRow> metrics_in(std::string_view text) {
   return rows;
 }
 
-std::vector<MetricRow> read_metrics(const std::string& path) {
-  check_run_file(path);
-  return file_exists(path) ? metrics_in(read_run_file(path)) : std::vector<MetricRow>();
-}
+std::vector<MetricRow> read_metrics(const std::string& path) { return metrics_in(read_run_file_if_any(path)); }
 
 }  // namespace cortado::runs

@@ -49,6 +49,11 @@ std::string read_run_file(const std::string& path, int64_t most) {
   return read_open_file(open_run_file(path, O_RDONLY), path, most);
 }
 
+std::string read_run_file_if_any(const std::string& path) {
+  check_run_file(path);
+  return file_exists(path) ? read_run_file(path) : "";
+}
+
 void write_run_file(const std::string& path, std::string_view content) {
   check_run_file(path);
   write_file_atomically(path, content);

@@ -22,6 +22,8 @@ Descriptor open_run_file(const std::string& path, int flags);
 
 /// The content. Throws Error(kIo).
 std::string read_run_file(const std::string& path, int64_t most = int64_t(1) << 40);
+/// The same; "" if the file does not exist.
+std::string read_run_file_if_any(const std::string& path);
 
 /// Replaces the content like write_file_atomically(). Throws Error(kIo).
 void write_run_file(const std::string& path, std::string_view content);
