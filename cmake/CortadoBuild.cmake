@@ -95,6 +95,11 @@ if(cortado_added_flags)
   message(STATUS "This compiler miscompiles constants with AVX-512: adding ${words} (cmake/constants.cmake)")
   list(APPEND CORTADO_HOST_FLAGS ${cortado_added_flags})
 endif()
+# GCC 13 and later set these from -O2 on, and use no precompiled header of -O3 in sources of -O1 if they differ.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13
+   AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  list(APPEND CORTADO_HOST_FLAGS -munroll-only-small-loops -mvzeroupper)
+endif()
 if(CORTADO_SANITIZE)
   set(CMAKE_CXX_FLAGS_RELWITHDEBINFO "-O1 -DNDEBUG")  # compiling takes longer than running the tests
   set(sanitizers address,undefined)
@@ -136,6 +141,10 @@ set(CORTADO_INCLUDES "")
 foreach(root ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   list(APPEND CORTADO_INCLUDES ${root} ${root}/engine ${root}/formats ${root}/serving)
 endforeach()
+
+# Contracts every a * b + c to FMA. GCC's tuning for some CPUs leaves out some chains of sums: slower here, and results
+# would depend on the size of a tile.
+set(CORTADO_FMA -ffp-contract=fast $<$<CXX_COMPILER_ID:GNU>:--param=avoid-fma-max-bits=0>)
 
 # cortado_alone(FILE... OPTIONS OPTION...): compiles files separately, with their own options. Call it before the target
 # is defined.

@@ -9,6 +9,7 @@
 #include "tests/harness/windows.h"
 #include "tests/kernels/activation_reference.h"
 #include "tests/kernels/device_candidates.h"
+#include "tests/kernels/drawn_convs.h"
 #include "tests/kernels/operand.h"
 
 namespace cortado::kernels {
@@ -320,6 +321,20 @@ std::vector<std::vector<float>> results(const ConvCandidate& candidate, const Co
   conv->backward_data(context, {.dy = dy.data(), .w = w.data(), .dx = dx.data()}, scratch.data());
   conv->backward_weights(context, {.x = x.data(), .dy = dy.data(), .d = {dw.data()}}, scratch.data());
   return {y.values(), dx.values(), dw.plain(context)};
+}
+
+TEST(Conv, EveryCandidateAgreesForDrawnShapes) {
+  RandomStream random(5);
+  for (ConvShape s : drawn_convs(600, 7, {1, 3, 8, 16})) {
+    const std::vector<ConvCandidate> all = conv_candidates();
+    s.x_layout = kLayouts[random.below(3)];
+    s.y_layout = kLayouts[random.below(3)];
+    s.dtype = random.below(3) ? DType::kF32 : DType::kBF16;
+    for (const ConvCandidate& candidate : all) {
+      check(candidate, {s, /*bias=*/true, /*post=*/{}, true, true});
+      ASSERT_FALSE(HasFailure());
+    }
+  }
 }
 
 TEST(ConvWinograd, IsAccurate) {

@@ -1,16 +1,18 @@
 // Convolution by oneDNN's JIT kernels. Fast kernels exist only for some layouts of x, y and w, which differ between
 // directions. There is a candidate for each pair of layouts that may be worth its reorders, including the operands'
-// own, and one for Winograd, which the library never selects by itself. Weights are stored in forward's format, which
+// own, and one for Winograd, which oneDNN 2.6 never selects by itself. Weights are stored in forward's format, which
 // their gradient shares; backward_data needs transposed blocks. For bfloat16 values trained weights stay 32-bit floats,
 // in blocks if the library has no format for them, and are rounded on every call; frozen weights are rounded once.
 
 #include <cfloat>
+#include <cstring>
 #include <optional>
 
 #include "core/threads/threads.h"
 #include "kernels/conv.h"
 #include "kernels/cpu/floats.h"
 #include "kernels/cpu/largest_magnitude.h"
+#include "kernels/cpu/onednn/faults.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/cpu/onednn/rounded_filters.h"
 
@@ -38,7 +40,7 @@ constexpr Rates kHalvesByTiles{{1.4e12, 1.4e12, 1.4e12}, 6e9};
 const Rates& rates_of(DType dtype, CpuLevel level) {
   if (level != CpuLevel::kAvx512) return kAvx2;
   if (dtype == DType::kF32) return kAvx512;
-  return dnnl::get_effective_cpu_isa() == dnnl::cpu_isa::avx512_core_amx ? kHalvesByTiles : kHalves;
+  return includes(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core_amx) ? kHalvesByTiles : kHalves;
 }
 
 /// The layouts of x and y in which the primitive runs.
@@ -100,19 +102,21 @@ int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
 /// Uses forward_training in both phases, so that nets which share weights agree. Hints for other directions have no
 /// bias.
-Forward::primitive_desc describe_forward(const Library& lib, const Problem& p, const Storages& s, const Desc& w,
-                                         bool bias, const dnnl::primitive_attr& attributes) {
+Forward::primitive_desc describe_conv(const Library& lib, const Problem& p, const Storages& s, const Desc& w, bool bias,
+                                      const dnnl::primitive_attr& attributes) {
   constexpr auto kKind = dnnl::prop_kind::forward_training;
-  const auto desc = bias ? Forward::desc(kKind, p.algorithm, s.x, w, p.bias, s.y, p.strides, p.dilates, p.pad, p.pad)
-                         : Forward::desc(kKind, p.algorithm, s.x, w, s.y, p.strides, p.dilates, p.pad, p.pad);
-  return Forward::primitive_desc(desc, attributes, lib.engine);
+  const auto of = [&](const auto&... operands) {
+    return describe_forward<Forward>(lib.engine, attributes, kKind, p.algorithm, operands..., p.strides, p.dilates,
+                                     p.pad, p.pad);
+  };
+  return bias ? of(s.x, w, p.bias, s.y) : of(s.x, w, s.y);
 }
 
 /// The forward hint that backward descriptors require.
 Forward::primitive_desc hint(const Library& lib, const Problem& p) {
   const Storages any{any_desc(Shape(std::vector<int64_t>(p.x)), p.shape.dtype),
                      any_desc(Shape(std::vector<int64_t>(p.y)), p.shape.dtype)};
-  return describe_forward(lib, p, any, p.w_any, false, {});
+  return describe_conv(lib, p, any, p.w_any, false, {});
 }
 
 class OneDnn : public ConvKernel {
@@ -129,11 +133,18 @@ class OneDnn : public ConvKernel {
  protected:
   /// The first fast descriptor of make(weights). The caller's format of the weights is tried first.
   template <typename PrimitiveDesc, typename Make>
-  std::optional<PrimitiveDesc> first_fast(std::string& why, const Desc& any, const Make& make) {
+  std::optional<PrimitiveDesc> first_fast(std::string& why, ConvDirection direction, const Desc& any,
+                                          const Make& make) {
+    const bool channels_last = problem_.run.x == Desc(problem_.x, problem_.type, Tag::nhwc);
     std::vector<Desc> weights = {any};
     if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
     for (const Desc& w : weights) {
       auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
+      while (pd && is_faulty(problem_.shape, direction, impl_of(*pd), channels_last)) {
+        why = impl_of(*pd) + " is faulty";
+        const bool has_hint = direction != ConvDirection::kForward;  // next_impl() would use it, and it is gone
+        if (has_hint || !pd->next_impl()) pd.reset();
+      }
       if (pd && is_fast(impl_of(*pd))) return pd;
       if (pd) why = "only " + impl_of(*pd);
     }
@@ -164,7 +175,8 @@ class OneDnn : public ConvKernel {
   template <typename PrimitiveDesc>
   void finish(Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
               std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
-    pad_ = scratch_.add(size_of(pd.scratchpad_desc()));
+    pad_bytes_ = size_of(pd.scratchpad_desc());
+    pad_ = scratch_.add(pad_bytes_);
     arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
     if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
     primitive_ = Primitive(lib, std::move(primitive), arguments);
@@ -179,11 +191,11 @@ class OneDnn : public ConvKernel {
   std::optional<RoundedFilters> rounded_;  ///< replaces w_ if possible
   ScratchLayout scratch_;
   int64_t rounded_at_ = 0;
-  int64_t pad_ = 0;  ///< offset of the primitive's scratchpad
+  int64_t pad_ = 0, pad_bytes_ = 0;  ///< offset and size of the primitive's scratchpad
   std::string name_;
 };
 
-/// If the post-ops clips() and operands may contain NaN, the primitive runs without the activation, which is applied
+/// If the activation needs_finite() and sums may overflow, the primitive runs without the activation, which is applied
 /// separately.
 class OneDnnForward final : public OneDnn {
  public:
@@ -193,8 +205,8 @@ class OneDnnForward final : public OneDnn {
     const Problem& p = problem_;
     const auto alone = if_small();
     if (request_.post.sum && p.run.y != p.own.y) return why = "adds only to y in the caller's layout", false;
-    const auto pd = first_fast<Forward::primitive_desc>(why, p.w_any, [&](const Desc& w) {
-      return describe_forward(lib, p, p.run, w, request_.bias, forward_attributes(request_));
+    const auto pd = first_fast<Forward::primitive_desc>(why, ConvDirection::kForward, p.w_any, [&](const Desc& w) {
+      return describe_conv(lib, p, p.run, w, request_.bias, forward_attributes(request_));
     });
     if (!pd) return false;
     const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
@@ -212,7 +224,7 @@ class OneDnnForward final : public OneDnn {
     const void* x = x_.load(lib, io.x, scratch);
     const void* w = load_weights(context, lib, io.w, scratch);
     void* y = y_.target(io.y, scratch);
-    if (clips(request_.post) && !excludes_nan(context, x, w, io.bias, y)) {
+    if (needs_finite(request_.post) && !excludes_nan(context, x, w, io.bias, y)) {
       run_apart(context, lib, x, w, io.bias, y);
     } else {
       void* pad = scratch_part(scratch, pad_);
@@ -262,13 +274,13 @@ class OneDnnForward final : public OneDnn {
       apart_.run(lib, {x, w, y, bias});
     else
       apart_.run(lib, {x, w, y});
-    clip(context, request_.post.activation, problem_.shape.dtype, y, y_values_);
+    activate(context, request_.post.activation, problem_.shape.dtype, y, y_values_);
   }
 
   void make_apart(Library& lib) {
     dnnl::primitive_attr attributes;
-    attributes.set_post_ops(describe(before_clip(request_.post)));
-    const auto pd = describe_forward(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
+    attributes.set_post_ops(describe(without_activation(request_.post)));
+    const auto pd = describe_conv(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
     std::vector<std::pair<int, Desc>> arguments = {
         {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, w_run_}, {DNNL_ARG_DST, pd.dst_desc()}};
     if (request_.bias) arguments.push_back({DNNL_ARG_BIAS, problem_.bias});
@@ -288,10 +300,11 @@ class OneDnnBackwardData final : public OneDnn {
 
   bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
-    const auto pd = first_fast<BackwardData::primitive_desc>(why, p.w_any, [&](const Desc& w) {
-      const BackwardData::desc desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
-      return BackwardData::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
-    });
+    const auto pd =
+        first_fast<BackwardData::primitive_desc>(why, ConvDirection::kBackwardData, p.w_any, [&](const Desc& w) {
+          return describe_backward<BackwardData>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm, p.run.x, w,
+                                                 p.run.y, p.strides, p.dilates, p.pad, p.pad);
+        });
     if (!pd) return false;
     const Desc x = pd->diff_src_desc(), y = pd->diff_dst_desc(), w = pd->weights_desc();
     stage(lib, x, Staged::Way::kOut, y, Staged::Way::kIn, w, Staged::Way::kIn);
@@ -314,14 +327,14 @@ class OneDnnBackwardWeights final : public OneDnn {
 
   bool prepare(Library& lib, std::string& why) {
     const Problem& p = problem_;
-    if (overruns()) return why = "would overrun its workspace", false;
-    const auto pd = first_fast<BackwardWeights::primitive_desc>(why, p.dw_any, [&](const Desc& w) {
-      const auto desc =
-          request_.bias
-              ? BackwardWeights::desc(p.algorithm, p.run.x, w, p.bias, p.run.y, p.strides, p.dilates, p.pad, p.pad)
-              : BackwardWeights::desc(p.algorithm, p.run.x, w, p.run.y, p.strides, p.dilates, p.pad, p.pad);
-      return BackwardWeights::primitive_desc(desc, user_scratchpad(), lib.engine, hint(lib, p));
-    });
+    const auto pd =
+        first_fast<BackwardWeights::primitive_desc>(why, ConvDirection::kBackwardWeights, p.dw_any, [&](const Desc& w) {
+          const auto of = [&](const auto&... operands) {
+            return describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm,
+                                                      operands..., p.strides, p.dilates, p.pad, p.pad);
+          };
+          return request_.bias ? of(p.run.x, w, p.bias, p.run.y) : of(p.run.x, w, p.run.y);
+        });
     if (!pd) return false;
     const Desc x = pd->src_desc(), y = pd->diff_dst_desc(), w = pd->diff_weights_desc();
     stage(lib, x, Staged::Way::kIn, y, Staged::Way::kIn, w, Staged::Way::kOut);
@@ -344,6 +357,10 @@ class OneDnnBackwardWeights final : public OneDnn {
     float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN cannot accumulate
     float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
     void *dw_in = w_.target(dw, scratch), *pad = scratch_part(scratch, pad_);
+    if (reads_unwritten_scratch(problem_.shape, ConvDirection::kBackwardWeights))
+      parallel_ranges(context, pad_bytes_, 1 << 16, [&](int64_t begin, int64_t end) {
+        std::memset(static_cast<std::byte*>(pad) + begin, 0, size_t(end - begin));
+      });
     if (request_.bias)
       primitive_.run(lib, {x, dy, dw_in, pad, dbias});
     else
@@ -354,14 +371,6 @@ class OneDnnBackwardWeights final : public OneDnn {
   }
 
  private:
-  /// oneDNN's strided 1x1 kernel for channels-last copies x to a workspace that is too small for few channels
-  /// (github.com/oneapi-src/oneDNN issue 6035).
-  bool overruns() const {
-    const ConvShape& g = problem_.shape;
-    const bool pointwise = g.h.kernel == 1 && g.w.kernel == 1 && (g.h.stride > 1 || g.w.stride > 1);
-    return pointwise && g.c / g.groups < 16 && problem_.run.x == Desc(problem_.x, problem_.type, Tag::nhwc);
-  }
-
   int64_t own_dw_ = 0, own_dbias_ = 0;
 };
 
@@ -444,7 +453,7 @@ double cost(const ConvRequest& request, ConvDirection direction, CpuLevel level)
   if (s.dtype == DType::kBF16 && direction != ConvDirection::kBackwardWeights)
     moved += 1.5 * double(s.weight().count());
   // The extra pass over x that looks for NaN is significant for depthwise filters.
-  if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && clips(request.post))
+  if (s.groups > 1 && s.groups == s.c && direction == ConvDirection::kForward && needs_finite(request.post))
     moved += double(size_of(s.dtype)) * double(s.x().shape.count());
   return flops * padding / rates.flops[int(direction)] + moved / rates.bytes;
 }
@@ -461,11 +470,14 @@ bool onednn::too_large(const ConvShape& s) {
 }
 
 std::vector<ConvCandidate> onednn_conv_candidates() {
-  return {{"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
-          {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
-          {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn},
-          {"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn,
-           ConvAlgorithm::kWinograd}};
+  std::vector<ConvCandidate> list = {
+      {"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
+      {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
+      {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn}};
+  if (kHasWinograd)
+    list.push_back({"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn,
+                    ConvAlgorithm::kWinograd});
+  return list;
 }
 
 }  // namespace cortado::kernels

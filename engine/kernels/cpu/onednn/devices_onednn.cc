@@ -1,5 +1,4 @@
-#include <oneapi/dnnl/dnnl.hpp>
-
+#include "kernels/cpu/onednn/versions.h"
 #include "kernels/cpu_level.h"
 #include "kernels/devices.h"
 
@@ -7,44 +6,28 @@ namespace cortado::kernels {
 
 namespace {
 
+/// The largest set of instructions that `isa` includes and both versions of the library know.
 std::string name_of(dnnl::cpu_isa isa) {
-  switch (isa) {
-    case dnnl::cpu_isa::sse41:
-      return "sse41";
-    case dnnl::cpu_isa::avx:
-      return "avx";
-    case dnnl::cpu_isa::avx2:
-      return "avx2";
-    case dnnl::cpu_isa::avx2_vnni:
-      return "avx2_vnni";
-    case dnnl::cpu_isa::avx512_core:
-      return "avx512_core";
-    case dnnl::cpu_isa::avx512_core_vnni:
-      return "avx512_core_vnni";
-    case dnnl::cpu_isa::avx512_core_bf16:
-      return "avx512_core_bf16";
-    case dnnl::cpu_isa::avx512_core_amx:
-      return "avx512_core_amx";
-    default:
-      return "other instruction set";
-  }
+  using Isa = dnnl::cpu_isa;
+  constexpr std::pair<Isa, const char*> kNames[] = {{Isa::avx512_core_amx, "avx512_core_amx"},
+                                                    {Isa::avx512_core_bf16, "avx512_core_bf16"},
+                                                    {Isa::avx512_core_vnni, "avx512_core_vnni"},
+                                                    {Isa::avx512_core, "avx512_core"},
+                                                    {Isa::avx2_vnni, "avx2_vnni"},
+                                                    {Isa::avx2, "avx2"},
+                                                    {Isa::avx, "avx"},
+                                                    {Isa::sse41, "sse41"}};
+  for (const auto& [part, name] : kNames)
+    if (onednn::includes(isa, part)) return name;
+  return "other instruction set";
 }
 
 }  // namespace
 
 CpuLevel onednn_level() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::avx2:
-    case dnnl::cpu_isa::avx2_vnni:
-      return CpuLevel::kAvx2;
-    case dnnl::cpu_isa::avx512_core:
-    case dnnl::cpu_isa::avx512_core_vnni:
-    case dnnl::cpu_isa::avx512_core_bf16:
-    case dnnl::cpu_isa::avx512_core_amx:
-      return CpuLevel::kAvx512;
-    default:
-      return CpuLevel::kUnknown;
-  }
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  if (onednn::includes(isa, dnnl::cpu_isa::avx512_core)) return CpuLevel::kAvx512;
+  return onednn::includes(isa, dnnl::cpu_isa::avx2) ? CpuLevel::kAvx2 : CpuLevel::kUnknown;
 }
 
 bool onednn_generates_code() {
@@ -55,10 +38,7 @@ bool onednn_generates_code() {
 #endif
 }
 
-bool multiplies_bfloat16() {
-  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
-  return isa == dnnl::cpu_isa::avx512_core_bf16 || isa == dnnl::cpu_isa::avx512_core_amx;
-}
+bool multiplies_bfloat16() { return onednn::includes(dnnl::get_effective_cpu_isa(), dnnl::cpu_isa::avx512_core_bf16); }
 
 std::string onednn_version() {
   const dnnl::version_t* version = dnnl::version();

@@ -1,8 +1,8 @@
 // Inner product by oneDNN. Weights are stored in forward's blocks; the backward kernels accept the same format but
 // transpose it in each call. If many calls share a weight, backward_data is therefore a forward product with the
 // transposed weight (turn()). Gradients summed over many rows use the library's GEMM, which is faster. A ReLU is always
-// applied separately (clips()). Small products without gradients are divided into pieces of rows for our own threads:
-// the library's threads wait for each other, on a busy machine longer than a small product takes.
+// applied separately (needs_finite()). Small products without gradients are divided into pieces of rows for our own
+// threads: the library's threads wait for each other, on a busy machine longer than a small product takes.
 
 #include <optional>
 
@@ -75,7 +75,7 @@ class OneDnn final : public InnerProduct {
       forward_.primitive.run(lib, {x, w_in, y, pad, bias});
     else
       forward_.primitive.run(lib, {x, w_in, y, pad});
-    if (clips(r_.post)) clip(context, r_.post.activation, r_.dtype, y, r_.rows * r_.outputs);
+    if (needs_finite(r_.post)) activate(context, r_.post.activation, r_.dtype, y, r_.rows * r_.outputs);
   }
 
   int64_t turned_bytes() const override { return turned_bytes_; }
@@ -164,9 +164,9 @@ class OneDnn final : public InnerProduct {
   Forward::primitive_desc forward_pd(Library& lib, const Desc& x, const Desc& y) const {
     constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
     dnnl::primitive_attr attributes = user_scratchpad();
-    attributes.set_post_ops(describe(before_clip(r_.post)));
-    const auto desc = r_.bias ? Forward::desc(kKind, x, w_any_, bias_, y) : Forward::desc(kKind, x, w_any_, y);
-    return Forward::primitive_desc(desc, attributes, lib.engine);
+    attributes.set_post_ops(describe(needs_finite(r_.post) ? without_activation(r_.post) : r_.post));
+    return r_.bias ? describe_forward<Forward>(lib.engine, attributes, kKind, x, w_any_, bias_, y)
+                   : describe_forward<Forward>(lib.engine, attributes, kKind, x, w_any_, y);
   }
 
   bool prepare_forward(Library& lib, std::string& why) {
@@ -180,8 +180,7 @@ class OneDnn final : public InnerProduct {
   }
 
   bool prepare_data(Library& lib, std::string& why) {
-    const BackwardData::primitive_desc pd(BackwardData::desc(x_, w_any_, y_), user_scratchpad(), lib.engine,
-                                          forward_pd_);
+    const auto pd = describe_backward<BackwardData>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, y_);
     const Desc w = pd.weights_desc();
     data_.w = Staged(lib, stored_, w, Staged::Way::kIn, data_.scratch);
     return finish(lib, data_, pd, BackwardData(pd),
@@ -190,8 +189,8 @@ class OneDnn final : public InnerProduct {
 
   /// dx is the forward product of dy and w^T.
   bool prepare_turned(Library& lib, std::string& why) {
-    const auto desc = Forward::desc(dnnl::prop_kind::forward_inference, y_, any_desc({r_.inputs, r_.outputs}), x_);
-    const Forward::primitive_desc pd(desc, user_scratchpad(), lib.engine);
+    const auto pd = describe_forward<Forward>(lib.engine, user_scratchpad(), dnnl::prop_kind::forward_inference, y_,
+                                              any_desc({r_.inputs, r_.outputs}), x_);
     const Desc w = pd.weights_desc();
     if (const Desc turned = w.permute_axes({1, 0}); turned != stored_) {
       turned_bytes_ = size_of(w);
@@ -202,8 +201,9 @@ class OneDnn final : public InnerProduct {
 
   bool prepare_weights(Library& lib, std::string& why) {
     if (has_many_rows()) return stage_gradients(lib, Desc({r_.outputs, r_.inputs}, kF32, Tag::io)), true;
-    const auto desc = r_.bias ? BackwardWeights::desc(x_, w_any_, bias_, y_) : BackwardWeights::desc(x_, w_any_, y_);
-    const BackwardWeights::primitive_desc pd(desc, user_scratchpad(), lib.engine, forward_pd_);
+    const auto pd =
+        r_.bias ? describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, bias_, y_)
+                : describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, y_);
     const Desc w = pd.diff_weights_desc();
     stage_gradients(lib, w);
     return finish(lib, weights_, pd, BackwardWeights(pd),

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 
 #include "core/error.h"
 #include "core/threads/threads.h"
@@ -40,12 +39,12 @@ dnnl::memory::data_type data_type(DType dtype) {
 }
 
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
-          const dnnl::primitive_attr& attributes) {
+          const Factors& factors) {
   Library& lib = library(context);
-  ++lib.primitives_made;
-  dnnl::memory a(from, lib.engine, const_cast<void*>(source)), b(to, lib.engine, target);
-  dnnl::reorder(dnnl::reorder::primitive_desc(a, b, attributes)).execute(lib.stream, a, b);
-  lib.stream.wait();
+  dnnl::primitive_attr attributes;
+  factors.add_to(attributes);
+  const dnnl::reorder::primitive_desc pd(lib.engine, from, lib.engine, to, attributes);
+  Primitive(lib, dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, factors).run(lib, {source, target});
 }
 
 namespace {
@@ -71,54 +70,29 @@ struct Storage final : WeightFormat::Opaque {
     return same && same->stored == stored;
   }
   DType dtype() const override {
-    return stored.data_type() == dnnl::memory::data_type::bf16 ? DType::kBF16 : DType::kF32;
+    return value_type(stored) == dnnl::memory::data_type::bf16 ? DType::kBF16 : DType::kF32;
   }
   bool reversible() const override { return dtype() == DType::kF32; }
   std::string name() const override {
-    const auto& blocking = stored.data.format_desc.blocking;
     std::string text = dtype() == DType::kF32 ? "onednn" : "onednn " + name_of(dtype());
-    for (int i = 0; i < blocking.inner_nblks; ++i)
-      text += (i ? "x" : ":") + std::to_string(blocking.inner_blks[i]) + char('a' + blocking.inner_idxs[i]);
+    const char* separator = ":";
+    for (const Block& block : inner_blocks(stored)) {
+      text += separator + std::to_string(block.extent) + char('a' + block.axis);
+      separator = "x";
+    }
     return text;
   }
   void to_plain(Context& context, const void* source, float* target) const override {
-    if (!is_padded()) return copy(context, stored, source, plain, target);
-    const Desc whole = plain_with_padding();
-    std::vector<float> values(whole.get_size() / sizeof(float));
-    copy(context, stored_with_padding(), source, whole, values.data());
-    copy(context, whole.submemory_desc(plain.dims(), dnnl::memory::dims(plain.dims().size(), 0)), values.data(), plain,
-         target);
+    const auto whole = with_padding(stored, plain);
+    if (!whole) return copy(context, stored, source, plain, target);
+    std::vector<float> values(whole->plain.get_size() / sizeof(float));
+    copy(context, whole->stored, source, whole->plain, values.data());
+    const dnnl::memory::dims origin(extents(plain).size(), 0);
+    copy(context, whole->plain.submemory_desc(extents(plain), origin), values.data(), plain, target);
   }
   void from_plain(Context& context, const float* source, void* target) const override {
     std::memset(target, 0, size_t(bytes()));
     copy(context, plain, source, stored, target);
-  }
-
-  // oneDNN 2.6 loses values of some padded formats on the way to plain ones: AB16b64a of 100 x 9216, for example. So
-  // the padding is converted, too, and cut off afterwards.
-  bool is_padded() const {
-    const auto& data = stored.data;
-    return !std::equal(data.dims, data.dims + data.ndims, data.padded_dims);
-  }
-  Desc stored_with_padding() const {
-    dnnl_memory_desc_t data = stored.data;
-    std::copy_n(data.padded_dims, data.ndims, data.dims);
-    return Desc(data);
-  }
-  /// Dense, with the axes in the order of the plain format.
-  Desc plain_with_padding() const {
-    const auto& strides = plain.data.format_desc.blocking.strides;
-    const int64_t* extents = stored.data.padded_dims;
-    std::vector<size_t> order(plain.dims().size());
-    std::iota(order.begin(), order.end(), size_t(0));
-    std::ranges::stable_sort(order, [&](size_t a, size_t b) { return strides[a] < strides[b]; });
-    dnnl::memory::dims dense(order.size());
-    int64_t step = 1;
-    for (const size_t axis : order) {
-      dense[axis] = step;
-      step *= extents[axis];
-    }
-    return Desc(dnnl::memory::dims(extents, extents + order.size()), plain.data_type(), dense);
   }
 
   Desc plain, stored;
@@ -149,32 +123,35 @@ dnnl::post_ops describe(const PostOps& post, const Encoding& y, const Encoding& 
     case Activation::kNone:
       break;
     case Activation::kRelu:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
+      append_eltwise(after, dnnl::algorithm::eltwise_relu, 0.0f, 0.0f);
       break;
     case Activation::kClippedRelu:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling * y.scale);
+      append_eltwise(after, dnnl::algorithm::eltwise_clip, 0.0f, post.activation.ceiling * y.scale);
       break;
     case Activation::kSigmoid:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f);
+      append_eltwise(after, dnnl::algorithm::eltwise_logistic, 0.0f, 0.0f);
       break;
     case Activation::kSwish:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_swish, 1.0f, 0.0f);
+      append_eltwise(after, dnnl::algorithm::eltwise_swish, 1.0f, 0.0f);
       break;
     case Activation::kGelu:
-      after.append_eltwise(1.0f, dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f);
+      append_eltwise(after, dnnl::algorithm::eltwise_gelu_erf, 0.0f, 0.0f);
       break;
   }
   return after;
 }
 
-bool clips(const PostOps& post) { return post.activation && post.activation.gates(); }
+bool needs_finite(const PostOps& post) {
+  return post.activation &&
+         (post.activation.gates() || (kGeluOfInfinityIsNaN && post.activation.kind == Activation::kGelu));
+}
 
-PostOps before_clip(PostOps post) {
-  if (clips(post)) post.activation = {};
+PostOps without_activation(PostOps post) {
+  post.activation = {};
   return post;
 }
 
-void clip(Context& context, const Activation& activation, DType dtype, void* y, int64_t n) {
+void activate(Context& context, const Activation& activation, DType dtype, void* y, int64_t n) {
   with_half_type(dtype, [&](auto type) {
     auto* values = static_cast<decltype(type)*>(y);
     parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
@@ -194,7 +171,7 @@ Desc any_desc(const Shape& shape, DType dtype) {
 
 Desc blocked16_desc(const Desc& plain) {
   using Tag = dnnl::memory::format_tag;
-  const auto dims = plain.dims();
+  const auto dims = extents(plain);
   const bool groups = dims.size() == 5, depthwise = groups && dims[0] > 1 && dims[1] == 1 && dims[2] == 1;
   const Tag tag = depthwise ? Tag::Goihw16g : groups ? Tag::gOIhw16i16o : Tag::OIhw16i16o;
   return Desc(dims, dnnl::memory::data_type::f32, tag);
@@ -212,9 +189,9 @@ bool is_reference(const std::string& impl) {
 
 WeightFormat weight_format(const Shape& shape, const Desc& plain, const Desc& stored) {
   if (plain == stored) return WeightFormat(shape);
-  const size_t axes = plain.dims().size();
+  const size_t axes = extents(plain).size();
   if ((axes == 4 || axes == 5) && stored == blocked16_desc(plain))
-    return WeightFormat::blocked16(shape, axes == 5 ? plain.dims()[0] : 1);
+    return WeightFormat::blocked16(shape, axes == 5 ? extents(plain)[0] : 1);
   return WeightFormat(shape, std::make_shared<Storage>(plain, stored));
 }
 
@@ -226,13 +203,16 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
   return storage->stored;
 }
 
-Primitive::Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments)
+Primitive::Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments,
+                     const Factors& factors)
     : primitive_(std::move(primitive)), bound_(arguments.size(), nullptr) {
   ++library.primitives_made;
-  for (const auto& [name, desc] : arguments) {
-    memories_.push_back(dnnl::memory(desc, library.engine, DNNL_MEMORY_NONE));
-    arguments_.push_back({name, memories_.back().get()});
-  }
+  const auto add = [&](int name, dnnl::memory memory) {
+    arguments_.push_back({name, memory.get()});
+    memories_.push_back(std::move(memory));
+  };
+  for (const auto& [name, desc] : arguments) add(name, dnnl::memory(desc, library.engine, DNNL_MEMORY_NONE));
+  for (auto& [name, memory] : factors.operands(library.engine)) add(name, std::move(memory));
 }
 
 void Primitive::run(Library& library, std::initializer_list<const void*> pointers) {
@@ -250,11 +230,13 @@ void Primitive::run(Library& library, std::initializer_list<const void*> pointer
 
 Reorder::Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale) {
   dnnl::primitive_attr attributes = user_scratchpad();
-  if (scale != 1) attributes.set_output_scales(0, {scale});
+  const Factors factors = scale == 1 ? Factors() : Factors::of_reorder({scale});
+  factors.add_to(attributes);
   const dnnl::reorder::primitive_desc pd(library.engine, from, library.engine, to, attributes);
   offset_ = scratch.add(int64_t(pd.scratchpad_desc().get_size()));
-  primitive_ = Primitive(library, dnnl::reorder(pd),
-                         {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}});
+  primitive_ =
+      Primitive(library, dnnl::reorder(pd),
+                {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}}, factors);
 }
 
 void Reorder::run(Library& library, const void* from, void* to, void* scratch) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// Common code of the oneDNN candidates. Only *onednn* files in this folder include it, so that the library's types stay
-// here. Setting a memory object's pointer makes oneDNN zero the padding lanes at that pointer. Primitive therefore
-// binds pointers only when it runs, while the operands are alive, and only if they changed.
+// Common code of the oneDNN candidates. Only files in this folder include it, so that the library's types stay here.
+// Setting a memory object's pointer makes oneDNN 2.6 zero the padding lanes at that pointer. Primitive therefore binds
+// pointers only when it runs, while the operands are alive, and only if they changed.
 
 #include <initializer_list>
 #include <memory>
@@ -13,6 +13,7 @@
 
 #include "core/context.h"
 #include "core/tensor.h"
+#include "kernels/cpu/onednn/versions.h"
 #include "kernels/post_ops.h"
 #include "kernels/scratch.h"
 #include "kernels/weight_format.h"
@@ -22,8 +23,6 @@ struct ConvShape;
 }
 
 namespace cortado::kernels::onednn {
-
-using Desc = dnnl::memory::desc;
 
 /// Above this number of weights a small product is bound by reading them: several threads read faster than one.
 constexpr int64_t kLargeWeights = 1 << 19;
@@ -51,12 +50,13 @@ Desc plain_desc(const Shape& shape);
 /// The post-ops of a forward primitive, without affine steps. A sum adds the previous content of the result, encoded as
 /// `z`; the result is encoded as `y`.
 dnnl::post_ops describe(const PostOps& post, const Encoding& y = {}, const Encoding& z = {});
-/// Whether `post` ends in a ReLU. The library computes it as a maximum with 0, which turns NaN into 0 and would hide
-/// divergence. If NaN is possible, create the primitive with before_clip(post) and call clip() after it.
-bool clips(const PostOps& post);
-PostOps before_clip(PostOps post);
+/// Whether the library's fused activation of `post` is right for finite values only. A ReLU, which it computes as a
+/// maximum with 0, turns NaN into 0 and would hide divergence. If other values are possible, create the primitive with
+/// without_activation(post) and call activate() after it.
+bool needs_finite(const PostOps& post);
+PostOps without_activation(PostOps post);
 /// In place on n values, 32-bit floats or bfloat16.
-void clip(Context& context, const Activation& activation, DType dtype, void* y, int64_t n);
+void activate(Context& context, const Activation& activation, DType dtype, void* y, int64_t n);
 /// Any format: the primitive descriptor chooses.
 Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
 /// The equivalent of WeightFormat::blocked16 for weights with descriptor `plain`.
@@ -85,7 +85,7 @@ auto attempt(std::string& why, const Make& make) -> decltype(make()) {
 
 /// A single conversion, for weights and their plain format.
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
-          const dnnl::primitive_attr& attributes = {});
+          const Factors& factors = {});
 
 /// The format of a weight of the user's `shape` stored as `stored`. `plain` describes the row-major order with the axes
 /// of `stored`, which has an additional one for groups. Plain storage yields a plain WeightFormat.
@@ -97,8 +97,10 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain);
 class Primitive {
  public:
   Primitive() = default;
-  /// `arguments` are (DNNL_ARG_..., descriptor). run() takes the pointers in the same order.
-  Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments);
+  /// `arguments` are (DNNL_ARG_..., descriptor). run() takes the pointers in the same order. `factors` are those of the
+  /// primitive's attributes.
+  Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments,
+            const Factors& factors = {});
 
   explicit operator bool() const { return bool(primitive_); }
   /// Runs and waits. A pointer may be null only for an argument of zero bytes. Throws an internal error if oneDNN

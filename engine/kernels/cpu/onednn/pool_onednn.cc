@@ -17,8 +17,8 @@ using namespace onednn;
 
 class OneDnn final : public Pool {
  public:
-  OneDnn(const PoolRequest& request, Context& context, const dnnl::pooling_forward::primitive_desc& forward,
-         const dnnl::pooling_backward::primitive_desc* backward, bool has_workspace)
+  OneDnn(const PoolRequest& request, Context& context, const PoolingForward::primitive_desc& forward,
+         const PoolingBackward::primitive_desc* backward, bool has_workspace)
       : request_(request), name_("onednn " + impl_of(forward)), has_workspace_(has_workspace) {
     Library& lib = library(context);
     const Desc x = forward.src_desc(), y = forward.dst_desc(), scratch = forward.scratchpad_desc();
@@ -29,12 +29,12 @@ class OneDnn final : public Pool {
       saved_ = int64_t(forward.workspace_desc().get_size());
       arguments.push_back({DNNL_ARG_WORKSPACE, forward.workspace_desc()});
     }
-    forward_ = Primitive(lib, dnnl::pooling_forward(forward), arguments);
+    forward_ = Primitive(lib, PoolingForward(forward), arguments);
     if (!backward) return;
     backward_scratch_ = int64_t(backward->scratchpad_desc().get_size());
     arguments = {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_SCRATCHPAD, backward->scratchpad_desc()}};
     if (has_workspace) arguments.push_back({DNNL_ARG_WORKSPACE, forward.workspace_desc()});
-    backward_ = Primitive(lib, dnnl::pooling_backward(*backward), arguments);
+    backward_ = Primitive(lib, PoolingBackward(*backward), arguments);
   }
 
   std::string name() const override { return name_; }
@@ -103,19 +103,17 @@ std::unique_ptr<Pool> make_pool_onednn(const PoolRequest& r, Context& context, s
   return attempt(why, [&]() -> std::unique_ptr<Pool> {
     Library& lib = library(context);
     const Desc from = describe(r.x), to = describe(r.y);
-    const dnnl::memory::dims strides = {r.stride_h, r.stride_w}, kernel = {r.kernel_h, r.kernel_w},
+    const dnnl::memory::dims strides = {r.stride_h, r.stride_w}, kernel = {r.kernel_h, r.kernel_w}, dilation = {0, 0},
                              before = {r.pad_h, r.pad_w},
                              after = {std::max<int64_t>(0, r.pad_h + over_h), std::max<int64_t>(0, r.pad_w + over_w)};
     const auto kind = r.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const dnnl::pooling_forward::primitive_desc forward(
-        dnnl::pooling_forward::desc(kind, *algorithm, from, to, strides, kernel, before, after), user_scratchpad(),
-        lib.engine);
+    const auto forward = describe_forward<PoolingForward>(lib.engine, user_scratchpad(), kind, *algorithm, from, to,
+                                                          strides, kernel, dilation, before, after);
     if (is_reference(impl_of(forward))) return why = "only a reference implementation", nullptr;
     const bool workspace = r.backward && !r.average;
     if (!r.backward) return std::make_unique<OneDnn>(r, context, forward, nullptr, workspace);
-    const dnnl::pooling_backward::primitive_desc backward(
-        dnnl::pooling_backward::desc(*algorithm, from, to, strides, kernel, before, after), user_scratchpad(),
-        lib.engine, forward);
+    const auto backward = describe_backward<PoolingBackward>(lib.engine, user_scratchpad(), forward, *algorithm, from,
+                                                             to, strides, kernel, dilation, before, after);
     if (is_reference(impl_of(backward))) return why = "only a reference implementation of backward", nullptr;
     return std::make_unique<OneDnn>(r, context, forward, &backward, workspace);
   });

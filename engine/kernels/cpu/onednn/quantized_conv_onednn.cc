@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "kernels/cpu/largest_magnitude.h"
+#include "kernels/cpu/onednn/faults.h"
 #include "kernels/cpu/onednn/onednn.h"
 #include "kernels/quantized_conv.h"
 
@@ -18,17 +19,8 @@ using Forward = dnnl::convolution_forward;
 
 /// Whether products of 8-bit integers accumulate directly in 32 bits (VNNI), not in pairs of 16 bits first.
 bool sums_in_32_bits() {
-  switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41:
-    case dnnl::cpu_isa::avx:
-    case dnnl::cpu_isa::avx2:
-    case dnnl::cpu_isa::avx512_mic:
-    case dnnl::cpu_isa::avx512_mic_4ops:
-    case dnnl::cpu_isa::avx512_core:
-      return false;
-    default:
-      return true;
-  }
+  const dnnl::cpu_isa isa = dnnl::get_effective_cpu_isa();
+  return includes(isa, dnnl::cpu_isa::avx2_vnni) || includes(isa, dnnl::cpu_isa::avx512_core_vnni);
 }
 
 /// Weights as 8-bit integers in a primitive's format, with a scale per output channel.
@@ -52,26 +44,24 @@ struct IntegerWeights final : WeightFormat::Opaque {
     const int64_t n = int64_t(plain.get_size() / sizeof(float));
     if (!std::isfinite(largest_magnitude(context, values, DType::kF32, n)))
       throw Error(ExitCode::kSnapshot, "weights of an 8-bit convolution are infinite or NaN");
-    const bool grouped = plain.dims().size() == 5;
-    dnnl::primitive_attr attributes;
-    attributes.set_output_scales(grouped ? 3 : 1, scales);
-    copy(context, plain, values, stored, target, attributes);
+    const bool grouped = extents(plain).size() == 5;
+    copy(context, plain, values, stored, target, Factors::of_reorder(scales, grouped ? 3 : 1));
   }
 
   Desc plain, stored;
   std::vector<float> scales;
 };
 
-/// A bias in the units of the accumulators.
-struct BiasOfProducts final : WeightFormat::Opaque {
-  explicit BiasOfProducts(std::vector<float> scales) : scales(std::move(scales)) {}
+/// A bias in the units in which the library adds it.
+struct ScaledBias final : WeightFormat::Opaque {
+  explicit ScaledBias(std::vector<float> scales) : scales(std::move(scales)) {}
 
   int64_t bytes() const override { return int64_t(scales.size() * sizeof(float)); }
   bool equals(const Opaque& other) const override {
-    const auto* same = dynamic_cast<const BiasOfProducts*>(&other);
+    const auto* same = dynamic_cast<const ScaledBias*>(&other);
     return same && same->scales == scales;
   }
-  std::string name() const override { return "in units of products"; }
+  std::string name() const override { return "scaled"; }
   bool reversible() const override { return false; }
   void to_plain(Context&, const void*, float*) const override {
     throw_internal("a scaled bias cannot be converted back");
@@ -92,18 +82,24 @@ class OneDnn final : public ConvKernel {
   OneDnn(const QuantizedConvRequest& request, Context& context) : request_(request) {
     const ConvShape& s = request.shape;
     const float room = request.x.dtype == DType::kU8 && !sums_in_32_bits() ? 0.5f : 1.0f;
+    std::vector<float> to_y;
     for (const float scale : request.w_scales) {
       w_scales_.push_back(std::min(scale, kMaxScale) * room);
-      unit_.push_back(request.x.scale * w_scales_.back());
+      const float of_products = request.x.scale * w_scales_.back();
+      to_y.push_back(request.y.scale / of_products);
+      bias_scales_.push_back(kFactorsIncludeBias ? of_products : request.y.scale);
     }
+    factors_ = Factors::of_convolution(std::move(to_y), s.groups > 1);
     Library& lib = library(context);
-    const Forward::primitive_desc pd = describe_forward(lib);
+    Forward::primitive_desc pd = describe_conv(lib);
+    while (is_faulty(s, ConvDirection::kForward, impl_of(pd), true))
+      if (!pd.next_impl()) throw_internal("every kernel for a convolution of 8-bit integers is faulty");
     const Desc x = pd.src_desc(), w = pd.weights_desc(), y = pd.dst_desc(), pad = pd.scratchpad_desc();
     stored_ = w;
     std::vector<std::pair<int, Desc>> arguments = {
         {DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, pad}};
     if (request.bias) arguments.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x)});
-    primitive_ = Primitive(lib, Forward(pd), arguments);
+    primitive_ = Primitive(lib, Forward(pd), arguments, factors_);
     scratch_ = int64_t(pad.get_size());
     name_ = "onednn " + impl_of(pd);
   }
@@ -114,7 +110,7 @@ class OneDnn final : public ConvKernel {
                         std::make_shared<IntegerWeights>(weights_desc(Type::f32), stored_, w_scales_));
   }
   WeightFormat bias_format() const override {
-    return WeightFormat(Shape{request_.shape.k}, std::make_shared<BiasOfProducts>(unit_));
+    return WeightFormat(Shape{request_.shape.k}, std::make_shared<ScaledBias>(bias_scales_));
   }
   int64_t scratch() const override { return scratch_; }
 
@@ -135,7 +131,7 @@ class OneDnn final : public ConvKernel {
     return type == Type::f32 ? plain_desc(Shape(std::vector<int64_t>(dims))) : Desc(dims, type, Tag::any);
   }
 
-  Forward::primitive_desc describe_forward(const Library& lib) const {
+  Forward::primitive_desc describe_conv(const Library& lib) const {
     const ConvShape& s = request_.shape;
     const Desc x = describe({{s.n, s.c, s.h.in, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
     const Desc y = describe({{s.n, s.k, s.h.out(), s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
@@ -144,22 +140,18 @@ class OneDnn final : public ConvKernel {
         pad{s.h.pad, s.w.pad};
     constexpr auto kKind = dnnl::prop_kind::forward_inference;
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-    const auto desc = request_.bias ? Forward::desc(kKind, kDirect, x, w, bias, y, strides, dilates, pad, pad)
-                                    : Forward::desc(kKind, kDirect, x, w, y, strides, dilates, pad, pad);
-    return Forward::primitive_desc(desc, attributes(), lib.engine);
-  }
-
-  dnnl::primitive_attr attributes() const {
     dnnl::primitive_attr attributes = user_scratchpad();
-    std::vector<float> to_y;
-    for (const float unit : unit_) to_y.push_back(request_.y.scale / unit);
-    attributes.set_output_scales(2, to_y);
+    factors_.add_to(attributes);
     attributes.set_post_ops(describe(request_.post, request_.y, request_.z));
-    return attributes;
+    const auto of = [&](const auto&... operands) {
+      return describe_forward<Forward>(lib.engine, attributes, kKind, kDirect, operands..., strides, dilates, pad, pad);
+    };
+    return request_.bias ? of(x, w, bias, y) : of(x, w, y);
   }
 
   QuantizedConvRequest request_;
-  std::vector<float> w_scales_, unit_;  ///< per output channel; unit_: of the accumulators
+  std::vector<float> w_scales_, bias_scales_;  ///< per output channel
+  Factors factors_;                            ///< from products to y
   Desc stored_;
   Primitive primitive_;
   int64_t scratch_ = 0;

@@ -35,7 +35,7 @@ void round_pairs_of_outputs(const float* from, BFloat16* to) {
 
 std::optional<RoundedFilters> RoundedFilters::between(const Desc& plain, const Desc& stored, const Desc& needed) {
   using Tag = dnnl::memory::format_tag;
-  const dnnl::memory::dims dims = plain.dims();
+  const dnnl::memory::dims dims = extents(plain);
   const bool grouped = dims.size() == 5;
   if (!(stored == blocked16_desc(plain)) || (grouped && (dims[1] % kLanes || dims[2] % kLanes))) return {};
   const auto is = [&](Tag tag, Tag of_groups) {

@@ -11,16 +11,16 @@ using namespace onednn;
 
 class OneDnn final : public Softmax {
  public:
-  OneDnn(Context& context, const Desc& data, const dnnl::softmax_forward::primitive_desc& forward,
-         const dnnl::softmax_backward::primitive_desc* backward)
+  OneDnn(Context& context, const Desc& data, const SoftmaxForward::primitive_desc& forward,
+         const SoftmaxBackward::primitive_desc* backward)
       : name_("onednn " + impl_of(forward)), forward_scratch_(int64_t(forward.scratchpad_desc().get_size())) {
     Library& lib = library(context);
     forward_ =
-        Primitive(lib, dnnl::softmax_forward(forward),
+        Primitive(lib, SoftmaxForward(forward),
                   {{DNNL_ARG_SRC, data}, {DNNL_ARG_DST, data}, {DNNL_ARG_SCRATCHPAD, forward.scratchpad_desc()}});
     if (!backward) return;
     backward_scratch_ = int64_t(backward->scratchpad_desc().get_size());
-    backward_ = Primitive(lib, dnnl::softmax_backward(*backward),
+    backward_ = Primitive(lib, SoftmaxBackward(*backward),
                           {{DNNL_ARG_DST, data},
                            {DNNL_ARG_DIFF_DST, data},
                            {DNNL_ARG_DIFF_SRC, data},
@@ -53,12 +53,13 @@ std::unique_ptr<Softmax> make_softmax_onednn(const SoftmaxRequest& r, Context& c
     Library& lib = library(context);
     const Desc data = plain_desc({r.outer, r.classes});
     const auto kind = r.backward ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference;
-    const dnnl::softmax_forward::primitive_desc forward(dnnl::softmax_forward::desc(kind, data, 1), user_scratchpad(),
-                                                        lib.engine);
+    constexpr auto kAccurate = dnnl::algorithm::softmax_accurate;
+    const auto forward =
+        describe_forward<SoftmaxForward>(lib.engine, user_scratchpad(), kind, kAccurate, data, data, 1);
     if (is_reference(impl_of(forward))) return why = "only a reference implementation", nullptr;
     if (!r.backward) return std::make_unique<OneDnn>(context, data, forward, nullptr);
-    const dnnl::softmax_backward::primitive_desc backward(dnnl::softmax_backward::desc(data, data, 1),
-                                                          user_scratchpad(), lib.engine, forward);
+    const auto backward =
+        describe_backward<SoftmaxBackward>(lib.engine, user_scratchpad(), forward, kAccurate, data, data, data, 1);
     if (is_reference(impl_of(backward))) return why = "only a reference implementation of backward", nullptr;
     return std::make_unique<OneDnn>(context, data, forward, &backward);
   });
