@@ -34,7 +34,8 @@ class InterpLayer : public BilinearLayer {
     for (const int axis : {2, 3}) {
       const BilinearSide side = seen(x[0], axis);
       y[axis] = x.size() > 1 ? x[1][axis] : resized(side.in, axis == 2 ? param_.height() : param_.width());
-      (axis == 2 ? h_ : w_) = {side.whole, side.start, side.in, y[axis], true};
+      BilinearSide& resampled = axis == 2 ? h_ : w_;
+      resampled = {side.whole, side.start, side.in, y[axis], true};
     }
     return {.y = {y}, .w = {}};
   }

@@ -38,7 +38,8 @@ class ResizeLayer : public BilinearLayer {
     for (const int axis : {2, 3}) {
       y[axis] = x.size() > 1 ? x[1][axis] : resized(x[0][axis], axis == 2);
       check_side(y[axis], axis == 2 ? "out_height_scale" : "out_width_scale");
-      (axis == 2 ? h_ : w_) = {x[0][axis], 0, x[0][axis], y[axis], false};
+      BilinearSide& side = axis == 2 ? h_ : w_;
+      side = {x[0][axis], 0, x[0][axis], y[axis], false};
     }
     return {.y = {y}, .w = {}};
   }

@@ -185,11 +185,11 @@ def test_tls(start_server, tls):
     context = ssl.create_default_context(cafile=tls.cert)
     with socket.create_connection(('127.0.0.1', server.port)) as plain, \
             context.wrap_socket(plain, server_hostname='localhost') as connection:
+        assert connection.version() in ('TLSv1.2', 'TLSv1.3')
         connection.sendall(request() + request(headers='Connection: close\r\n'))
         got = b''
         while part := connection.recv(65536): got += part
         assert got.count(b'HTTP/1.1 200') == 2
-        assert connection.version() in ('TLSv1.2', 'TLSv1.3')
     assert server.raw(request()) == b'', 'no answer without TLS'
     with socket.create_connection(('127.0.0.1', server.port), timeout=5) as silent:
         start = time.time()

@@ -1,6 +1,7 @@
 #include <charconv>
 #include <cstring>
 #include <optional>
+#include <string_view>
 
 #include "server/rest/infer_message.h"
 #include "server/rest/model_json.h"
@@ -19,29 +20,32 @@ uint64_t whole_number(std::string_view text, const char* header) {
   return value;
 }
 
-/// An optional member of an object. `path` is used in the error for a wrong type.
-const nlohmann::json* member(const nlohmann::json& object, const char* name,
-                             bool (nlohmann::json::*is)() const noexcept, const char* type, const std::string& path) {
+using IsOfType = bool (nlohmann::json::*)() const noexcept;
+
+/// An optional member of an object. `path` is that of the object with its separator, for errors.
+const nlohmann::json* member(const nlohmann::json& object, const char* name, IsOfType is, const char* type,
+                             std::string_view path) {
   const auto found = object.find(name);
   if (found == object.end()) return nullptr;
-  if (!((*found).*is)()) refuse_request(path + name + " is not of type " + type);
+  if (!((*found).*is)()) refuse_request(std::string(path) + name + " is not of type " + type);
   return &*found;
 }
 
-const nlohmann::json& needed(const nlohmann::json* value, const std::string& what) {
-  if (!value) refuse_request(what + " is missing");
-  return *value;
+/// Likewise, but the member must exist.
+const nlohmann::json& needed(const nlohmann::json& object, const char* name, IsOfType is, const char* type,
+                             std::string_view path) {
+  const nlohmann::json* found = member(object, name, is, type, path);
+  if (!found) refuse_request(std::string(path) + name + " is missing");
+  return *found;
 }
 
 std::string name_in(const nlohmann::json& tensor, const std::string& path) {
   if (!tensor.is_object()) refuse_request(path + " is not an object");
-  return needed(member(tensor, "name", &nlohmann::json::is_string, "string", path + "."), path + ".name")
-      .get<std::string>();
+  return needed(tensor, "name", &nlohmann::json::is_string, "string", path + ".").get<std::string>();
 }
 
 std::vector<int64_t> shape_in(const nlohmann::json& tensor, const std::string& path) {
-  const nlohmann::json& list =
-      needed(member(tensor, "shape", &nlohmann::json::is_array, "list", path + "."), path + ".shape");
+  const nlohmann::json& list = needed(tensor, "shape", &nlohmann::json::is_array, "list", path + ".");
   if (list.size() > size_t(Shape::kMaxAxes))
     refuse_request(path + ".shape has " + std::to_string(list.size()) + " extents, above the limit of " +
                    std::to_string(Shape::kMaxAxes));
@@ -115,7 +119,7 @@ class InferReader {
     form.all_binary = flag_in(parameters, "binary_data_output", false, "parameters.");
     if (const auto timeout = number_in(parameters, "timeout", "parameters."))
       if (*timeout > 0) set_timeout(*request, std::chrono::microseconds(std::min(*timeout, kLongest)));
-    const nlohmann::json& inputs = needed(member(tree, "inputs", &nlohmann::json::is_array, "list", ""), "inputs");
+    const nlohmann::json& inputs = needed(tree, "inputs", &nlohmann::json::is_array, "list", "");
     for (size_t i = 0; i < inputs.size(); ++i) read_input(inputs[i], "inputs[" + std::to_string(i) + "]", *request);
     binary_.check_empty();
     if (const nlohmann::json* outputs = member(tree, "outputs", &nlohmann::json::is_array, "list", ""))
@@ -134,8 +138,7 @@ class InferReader {
     const std::string name = name_in(tensor, path);
     const TensorSpec* spec = version_.input(name);
     if (!spec) refuse_request("'" + name + "' is not an input of the model");
-    const nlohmann::json& type =
-        needed(member(tensor, "datatype", &nlohmann::json::is_string, "string", path + "."), path + ".datatype");
+    const nlohmann::json& type = needed(tensor, "datatype", &nlohmann::json::is_string, "string", path + ".");
     if (type != "FP32")
       refuse_request("input '" + name + "' has datatype " + type.get<std::string>() + ", but must be FP32");
     const std::vector<int64_t> dims = shape_in(tensor, path);
@@ -150,8 +153,7 @@ class InferReader {
     const auto size = number_in(parameters_in(tensor, path + "."), "binary_data_size", path + ".parameters.");
     if (size && tensor.contains("data")) refuse_request(path + " has both data and binary_data_size");
     if (size) return binary_.take(*size, count, path);
-    const nlohmann::json& data =
-        needed(member(tensor, "data", &nlohmann::json::is_number_unsigned, "list", path + "."), path + ".data");
+    const nlohmann::json& data = needed(tensor, "data", &nlohmann::json::is_number_unsigned, "list", path + ".");
     const auto index = data.get<uint64_t>();
     if (index >= parsed_.data.size()) refuse_request(path + ".data is not a list");
     std::vector<float> values = std::move(parsed_.data[index]);
