@@ -15,7 +15,8 @@ for word in "$@"; do
     *) targets+=("$word") ;;
   esac
 done
-command -v clang++ > /dev/null || scripts/install_deps.sh clang libclang-rt-14-dev libomp-14-dev
+command -v clang++ > /dev/null ||
+  scripts/install_deps.sh clang 'libclang-rt-14-dev|libclang-rt-19-dev' 'libomp-14-dev|libomp-19-dev'
 mkdir -p build-fuzz/findings
 cmake --preset fuzz > build-fuzz/configure.log || { cat build-fuzz/configure.log; exit 1; }
 ninja -C build-fuzz fuzzers
