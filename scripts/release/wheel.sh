@@ -29,6 +29,7 @@ $tools/bin/python -m build --wheel --outdir build-wheel/plain \
   -C "cmake.define.CORTADO_CPU_LEVELS=$levels" \
   -C "cmake.define.CORTADO_PYTHON_HEADERS=$headers"
 glibc=$(getconf GNU_LIBC_VERSION | sed 's/glibc //; s/\./_/')
-PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "manylinux_${glibc}_x86_64" -w build-wheel/whole build-wheel/plain/*.whl
+PATH=$PWD/$tools/bin:$PATH auditwheel repair --plat "manylinux_${glibc}_x86_64" -w build-wheel/whole \
+  build-wheel/plain/*.whl
 $tools/bin/python scripts/release/split_wheel.py build-wheel/whole/*.whl build-wheel
 ls -l build-wheel/*.whl
