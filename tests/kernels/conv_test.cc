@@ -326,11 +326,10 @@ std::vector<std::vector<float>> results(const ConvCandidate& candidate, const Co
 TEST(Conv, EveryCandidateAgreesForDrawnShapes) {
   RandomStream random(5);
   for (ConvShape s : drawn_convs(600, 7, {1, 3, 8, 16})) {
-    const std::vector<ConvCandidate> all = conv_candidates();
     s.x_layout = kLayouts[random.below(3)];
     s.y_layout = kLayouts[random.below(3)];
     s.dtype = random.below(3) ? DType::kF32 : DType::kBF16;
-    for (const ConvCandidate& candidate : all) {
+    for (const ConvCandidate& candidate : conv_candidates()) {
       check(candidate, {s, /*bias=*/true, /*post=*/{}, true, true});
       ASSERT_FALSE(HasFailure());
     }

@@ -73,6 +73,7 @@ struct Problem {
     run = variant == Variant::kOwn ? own : Storages{Desc(x, type, tag), Desc(y, type, tag)};
   }
 
+  bool channels_last() const { return run.x == Desc(x, type, Tag::nhwc); }
   /// Whether weights are multiplied in another type than they are trained in.
   bool rounds_weights() const { return type != kF32; }
   /// The format of trained weights if the primitive's own cannot be used: 32-bit floats, in blocks if the groups allow
@@ -135,18 +136,18 @@ class OneDnn : public ConvKernel {
   template <typename PrimitiveDesc, typename Make>
   std::optional<PrimitiveDesc> first_fast(std::string& why, ConvDirection direction, const Desc& any,
                                           const Make& make) {
-    const bool channels_last = problem_.run.x == Desc(problem_.x, problem_.type, Tag::nhwc);
     std::vector<Desc> weights = {any};
     if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
     for (const Desc& w : weights) {
       auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
-      while (pd && is_faulty(problem_.shape, direction, impl_of(*pd), channels_last)) {
-        why = impl_of(*pd) + " is faulty";
-        const bool has_hint = direction != ConvDirection::kForward;  // next_impl() would use it, and it is gone
-        if (has_hint || !pd->next_impl()) pd.reset();
-      }
-      if (pd && is_fast(impl_of(*pd))) return pd;
-      if (pd) why = "only " + impl_of(*pd);
+      if (!pd) continue;
+      const std::string impl = impl_of(*pd);
+      if (is_faulty(problem_.shape, direction, impl, problem_.channels_last()))
+        why = impl + " is faulty";
+      else if (is_fast(impl))
+        return pd;
+      else
+        why = "only " + impl;
     }
     return {};
   }
@@ -206,7 +207,7 @@ class OneDnnForward final : public OneDnn {
     const auto alone = if_small();
     if (request_.post.sum && p.run.y != p.own.y) return why = "adds only to y in the caller's layout", false;
     const auto pd = first_fast<Forward::primitive_desc>(why, ConvDirection::kForward, p.w_any, [&](const Desc& w) {
-      return describe_conv(lib, p, p.run, w, request_.bias, forward_attributes(request_));
+      return describe_sound(lib, w, forward_attributes(request_));
     });
     if (!pd) return false;
     const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
@@ -267,6 +268,13 @@ class OneDnnForward final : public OneDnn {
     return bound < FLT_MAX / kGrowth;
   }
 
+  /// Not by a faulty implementation.
+  Forward::primitive_desc describe_sound(const Library& lib, const Desc& w, const dnnl::primitive_attr& attributes) {
+    auto pd = describe_conv(lib, problem_, problem_.run, w, request_.bias, attributes);
+    skip_faulty(pd, problem_.shape, problem_.channels_last());
+    return pd;
+  }
+
   /// Rare, so the primitive is created on demand.
   void run_apart(Context& context, Library& lib, const void* x, const void* w, const void* bias, void* y) {
     if (!apart_) make_apart(lib);
@@ -280,7 +288,7 @@ class OneDnnForward final : public OneDnn {
   void make_apart(Library& lib) {
     dnnl::primitive_attr attributes;
     attributes.set_post_ops(describe(without_activation(request_.post)));
-    const auto pd = describe_conv(lib, problem_, problem_.run, w_run_, request_.bias, attributes);
+    const auto pd = describe_sound(lib, w_run_, attributes);
     std::vector<std::pair<int, Desc>> arguments = {
         {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, w_run_}, {DNNL_ARG_DST, pd.dst_desc()}};
     if (request_.bias) arguments.push_back({DNNL_ARG_BIAS, problem_.bias});

@@ -33,6 +33,11 @@ bool is_faulty(const ConvShape& s, ConvDirection direction, const std::string& i
   return direction == ConvDirection::kBackwardWeights && pointwise && channels < 16 && channels_last;
 }
 
+void skip_faulty(dnnl::convolution_forward::primitive_desc& pd, const ConvShape& s, bool channels_last) {
+  while (is_faulty(s, ConvDirection::kForward, pd.impl_info_str(), channels_last))
+    if (!pd.next_impl()) throw dnnl::error(dnnl_unimplemented, "every implementation is faulty");
+}
+
 bool reads_unwritten_scratch(const ConvShape& s, ConvDirection direction) {
   return direction == ConvDirection::kBackwardWeights && s.dtype == DType::kBF16;
 }

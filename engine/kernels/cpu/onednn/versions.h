@@ -18,22 +18,19 @@ using PoolingForward = dnnl::pooling_forward;
 using PoolingBackward = dnnl::pooling_backward;
 using SoftmaxForward = dnnl::softmax_forward;
 using SoftmaxBackward = dnnl::softmax_backward;
-/// Whether the Factors of a convolution multiply its bias, too.
-constexpr bool kFactorsIncludeBias = false;
-constexpr bool kHasWinograd = false;
-constexpr bool kGeluOfInfinityIsNaN = true;
-/// Whether kernels by its batch-reduced matrix products are wrong for some shapes (faults.h).
-constexpr bool kBatchReduceIsFaulty = true;
 #else
 using PoolingForward = dnnl::pooling_v2_forward;
 using PoolingBackward = dnnl::pooling_v2_backward;
 using SoftmaxForward = dnnl::softmax_v2_forward;
 using SoftmaxBackward = dnnl::softmax_v2_backward;
-constexpr bool kFactorsIncludeBias = true;
-constexpr bool kHasWinograd = true;
-constexpr bool kGeluOfInfinityIsNaN = false;
-constexpr bool kBatchReduceIsFaulty = false;
 #endif
+constexpr bool kIsVersion3 = DNNL_VERSION_MAJOR >= 3;
+/// Whether the Factors of a convolution multiply its bias, too.
+constexpr bool kFactorsIncludeBias = !kIsVersion3;
+constexpr bool kHasWinograd = !kIsVersion3;
+constexpr bool kGeluOfInfinityIsNaN = kIsVersion3;
+/// Whether kernels by its batch-reduced matrix products are wrong for some shapes (faults.h).
+constexpr bool kBatchReduceIsFaulty = kIsVersion3;
 
 /// Describes a forward primitive. `arguments` are those of oneDNN 3 between the engine and the attributes.
 template <typename Forward, typename... Arguments>
