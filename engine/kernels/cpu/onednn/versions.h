@@ -74,7 +74,8 @@ class Factors {
       : values_(std::move(values)), argument_(argument), mask_(mask) {}
 
   std::vector<float> values_;
-  int argument_ = 0, mask_ = 0;
+  [[maybe_unused]] int argument_ = 0;  // 2.6 has factors of a single operand only
+  int mask_ = 0;
 };
 
 dnnl::memory::dims extents(const Desc& desc);
