@@ -13,6 +13,7 @@ bare_root() {
   rm -rf "$2"
   mkdir -p "$2"
   tar -C "$2" -xf "$kept"
+  echo "127.0.0.1 localhost $(hostname)" >"$2/etc/hosts"
   # If a proxy replaces certificates, pip needs those of this system.
   cp /etc/ssl/certs/ca-certificates.crt "$2/etc/pip-certificates.crt"
   printf '[global]\ncert = /etc/pip-certificates.crt\n' >"$2/etc/pip.conf"

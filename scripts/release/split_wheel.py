@@ -1,7 +1,7 @@
 """Splits a wheel with modules for several versions of CPython into one wheel for each version.
 Usage: split_wheel.py WHEEL FOLDER. Needs the package `wheel`.
 """
-import pathlib, re, subprocess, sys, tempfile
+import pathlib, re, subprocess, sys, tempfile, zipfile
 
 VERSIONED = re.compile(r'\.cpython-(3\d+)(?:-\w+-linux-gnu)?\.so$')  # modules, and the library for Python layers
 
@@ -9,13 +9,8 @@ VERSIONED = re.compile(r'\.cpython-(3\d+)(?:-\w+-linux-gnu)?\.so$')  # modules, 
 def run(*words): subprocess.run([sys.executable, '-m', 'wheel', *map(str, words)], check=True)
 
 
-def unpack(wheel, folder):
-    """The folder of its files, and its versions: that of its name first."""
-    run('unpack', '--dest', folder, wheel)
-    files, = pathlib.Path(folder).iterdir()
-    own = re.search(r'-cp(3\d+)-', pathlib.Path(wheel).name).group(1)
-    versions = {found.group(1) for path in files.rglob('*.so') if (found := VERSIONED.search(path.name))}
-    return files, own, sorted(versions)
+def versions_in(wheel):
+    return sorted({found.group(1) for name in zipfile.ZipFile(wheel).namelist() if (found := VERSIONED.search(name))})
 
 
 def keep(files, own, version):
@@ -31,10 +26,11 @@ def keep(files, own, version):
 
 def main():
     wheel, folder = sys.argv[1:]
-    with tempfile.TemporaryDirectory() as first: versions = unpack(wheel, first)[2]
-    for version in versions:
+    own = re.search(r'-cp(3\d+)-', pathlib.Path(wheel).name).group(1)
+    for version in versions_in(wheel):
         with tempfile.TemporaryDirectory() as made:
-            files, own, _ = unpack(wheel, made)
+            run('unpack', '--dest', made, wheel)
+            files, = pathlib.Path(made).iterdir()
             keep(files, own, version)
             run('pack', '--dest-dir', folder, files)
 

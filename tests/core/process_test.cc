@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <thread>
+#include <vector>
 
 namespace cortado {
 namespace {
@@ -110,6 +112,19 @@ TEST(Process, ForLifeReportsFailedStarts) {
   EXPECT_THROW(Process({.words = {"/none/such"}, .bond = Bond::kLife}), std::runtime_error);
   EXPECT_THROW(Process({.words = {"/bin/sh"}, .bond = Bond::kLife, .folder = "/none/such"}), std::runtime_error);
   EXPECT_EQ(output_of(shell("ls /proc/self/fd | wc -l; kill -TERM $$; echo deaf", Bond::kLife)), "4\n");
+}
+
+// Locks that other threads hold while one of them starts a process do not stop its start.
+TEST(Process, ThreadsStartThemAtTheSameTime) {
+  std::vector<std::thread> threads;
+  for (const Bond bond : {Bond::kLife, Bond::kGroup, Bond::kLife, Bond::kGroup})
+    threads.emplace_back([bond] {
+      for (int i = 0; i < 200; ++i) {
+        const std::optional<ProcessEnd> end = Process({.words = {"/bin/true"}, .bond = bond}).wait();
+        EXPECT_TRUE(end && end->code == 0 && end->signal == 0);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Process, AForkRunsItsBody) {

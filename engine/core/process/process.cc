@@ -86,7 +86,10 @@ int exec_program(const ProcessOptions& options, char* const* words, pid_t parent
   if (::close_range(STDERR_FILENO + 1, ~0u, CLOSE_RANGE_CLOEXEC) != 0)
     for (int fd = STDERR_FILENO + 1, most = int(::sysconf(_SC_OPEN_MAX)); fd < most; ++fd)
       ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  // glibc 2.41 guards SIGABRT's action by a lock that another thread may have held at the fork. exec() resets handlers,
+  // and abort() ends a program that ignores the signal, too.
+  for (int number = 1; number < NSIG; ++number)
+    if (number != SIGABRT) ::signal(number, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
