@@ -26,7 +26,7 @@ def configure():
 
 def main():
     if not shutil.which('clang++'):
-        sys.exit('check_clang.py: clang++ is not installed; run scripts/install_deps.sh test clang')
+        sys.exit('check_clang.py: clang++ is not installed; run scripts/install_deps.sh test clang libomp-dev')
     configure()
     entries = compile_commands.of(BUILD)
     commands = [compile_commands.parsing(entry['command'], '-Wno-unused-command-line-argument') for entry in entries

@@ -27,7 +27,15 @@ Loaded load() {
     return {nullptr, std::string("this build does not run Python: ") + kLibrary + " is not next to the program",
             "apt install python3-dev python3-numpy, then build again"};
   void* library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (!library) return {nullptr, ::dlerror(), "apt install python3-dev python3-numpy"};
+  if (!library) {
+    const std::string why = ::dlerror();
+    // The library of a wheel does not link CPython: it uses the interpreter that imported it.
+    return why.find("undefined symbol: _Py") != std::string::npos ||
+                   why.find("undefined symbol: Py") != std::string::npos
+               ? Loaded{nullptr, "the program of a wheel does not run layers in Python",
+                        "load the net in a script: import caffe; caffe.Net('deploy.prototxt', caffe.TEST)"}
+               : Loaded{nullptr, why, "apt install python3-dev python3-numpy"};
+  }
   const auto start = reinterpret_cast<decltype(&cortado_python)>(::dlsym(library, "cortado_python"));
   if (!start) return {nullptr, path + " has a different version", "build again"};
   Loaded loaded;
