@@ -65,6 +65,9 @@ class RecordSource : public DataCursor {
  public:
   virtual int64_t records() const = 0;  ///< of the set; 0 if it was not opened, or if records are drawn without end
   virtual const data::DataPipeline* pipeline() const = 0;  ///< what reads it; null if it was not opened
+  /// Throws Error(kData): `what` of the record that sample `item` of the latest batch was made from. Returns if that is
+  /// unknown.
+  virtual void fail_record(int64_t item, const std::string& what, const std::string& hint) const = 0;
 };
 
 // An optional interface of layers that score predictions. It returns the ratios that y are, so that the scores of many

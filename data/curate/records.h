@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/lmdb/lmdb.h"
+#include "data/sample.h"
 
 namespace cortado::data {
 

@@ -10,6 +10,7 @@
 #include "kernels/conv.h"
 #include "kernels/cpu_level.h"
 #include "kernels/devices.h"
+#include "kernels/gemm.h"
 
 namespace cortado::kernels {
 

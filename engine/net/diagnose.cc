@@ -21,13 +21,13 @@ void Net::blame_record(const BoundStep& step, const BadLabel& bad) const {
   const graph::Node& node = plan_.graph.node(step.node);
   const Diagnostic& mistake = bad.mistakes()[0];
   const std::optional<LabelOrigin> origin = origin_of(plan_.graph, node.x[1]);
-  const data::DataPipeline* pipeline = origin ? origin->source->pipeline() : nullptr;
-  if (!pipeline) throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);
-  const Shape& labels = plan_.graph.value(origin->node->y[size_t(origin->output)]).shape;
-  const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
-  pipeline->source().fail(
-      pipeline->record(pipeline->place(item)),
-      data::SampleError(bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")", mistake.hint));
+  if (origin) {
+    const Shape& labels = plan_.graph.value(origin->node->y[size_t(origin->output)]).shape;
+    const int64_t batch = labels[0], item = bad.row() / (labels.count() / batch);
+    origin->source->fail_record(item, bad.verdict() + " of layer '" + node.name + "' (" + node.type + ")",
+                                mistake.hint);
+  }
+  throw Error(ExitCode::kData, label(node) + mistake.message, mistake.hint);
 }
 
 void Net::validate(const BoundStep& step) const {

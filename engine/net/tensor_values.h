@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/context.h"
+#include "core/device/device_memory.h"
 #include "core/half.h"
 #include "core/tensor.h"
 #include "kernels/weight_format.h"

@@ -7,6 +7,7 @@
 #include "data/convert/compute_mean.h"
 #include "data/formats/datum.h"
 #include "data/formats/mean_file.h"
+#include "data/lmdb/dataset_names.h"
 #include "proto/cortado.pb.h"
 #include "tests/data/fixtures.h"
 

@@ -16,6 +16,7 @@
 #include "core/files/temporary_folder.h"
 #include "core/log.h"
 #include "core/process/process.h"
+#include "core/text/text.h"
 #include "formats/helper_process.h"
 #include "formats/npy.h"
 #include "layers/registry.h"

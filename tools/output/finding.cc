@@ -5,6 +5,9 @@
 
 #include "core/text/text.h"
 #include "data/formats/text.h"
+#include "data/pipeline/pipeline.h"
+#include "data/record.h"
+#include "data/sample.h"
 #include "layers/common/losses/class_labels.h"
 #include "net/inputs.h"
 #include "tools/output/terminal.h"

@@ -55,10 +55,13 @@ void PipelineLayer::seek(uint64_t position) {
   if (pipeline_) pipeline_->seek(position);
 }
 
+void PipelineLayer::fail_record(int64_t item, const std::string& what, const std::string& hint) const {
+  if (pipeline_) pipeline_->source().fail(pipeline_->record(pipeline_->place(item)), data::SampleError(what, hint));
+}
+
 std::string PipelineLayer::about_record(int64_t item, const std::string& what) {
-  if (!pipeline_) return {};
   try {
-    pipeline_->source().fail(pipeline_->record(pipeline_->place(item)), data::SampleError(what));
+    fail_record(item, what, {});
   } catch (const Error& error) {
     const Diagnostic& said = error.mistakes()[0];
     return said.place.str() + ": " + said.message;

@@ -38,6 +38,7 @@ class PipelineLayer : public Layer, public RecordSource {
   int64_t records() const override;
   const data::DataPipeline* pipeline() const override { return pipeline_.get(); }
   double wait_seconds() const override { return pipeline_ ? pipeline_->wait_seconds() : 0; }
+  void fail_record(int64_t item, const std::string& what, const std::string& hint) const override;
   std::string about_record(int64_t item, const std::string& what) override;
 
  protected:
