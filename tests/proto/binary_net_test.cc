@@ -9,6 +9,7 @@
 #include "core/files/file.h"
 #include "formats/wire.h"
 #include "proto/text/write_text.h"
+#include "tests/harness/errors.h"
 #include "tests/harness/places.h"
 
 namespace cortado {
@@ -25,13 +26,7 @@ void expect_net(const std::string& content, const std::string& text) {
 }
 
 std::string error_of(const std::string& content) {
-  try {
-    net_of(content);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kNet);
-    return error.what();
-  }
-  return {};
+  return error_of([&] { net_of(content); }, ExitCode::kNet);
 }
 
 TEST(BinaryNet, IsTheNetWithoutItsBlobs) {

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "proto/weights/file_kind.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 
@@ -45,12 +46,7 @@ TEST(OnnxFile, ItsWeightsAreUsedOnlyWithoutOthers) {
 }
 
 TEST(OnnxFile, AMissingFileIsAnIoError) {
-  try {
-    read_onnx_net(testing::TempDir() + "absent.onnx");
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kIo);
-  }
+  expect_error([] { read_onnx_net(testing::TempDir() + "absent.onnx"); }, ExitCode::kIo, "absent.onnx");
 }
 
 }  // namespace cortado

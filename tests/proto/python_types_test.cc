@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -46,13 +47,7 @@ TEST(PythonTypes, ReplaceLayersOfATypeAndKeepTheirOptionsAsText) {
 
 TEST(PythonTypes, RefuseOtherTexts) {
   for (const char* text : {"Mine", "Mine=", "=a.B", "Mine=B", "Mine=.B", "Mine=a."}) {
-    try {
-      net_with({text});
-      ADD_FAILURE() << text;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kUsage);
-      EXPECT_NE(std::string(error.what()).find(std::string("--layer=") + text), std::string::npos) << error.what();
-    }
+    expect_error([&] { net_with({text}); }, ExitCode::kUsage, std::string("--layer=") + text);
   }
 }
 

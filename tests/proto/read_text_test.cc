@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/files/file.h"
+#include "tests/harness/errors.h"
 #include "tests/harness/places.h"
 
 namespace cortado {
@@ -313,12 +314,7 @@ TEST(ReadText, FilesAreRead) {
   const NetFile file = read_net(in_source("tests/proto/data/two_scales.prototxt"));
   EXPECT_EQ(file.net.name(), "two scales");
   EXPECT_GT(file.net.layer_size(), 8);
-  try {
-    read_net("no/such/net.prototxt");
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kIo);
-  }
+  expect_error([] { read_net("no/such/net.prototxt"); }, ExitCode::kIo, "no/such/net.prototxt");
 }
 
 TEST(Dialects, AreAllParsed) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "core/error.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -18,14 +19,11 @@ std::string file_with(const std::string& header, size_t bytes, uint64_t length =
 }
 
 std::string error_in(const std::string& content) {
-  try {
+  const auto read = [&] {
     WeightsOrigin origin;
     read_safetensors({"w.safetensors", content, ExitCode::kSnapshot}, origin);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kSnapshot);
-    return error.what();
-  }
-  return "no error";
+  };
+  return error_of(read, ExitCode::kSnapshot);
 }
 
 void expect_error(const std::string& header, size_t bytes, const std::string& words) {

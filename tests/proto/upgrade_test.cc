@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "proto/files/read_text.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -22,12 +23,7 @@ NetFile expect_upgrade(const std::string& old, const std::string& today) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    read_net_from_text(text, "old.prototxt");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
+  return error_of([&] { read_net_from_text(text, "old.prototxt"); }, ExitCode::kNet);
 }
 
 TEST(Upgrade, CurrentNetsAreUnchanged) {

@@ -7,6 +7,7 @@
 #include "core/files/file.h"
 #include "proto/weights/weights_file.h"
 #include "proto/weights/weights_origin.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -27,13 +28,7 @@ std::string written() {
 }
 
 std::string error_of(const std::string& bytes) {
-  try {
-    weights_from_bytes(bytes, "w.caffemodel");
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kSnapshot);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { weights_from_bytes(bytes, "w.caffemodel"); }, ExitCode::kSnapshot);
 }
 
 TEST(WeightsChecksum, AWholeFileIsRead) { EXPECT_EQ(error_of(written()), ""); }

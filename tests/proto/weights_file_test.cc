@@ -10,6 +10,7 @@
 
 #include "core/error.h"
 #include "core/files/file.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -57,15 +58,7 @@ std::string net_with(const std::string& blob) {
 
 BlobFile only_blob(const std::string& blob) { return weights_from_bytes(net_with(blob), "w").at(0).blobs.at(0); }
 
-std::string error_of(const std::function<void()>& action, ExitCode code = ExitCode::kSnapshot) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "no error";
-}
+std::string error_of(const std::function<void()>& action) { return error_of(action, ExitCode::kSnapshot); }
 
 std::string error_in(const std::string& content) {
   return error_of([&] { weights_from_bytes(content, "w.caffemodel"); });

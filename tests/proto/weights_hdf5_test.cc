@@ -12,6 +12,7 @@
 #include "proto/weights/solver_state_file.h"
 #include "proto/weights/solver_state_hdf5.h"
 #include "proto/weights/weights_file.h"
+#include "tests/harness/errors.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado {
@@ -24,15 +25,7 @@ class WeightsHdf5 : public testing::Test {
   std::string path_ = testing::TempDir() + "cortado_weights_" + std::to_string(::getpid()) + ".h5";
 };
 
-std::string error_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kSnapshot) << error.what();
-    return error.what();
-  }
-  return "no error";
-}
+std::string error_of(const std::function<void()>& action) { return error_of(action, ExitCode::kSnapshot); }
 
 BlobFile blob(Shape shape, float first) {
   BlobFile made{std::move(shape), {}};

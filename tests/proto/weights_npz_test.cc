@@ -12,6 +12,7 @@
 #include "formats/npy.h"
 #include "formats/zip.h"
 #include "proto/weights/write_weights.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -45,14 +46,11 @@ std::string archive(const std::vector<std::pair<std::string, std::string>>& file
 }
 
 void expect_refusal(const std::string& content, const std::string& words) {
-  try {
+  const auto read = [&] {
     WeightsOrigin origin;
     read_weights_npz({"w.npz", content, ExitCode::kSnapshot}, origin);
-    ADD_FAILURE() << "no error about " << words;
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kSnapshot);
-    EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-  }
+  };
+  expect_error(read, ExitCode::kSnapshot, words);
 }
 
 TEST(WeightsNpz, ReadsBackWhatWasWritten) {
