@@ -25,5 +25,5 @@ def run_all(commands, folder):
     def run(words): return subprocess.run(words, cwd=folder, capture_output=True, text=True)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool: done = list(pool.map(run, commands))
     failed = [each.stderr for each in done if each.returncode]
-    print(''.join(failed), end='')
+    print(''.join(failed), end='', flush=True)
     return len(failed)

@@ -8,6 +8,7 @@ needed=('tritonclient[http,grpc]' tensorboard)
 
 [ "$(cat "$venv/complete" 2>/dev/null)" = "${needed[*]}" ] && exit
 /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || scripts/install_deps.sh python3-venv
+echo "test_venv.sh: installing ${needed[*]} from PyPI in $venv"
 rm -rf "$venv"
 /usr/bin/python3 -m venv "$venv"
 "$venv/bin/pip" install -q --disable-pip-version-check "${needed[@]}"
