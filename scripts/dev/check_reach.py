@@ -14,7 +14,8 @@ ROOT = check_includes.ROOT
 TYPE = re.compile(r'^\s*(?:class|struct|union|enum(?: class)?) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: *:[^:;{]*)? *\{|'
                   r'^\s*using (\w+) =|^ *concept (\w+) =')
 FUNCTION = re.compile(r'^(?!return |using |#|throw |else )[\w:<>,&* \[\]]*[\w>&*\]] [&*]?(\w+)\(')
-VALUE = re.compile(r'^(?:inline |extern |constexpr |static |const )+[\w:<>,&* ]+ [&*]?(k[A-Z]\w+)(?:\[\w*\])? *(?:=|;|\{)')
+VALUE = re.compile(r'^(?:inline |extern |constexpr |static |const )+[\w:<>,&* ]+ [&*]?(k[A-Z]\w+)(?:\[\w*\])? *'
+                   r'(?:=|;|\{)')
 WORD = re.compile(r'\b[A-Za-z_]\w*')
 USE = re.compile(r'(?<![\w.>:])((?:\w+::)*)([A-Za-z_]\w*)\b(?!\s*(?:=[^=]|:[^:]))')
 

@@ -9,6 +9,7 @@ GIB = 1 << 30
 MEMORY = 8 * GIB       # address space of each process; sanitized programs reserve more and limit themselves
 SOAK = 300             # seconds that a soak needs at least: half of them are its warm-up
 LONGEST = 300          # seconds after its time until a part is killed, which counts as a finding
+BUILD = 1200           # the same for a part that builds
 LOG, SUMS = '## Log', '## Sums'
 
 
@@ -16,16 +17,16 @@ class Part:
     """One kind of attack. `batch(n, seconds)` returns the command of batch n, which takes some of the seconds; `cases`
     finds the number of cases in its output. A batch needs `least` seconds."""
 
-    def __init__(self, name, unit, about, cases, batch, limited=True, least=0):
+    def __init__(self, name, unit, about, cases, batch, limited=True, least=0, longest=LONGEST):
         self.name, self.unit, self.about, self.cases = name, unit, about, cases
-        self.batch, self.limited, self.least = batch, limited, least
+        self.batch, self.limited, self.least, self.longest = batch, limited, least, longest
 
     def run(self, row, seconds):
         """Runs batches until the time is over, beginning with number `row.batches`."""
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > self.least:
             begin = time.monotonic()
-            code, output = execute(self.batch(row.batches, left), left + LONGEST, self.limited)
+            code, output = execute(self.batch(row.batches, left), left + self.longest, self.limited)
             row.seconds += time.monotonic() - begin
             row.batches += 1
             row.cases += sum(int(number) for number in re.findall(self.cases, output))
@@ -73,6 +74,14 @@ def fuzz(number, seconds):
     return ['scripts/dev/fuzz.sh', '--seconds=%d' % min(30, max(5, seconds)), targets[number % len(targets)]]
 
 
+def planted(number, seconds):
+    """The folders in turns."""
+    folders = subprocess.run(['scripts/dev/mutate.py', '--folders'], cwd=ROOT, capture_output=True, text=True,
+                             check=True).stdout.splitlines()
+    return ['scripts/dev/mutate.py', folders[number % len(folders)].split()[0], '--seed=%d' % (number + 1),
+            '--minutes=%.2f' % (seconds / 60)]
+
+
 PASSED, FAULTS = r'(?m)^(\d+) passed', r'(?m)^\.?(\d+) faults, \d+ violations'
 PARTS = [
     Part('kills', 'kills', 'SIGKILL at a random time; the resumed training has the same bits', PASSED,
@@ -97,6 +106,8 @@ PARTS = [
          r'(?m)^\.?(\d+) models compared', pytest('tests/onnx/differential_test.py', 60, by_seed=True)),
     Part('fuzz', 'inputs', 'inputs of the fuzzers, mutated for coverage (tests/fuzz)', r'(\d+) executions,', fuzz,
          limited=False),
+    Part('planted', 'faults', 'faults planted in the code; those that no test notices are listed, not findings',
+         r'(?m)^(\d+) faults tried', planted, limited=False, least=120, longest=BUILD),
 ]
 
 
