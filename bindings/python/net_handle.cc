@@ -39,16 +39,6 @@ void copy_gradients(const Net& from, Net& to) {
   }
 }
 
-void copy_inputs(const ObservedNet& from, ObservedNet& to) {
-  for (const std::string& name : to.net().input_names()) {
-    const Shape shape = to.net().blob_shape(name);
-    if (!from.has_blob(name) || from.net().blob_shape(name) != shape) continue;
-    std::vector<float> values(size_t(shape.count()));
-    from.read(name, BlobPart::kValues, values.data());
-    to.write(name, BlobPart::kValues, values.data());
-  }
-}
-
 void copy_python_objects(const Net& from, Net& to) {
   const auto object_of = [](const graph::Node& node) {
     auto* layer = node.layer->roles().python;
@@ -62,7 +52,7 @@ void copy_python_objects(const Net& from, Net& to) {
 
 /// Copies the state of passes, except weights, to `to`. Both nets are of the same file, or of its first layers.
 void go_on(const ObservedNet& from, ObservedNet& to) {
-  copy_inputs(from, to);
+  to.take_blobs(from);
   copy_gradients(from.net(), to.net());
   copy_python_objects(from.net(), to.net());
   for (const auto& [layer, position] : from.net().positions()) to.net().seek(layer, position);

@@ -132,6 +132,40 @@ void ObservedNet::take_gradient(graph::ValueId value) {
   of->gradient = value;
 }
 
+/// One by one, because backward may need each.
+void ObservedNet::take_versions(Versions& to, const ObservedNet& other, const Versions& from) {
+  for (size_t k = 0; k < to.values.size(); ++k) {
+    const Shape& rows = other.net_.value_shape(from.values[k]);
+    net_.set_value_shape(to.values[k], rows);
+    for (const BlobPart part : {BlobPart::kValues, BlobPart::kGradients}) {
+      const Tensor mine = live_tensor(to.values[k], part, rows), theirs = other.live_tensor(from.values[k], part, rows);
+      if (!mine || !theirs) continue;
+      std::vector<float> plain(size_t(rows.count()));
+      read_values(other.net_.context(), theirs, plain.data());
+      write_values(net_.context(), plain.data(), mine);
+    }
+    if (from.values[k] == from.value) to.value = to.values[k];
+    if (from.values[k] == from.gradient && has_gradient(to.values[k])) to.gradient = to.values[k];
+  }
+}
+
+void ObservedNet::take_blobs(const ObservedNet& other) {
+  for (auto& [name, to] : versions_) {
+    const auto found = other.versions_.find(name);
+    if (found == other.versions_.end() || net_.blob_shape(name) != other.net_.blob_shape(name)) continue;
+    if (found->second.values.size() == to.values.size()) {
+      take_versions(to, other, found->second);
+      continue;
+    }
+    std::vector<float> plain(size_t(other.shape(name).count()));
+    net_.set_value_shape(to.value, other.shape(name));
+    for (const BlobPart part : {BlobPart::kValues, BlobPart::kGradients}) {
+      other.read(name, part, plain.data());
+      write(name, part, plain.data());
+    }
+  }
+}
+
 /// Before it, the copies that it reads. `added`: those that ran already.
 void ObservedNet::run_forward(graph::NodeId n, std::set<graph::NodeId>& added) {
   const graph::Node& node = net_.plan().graph.node(n);

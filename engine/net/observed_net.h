@@ -46,6 +46,9 @@ class ObservedNet {
   void backward(size_t first, size_t last);
   /// Sets the gradients of all weights to 0.
   void clear_weight_gradients();
+  /// Copies values and gradients of the blobs of equal shape from `other`, a net of the same file or of its first
+  /// layers.
+  void take_blobs(const ObservedNet& other);
   /// Call after the net ran as a whole, outside this object.
   void ran();
 
@@ -68,6 +71,7 @@ class ObservedNet {
   Tensor live_tensor(graph::ValueId value, BlobPart part, const Shape& shape) const;
   NodeRange nodes_of(size_t first, size_t last) const;
   void run_forward(graph::NodeId node, std::set<graph::NodeId>& added);
+  void take_versions(Versions& to, const ObservedNet& other, const Versions& from);
   void take_value(graph::ValueId value);
   void take_gradient(graph::ValueId value);
 

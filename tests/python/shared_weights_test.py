@@ -200,3 +200,33 @@ def test_input_that_is_set_to_the_result_of_an_in_place_layer(net):
     assert (twice.forward()['x'] == 2).all()
     twice.blobs['x'].data[...] = 2
     assert (twice.forward()['x'] == 4).all()
+
+
+def test_sharing_between_forward_and_backward(net, folder):
+    """Both passes are of the same values, also of those that layers in place have overwritten."""
+    text = 'force_backward: true\n' + input_net(
+        product('ip', 'x', 'y', 4),
+        'layer { name: "power" type: "Power" bottom: "y" top: "y" power_param { power: 2 } }\n',
+        'layer { name: "tanh" type: "TanH" bottom: "y" top: "y" }\n', product('last', 'y', 'z', 2))
+    x, dz = np.random.default_rng(1).normal(size=(2, 3)), np.arange(4).reshape(2, 2)
+    plain, sharing, other = net(text), net(text), net(text)
+    plain.save('w')
+    for each in (sharing, other): each.copy_from('w')
+    for each in (plain, sharing): each.forward(x=x)
+    sharing.share_with(other)
+    for each in (plain, sharing): each.backward(z=dz)
+    for name, blob in plain.blobs.items():
+        assert blob.data.any() and np.array_equal(sharing.blobs[name].data, blob.data), name
+        assert blob.diff.any() and np.array_equal(sharing.blobs[name].diff, blob.diff), name
+
+
+def test_reshaping_one_input_keeps_blobs_of_the_others(net):
+    two = net('force_backward: true\n'
+              'layer { name: "in" type: "Input" top: "a" top: "b" input_param { shape { dim: 2 } shape { dim: 3 } } }\n'
+              'layer { name: "p" type: "Power" bottom: "b" top: "q" }\n'
+              'layer { name: "r" type: "Power" bottom: "a" top: "s" }\n')
+    two.blobs['q'].data[...], two.blobs['q'].diff[...], two.blobs['b'].diff[...] = 1, 2, 3
+    two.blobs['a'].reshape(5)
+    two.reshape()
+    assert two.blobs['s'].shape == (5,) and (two.blobs['q'].data == 1).all()
+    assert (two.blobs['q'].diff == 2).all() and (two.blobs['b'].diff == 3).all()
