@@ -68,8 +68,11 @@ void write_average(const SnapshotPaths& paths, Net& net);
 /// Throws Error(kSnapshot) if layers' names do not fit into one HDF5 file. This is checked before the training.
 void check_hdf5_snapshot(const std::string& path, const Net& net);
 
+/// Which numbers may be written: in a training, those that are not finite show that it has diverged.
+enum class Numbers { kFinite, kAny };
+
 /// Writes the weights, a layer at a time, and returns the digest of the file's bytes. Throws like write_snapshot().
-std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs);
+std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs, Numbers allowed = Numbers::kFinite);
 
 /// Writes the state with the history of `update`.
 void write_state_hdf5(const std::string& path, const WeightUpdate& update, caffe::SolverState head);

@@ -32,14 +32,14 @@ void check_hdf5_snapshot(const std::string& path, const Net& net) {
   check_hdf5_names(path, entries_of(net.plan().graph, false));
 }
 
-std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs) {
+std::string write_net_hdf5(const std::string& path, Net& net, bool with_diffs, Numbers allowed) {
   log_info() << "Snapshotting to HDF5 file " << path;
   const graph::Graph& graph = net.plan().graph;
   Hdf5Writer writer(path, entries_of(graph, with_diffs));
   for (size_t i = 0; i < graph.layers.size(); ++i) {
     caffe::LayerParameter layer;
     net.layer_to_proto(i, layer, with_diffs);
-    check_finite(layer);
+    if (allowed == Numbers::kFinite) check_finite(layer);
     for (int k = 0; k < layer.blobs_size(); ++k) {
       caffe::BlobProto& blob = *layer.mutable_blobs(k);
       add(writer, blob.data());

@@ -248,7 +248,9 @@ void reshape(NetHandle& handle, const py::kwargs& inputs) {
 
 void save_binary(NetHandle& handle, const py::object& path) { write_weights(path_in(path), handle.net().to_proto()); }
 
-void save_hdf5(NetHandle& handle, const py::object& path) { write_net_hdf5(path_in(path), handle.net(), false); }
+void save_hdf5(NetHandle& handle, const py::object& path) {
+  write_net_hdf5(path_in(path), handle.net(), false, Numbers::kAny);
+}
 
 void save(NetHandle& handle, const py::object& path) {
   path_in(path).ends_with(".h5") ? save_hdf5(handle, path) : save_binary(handle, path);
