@@ -83,6 +83,10 @@ std::string suggest_field(const std::string& name, const std::vector<const Messa
   constexpr size_t kLongest = 100;
   if (enclosing.empty() || name.size() > kLongest) return {};
   const Message& inner = *enclosing.back();
+  if (enclosing.size() > 1)
+    if (const auto* same = enclosing[enclosing.size() - 2]->GetDescriptor()->FindFieldByName(name);
+        same && same->message_type() == inner.GetDescriptor())
+      return "close the '" + name + "' before it with }";
   if (const auto holders = holders_of(name, inner); !holders.empty()) return "move it into " + joined(holders);
   for (size_t i = enclosing.size() - 1; i-- > 0;)
     if (enclosing[i]->GetDescriptor()->FindFieldByName(name)) return "move it out of this message";

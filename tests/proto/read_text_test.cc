@@ -178,6 +178,7 @@ TEST(Mistakes, AFieldInTheWrongMessageHasAHint) {
   EXPECT_EQ(only_mistake_in("layer { num_output: 20 type: 'InnerProduct' }").hint, "move it into inner_product_param");
   EXPECT_EQ(only_mistake_in("layer { convolution_param { lr_mult: 1 } }").hint, "move it into param");
   EXPECT_EQ(only_mistake_in("layer {\n convolution_param {\n  top: 'x' } }").hint, "move it out of this message");
+  EXPECT_EQ(only_mistake_in("layer {\n layer { } }").hint, "close the 'layer' before it with }");
   EXPECT_NE(only_mistake_in("base_lr: 0.1").message.find("at the top of the file"), std::string::npos);
 }
 
