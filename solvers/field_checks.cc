@@ -1,8 +1,10 @@
 #include "solvers/field_checks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
+#include "core/text/text.h"
 
 namespace cortado {
 
@@ -11,7 +13,8 @@ void refuse_if(bool wrong, const std::string& field, const std::string& message,
 }
 
 void check_fraction(const char* field, float value) {
-  refuse_if(!(value >= 0 && value < 1), field, std::string(field) + " must be at least 0 and less than 1");
+  refuse_if(std::isfinite(value) && !(value >= 0 && value < 1), field,
+            std::string(field) + " is " + to_text(value) + ", but must be at least 0 and less than 1");
 }
 
 void check_known(const char* field, const std::string& value, const std::vector<std::string>& known,

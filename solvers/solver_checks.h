@@ -69,6 +69,7 @@ class SolverChecks {
 
   void range(const FieldRange& range) const {
     const double value = number_in(config_, config_.GetDescriptor()->FindFieldByName(range.field));
+    if (!std::isfinite(value)) return;  // numbers() refuses it
     char text[64];
     std::snprintf(text, sizeof text, "%g, but must be at %s %g", value, value < range.least ? "least" : "most",
                   value < range.least ? range.least : range.most);
@@ -215,7 +216,7 @@ class SolverChecks {
         {"test_offset", config_.test_offset() != 0},
         {"solver_data_type", config_.solver_data_type() != caffe::FLOAT}};
     for (const auto& [field, used] : unsupported)
-      refuse_if(used, field, "this option of another Caffe is not supported");
+      refuse_if(used, field, std::string(field) + " is an option of another Caffe, which is not supported");
   }
   /// The number of test nets: one for each test_net_param and test_net, and net_param or net for the remaining entries
   /// of test_iter.

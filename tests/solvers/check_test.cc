@@ -87,7 +87,7 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
       {"larc: true\nlarc_policy: \"scael\"", "unknown larc_policy 'scael'", 8},
       {"larc: true\nlocal_lr_auto: true", "both larc and local_lr_auto", 8},
       {"local_lr_auto: true\nlocal_gw_ratio: 0", "local_gw_ratio must be positive", 8},
-      {"disabled_update: true", "not supported", 7},
+      {"disabled_update: true", "disabled_update is an option of another Caffe, which is not supported", 7},
       {"min_lr: -1", "min_lr is -1", 7},
       {"warmup_iter: -3", "warmup_iter is -3", 7},
       {"warmup_iter: 3\nrampup_interval: 3", "both warmup_iter and rampup_interval", 8},
@@ -98,7 +98,7 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
       {"lr_policy: \"multifixed\"\nstagelr: 1\nstagelr: 2\nstageiter: 5", "2 stagelr for 1 stageiter", 9},
       {"momentum_policy: \"pooly\"", "unknown momentum_policy 'pooly'", 7},
       {"weight_decay_policy: \"opt\"", "unknown weight_decay_policy 'opt'", 7},
-      {"ema_decay: 1", "ema_decay must be at least 0 and less than 1", 7},
+      {"ema_decay: 1", "ema_decay is 1, but must be at least 0 and less than 1", 7},
       {"ema_warmup: false", "ema_warmup without ema_decay", 7},
       {"early_stop {\n  patience: 0 }", "patience must be at least 1", 8},
       {"early_stop { min_delta: -1 }", "min_delta must not be negative", 7},
@@ -118,6 +118,15 @@ TEST(CheckSolver, FindsEachMistakeAtItsPlace) {
 
 TEST(CheckSolver, FindsAllAtOnce) {
   EXPECT_EQ(mistakes_in("iter_size: 0 display: -2 type: \"x\"").size(), 6u) << "and: no net, base_lr, lr_policy";
+}
+
+TEST(CheckSolver, FindsANumberThatIsNotFiniteOnce) {
+  for (const char* text : {"min_lr: nan", "min_lr: inf", "momentum: nan", "ema_decay: nan", "weight_decay: inf"}) {
+    const std::string field = std::string(text).substr(0, std::string(text).find(':'));
+    const std::vector<Diagnostic> found = mistakes_in(good_but(text));
+    ASSERT_EQ(found.size(), 1u) << text;
+    EXPECT_EQ(found[0].message, field + " is not a finite number");
+  }
 }
 
 TEST(CheckSolver, AcceptsWhatDoesNothing) {
