@@ -174,14 +174,27 @@ class Builder {
 
   void complain_missing(int source, const LayerParameter& config, const std::string& field, const std::string& blob) {
     const std::string what = label(config) + " reads '" + blob + "', which no layer makes";
-    const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
-    if (const int maker = all_layers().maker_from(0, blob); maker >= 0)
-      complain(source, field, what + " in " + phase, {},
+    if (const int maker = all_layers().maker_from(0, blob); maker >= 0) {
+      const std::string state = state_text(net().layer(maker));
+      complain(source, field, what + " in " + state, {},
                {{graph_.file->positions.place(path_to("", "layer", maker)),
-                 "'" + blob + "' is made here, by a layer that is not in " + phase}});
-    else
+                 "'" + blob + "' is made here, by a layer that is not in " + state}});
+    } else {
       complain(source, field, what, nearest_blob(blob));
+    }
     found_.rest.back().lacks_blob = found_.rest.back().hint.empty();  // a hint: a misspelled name
+  }
+
+  /// The phase, and the stages if they decide whether `left_out` is in the net.
+  std::string state_text(const LayerParameter& left_out) const {
+    const std::string phase = "phase " + caffe::Phase_Name(graph_.phase());
+    const auto names_stages = [](const auto& rules) {
+      return std::ranges::any_of(rules, [](const auto& rule) { return rule.stage_size() + rule.not_stage_size() > 0; });
+    };
+    if (!names_stages(left_out.include()) && !names_stages(left_out.exclude())) return phase;
+    std::string stages;
+    for (const std::string& stage : graph_.state.stage()) stages += (stages.empty() ? " with stage " : ", ") + stage;
+    return phase + (stages.empty() ? " without stages" : stages);
   }
 
   /// Hints and cycles cost a search: it is skipped for errors beyond the number reported.

@@ -21,6 +21,7 @@ std::vector<Note> shapes_read(const Graph& graph, const Node& node) {
   std::vector<Note> notes;
   for (const ValueId id : node.x) {
     const Value& value = graph.value(id);
+    if (!value.shape_known) continue;
     notes.push_back({graph.place(graph.node(value.producer)),
                      "'" + value.name + "' has shape " + value.shape.str() + ", made here"});
   }
