@@ -61,8 +61,10 @@ class IdxFile {
  private:
   void check_unpacking() {
     int code = Z_OK;
-    const char* reason = ::gzerror(file_.get(), &code);
-    if (code != Z_OK && code != Z_STREAM_END) fail_on_idx(path_, std::string("cannot be decompressed: ") + reason);
+    std::string reason = ::gzerror(file_.get(), &code);  // "<fd:3>: unexpected end of file"
+    if (const size_t end = reason.find(">: "); reason.starts_with('<') && end != std::string::npos)
+      reason.erase(0, end + 3);
+    if (code != Z_OK && code != Z_STREAM_END) fail_on_idx(path_, "cannot be decompressed: " + reason);
   }
 
   std::string path_;

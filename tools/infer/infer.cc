@@ -83,13 +83,14 @@ std::vector<NamedFile> named_outputs(const Arguments& arguments, const std::shar
 }
 
 /// The line's two file names, separated by a tab if it has one, else by spaces.
-NamedFile pair_of(const std::string& line) {
+NamedFile pair_of(const std::string& line, const std::string& list, int number) {
   const std::string_view blanks = line.find('\t') == std::string::npos ? " " : "\t";
   const size_t end = line.find_first_of(blanks), next = line.find_first_not_of(blanks, end);
   const size_t last = line.find_last_not_of(" \t\r");
   if (end == std::string::npos || next == std::string::npos || end == 0 || last < next ||
       line.substr(next, last + 1 - next).find_first_of(blanks) != std::string::npos)
-    throw usage_error("'" + line + "': must be INPUT.npy OUTPUT.npy", "a tab separates names with spaces");
+    throw Error(ExitCode::kUsage, file_mistake(list, "'" + line + "': must be INPUT.npy OUTPUT.npy",
+                                               "a tab separates names with spaces", number));
   return {line.substr(0, end), line.substr(next, last + 1 - next)};
 }
 
@@ -106,15 +107,21 @@ class Pairs {
     predictor_.emplace(file, arguments.texts("weights"), options);
   }
 
-  int run(std::istream& lines) {
-    int code = 0;
+  /// `list` is the name of what has the lines.
+  int run(std::istream& lines, const std::string& list) {
+    int code = 0, number = 0;
     for (std::string line; std::getline(lines, line);) {
+      ++number;
       if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+      bool is_pair = false;
       try {
-        run(pair_of(line));
+        const NamedFile pair = pair_of(line, list, number);
+        is_pair = true;
+        run(pair);
       } catch (...) {
         const Failure failure = current_failure();
         show_error(failure.text);
+        if (is_pair) show_error(render(file_mistake(list, "this pair was left out", {}, number), "note"));
         if (!code) code = failure.code;
       }
     }
@@ -148,9 +155,9 @@ class Pairs {
 int run_pairs(const Arguments& arguments) {
   Pairs pairs(arguments, open_model(arguments), predictor_options(arguments));
   const std::string list = arguments.text("pairs");
-  if (list == "-") return pairs.run(std::cin);
+  if (list == "-") return pairs.run(std::cin, "standard input");
   std::istringstream lines(read_file(list));
-  return pairs.run(lines);
+  return pairs.run(lines, list);
 }
 
 int run_infer(const Arguments& arguments) {
