@@ -6,6 +6,7 @@
 
 #include "core/log.h"
 #include "core/text/json.h"
+#include "core/text/text.h"
 #include "proto/files/read_text.h"
 #include "proto/weights/batch_norm_form.h"
 #include "proto/weights/write_weights.h"
@@ -152,7 +153,8 @@ int run_convert_weights(const Arguments& arguments) {
     json.update({{"output", output}, {"to", to}, {"converted", loaded.converted}, {"digest", digest}});
     std::cout << dump(json);
   } else {
-    std::cout << output << ": " << layers << " layers as " << to << ", from " << loaded.origin.str() << "\n";
+    std::cout << output << ": " << count_of(layers, "layer", "layers") << " as " << to << ", from "
+              << loaded.origin.str() << "\n";
   }
   return 0;
 }

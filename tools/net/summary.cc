@@ -140,8 +140,8 @@ void show_summary(const Summary& summary, size_t columns) {
     table.add({node.name, node.type, connections(graph, node), top_shapes(graph, node),
                count_text(params_of(graph, node)), mega_text(flops_of(graph, node))});
   std::cout << table.str({4, 5}, columns, {2}) << "\n";
-  std::cout << graph.name << " (" << caffe::Phase_Name(graph.phase()) << "): " << graph.nodes.size() << " layers, "
-            << count_text(count_weights(graph, true)) << " params";
+  std::cout << (graph.name.empty() ? "the net" : graph.name) << " (" << caffe::Phase_Name(graph.phase())
+            << "): " << graph.nodes.size() << " layers, " << count_text(count_weights(graph, true)) << " params";
   if (const int64_t frozen = graph::count_frozen(graph))
     std::cout << " (" << count_text(count_weights(graph, true) - frozen) << " learned, " << count_text(frozen)
               << " frozen)";

@@ -41,18 +41,18 @@ float rounded(double value) { return float(std::stod(number_text("%.2g", value))
 
 Schedule choose_schedule(int64_t images, const Recipe& recipe, const ScheduleOptions& options) {
   Schedule out;
+  const auto updates = [](int64_t count) { return count_text(count) + (count == 1 ? " update" : " updates"); };
   const auto say = [&](const std::string& what, const std::string& value, const std::string& why) {
     out.choices.push_back({what, value, why});
   };
   out.batch = options.batch > 0 ? options.batch : batch_for(images, recipe.batch_at_once);
   out.test_batch = std::min<int64_t>(out.batch, 50);
   const int64_t per_epoch = (images + out.batch - 1) / out.batch;
-  say("batch_size", std::to_string(out.batch),
-      count_text(images) + " images, so " + count_text(per_epoch) + " updates an epoch");
+  say("batch_size", std::to_string(out.batch), count_text(images) + " images, so " + updates(per_epoch) + " an epoch");
   out.epochs = options.epochs > 0 ? options.epochs : epochs_for(images, options);
   out.iterations = (out.epochs * images + out.batch - 1) / out.batch;
   say("max_epoch", std::to_string(out.epochs),
-      "the net sees " + count_text(out.epochs * images) + " images, " + count_text(out.iterations) + " updates");
+      "the net sees " + count_text(out.epochs * images) + " images, " + updates(out.iterations));
   const double in_proportion = double(recipe.base_lr) * double(out.batch) / double(recipe.batch);
   out.base_lr = rounded(in_proportion * (options.slow ? double(kSlower) : 1));
   const std::string origin = recipe.source.empty()
