@@ -7,17 +7,21 @@ A folder's conftest.py enables it: `from tests.cli.transcripts import pytest_col
 A transcript is a list of blocks that run in order in one folder, which is empty at first:
     == file NAME           the lines up to the next block become a file
     == make                the lines are Python, with the functions of fixtures.py
-    == run CODE [limit=S]  the first line is a command, which must return CODE within S (5) seconds; then, one a line:
+    == run CODE [limit=S]  the first line is a command, which must return CODE and compute no more than all cores can in
+                           S (5) seconds, however long it waits on a busy machine; then, one a line:
         > TEXT     stdout has this line          >~ REGEX    a line of stdout matches         >! REGEX   none does
         2> TEXT    stderr has this line          2>~ REGEX   a line of stderr matches         2>! REGEX  none does
+A command without such a line returns 0 and comes before a "make" block, which looks at what it made.
 Lines that start with # between blocks are comments. `cortado` and the build's symlinks to it with Caffe's names are on
 PATH. No command may die by a signal or print an escape code.
 """
-import os, re, shlex, subprocess, tempfile, traceback
+import os, re, resource, shlex, subprocess, tempfile, traceback
 
 import pytest
 
 from tests.cli import fixtures
+
+HANGS = 240  # seconds after which a command is killed, however little it computed
 
 
 def pytest_collect_file(file_path, parent):
@@ -70,19 +74,29 @@ def holds(mark, expected, text):
     return found if mark == '~' else not found
 
 
-def play_run(rest, lines, folder, verbose):
-    """Runs one command; returns its failures."""
+def cpu_time():
+    """Of all children that have ended: commands run one after another."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def play_run(rest, lines, looked_at, folder, verbose):
+    """Runs one command; returns its failures. Python looks at its results if `looked_at`."""
     code, _, options = rest.partition(' ')
     limit = float(options.partition('limit=')[2] or 5)
     command, expectations = lines[0], [l for l in lines[1:] if l.strip() and not l.startswith('#')]
+    before = cpu_time()
     try:
-        done = subprocess.run(shlex.split(command), cwd=folder, capture_output=True, timeout=limit,
+        done = subprocess.run(shlex.split(command), cwd=folder, capture_output=True, timeout=HANGS,
                               stdin=subprocess.DEVNULL)
     except subprocess.TimeoutExpired:
-        return ['still running after %g s' % limit]
+        return ['still running after %g s' % HANGS]
+    used = (cpu_time() - before) / len(os.sched_getaffinity(0))
     out, err = done.stdout.decode('utf-8', 'replace'), done.stderr.decode('utf-8', 'replace')
     wrong = []
+    if not expectations and (code != '0' or not looked_at): wrong.append('its exit code alone is expected')
     if done.returncode != int(code): wrong.append('returned %d, expected %s' % (done.returncode, code))
+    if used > limit: wrong.append('computed for %.1f s, more than %g' % (used, limit))
     if '\033' in out + err: wrong.append('printed an escape code to a pipe')
     for line in expectations:
         match = re.match(r'(2?)>([~!]?) ?(.*)$', line)
@@ -107,7 +121,8 @@ def play(path, tmp, patch, verbose):
     patch.setenv('OMP_WAIT_POLICY', 'passive')
     patch.chdir(folder)
     names, runs, found = dict(vars(fixtures)), 0, []
-    for kind, rest, lines, start in blocks(path):
+    all_blocks = list(blocks(path))
+    for (kind, rest, lines, start), following in zip(all_blocks, all_blocks[1:] + [('',)]):
         place = '%s:%d: ' % (path, start)
         if kind == 'file':
             os.makedirs(os.path.dirname(os.path.join(folder, rest)), exist_ok=True)
@@ -121,7 +136,7 @@ def play(path, tmp, patch, verbose):
             os.chdir(folder)
         elif kind == 'run':
             runs += 1
-            wrong = play_run(rest, lines, folder, verbose)
+            wrong = play_run(rest, lines, following[0] == 'make', folder, verbose)
             if wrong: found.append('%s%s\n    %s' % (place, lines[0], '\n    '.join(wrong)))
         else: raise WrongCommands('%sunknown block %s' % (place, kind))
     return found if runs else ['%s: no commands' % path]
