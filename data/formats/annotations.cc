@@ -158,7 +158,7 @@ CocoSet parse_coco(std::string_view json) {
   } catch (const JsonError& error) {
     throw SampleError(std::string("not JSON: ") + error.what());
   } catch (const Json::exception& error) {
-    throw SampleError(std::string("not COCO's format: ") + error.what());
+    throw SampleError("not COCO's format: " + json_reason(error.what()));
   }
 }
 

@@ -28,6 +28,17 @@ TEST(BoundedJson, IgnoresBracketsInStrings) {
   EXPECT_THROW(parse_json<Json>(R"(["\\", )" + nested(kMaxJsonDepth) + "]"), JsonError);
 }
 
+TEST(BoundedJson, SaysWhyWithoutTheNameOfAnException) {
+  try {
+    parse_json<Json>("[1e400]");
+    FAIL();
+  } catch (const JsonError& error) {
+    EXPECT_EQ(error.what(), std::string("number overflow parsing '1e400'"));
+  }
+  EXPECT_EQ(json_reason("[json.exception.type_error.302] type must be string"), "type must be string");
+  EXPECT_EQ(json_reason("[1] 2"), "[1] 2");
+}
+
 TEST(BoundedJson, RejectsInvalidJson) {
   for (const std::string text : {"", "[", "{\"a\"", "]]", "\"", "\"\\", "[1] 2"}) {
     EXPECT_THROW(parse_json<Json>(text), JsonError) << text;

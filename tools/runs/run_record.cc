@@ -76,7 +76,7 @@ RunRecord read_record(const std::string& path) {
   } catch (const JsonError& error) {
     throw Error(ExitCode::kUsage, path + " is not the record of a run: " + error.what());
   } catch (const Json::exception& error) {
-    throw Error(ExitCode::kUsage, path + " is not the record of a run: " + error.what());
+    throw Error(ExitCode::kUsage, path + " is not the record of a run: " + json_reason(error.what()));
   }
 }
 

@@ -19,4 +19,9 @@ bool json_nests_too_deep(std::string_view text) {
   return false;
 }
 
+std::string json_reason(const std::string& what) {
+  const size_t end = what.find("] ");
+  return what.starts_with("[json.exception.") && end != std::string::npos ? what.substr(end + 2) : what;
+}
+
 }  // namespace cortado

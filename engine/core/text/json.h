@@ -21,6 +21,9 @@ class JsonError : public std::runtime_error {
 /// Whether objects and arrays nest deeper than kMaxJsonDepth. The text need not be valid JSON.
 bool json_nests_too_deep(std::string_view text);
 
+/// What an exception of nlohmann's says, without its name: "[json.exception.out_of_range.406] number overflow".
+std::string json_reason(const std::string& what);
+
 /// Parses to one of nlohmann's types. Throws JsonError.
 template <typename Json>
 Json parse_json(std::string_view text) {
@@ -28,7 +31,7 @@ Json parse_json(std::string_view text) {
   try {
     return Json::parse(text.begin(), text.end());
   } catch (const typename Json::exception& error) {
-    throw JsonError(error.what());
+    throw JsonError(json_reason(error.what()));
   }
 }
 
