@@ -187,6 +187,23 @@ void check_in_place(const LayerCase& layer_case, const Expected& expected, const
   }
 }
 
+/// Compares in place and out of place if all x are one blob, of which a layer must not overwrite what it reads later.
+void check_one_x(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
+  LayerCase same = layer_case;
+  for (Array& x : same.x) {
+    if (x.shape != same.x[0].shape) return;
+    x = same.x[0];
+  }
+  if (same.x.size() < 2) return;
+  const LayerNeeds needs = start(same, options).needs();
+  const bool reads_x = options.backward && std::ranges::count(needs.backward_reads_x, true) > 0;
+  if (!needs.aliasing.y_may_overwrite_x || needs.aliasing.overwritten_x != 0 || reads_x) return;  // nor does a plan
+  SCOPED_TRACE("all x are one, in place and out of place");
+  RunOptions in = options;
+  in.in_place = in.one_x = true;
+  check_same_bits(same, expected, options, in);
+}
+
 /// All checks in one layout, except those of a missing dy.
 void check_variant(const LayerCase& layer_case, const Expected& expected, const RunOptions& options) {
   {
@@ -210,6 +227,11 @@ void check_variant(const LayerCase& layer_case, const Expected& expected, const 
     if (layer_case.x.size() > 1 || !expected.w.empty()) check_run(layer_case, expected, unwanted);
   }
   check_in_place(layer_case, expected, options);
+  for (const bool backward : {false, true}) {
+    RunOptions forward_only = options;
+    forward_only.backward = backward;
+    check_one_x(layer_case, expected, forward_only);
+  }
   RunOptions other = options;
   {
     SCOPED_TRACE("forward only, in place, and forward before a backward");

@@ -6,7 +6,7 @@
 //   - backward agrees with central differences of the reference, for x and for the weights
 //   - dw is written or accumulated as requested, a dx that is not requested stays unchanged, a missing dy counts as
 //   zero
-//   - in-place and out-of-place runs, and runs with one and eight threads, have the same bits
+//   - in-place and out-of-place runs, and runs with one and eight threads, have the same bits, also if all x are one
 //   - backward has the same bits whether it reads y or what forward saves in place of y
 //   - the layer obeys layers/layer.h about reads and writes (layer_run.h)
 //   - all of this holds on devices, and for 16-bit values if the layer supports them

@@ -152,11 +152,13 @@ void LayerRun::prepare() {
 
 void LayerRun::bind_forward(const Arrays& x) {
   for (size_t i = 0; i < x.size(); ++i) {
-    io_.x.push_back({request_.x[i], context_.device, memory(request_.x[i].bytes()).data()});
-    store(context_, x[i], io_.x[i]);
+    const bool shares = i > 0 && options_.one_x;
+    io_.x.push_back({request_.x[i], context_.device, shares ? io_.x[0].data : memory(request_.x[i].bytes()).data()});
+    if (!shares) store(context_, x[i], io_.x[i]);
   }
   for (size_t i = 0; i < request_.y.size(); ++i) {
-    const bool shares = needs_.aliasing.view || (i == 0 && options_.in_place && needs_.aliasing.y_may_overwrite_x);
+    const bool shares =
+        needs_.aliasing.y_is_in_x(i) || (i == 0 && options_.in_place && needs_.aliasing.y_may_overwrite_x);
     if (shares) {
       EXPECT_EQ(request_.y[i].bytes(), request_.x[needs_.aliasing.overwritten_x].bytes())
           << "y does not fit x's memory";
@@ -207,20 +209,30 @@ void LayerRun::bind_backward() {
 void LayerRun::forward() {
   Arrays before;
   for (const Tensor& x : io_.x) before.push_back(load(context_, x));
+  for (const Tensor& y : io_.y)
+    if (!is_over_x(y) && !needs_.aliasing.y_persists) spoil(context_, y.data, y.spec.bytes());
   io_.scratch = memory(needs_.forward_scratch).data();
   if (context_.shares_host_memory()) validate();  // as a net does
   made_.layer->forward(context_, io_);
   y_.clear();
+  const bool is_input = find_layer_type(made_.config.type())->kind == LayerKind::kInput;  // the caller sets y
   for (const Tensor& y : io_.y) {
     y_.push_back(load(context_, y));
+    if (!is_input) {
+      EXPECT_EQ(count_unwritten(context_, y), 0) << "forward did not write all of y";
+    }
     EXPECT_TRUE(padding_is_zero(context_, y)) << "forward left nonzero padding lanes in y";
   }
   const bool over_x = options_.in_place && needs_.aliasing.y_may_overwrite_x;
   for (size_t i = 0; i < io_.x.size(); ++i)
-    if (!over_x || i != needs_.aliasing.overwritten_x) {
+    if (!over_x || io_.x[i].data != io_.y[0].data) {
       EXPECT_TRUE(same_bits(load(context_, io_.x[i]), before[i])) << "forward changed x[" << i << "]";
     }
   check_guards();
+}
+
+bool LayerRun::is_over_x(const Tensor& tensor) const {
+  return std::any_of(io_.x.begin(), io_.x.end(), [&](const Tensor& x) { return x.data == tensor.data; });
 }
 
 void LayerRun::spoil_what_backward_may_not_read() {
@@ -240,9 +252,7 @@ void LayerRun::backward(const Arrays& dy) {
   const bool over_x = options_.in_place && needs_.aliasing.y_may_overwrite_x;
   EXPECT_FALSE(over_x && needs_.backward_reads_x[needs_.aliasing.overwritten_x])
       << "y may overwrite x, which backward reads";
-  if (needs_.can_recompute_y &&
-      std::none_of(io_.x.begin(), io_.x.end(), [&](const Tensor& x) { return x.data == io_.y[0].data; }))
-    expect_recompute();
+  if (needs_.can_recompute_y && !is_over_x(io_.y[0])) expect_recompute();
   spoil_what_backward_may_not_read();
   for (size_t i = 0; i < io_.dy.size(); ++i)
     if (io_.dy[i]) store(context_, dy[i], io_.dy[i]);
@@ -250,6 +260,7 @@ void LayerRun::backward(const Arrays& dy) {
   made_.layer->backward(context_, io_);
   for (const Tensor& dx : io_.dx)
     if (dx) {
+      EXPECT_EQ(count_unwritten(context_, dx), 0) << "backward did not write all of dx";
       EXPECT_TRUE(padding_is_zero(context_, dx)) << "backward left nonzero padding lanes in dx";
     }
   for (size_t i = 0; i < io_.dy.size(); ++i) {

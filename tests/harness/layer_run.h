@@ -1,9 +1,9 @@
 #pragma once
 
 // Runs one layer, created by the registry, as a plan would, but with each operand in guarded memory of its own. The
-// test fails if the layer writes outside an operand, changes x, w or dy, reads in backward an operand that it did not
-// request (it contains NaN), or leaves padding lanes that are not zero. On the simulated device, an access to an
-// operand from the host ends the test.
+// test fails if the layer writes outside an operand, leaves an element of y or dx unwritten, changes x, w or dy, reads
+// in backward an operand that it did not request (it contains NaN), or leaves padding lanes that are not zero. On the
+// simulated device, an access to an operand from the host ends the test.
 
 #include <memory>
 #include <string>
@@ -45,6 +45,7 @@ struct RunOptions {
   caffe::Phase phase = caffe::TRAIN;
   bool backward = true;
   bool in_place = false;            ///< y over x and dx over dy, if the layer allows it
+  bool one_x = false;               ///< all x are x[0], in one memory
   bool keeps_y = false;             ///< as if another layer's backward read y
   std::vector<bool> wants_dx = {};  ///< empty: all that are differentiable
   std::vector<bool> has_dy = {};    ///< empty: all
@@ -93,6 +94,7 @@ class LayerRun {
   bool differentiable(size_t i) const;
   void spoil_what_backward_may_not_read();
   void expect_recompute();
+  bool is_over_x(const Tensor& tensor) const;
   void check_padding_of_dw();
   void check_guards();
 

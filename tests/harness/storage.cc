@@ -84,6 +84,17 @@ Array rounded(Array array, DType dtype) {
   return array;
 }
 
+int64_t count_unwritten(Context& context, const Tensor& tensor) {
+  const std::vector<std::byte> bytes = bytes_at(context, tensor.data, tensor.spec.bytes());
+  const size_t size = bytes.size() / std::max<size_t>(1, size_t(tensor.spec.elements()));
+  int64_t count = 0;
+  for (size_t i = 0; i < size_t(tensor.spec.elements()); ++i) {
+    const auto first = bytes.begin() + int64_t(i * size);
+    count += std::all_of(first, first + int64_t(size), [](std::byte b) { return b == kNanByte; });
+  }
+  return count;
+}
+
 bool padding_is_zero(Context& context, const Tensor& tensor) {
   const std::vector<double> stored = stored_values(context, tensor);
   std::vector<bool> used(stored.size());

@@ -41,6 +41,9 @@ Array load(Context& context, const Tensor& tensor);
 /// An array's values, rounded to `dtype`.
 Array rounded(Array array, DType dtype);
 
+/// How many elements, padding lanes included, still hold what spoil() wrote: nothing has written them.
+int64_t count_unwritten(Context& context, const Tensor& tensor);
+
 /// Whether every padding lane holds +0 or -0.
 bool padding_is_zero(Context& context, const Tensor& tensor);
 
