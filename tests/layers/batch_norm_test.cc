@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "tests/harness/layer_harness.h"
 
@@ -262,6 +263,35 @@ TEST(BatchNorm, NvidiasTestPhaseUsesTheAverage) {
   layer_case.layer = "type: 'BatchNorm' batch_norm_param { scale_bias: true use_global_stats: false eps: 1e-9 }";
   layer_case.phase = caffe::TEST;
   check_layer(layer_case);
+}
+
+/// With variances near eps, so that it matters which one is added.
+TEST(BatchNorm, NvidiasEpsIsAtLeastACertainValue) {
+  const std::map<std::string, Norm> forms = {
+      {"eps: 1e-8", {.eps = 1e-8}},
+      {"eps: 1e-8 scale_bias: true", {.eps = 1e-5, .scale = true, .bias = true}},
+      {"eps: 4e-5 scale_bias: true", {.eps = 4e-5, .scale = true, .bias = true}}};
+  for (const auto& [options, form] : forms)
+    for (const bool average : {false, true}) {
+      SCOPED_TRACE(options);
+      Norm o = form;
+      o.average = average;
+      LayerCase layer_case = norm({2, 20, 3, 4}, o, options);
+      layer_case.x = {random({2, 20, 3, 4}, 1, -0.005, 0.005)};
+      layer_case.w = {random({20}, 2, -0.001, 0.001), random({20}, 3, 5e-6, 2e-5), Array({1}, 1.0)};
+      const Arrays y = layer_case.reference(
+          layer_case.x, {layer_case.w[0], layer_case.w[1], layer_case.w[2], Array({20}, 1.0), Array({20}, 0.0)});
+      layer_case.w.resize(3);
+      std::vector<Device> devices = tested_devices();
+      devices.push_back({});
+      for (const Device& device : devices) {
+        Arrays w = layer_case.w;
+        if (form.scale) w.insert(w.end(), {Array({20}, 1.0), Array({20}, 0.0)});
+        LayerRun run(layer_case.layer, layer_case.x, {.device = device, .backward = false}, w);
+        run.forward();
+        expect_near(run.y()[0], y[0], 1e-3, "y");
+      }
+    }
 }
 
 TEST(BatchNorm, TheVarianceOfOneValueIsNotCorrected) {
