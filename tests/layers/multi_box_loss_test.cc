@@ -109,6 +109,28 @@ TEST(MultiBoxLoss, MinesTheNegativesWithTheLargestLoss) {
   check_layer(multi_box(kCenters + "neg_pos_ratio: 0.5", with(kMatched, {{0, 2}, {1, 2}, {1, 3}})));
 }
 
+/// The last box of the first image overlaps an object by exactly 3/16, and the third box by nothing.
+TEST(MultiBoxLoss, ANegativeOverlapsByLessThanTheThreshold) {
+  check_layer(multi_box(kAsMany + "neg_overlap: 0.1875", with(kMatched, {{0, 1}, {0, 2}})));
+  check_layer(multi_box(kAsMany + "neg_overlap: 0.1876", with(kMatched, {{0, 2}, {0, 5}})));
+}
+
+/// The same box is matched at exactly that overlap.
+TEST(MultiBoxLoss, AMatchOverlapsByTheThresholdOrMore) {
+  const auto with_threshold = [](const std::string& threshold, const Known& known, double normalizer) {
+    LayerCase layer_case = multi_box(kCenters + "mining_type: NONE neg_overlap: 0", known, {.normalizer = normalizer});
+    const std::string old = "overlap_threshold: 0.25";
+    layer_case.layer.replace(layer_case.layer.find(old), old.size(), "overlap_threshold: " + threshold);
+    return layer_case;
+  };
+  const Known matched = {{{0, 0}, 0}, {{0, 3}, 1}, {{0, 4}, 1}, {{1, 0}, 2}, {{1, 1}, 2},
+                         {{1, 2}, 2}, {{1, 3}, 2}, {{1, 4}, 2}, {{1, 5}, 2}};
+  Known exactly = with(matched, {{0, 1}, {0, 2}}), above = with(matched, {{0, 1}, {0, 2}, {0, 5}});
+  exactly[{0, 5}] = 0;
+  check_layer(with_threshold("0.1875", exactly, 10));
+  check_layer(with_threshold("0.1876", above, 9));
+}
+
 TEST(MultiBoxLoss, SupportsOtherLossesCodesAndWeights) {
   const Known known = with(kMatched, {{0, 2}, {0, 5}, {1, 2}, {1, 3}});
   check_layer(multi_box(kAsMany + "loc_loss_type: L2 loc_weight: 0.25", known, {.smooth = false, .loc_weight = 0.25}));
