@@ -164,6 +164,8 @@ std::vector<ConvShape> shapes() {
       square(2, 16, 3, 16, 3, 1, 5),        square(1, 2, 5, 3, 2, 3, 0),        square(2, 16, 5, 16, 1, 1, 1)};
   list.push_back({.n = 2, .c = 20, .k = 18, .h = {9, 1, 1, 0}, .w = {10, 7, 2, 3}});
   list.push_back({.n = 1, .c = 16, .k = 32, .h = {12, 5, 3, 1, 2}, .w = {4, 1}});
+  list.push_back({.n = 2, .c = 16, .k = 32, .h = {11, 3, 1, 2, 1}, .w = {8, 2, 2, 1, 3}});  // all of the axes differ
+  list.push_back({.n = 2, .c = 16, .k = 16, .groups = 16, .h = {8, 2, 2, 1, 3}, .w = {11, 3, 1, 2, 1}});
   list.push_back({.n = 2, .c = 4, .k = 6, .h = {}, .w = {15, 4, 2, 1}, .spatial_axes = 1});
   const auto more_axes = [&](ConvShape s, const std::vector<ConvAxis>& outer) {
     s.outer = outer;
@@ -196,7 +198,7 @@ int check_shapes(const ConvCandidate& candidate, const std::vector<ConvShape>& s
 }
 
 TEST(ConvGemm, AcceptsEverythingAndAgreesWithTheDefinition) {
-  EXPECT_EQ(check_shapes(named("gemm").front(), shapes()), 23 * 9 + 4);
+  EXPECT_EQ(check_shapes(named("gemm").front(), shapes()), 25 * 9 + 4);
 }
 
 TEST(ConvGemm, OfOpenBlasAcceptsEverythingAndAgreesWithTheDefinition) {
@@ -206,7 +208,7 @@ TEST(ConvGemm, OfOpenBlasAcceptsEverythingAndAgreesWithTheDefinition) {
                                          std::string& why) {
     return make(request, direction, without_generated_code(context), why);
   };
-  EXPECT_EQ(check_shapes(openblas, shapes()), 23 * 9 + 4);
+  EXPECT_EQ(check_shapes(openblas, shapes()), 25 * 9 + 4);
 }
 
 TEST(ConvGemm, OfOpenBlasNeedsCpusWithoutOneDnnCode) {
@@ -238,7 +240,7 @@ TEST(ConvOnDevices, AgreesWithTheDefinitionInEveryType) {
       const int accepted = check_on_device(candidate, kind);
       SCOPED_TRACE(candidate.name);
       const bool plain = candidate.name == "plain", cudnn = candidate.name == "cudnn" && kind == DeviceKind::kCuda;
-      EXPECT_GE(accepted, plain ? 23 * 12 + 12 : cudnn ? 23 * 6 : 0);
+      EXPECT_GE(accepted, plain ? 25 * 12 + 12 : cudnn ? 25 * 6 : 0);
       EXPECT_TRUE(plain || kind == DeviceKind::kCuda || accepted == 0);
     }
 }
@@ -256,7 +258,7 @@ TEST(ConvOfBfloat16, AgreesWithTheDefinition) {
   for (const ConvCandidate& candidate : half_conv_candidates()) {
     const int accepted = check_shapes(candidate, shapes(), DType::kBF16);
     if (candidate.name == "gemm-floats") {
-      EXPECT_EQ(accepted, 23 * 9 + 4) << "the last candidate accepts everything";
+      EXPECT_EQ(accepted, 25 * 9 + 4) << "the last candidate accepts everything";
     }
     if (candidate.name.starts_with("onednn")) by_onednn += accepted;
   }
@@ -378,7 +380,7 @@ TEST(ConvDirect, AgreesWithTheDefinition) {
     for (const bool relu : {false, true})
       EXPECT_TRUE(check(direct_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
   }
-  EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 18);  // neither groups with unused lanes nor other axes
+  EXPECT_EQ(check_shapes(direct_conv_candidate(), shapes()), 19);  // neither groups with unused lanes nor other axes
 }
 
 TEST(ConvDepthwise, AgreesWithTheDefinition) {
@@ -399,7 +401,7 @@ TEST(ConvDepthwise, AgreesWithTheDefinition) {
   for (const ConvShape& s : list)
     for (const bool relu : {false, true})
       EXPECT_TRUE(check(depthwise_conv_candidate(), {s, /*bias=*/true, relu_if(relu), true, true}));
-  EXPECT_EQ(check_shapes(depthwise_conv_candidate(), shapes()), 2);  // depthwise with blocked layouts
+  EXPECT_EQ(check_shapes(depthwise_conv_candidate(), shapes()), 3);  // depthwise with blocked layouts
 }
 
 TEST(ConvDepthwise, IsIndependentOfTheNumberOfThreads) {

@@ -99,12 +99,24 @@ PoolRequest request(const Shape& x, int64_t kernel_h, int64_t kernel_w, int64_t 
   return r;
 }
 
+/// One in which all of the axes differ.
+PoolRequest uneven(const Shape& x, const std::vector<int64_t>& h, const std::vector<int64_t>& w) {
+  PoolRequest r = request(x, h[0], w[0], 1, 0);
+  r.stride_h = h[1], r.pad_h = h[2], r.stride_w = w[1], r.pad_w = w[2];
+  r.y.shape = {x[0], x[1], outputs(x[2], h[0], h[1], h[2]), outputs(x[3], w[0], w[1], w[2])};
+  return r;
+}
+
 std::vector<PoolRequest> requests() {
   const std::vector<PoolRequest> geometries = {
-      request({2, 20, 6, 8}, 2, 2, 2, 0), request({2, 32, 7, 9}, 3, 3, 2, 0),     request({1, 20, 6, 5}, 3, 3, 1, 1),
-      request({1, 16, 6, 8}, 3, 3, 2, 1), request({1, 20, 6, 9}, 3, 3, 3, 0),     request({2, 16, 9, 11}, 3, 3, 1, 0),
-      request({1, 20, 4, 6}, 2, 2, 2, 1), request({3, 3, 5, 7}, 5, 7, 1, 0),      request({1, 5, 9, 4}, 4, 2, 3, 1),
-      request({1, 20, 5, 7}, 1, 1, 3, 0), request({1, 20, 18, 17}, 18, 17, 1, 0), request({2, 1, 40, 40}, 3, 2, 2, 0)};
+      uneven({1, 20, 6, 9}, {3, 2, 1}, {2, 1, 0}), uneven({2, 16, 9, 7}, {2, 1, 1}, {4, 3, 2}),
+
+      request({2, 20, 6, 8}, 2, 2, 2, 0),          request({2, 32, 7, 9}, 3, 3, 2, 0),
+      request({1, 20, 6, 5}, 3, 3, 1, 1),          request({1, 16, 6, 8}, 3, 3, 2, 1),
+      request({1, 20, 6, 9}, 3, 3, 3, 0),          request({2, 16, 9, 11}, 3, 3, 1, 0),
+      request({1, 20, 4, 6}, 2, 2, 2, 1),          request({3, 3, 5, 7}, 5, 7, 1, 0),
+      request({1, 5, 9, 4}, 4, 2, 3, 1),           request({1, 20, 5, 7}, 1, 1, 3, 0),
+      request({1, 20, 18, 17}, 18, 17, 1, 0),      request({2, 1, 40, 40}, 3, 2, 2, 0)};
   std::vector<PoolRequest> list;
   for (PoolRequest r : geometries)
     for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {
@@ -161,14 +173,20 @@ TEST(Pool, OneDnnDeclinesAnotherDivisor) {
 /// 8-bit integers, which have the same order as floats.
 TEST(Pool, MaximaOfBytesEqualThoseOfFloats) {
   struct Window {
-    int64_t h, w, kernel, stride, pad, out_h, out_w;
+    int64_t h, w, kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
   };
-  for (const Window& v : {Window{9, 7, 3, 2, 0, 4, 3}, {8, 8, 3, 2, 1, 5, 5}, {5, 6, 2, 3, 0, 2, 2}})
+  for (const Window& v : {Window{9, 7, 3, 3, 2, 2, 0, 0},
+                          {8, 8, 3, 3, 2, 2, 1, 1},
+                          {5, 6, 2, 2, 3, 3, 0, 0},
+                          {9, 6, 3, 2, 2, 1, 1, 0},
+                          {6, 9, 2, 4, 1, 3, 1, 2}})
     for (const DType dtype : {DType::kU8, DType::kS8}) {
-      const Shape x{2, 19, v.h, v.w}, y{2, 19, v.out_h, v.out_w};
+      const Shape x{2, 19, v.h, v.w},
+          y{2, 19, outputs(v.h, v.kernel_h, v.stride_h, v.pad_h), outputs(v.w, v.kernel_w, v.stride_w, v.pad_w)};
       Context context(2);
       PoolRequest r{.x = {x, dtype, Layout::kChannelsLast, 3}, .y = {y, dtype, Layout::kChannelsLast, 3}};
-      r.kernel_h = r.kernel_w = v.kernel, r.stride_h = r.stride_w = v.stride, r.pad_h = r.pad_w = v.pad;
+      r.kernel_h = v.kernel_h, r.kernel_w = v.kernel_w, r.stride_h = v.stride_h, r.stride_w = v.stride_w;
+      r.pad_h = v.pad_h, r.pad_w = v.pad_w;
       const auto pool = plan_pool(r, context);
       std::vector<int8_t> bytes(size_t(x.count())), out(size_t(y.count()));
       RandomStream random(1);

@@ -107,6 +107,19 @@ TEST(Convolution, ThreeAndMoreSpatialAxes) {
   check_layer(on_axes("num_output: 2 kernel_size: 2", {1, 2, 2, 3, 2, 3}, 1, {{2, 2}, {3, 2}, {2, 2}, {3, 2}}));
 }
 
+TEST(Convolution, DistinguishesHeightFromWidth) {
+  const std::vector<WindowAxis> axes = {{8, 3, 1, 2, 1}, {7, 2, 2, 1, 3}};
+  for (const Shape& x : {Shape{2, 4, 8, 7}, Shape{1, 20, 8, 7}}) {
+    check_layer(on_axes("num_output: 20 kernel_size: [3, 2] stride: [1, 2] pad: [2, 1] dilation: [1, 3]", x, 1, axes));
+    check_layer(
+        on_axes("num_output: 3 kernel_h: 3 kernel_w: 2 stride_h: 1 stride_w: 2 pad_h: 2 pad_w: 1 hole_h: 1 "
+                "hole_w: 3",
+                x, 1, axes));
+    check_layer(on_axes("num_output: 4 kernel_size: [2, 3] stride: [3, 1] pad: 1 dilation: [2, 1]", x, 1,
+                        {{8, 2, 3, 1, 2}, {7, 3, 1, 1, 1}}));
+  }
+}
+
 TEST(Convolution, AnyAxisHoldsTheChannels) {
   check_layer(on_axes("num_output: 4 kernel_size: 3 axis: 2", {2, 2, 3, 4, 5}, 2, {{4, 3}, {5, 3}}));
   check_layer(on_axes("num_output: 4 kernel_size: 2 axis: 0", {3, 4, 5}, 0, {{4, 2}, {5, 2}}));

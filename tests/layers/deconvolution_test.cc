@@ -98,6 +98,18 @@ TEST(Deconvolution, AnyNumberOfAxes) {
   check_layer(on_axes("num_output: 2 kernel_size: 2 axis: 0", {3, 2, 3}, 0, {{3, 2}, {4, 2}}));
 }
 
+/// The window is on y, of 9 x 8 and 7 x 5 values.
+TEST(Deconvolution, DistinguishesHeightFromWidth) {
+  const std::vector<WindowAxis> axes = {{9, 3, 2, 1}, {8, 2, 1, 2, 3}};
+  const Shape plain{2, 4, axes[0].out(), axes[1].out()}, in_blocks{1, 20, axes[0].out(), axes[1].out()};
+  check_layer(on_axes("num_output: 3 kernel_size: [3, 2] stride: [2, 1] pad: [1, 2] dilation: [1, 3]", plain, 1, axes));
+  check_layer(
+      on_axes("num_output: 20 kernel_h: 3 kernel_w: 2 stride_h: 2 stride_w: 1 pad_h: 1 pad_w: 2 dilation: [1, 3]",
+              in_blocks, 1, axes));
+  check_layer(on_axes("num_output: 3 kernel_size: [1, 3] stride: [3, 2] dilation: [1, 2]", {1, 4, 3, 1}, 1,
+                      {{7, 1, 3}, {5, 3, 2, 0, 2}}));
+}
+
 TEST(Deconvolution, SeveralBottomsShareTheWeightsWithoutBias) {
   check_layer({.layer = layer("num_output: 4 kernel_size: 3 bias_term: false") + " top: 'a' top: 'b'",
                .x = {random({2, 3, 4, 4}, 1), random({2, 3, 4, 4}, 2)},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/harness/layer_harness.h"
+#include "tests/harness/windows.h"
 
 namespace cortado::harness {
 namespace {
@@ -41,6 +42,25 @@ TEST(DepthwiseConvolution, HasAGroupForEachChannel) {
 }
 
 TEST(DepthwiseConvolution, MayHaveSeveralFiltersForAChannel) { check_layer(depthwise("num_output: 12", {2, 4, 5, 5})); }
+
+/// By the definition, with one filter for each channel.
+TEST(DepthwiseConvolution, DistinguishesHeightFromWidth) {
+  const std::vector<WindowAxis> axes = {{8, 3, 1, 2, 1}, {7, 2, 2, 1, 3}};
+  const int64_t ins = 8 * 7, taps = 3 * 2, outs = axes[0].out() * axes[1].out();
+  check_layer({.layer = "type: 'DepthwiseConvolution' convolution_param { kernel_size: [3, 2] stride: [1, 2] "
+                        "pad: [2, 1] dilation: [1, 3] }",
+               .x = {random({2, 20, 8, 7}, 1)},
+               .reference = [=](const Arrays& x, const Arrays& w) -> Arrays {
+                 Array y({2, 20, axes[0].out(), axes[1].out()});
+                 for (size_t i = 0; i < y.size(); ++i) y[i] = w[1][i / size_t(outs) % 20];
+                 each_meeting(axes, [&](int64_t in, int64_t tap, int64_t out) {
+                   for (int64_t i = 0; i < 40; ++i)
+                     y[size_t(i * outs + out)] += x[0][size_t(i * ins + in)] * w[0][size_t(i % 20 * taps + tap)];
+                 });
+                 return {y};
+               },
+               .same_bits_for_any_threads = false});
+}
 
 TEST(DepthwiseConvolution, InfersOmittedOptions) {
   check_layer(depthwise("", {2, 5, 4, 4}));

@@ -1,5 +1,5 @@
-// Every layer type that computes without files writes all of its results, for numbers of values that are no multiple
-// of what a kernel processes at once: layer_run.h finds what is not written.
+// Every layer type that computes without files writes all of its results, for any number of values, also one that is
+// not a multiple of what a kernel processes at once: layer_run.h finds what is not written.
 
 #include <gtest/gtest.h>
 
