@@ -203,6 +203,72 @@ TEST(NotNumbers, AreTheMaximumOfTheirWindow) {
   EXPECT_GE(accepted, 8);
 }
 
+/// Overlapping, uneven windows over the padding: one NaN at each place of the image, in another place in each channel.
+PoolRequest uneven_windows(DType dtype, Layout layout, bool backward) {
+  PoolRequest r{.x = {{1, 20, 6, 7}, dtype, layout}, .y = {{1, 20, 4, 3}, dtype, layout}};
+  r.kernel_h = 3, r.kernel_w = 2, r.stride_h = 2, r.stride_w = 3, r.pad_h = 1, r.pad_w = 1, r.backward = backward;
+  return r;
+}
+
+/// Whether the window of output `out` contains the place `at` of the image.
+bool sees(const PoolRequest& r, int64_t out, int64_t at) {
+  const int64_t h = at / r.x.shape[3] - (out / r.y.shape[3] * r.stride_h - r.pad_h),
+                w = at % r.x.shape[3] - (out % r.y.shape[3] * r.stride_w - r.pad_w);
+  return h >= 0 && h < r.kernel_h && w >= 0 && w < r.kernel_w;
+}
+
+/// NaN is the maximum wherever it is in its window, and its place gets the gradient; with oneDNN, another may get it.
+void expect_nan_of_every_place(Pool& pool, const PoolRequest& r, Context& context) {
+  const int64_t places = r.x.shape.count(2), outs = r.y.shape.count(2), channels = r.x.shape[1];
+  for (int64_t first = 0; first < places; first += 5) {  // each place in several channels
+    Values values = rounded(random_values(r.x.shape.count(), 1), r.x.dtype);
+    const auto place = [&](int64_t c) { return (first + c) % places; };
+    for (int64_t c = 0; c < channels; ++c) values[size_t(c * places + place(c))] = NAN;
+    const Operand x(context, r.x, values), y(context, r.y), dx(context, r.x),
+        dy(context, r.y, Values(size_t(r.y.shape.count()), 1.0f));
+    const Fenced saved(context, pool.saved_bytes()),
+        scratch(context, std::max(pool.forward_scratch(), pool.backward_scratch()));
+    pool.forward(context, x.data(), y.data(), nullptr, saved.data(), scratch.data());
+    const Values maxima = y.values_of_any();
+    std::vector<int> seen(size_t(channels), 0);
+    for (int64_t i = 0; i < int64_t(maxima.size()); ++i) {
+      const bool has_nan = sees(r, i % outs, place(i / outs));
+      seen[size_t(i / outs)] += has_nan;
+      ASSERT_EQ(std::isnan(maxima[size_t(i)]), has_nan) << "y[" << i << "] of NaN at " << place(i / outs);
+    }
+    if (!r.backward || pool.name().starts_with("onednn")) continue;
+    pool.backward(context, dy.data(), dx.data(), saved.data(), scratch.data());
+    const Values gradient = dx.values();
+    for (int64_t c = 0; c < channels; ++c)
+      ASSERT_EQ(gradient[size_t(c * places + place(c))], float(seen[size_t(c)])) << "dx of NaN at " << place(c);
+  }
+}
+
+TEST(NotNumbers, AreTheMaximumAtEveryPlaceOfTheirWindow) {
+  using Make = std::unique_ptr<Pool> (*)(const PoolRequest&, Context&, std::string&);
+  using Case = std::tuple<Make, DeviceKind, std::vector<DType>>;
+  std::vector<Case> cases = {{make_pool_native, DeviceKind::kCpu, {DType::kF32, DType::kBF16}},
+                             {make_pool_onednn, DeviceKind::kCpu, {DType::kF32}}};
+  for (const DeviceKind kind : devices())
+    cases.push_back({make_pool_generic, kind, {DType::kF32, DType::kBF16, DType::kF16}});
+  int accepted = 0;
+  for (const auto& [make, kind, types] : cases)
+    for (const DType dtype : types)
+      for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16})
+        for (const bool backward : {false, true}) {
+          const PoolRequest r = uneven_windows(dtype, layout, backward);
+          Context context = context_on(kind);
+          std::string why;
+          const auto pool = make(r, context, why);
+          if (!pool) continue;
+          SCOPED_TRACE(pool->name() + " " + name_of(dtype) + " " + name_of(layout) +
+                       (backward ? " with backward" : ""));
+          expect_nan_of_every_place(*pool, r, context);
+          ++accepted;
+        }
+  EXPECT_GE(accepted, 20);
+}
+
 TEST(NotNumbers, AreRejectedByIntegers) {
   Context context(2);
   const TensorSpec from{{1, 16, 3, 3}}, to{{1, 16, 3, 3}, DType::kU8, Layout::kChannelsLast, 20};
