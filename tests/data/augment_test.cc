@@ -3,6 +3,7 @@
 #include "data/augment/augment.h"
 
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <set>
 
@@ -228,6 +229,43 @@ TEST(Augment, OptionsDrawIndependently) {
     const AugmentParams a = draw_of(plain, picture.sample, index), b = draw_of(more, picture.sample, index);
     for (int i = 0; i < 6; ++i) EXPECT_EQ(a.map[i], b.map[i]);
   }
+}
+
+/// What was drawn for one sample, each as a number with its median at 0.
+std::map<std::string, double> drawn(const TransformPlan& plan, uint64_t epoch, uint64_t index) {
+  const AugmentParams params = draw_params(plan, 3, 300, 300, 5, epoch, index);
+  const Place first = place_of(params, 0, 0), last = place_of(params, params.out_width - 1, params.out_height - 1);
+  return {{"mirrored", first.x > last.x ? 1 : -1},
+          {"turned over", first.y > last.y ? 1 : -1},
+          {"left", std::min(first.x, last.x) - 124.5},
+          {"top", std::min(first.y, last.y) - 124.5},
+          {"left, odd", int(std::min(first.x, last.x) + 0.5) % 2 ? 1 : -1},
+          {"top, odd", int(std::min(first.y, last.y) + 0.5) % 2 ? 1 : -1},
+          {"erased", params.erased.height > 0 ? 1 : -1},
+          {"blurred", params.blur > 0 ? 1 : -1},
+          {"noise", params.noise - 10},
+          {"key", params.noise_key >> 63 ? 1 : -1}};
+}
+
+/// No draw depends on another one, of the same sample, of the next, or of the same in the next epoch.
+TEST(Augment, DrawsAreIndependentOfEachOther) {
+  const TransformPlan plan =
+      plan_of("crop_size: 50 mirror: true augment { flip_v: 0.5 blur { prob: 0.5 } noise: 20 erase { prob: 0.5 } }");
+  const int n = 4000;
+  std::map<std::string, double> sums;
+  for (uint64_t i = 0; i < n; ++i) {
+    const auto one = drawn(plan, 1, i), next = drawn(plan, 1, i + 1), later = drawn(plan, 2, i);
+    for (const auto& [name, value] : one) {
+      const double sign = value > 0 ? 1 : -1;
+      sums[name] += sign;
+      for (const auto& [other, of_one] : one)
+        if (name < other) sums[name + " and " + other] += of_one > 0 ? sign : -sign;
+      for (const auto& [other, of_next] : next) sums[name + " and the next " + other] += of_next > 0 ? sign : -sign;
+      for (const auto& [other, of_later] : later) sums[name + " and the later " + other] += of_later > 0 ? sign : -sign;
+    }
+  }
+  EXPECT_EQ(sums.size(), 10u + 45u + 100u + 100u);
+  for (const auto& [name, sum] : sums) EXPECT_LT(std::abs(sum) / std::sqrt(n), 4.5) << name;  // standard deviations
 }
 
 TEST(Augment, AReducedSampleHasTheSameResult) {
