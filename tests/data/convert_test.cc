@@ -171,6 +171,81 @@ TEST(ConvertImageset, KeepsEncodedFilesUnchanged) {
   EXPECT_EQ(image.sample().shape_str(), "3x8x8");
 }
 
+/// A PNG of 12x10 pixels with alpha, of which zlib stores the bytes.
+std::string png_with_alpha(int channels) {
+  const auto number = [](uint32_t v) { return std::string{char(v >> 24), char(v >> 16), char(v >> 8), char(v)}; };
+  const auto chunk = [&](const std::string& type, const std::string& content) {
+    const std::string body = type + content;
+    return number(uint32_t(content.size())) + body +
+           number(uint32_t(::crc32(0, reinterpret_cast<const Bytef*>(body.data()), uInt(body.size()))));
+  };
+  std::string rows;
+  for (int y = 0; y < 10; ++y) {
+    rows += '\0';
+    for (int i = 0; i < 12 * channels; ++i) rows += char(i % channels == channels - 1 ? 200 : 20 * y + i);
+  }
+  std::string packed(::compressBound(uLong(rows.size())), '\0');
+  uLongf size = uLongf(packed.size());
+  ::compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(rows.data()),
+             uLong(rows.size()));
+  packed.resize(size);
+  return "\x89PNG\r\n\x1A\n" +
+         chunk("IHDR", number(12) + number(10) + std::string{8, char(channels == 4 ? 6 : 4), 0, 0, 0}) +
+         chunk("IDAT", packed) + chunk("IEND", "");
+}
+
+/// Every kind of file, as records of pixels and of files, kept or encoded again, with gray on and off.
+TEST(ConvertImageset, HasTheChannelsThatWereRequested) {
+  const ImageFolder folder;
+  struct Kind {
+    std::string name, content;
+    int stored;  ///< channels as the decoder returns them, with alpha always four
+  };
+  std::vector<Kind> kinds;
+  for (const char* type : {"jpg", "png"})
+    for (const int channels : {1, 3})
+      kinds.push_back(
+          {"file" + std::to_string(channels) + "." + type, encode_image(picture(channels, 10, 12), type), channels});
+  kinds.push_back({"file.jpeg", kinds[1].content, 3});
+  kinds.push_back({"alpha.png", png_with_alpha(4), 4});
+  kinds.push_back({"gray_alpha.png", png_with_alpha(2), 4});
+  for (const Kind& kind : kinds) {
+    write_file(folder / ("root/" + kind.name), kind.content);
+    ImagesetOptions options = folder.options(kind.name + " 4\n");
+    options.force = true;
+    for (const bool gray : {false, true})
+      for (const int side : {0, 8})
+        for (const std::string encode : side ? std::vector{"no", ""} : std::vector{"no", "", "jpg", "png"}) {
+          SCOPED_TRACE(kind.name + (gray ? ", gray" : "") + (side ? ", resized" : "") + ", encoded: " + encode);
+          options.gray = gray;
+          options.resize_height = options.resize_width = side;
+          options.encoded = encode != "no";
+          options.encode_type = options.encoded ? encode : "";
+          ASSERT_TRUE(convert_imageset(options).kept);
+          const caffe::Datum datum = parsed(read_with_library(folder / "db").begin()->second);
+          EXPECT_EQ(datum.encoded(), options.encoded);
+          Image image;
+          if (datum.encoded())
+            ImageDecoder().decode(datum.data(), ColorMode::kAsStored, image);
+          else
+            image.resize(datum.channels(), datum.height(), datum.width());
+          // A file is kept if nothing else was requested; all others are colour unless they must be gray.
+          const bool jpg = kind.name.find(".jp") != std::string::npos;
+          const bool same = encode.empty() || (encode == "jpg") == jpg;
+          const bool kept = options.encoded && !gray && side == 0 && same;
+          EXPECT_EQ(image.channels, gray ? 1 : kept ? kind.stored : 3);
+          EXPECT_EQ(image.height * 100 + image.width, side ? 808 : 1012);
+          if (kept) {
+            EXPECT_EQ(datum.data(), kind.content);
+          }
+          Image wanted;
+          ImageDecoder().decode(kind.content, gray ? ColorMode::kGray : ColorMode::kColor, wanted);
+          for (size_t i = 0; side == 0 && !kept && datum.encoded() && encode == "png" && i < wanted.pixels.size(); ++i)
+            ASSERT_EQ(image.pixels[i], wanted.pixels[i]) << i;
+        }
+  }
+}
+
 TEST(ConvertImageset, ResizesTheShorterSide) {
   const ImageFolder folder;
   write_file(folder / "root/high.jpg", encode_image(picture(3, 21, 14), "jpg"));
