@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "core/files/mapped_file.h"
+#include "data/lmdb/lmdb_writer.h"
 #include "tests/data/fixtures.h"
 
 namespace cortado::data::testing {
@@ -199,6 +200,58 @@ TEST(Lmdb, TruncationIsAnError) {
     std::filesystem::remove(file);
     write_file(file, std::string_view(whole).substr(0, keep));
     expect_error(ExitCode::kData, keep >= 8192 ? "truncated: it has " : "", [&] { read_all(folder / "db"); });
+  }
+}
+
+/// Values whose end is near that of a page, with the head of the first page or without.
+TEST(Lmdb, ReadsValuesThatEndNearPages) {
+  RandomStream random(9);
+  Records records;
+  for (const int pages : {1, 2, 5})
+    for (int over = -20; over <= 20; ++over)
+      records["v" + std::to_string(pages) + "," + std::to_string(over)] =
+          random_bytes(random, size_t(4096 * pages + over));
+  const Folder folder;
+  write_with_library(folder / "db", records);
+  EXPECT_EQ(read_all(folder / "db"), records);
+  LmdbWriter writer(folder / "own");
+  for (const auto& [key, value] : records) writer.put(key, value);
+  writer.commit();
+  EXPECT_EQ(read_all(folder / "own"), records);
+  EXPECT_EQ(read_with_library(folder / "own"), records);
+}
+
+/// Sizes in the file of one byte more than there is room for, up to some more: the head of a page counts, too.
+TEST(Lmdb, RefusesLengthsBeyondTheirPages) {
+  const auto expect_refusals = [](const Records& records, const std::string& key, bool of_key, uint16_t fits,
+                                  const std::string& message) {
+    const Folder folder;
+    write_with_library(folder / "db", records);
+    const std::string file = folder / "db/data.mdb", whole = read_file(file);
+    const size_t at = whole.rfind(key) - (of_key ? 2 : 8);  // a node: its value's size, flags, its key's size, its key
+    ASSERT_LT(at, whole.size());
+    for (const int over : {0, 1, 2, 8, 15, 16, 17, 40}) {
+      std::string bytes = whole;
+      bytes[at] = char(fits + over);
+      bytes[at + 1] = char((fits + over) >> 8);
+      std::filesystem::remove(file);
+      write_file(file, bytes);
+      SCOPED_TRACE(std::to_string(fits) + " and " + std::to_string(over));
+      if (over > 0)
+        expect_error(ExitCode::kData, message, [&] { read_all(folder / "db"); });
+      else
+        EXPECT_NO_THROW(read_all(folder / "db"));
+    }
+  };
+  // The first node is at the end of its page, so that its value fits exactly.
+  const std::string key = "a key that is there once", even_size(1000, 'v');
+  expect_refusals({{key, even_size}}, key, false, 1000, "a value is outside of its page");
+  expect_refusals({{key, ""}}, key, true, uint16_t(key.size()), "a key is outside of its page");
+  for (const uint16_t pages : {1, 2, 4}) {
+    const uint16_t fits = uint16_t(4096 * pages - 16);
+    for (const int less : {0, 1, 15, 16, 100})
+      expect_refusals({{key, std::string(size_t(fits - less), 'v')}}, key, false, fits,
+                      "a value is at the wrong place");
   }
 }
 

@@ -69,6 +69,31 @@ TEST(PageChecksums, ReportADamagedPageOfSmallRecords) {
   EXPECT_LT(std::count_if(told.begin(), told.end(), at_fault), 20);
 }
 
+/// Values that fill their last overflow page to within 16 bytes, the head of the first page: damage at every page's
+/// ends.
+TEST(PageChecksums, CoverEveryPageOfALargeValue) {
+  for (const int over : {-17, -16, -15, -1, 0, 1, 15, 16}) {
+    const Folder folder;
+    const std::string value(size_t(3 * 4096 + over), 'v');
+    LmdbWriter writer(folder / "db");
+    for (const char* key : {"a", "b", "c"}) writer.put(key, key[0] == 'b' ? value : "small");
+    writer.commit();
+    const std::string file = folder / "db/data.mdb", whole = read_file(file);
+    const size_t start = whole.find(value);
+    ASSERT_NE(start, std::string::npos);
+    for (const size_t at : {size_t(0), size_t(4079), size_t(4080), size_t(8175), size_t(8176), size_t(12271),
+                            size_t(12272), value.size() - 1}) {
+      if (at >= value.size()) continue;
+      std::string bytes = whole;
+      bytes[start + at] ^= 4;
+      std::filesystem::remove(file);
+      write_file(file, bytes);
+      SCOPED_TRACE(std::to_string(value.size()) + " bytes, damaged at " + std::to_string(at));
+      expect_error(ExitCode::kData, "record 'b' does not match its checksum", [&] { read_all(folder / "db"); });
+    }
+  }
+}
+
 TEST(PageChecksums, ADatabaseWithoutThemIsReadUnchecked) {
   const Folder folder;
   write_dataset(folder / "db");
