@@ -262,3 +262,23 @@ class Export(NewFolder):
 class New(NewFolder):
     """The files of a new training."""
     name, words = 'new', ('new', 'classifier', '--data=sets', '-o', 'made')
+
+
+class Writer(Program):
+    """Any command that writes files; power_loss_test.py has the commands."""
+    name = 'writer'
+
+    def prepare(self):
+        self.make_set()
+        with open('solver.prototxt', 'w') as f:
+            f.write(SOLVER % 'snap' + 'test_iter: 1 test_interval: 2 keep_best: "loss"\n')
+        fixtures.npy('in.npy', (1, 1, 8, 8), [0.5] * 64)
+        with open('old.prototxt', 'w') as f: f.write('layers { name: "x" type: DUMMY_DATA top: "x" '
+                                                     'dummy_data_param { num: 1 channels: 2 height: 3 width: 4 } }\n')
+        for i in range(8): fixtures.ppm('pictures/%s/%d.ppm' % ('ab'[i % 2], i), color=(10 * i, 100, 50))
+        self.sound('.', 'convert', 'folder', 'pictures', '-o', 'sets', '--split=0.25')
+        self.sound('.', 'train', '--solver=solver.prototxt', '--run=run')
+        shutil.copy('run/snapshots/snap_best.caffemodel', 'w.caffemodel')
+        self.sound('.', 'deploy', 'net.prototxt', '-o', 'deploy.prototxt')
+        if os.path.exists(os.path.join(os.path.dirname(self.exe), 'cortado-onnx')):
+            self.sound('.', 'convert', 'onnx', 'deploy.prototxt', 'w.caffemodel', '-o', 'net.onnx')

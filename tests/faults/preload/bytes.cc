@@ -1,6 +1,7 @@
 // Reads and writes. writev() is split into one system call for each buffer, so that it can be short between buffers.
 #include <sys/uio.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "tests/faults/preload/call.h"
@@ -108,4 +109,8 @@ ssize_t pwritev(int fd, const struct iovec* pieces, int count, long at) {
 ssize_t pwritev64(int fd, const struct iovec* pieces, int count, long at) {
   return put_vector("pwritev", fd, pieces, count, at);
 }
+// Copies inside the kernel are refused, as by some file systems: then the caller reads and writes, which is recorded.
+ssize_t sendfile(int, int, long*, size_t) noexcept { return errno = ENOSYS, -1; }
+ssize_t sendfile64(int, int, long*, size_t) noexcept { return errno = ENOSYS, -1; }
+ssize_t copy_file_range(int, long*, int, long*, size_t, unsigned) { return errno = ENOSYS, -1; }
 }
