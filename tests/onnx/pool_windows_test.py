@@ -1,5 +1,6 @@
 """Pooling with every small kernel, stride, padding, extent and rounding: the net and its model compute what Caffe's
-formulas say, with padding that ONNX Runtime accepts, also for a last window beyond the image."""
+formulas say, with padding that ONNX Runtime accepts, also for a last window beyond the image; and a net of a model
+computes what ONNX's definition says, with uneven padding and ceil_mode."""
 import itertools
 
 import pytest
@@ -141,3 +142,61 @@ layer { name: "p" type: "Pooling" bottom: "x" top: "y" top: "z" pooling_param { 
     [node] = [node for node in onnx.load('net.onnx').graph.node if node.op_type == 'MaxPool']
     assert all(one.name != 'pads' or max(one.ints) == 0 for one in node.attribute)
     if runtime: assert all((a == b).all() for a, b in zip(runtime('net.onnx', x, ['y', 'z']), (y, z)))
+
+
+def onnx_places(extent, kernel, stride, before, behind, up, dilation):
+    """Of one axis of a model's pooling: for each window the places it reads, also in the padding but not beyond it."""
+    room = extent + before + behind - (dilation * (kernel - 1) + 1)
+    if room < 0: return []
+    starts = [i * stride - before for i in range((room + (stride - 1) * up) // stride + 1)]
+    starts = [start for start in starts if start < extent or not up]  # not in the padding after the image
+    return [[p for p in range(start, start + kernel * dilation, dilation) if p < extent + behind] for start in starts]
+
+
+def model_sides(up):
+    """All windows of one axis of a model of which none is entirely in the padding, as onnx_places() takes them."""
+    for kernel, stride, extent, dilation in itertools.product((1, 2, 3), (1, 2, 3, 4), (1, 2, 5, 6), (1, 2)):
+        for before, behind in itertools.product(range(kernel), repeat=2):
+            side = extent, kernel, stride, before, behind, up, dilation
+            places = onnx_places(*side)
+            if places and all(any(0 <= p < extent for p in window) for window in places): yield side
+
+
+def pooled_by_onnx(x, sides, kind):
+    lists = [onnx_places(*side) for side in sides]
+    out = numpy.zeros(x.shape[:2] + tuple(len(places) for places in lists))
+    for place in itertools.product(*(range(len(places)) for places in lists)):
+        read = [places[i] for places, i in zip(lists, place)]
+        inside = [[p for p in window if 0 <= p < side[0]] for window, side in zip(read, sides)]
+        values = x[:, :, inside[0]][:, :, :, inside[1]].reshape(*x.shape[:2], -1)
+        number = len(read[0]) * len(read[1]) if kind == 'counts' else values.shape[2]
+        out[(...,) + place] = values.max(2) if kind == 'max' else values.sum(2) / number
+    return out
+
+
+@pytest.mark.parametrize('kind', ('max', 'average', 'counts'))
+@pytest.mark.parametrize('up', (True, False), ids=('ceil', 'floor'))
+def test_models(up, kind, folder, infer, runtime):
+    all_sides = [side for side in model_sides(up) if kind == 'max' or side[6] == 1]
+    x, nodes, wanted = {}, [], []
+    for i, h in enumerate(all_sides[::4]):
+        w = all_sides[(i * 37 + 11) % len(all_sides)]
+        blob = 'x%d_%d' % (h[0], w[0])
+        if blob not in x: x[blob] = DRAW.normal(0, 1, (1, 2, h[0], w[0])).astype('f4')
+        options = {'ceil_mode': int(up), 'kernel_shape': [h[1], w[1]], 'strides': [h[2], w[2]],
+                   'pads': [h[3], w[3], h[4], w[4]]}
+        if kind == 'max': options['dilations'] = [h[6], w[6]]
+        else: options['count_include_pad'] = int(kind == 'counts')
+        nodes.append(helper.make_node('MaxPool' if kind == 'max' else 'AveragePool', [blob], ['y%d' % i], **options))
+        wanted.append(pooled_by_onnx(x[blob], (h, w), kind))
+    info = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, 'pools', [info(name, 1, values.shape) for name, values in x.items()],
+                              [info('y%d' % i, 1, values.shape) for i, values in enumerate(wanted)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid('', 19)], ir_version=8), 'net.onnx')
+    names = ['y%d' % i for i in range(len(nodes))]
+    for each in (infer, runtime):
+        if not each: continue
+        got = infer('net.onnx', None, x, names) if each is infer else runtime('net.onnx', x, names)
+        for node, of_net, values in zip(nodes, got, wanted):
+            assert of_net.shape == values.shape, node
+            assert far(of_net, values.astype('f4')) < 1e-5, node
