@@ -12,8 +12,6 @@
 // initialized from the first batch, with a factor of 1. There use_global_stats: false, the default, has no effect in
 // testing, and eps is at least 1e-5.
 
-#include <algorithm>
-
 #include "core/error.h"
 #include "core/loops/for_each.h"
 #include "layers/common/shape_rules.h"
@@ -116,7 +114,7 @@ class BatchNormLayer : public BatchNormalising, public BatchMemory {
     const caffe::BatchNormParameter& param = options.config.batch_norm_param();
     const BatchNormForm form = form_of(param);
     const bool told = param.has_use_global_stats() && (param.use_global_stats() || !form.nvidia);
-    return {.eps = form.nvidia ? std::max(param.eps(), 1e-5f) : param.eps(),
+    return {.eps = form.eps,
             .given_statistics = told ? param.use_global_stats() : options.phase == caffe::TEST,
             .scales = form.scales,
             .shifts = form.shifts,

@@ -194,6 +194,7 @@ BatchNormForm form_of(const caffe::BatchNormParameter& options) {
     form.scales = form.shifts = true;
   form.nvidia =
       !intel && (form.scales || options.has_scale_bias() || options.engine() == caffe::BatchNormParameter::CUDNN);
+  form.eps = form.nvidia ? std::max(options.eps(), 1e-5f) : options.eps();
   return form;
 }
 

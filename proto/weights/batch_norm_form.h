@@ -13,6 +13,7 @@ namespace cortado {
 struct BatchNormForm {
   bool scales = false, shifts = false;  ///< blobs 3 and 4: scale and shift per channel
   bool nvidia = false;                  ///< running averages, as in NVIDIA's dialect
+  float eps = 0;                        ///< what is added to variances: in NVIDIA's dialect at least 1e-5
 };
 BatchNormForm form_of(const caffe::BatchNormParameter& options);
 

@@ -420,3 +420,21 @@ def test_model_becomes_a_net_of_the_dialect(folder, infer, run):
     assert far(ours, theirs) < 1e-5
     assert 'for importing' in run('convert', 'onnx', 'own.prototxt', 'own.caffemodel', '-o', 'x.onnx', '--dialect=bvlc',
                                   code=2).stderr
+
+
+@pytest.mark.parametrize('eps, least', ((1e-8, 1e-5), (4e-5, 4e-5)))
+def test_least_eps_of_nvidia(eps, folder, infer, least, run, subject):
+    """With variances as small as eps, in the net, in another dialect and in a model."""
+    options = 'batch_norm_param { scale_bias: true eps: %g } phase: TEST' % eps
+    outputs, weights = subject(net_text(('shape { dim: 1 dim: 3 dim: 2 dim: 2 }',), ['BatchNorm ' + options]))
+    [layer] = {name.partition('/')[0] for name in numpy.load(weights[0])}
+    ones = numpy.ones(3, 'f4')
+    variance = numpy.array([5e-6, 1e-5, 2e-5], 'f4')
+    x = numpy.random.RandomState(1).normal(0, 0.005, (1, 3, 2, 2)).astype('f4')
+    blobs = 0 * ones, variance, ones[:1], ones, 0 * ones
+    numpy.savez('net.npz', **{'%s/%d' % (layer, i): blob for i, blob in enumerate(blobs)})
+    run('upgrade', 'net.prototxt', 'new.prototxt', '--dialect=bvlc', '--weights=net.npz', '--force')
+    run('convert', 'onnx', 'net.prototxt', 'net.npz', '-o', 'net.onnx', '--force')
+    wanted = x / numpy.sqrt(variance + least).reshape(1, 3, 1, 1)
+    for net, file in (('net.prototxt', 'net.npz'), ('new.prototxt', 'new.caffemodel'), ('net.onnx', None)):
+        assert far(infer(net, file, {'x0': x}, outputs)[0], wanted.astype('f4')) < 1e-4, net

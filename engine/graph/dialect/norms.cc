@@ -1,6 +1,5 @@
 // Normalizations. Caffe's MVN adds eps to the deviation, these layers to the variance. So MVN only subtracts the mean;
 // squares, their average and a Power make 1 / sqrt(variance + eps), and Scale applies it to each row.
-#include <algorithm>
 
 #include "graph/dialect/job.h"
 #include "layers/common/weights/normalize_form.h"
@@ -109,8 +108,7 @@ Blob compose_batch_norm(Job& job) {
   if (param.stats_batch_size() > 0) job.refuse("its statistics are of parts of a batch");
   if (!form.nvidia && param.has_use_global_stats() && !param.use_global_stats())
     job.refuse("it uses the statistics of each batch");
-  const float eps = form.nvidia ? std::max(param.eps(), 1e-5f) : param.eps();
-  Blob y = batch_normalized(job, job.weight(0), job.weight(1), job.weight(2), eps);
+  Blob y = batch_normalized(job, job.weight(0), job.weight(1), job.weight(2), form.eps);
   if (form.scales) y = affine(job, y, 1, job.weight(3), form.shifts ? &job.weight(4) : nullptr);
   return param.relu() ? unary(job, "ReLU", y) : y;
 }

@@ -45,7 +45,7 @@ void write_batch_norm(LayerWriter& layer) {
   const auto& param = layer.config.batch_norm_param();
   const BatchNormForm form = form_of(param);
   if (param.has_use_global_stats() && !param.use_global_stats() && !form.nvidia) {
-    Operation norm = with_batch_statistics(layer, param.eps());
+    Operation norm = with_batch_statistics(layer, form.eps);
     if (form.scales) norm = {"Mul", {layer.add(norm), layer.weight(3, channel_shape(layer.x[0]))}};
     if (form.shifts) norm = {"Add", {layer.add(norm), layer.weight(4, channel_shape(layer.x[0]))}};
     return finish_with_relu(layer, norm, param.relu());
@@ -55,12 +55,11 @@ void write_batch_norm(LayerWriter& layer) {
   const std::string gamma =
       form.scales ? layer.weight(3, shape) : layer.floats("scale", shape, Floats(size_t(channels), 1));
   const std::string beta = form.shifts ? layer.weight(4, shape) : layer.floats("B", shape, Floats(size_t(channels), 0));
-  const float eps = form.nvidia ? std::max(param.eps(), 1e-5f) : param.eps();
   finish_with_relu(
       layer,
       {"BatchNormalization",
        {layer.x[0].name, gamma, beta, running_average(layer, "mean", 0, 2), running_average(layer, "var", 1, 2)},
-       {{"epsilon", eps}}},
+       {{"epsilon", form.eps}}},
       param.relu());
 }
 
