@@ -28,6 +28,12 @@ constexpr int64_t kMaxReplaced = 64 << 20;
 constexpr const char* kNewFiles = ".studio/new";
 constexpr const char* kNewFile = ".studio.";  // and PID, and a number
 
+/// Writes the folder's entries to the disk.
+void sync_entries(const Descriptor& folder) {
+  const Descriptor readable(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (readable.ok()) ::fsync(readable.fd());
+}
+
 /// The folder that contains what `path` names, and the name in it.
 struct Place {
   Place(int root, const std::string& path) : path(path) {
@@ -43,11 +49,7 @@ struct Place {
       refuse_path(path, ELOOP);
   }
 
-  /// Writes the folder's entries to the disk.
-  void sync() const {
-    const Descriptor readable(::openat(folder.fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (readable.ok()) ::fsync(readable.fd());
-  }
+  void sync() const { sync_entries(folder); }
 
   const std::string& path;
   Descriptor folder;
@@ -144,7 +146,9 @@ void remove_in(int folder, const std::string& name, const std::string& path, int
 void Folder::make(const std::string& path) const {
   Descriptor folder = open_folder_in(folder_.fd(), ".");
   for (const std::string& part : parts_of(path)) {
-    if (::mkdirat(folder.fd(), part.c_str(), 0777) != 0 && errno != EEXIST) refuse_path(path, errno);
+    const bool made = ::mkdirat(folder.fd(), part.c_str(), 0777) == 0;
+    if (!made && errno != EEXIST) refuse_path(path, errno);
+    if (made) sync_entries(folder);
     folder = open_folder_in(folder.fd(), part);
     if (!folder.ok()) refuse_path(path, errno);
   }
@@ -154,6 +158,7 @@ void Folder::make_new(const std::string& path) const {
   if (const std::string above = folder_of(path); !above.empty()) make(above);
   const Place place(folder_.fd(), path);
   if (::mkdirat(place.folder.fd(), place.name.c_str(), 0777) != 0) refuse_path(path, errno);
+  place.sync();
 }
 
 /// Calls put(file), which returns what file.rename() does, with the content in a hidden file. The file is in one folder

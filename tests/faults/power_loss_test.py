@@ -6,6 +6,7 @@ import collections, errno, hashlib, random, re, shutil
 import pytest
 
 from tests.faults import disk, programs, shim
+from tests.studio.studying import Studio
 
 
 def record(program, place, words=None, **settings):
@@ -127,6 +128,33 @@ def test_what_was_written_is_durable(program, words, seed, helper, tmp_path):
         place = tmp_path / str(len(rules))
         place.mkdir()
         check_durable(program, *record(program, str(place), words.split(), rules=rules), random.Random(seed))
+
+
+@pytest.mark.parametrize('program', [programs.Writer], ids=[''], indirect=True)
+def test_what_the_studio_has_answered_is_durable(program, helper, monkeypatch, tmp_path):
+    """After each change of files. What is in the studio's own folder may be lost."""
+    helper('cortado-studio')
+    folder, path = str(tmp_path / 'recorded'), str(tmp_path / 'record')
+    shutil.copytree(program.begin, folder)
+    for name, value in shim.environment(under=folder, record=path).items(): monkeypatch.setenv(name, value)
+    image = programs.read(program.begin + '/pictures/a/0.ppm')
+    with Studio(program.exe, folder) as studio:
+        def upload(to): assert studio.ask('POST', '/api/upload', image, path=to)[0] == 200
+        def save(to):
+            digest = studio.get('/api/text', path=to)['digest']
+            studio.post('/api/text', path=to, text='# changed\n', digest=digest)
+        steps = [lambda: studio.post('/api/folder', path='made'), lambda: upload('made/0.ppm'),
+                 lambda: upload('made/a/b/0.ppm'), lambda: save('net.prototxt'),
+                 lambda: studio.post('/api/folder', path='made/c/d'),
+                 lambda: studio.post('/api/rename', path='made/a', name='e')]
+        for step in steps:
+            step()
+            state = disk.Disk(folder, program.begin)
+            for operation in disk.read_record(path): state.do(operation)
+            kept, least = state.after_loss(), state.least()
+            lost = [name for name in kept if '/.studio' not in name and least.get(name, 'absent') != kept[name]]
+            assert not lost, 'not durable: %s' % lost
+        assert folder + '/made/e/b/0.ppm' in kept and folder + '/made/c/d' in kept
 
 
 def check_durable(program, operations, root, choose):
