@@ -108,6 +108,7 @@ WRITERS = {
     'features w.caffemodel net.prototxt ip made.h5 2 hdf5': 'cortado-hdf5',
     'infer --model=deploy.prototxt --weights=w.caffemodel -i data=in.npy -o prob=made.npy': '',
     'quantize deploy.prototxt --weights=w.caffemodel --calibrate=net.prototxt -o made --batches=2 --compare=1': '',
+    'detect --model=detector.prototxt --weights=w.caffemodel pictures/a/0.ppm -o made/found': 'libcortado_canvas.so',
     'runs compare run run -o made.html': '',
     'report run': '',
     'new classifier --data=sets -o made': '',

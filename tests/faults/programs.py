@@ -276,6 +276,11 @@ class Writer(Program):
         with open('old.prototxt', 'w') as f: f.write('layers { name: "x" type: DUMMY_DATA top: "x" '
                                                      'dummy_data_param { num: 1 channels: 2 height: 3 width: 4 } }\n')
         for i in range(8): fixtures.ppm('pictures/%s/%d.ppm' % ('ab'[i % 2], i), color=(10 * i, 100, 50))
+        with open('detector.prototxt', 'w') as f:
+            f.write('layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 1 dim: 3 dim: 8 dim: 8 } } }\n'
+                    'layer { name: "found" type: "DummyData" top: "found" dummy_data_param { '
+                    'shape { dim: 1 dim: 1 dim: 1 dim: 7 } data_filler { value: 0.5 } } }\n'
+                    'layer { name: "none" type: "Silence" bottom: "x" }\n')
         self.sound('.', 'convert', 'folder', 'pictures', '-o', 'sets', '--split=0.25')
         self.sound('.', 'train', '--solver=solver.prototxt', '--run=run')
         shutil.copy('run/snapshots/snap_best.caffemodel', 'w.caffemodel')

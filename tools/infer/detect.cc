@@ -186,7 +186,9 @@ int run_detect(const Arguments& given) {
     Canvas::require();
   }
   Detector detector(arguments);
-  if (!folder.empty()) std::filesystem::create_directories(folder);
+  std::error_code failure;
+  make_folders(folder, failure);
+  if (failure) throw file_error(ExitCode::kIo, folder, "cannot create the folder: " + failure.message());
   DetectReport report(arguments.on("json"));
   int code = 0;
   for (const std::string& path : images) {
