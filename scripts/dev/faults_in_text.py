@@ -120,7 +120,7 @@ def plant_in_cpp(text, file, first_number, each=2, left_out=(), draws=None):
     for begin, end in statements(plain):
         if not free(begin, end): continue
         faults.append(Fault(number, file, line_of(text, begin), line_of(text, end), 'dropped', text[begin:end], ''))
-        if number not in left_out: edits.append((begin, begin, 'if (!cortado_planted::on(%d)) ' % number))
+        if number not in left_out: edits.append((begin, begin, 'if (cortado_planted::on(%d)) {} else ' % number))
         number += 1
     for begin, end, new in sorted(edits, reverse=True): text = text[:begin] + new + text[end:]
     return text, faults
