@@ -107,6 +107,7 @@ class Planner {
     return !b.pinned && b.last <= time && b.bytes == bytes;
   }
 
+  /// A layer that overwrites an x may not have read another one in the same memory yet.
   bool is_only_x_in(const Node& node, int buffer) {
     return std::count_if(node.x.begin(), node.x.end(), [&](ValueId id) { return of_value_[size_t(id)] == buffer; }) ==
            1;
@@ -135,8 +136,8 @@ class Planner {
     const int last = last_read(id);
     if (!node(n).x.empty()) {
       const int of_x = of_value_[size_t(node(n).x[needs.aliasing.overwritten_x])];
-      const bool takes = i == 0 && needs.aliasing.y_may_overwrite_x && free_after(of_x, n, bytes) &&
-                         (needs.aliasing.overwritten_x == 0 || is_only_x_in(node(n), of_x));
+      const bool takes =
+          i == 0 && needs.aliasing.y_may_overwrite_x && free_after(of_x, n, bytes) && is_only_x_in(node(n), of_x);
       if (needs.aliasing.y_is_in_x(i) || takes) {
         join(of_x, last, value(id).kept || observed());
         return of_x;
