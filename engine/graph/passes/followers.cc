@@ -1,5 +1,7 @@
 #include "graph/passes/followers.h"
 
+#include <algorithm>
+
 namespace cortado::graph {
 
 NodeId only_follower(const Graph& graph, const Node& node) {
@@ -22,7 +24,8 @@ void merge(Node& node, Node& next) {
   node.sources.insert(node.sources.end(), next.sources.begin(), next.sources.end());
   node.w.insert(node.w.end(), next.w.begin(), next.w.end());
   node.wants_dw.insert(node.wants_dw.end(), next.wants_dw.begin(), next.wants_dw.end());
-  node.runs_backward = node.runs_backward || next.runs_backward;
+  // `next` may have run backward only for the value between them.
+  node.runs_backward = std::ranges::count(node.wants_dx, true) + std::ranges::count(node.wants_dw, true) > 0;
   node.y = next.y;
   next.layer.reset();
 }
