@@ -29,8 +29,9 @@ ObservedNet::ObservedNet(Net& net) : net_(net), forward_step_(net.plan().graph.n
 void ObservedNet::ran() {
   for (auto& [name, versions] : versions_) {
     versions.value = net_.plan().graph.names.at(name);
-    const auto first = std::find_if(versions.values.begin(), versions.values.end(),
-                                    [&](graph::ValueId id) { return has_gradient(id); });
+    const auto first = std::find_if(versions.values.begin(), versions.values.end(), [&](graph::ValueId id) {
+      return has_gradient(id) && !is_stopped(net_.plan().graph.value(id));
+    });
     versions.gradient = first == versions.values.end() ? -1 : *first;
   }
 }
