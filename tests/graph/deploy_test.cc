@@ -97,6 +97,71 @@ TEST(Deploy, RemovesALossOfSeveralLayers) {
   EXPECT_EQ(made.net.layer_size(), 2);
 }
 
+/// Of losses on the same labels the heaviest stays, and of equal ones the last. 1 is the weight of a loss without one.
+TEST(Deploy, KeepsTheLastOfTheHeaviestLosses) {
+  const auto kept = [](const std::vector<std::string>& weights, bool together = true) {
+    std::string text =
+        kData + "layer { name: 'other' type: 'DummyData' top: 'mark' dummy_data_param { shape { dim: 2 } } }";
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const std::string name = "p" + std::to_string(i);
+      text += product(name) + "layer { name: 'l" + name + "' type: 'EuclideanLoss' bottom: '" + name + "' bottom: '" +
+              (together || i == 0 ? "label" : "mark") + "' top: 'l" + name + "' " +
+              (weights[i].empty() ? "" : "loss_weight: " + weights[i]) + "}";
+    }
+    const Deployed made = deployed(text);
+    EXPECT_EQ(made.notes.size(), weights.size() - made.outputs.size());
+    EXPECT_EQ(size_t(made.net.layer_size()), 1 + made.outputs.size());
+    std::string outputs;
+    for (const std::string& output : made.outputs) outputs += output + " ";
+    return outputs;
+  };
+  EXPECT_EQ(kept({""}), "p0 ");
+  EXPECT_EQ(kept({"", ""}), "p1 ");
+  EXPECT_EQ(kept({"", "", ""}), "p2 ");
+  EXPECT_EQ(kept({"2", ""}), "p0 ");
+  EXPECT_EQ(kept({"", "2"}), "p1 ");
+  EXPECT_EQ(kept({"1", ""}), "p1 ");
+  EXPECT_EQ(kept({"", "1"}), "p1 ");
+  EXPECT_EQ(kept({"0.3", "1", "0.3"}), "p1 ") << "GoogLeNet's";
+  EXPECT_EQ(kept({"0.3", "0.3", ""}), "p2 ");
+  EXPECT_EQ(kept({"3", "1", "3", "1"}), "p2 ");
+  EXPECT_EQ(kept({"3", "0"}), "p0 ");
+  EXPECT_EQ(kept({"0", "0"}), "p1 ");
+  EXPECT_EQ(kept({"3", "1"}, /*together=*/false), "p0 p1 ") << "of different labels";
+  EXPECT_EQ(kept({"3", "1", "1"}, /*together=*/false), "p0 p2 ");
+}
+
+/// Every layer that stays, whether it computes predictions, shares weights or is an input.
+TEST(Deploy, LeavesNothingOfTheTraining) {
+  const std::string trained =
+      "loss_weight: 0.5 propagate_down: false include { phase: TEST } "
+      "param { name: 'w' lr_mult: 2 decay_mult: 3 } param { lr_mult: 0 } "
+      "inner_product_param { num_output: 3 weight_filler { type: 'xavier' } } } ";
+  const Deployed made = deployed(
+      "layer { name: 'x' type: 'Input' top: 'x' include { phase: TEST } input_param { shape { dim: 2 dim: 3 } } } " +
+      kData + "layer { name: 'a' type: 'InnerProduct' bottom: 'x' top: 'a' " + trained +
+      "layer { name: 'b' type: 'InnerProduct' bottom: 'a' top: 'b' " + trained +
+      "layer { name: 'c' type: 'InnerProduct' bottom: 'b' top: 'c' loss_weight: 2 exclude { phase: TRAIN } "
+      "param { lr_mult: 2 } inner_product_param { num_output: 3 } } "
+      "layer { name: 'r' type: 'ReLU' bottom: 'c' top: 'c' phase: TEST loss_weight: 3 propagate_down: true } "
+      "layer { name: 'l' type: 'EuclideanLoss' bottom: 'c' bottom: 'label' top: 'l' loss_weight: 4 }");
+  ASSERT_EQ(made.net.layer_size(), 5);
+  for (const caffe::LayerParameter& layer : made.net.layer()) {
+    SCOPED_TRACE(layer.name());
+    EXPECT_EQ(layer.loss_weight_size(), 0);
+    EXPECT_EQ(layer.propagate_down_size(), 0);
+    EXPECT_EQ(layer.include_size() + layer.exclude_size(), 0);
+    EXPECT_FALSE(layer.has_phase());
+    EXPECT_FALSE(layer.inner_product_param().has_weight_filler());
+    for (const caffe::ParamSpec& param : layer.param()) EXPECT_FALSE(param.has_lr_mult() || param.has_decay_mult());
+    const bool shares = layer.name() == "a" || layer.name() == "b";
+    EXPECT_EQ(layer.param_size(), shares ? 2 : 0);
+    if (shares) {
+      EXPECT_EQ(layer.param(0).name(), "w");
+    }
+  }
+}
+
 /// A weight does not make a layer a loss: without labels, it computes what the net is for.
 TEST(Deploy, KeepsLayersWithALossWeightButWithoutLabels) {
   int types = 0;
