@@ -1,5 +1,7 @@
 // Nets on 8-bit integers compared with themselves on floats, with calibrated scales.
 
+#include <set>
+
 #include "net/calibration.h"
 #include "net/layer_errors.h"
 #include "net/predictor.h"
@@ -163,6 +165,23 @@ TEST(QuantizedNet, KeptBlobsAreFloats) {
   run(*exact), run(*rounded);
   for (const char* blob : {"sum1", "join", "out"})
     EXPECT_LT(distance(rounded->read_blob(blob), exact->read_blob(blob)), 0.08) << blob;
+}
+
+/// Integers of one scale have at most 256 values.
+TEST(QuantizedNet, EveryKeptBlobHasMoreValuesThanIntegers) {
+  const auto file = file_of(kNet);
+  Context context(2);
+  const auto exact = make(file, context, frozen_options());
+  const Quantized q = quantize(file, *exact, {});
+  for (const char* blob : {"stem", "pool", "c1", "sum1", "dw", "linear", "sum2", "a", "join", "last"}) {
+    graph::BuildOptions options = frozen_options();
+    options.keep = {blob};
+    const auto rounded = make(with_scales(*file, q.scales), context, options);
+    rounded->load_weights(q.weights, "drawn");
+    run(*rounded);
+    const std::vector<float> values = rounded->read_blob(blob);
+    EXPECT_GT(std::set<float>(values.begin(), values.end()).size(), 256u) << blob << ", of " << values.size();
+  }
 }
 
 TEST(QuantizedNet, TrainsAndRunsUnfusedOnFloats) {
