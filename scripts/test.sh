@@ -99,7 +99,7 @@ stage configure configure
 stage build compile
 if [ $list = yes ]; then ctest --preset "$preset" -N "${select[@]}"; exit; fi
 [ $preset != ci ] || stage clang scripts/dev/check_clang.py
-[ $preset != ci ] || stage alone scripts/dev/check_alone.py --minutes=3
+[ $preset != ci ] || stage alone scripts/dev/check_alone.py --changed --minutes=4
 [ $preset != ci ] || stage onednn scripts/dev/check_onednn.py "$build"
 scripts/dev/test_venv.sh "$build" || echo "test.sh: PyPI cannot be reached: tests that need its packages are skipped"
 stage test run
