@@ -39,7 +39,7 @@ def changed_last():
 
 
 def by_change(files, only):
-    """Those that changed last, then all from a place that moves with every commit, unless `only` they are wanted."""
+    """Those that changed last, then all from a place that moves with every commit, or without these if `only`."""
     known = set(files)
     changed = [ROOT / name for name in changed_last() if ROOT / name in known]
     if only: return changed

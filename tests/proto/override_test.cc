@@ -23,7 +23,7 @@ NetFile net_with(const std::vector<std::string>& texts) {
 }
 
 std::string mistake_of(const std::vector<std::string>& texts) {
-  return error_of([&] { net_with(texts); }, ExitCode::kUsage);
+  return error_of([&] { net_with(texts); }, ExitCode::kNet);
 }
 
 }  // namespace
