@@ -23,7 +23,7 @@ NetFile net_with(const std::vector<std::string>& texts) {
 }
 
 std::string mistake_of(const std::vector<std::string>& texts) {
-  return error_of([&] { net_with(texts); }, ExitCode::kNet);
+  return error_of([&] { net_with(texts); }, {});  // kUsage for a wrong path, kNet for a wrong net
 }
 
 }  // namespace
