@@ -17,10 +17,7 @@ BUILD = ROOT / 'build-dev'
 
 
 def configure():
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / 'configure.log', 'w') as log:
-        if subprocess.run(['cmake', '--preset', 'dev'], cwd=ROOT, stdout=log, stderr=log).returncode:
-            sys.exit(open(BUILD / 'configure.log').read())
+    compile_commands.configure('dev', BUILD)
     # Ninja would first build what the targets of these headers link.
     listed = subprocess.run(['ninja', '-t', 'compdb', 'CUSTOM_COMMAND'], cwd=BUILD, capture_output=True, text=True,
                             check=True)

@@ -14,10 +14,7 @@ LEFT_OUT = re.compile(r'/(http|server|studio)/|\.pb\.cc$')
 
 
 def configure():
-    BUILD.mkdir(exist_ok=True)
-    with open(BUILD / 'configure.log', 'w') as log:
-        if subprocess.run(['cmake', '--preset', 'clang'], cwd=ROOT, stdout=log, stderr=log).returncode:
-            sys.exit(open(BUILD / 'configure.log').read())
+    compile_commands.configure('clang', BUILD)
     listed = subprocess.run(['ninja', '-t', 'targets', 'all'], cwd=BUILD, capture_output=True, text=True, check=True)
     generated = re.findall(r'^(\w\S*\.(?:pb\.h|cc)): CUSTOM_COMMAND', listed.stdout, re.M)
     generated = [name for name in generated if not LEFT_OUT.search('/' + name)]

@@ -1,5 +1,13 @@
 """Compile commands of a build folder, changed to parse only."""
-import concurrent.futures, json, os, shlex, subprocess
+import concurrent.futures, json, os, shlex, subprocess, sys
+
+
+def configure(preset, build):
+    """Configures a preset of the repository in its folder `build`; exits with CMake's output if that fails."""
+    build.mkdir(exist_ok=True)
+    with open(build / 'configure.log', 'w') as log:
+        if subprocess.run(['cmake', '--preset', preset], cwd=build.parent, stdout=log, stderr=log).returncode:
+            sys.exit(open(build / 'configure.log').read())
 
 
 def of(build):

@@ -5,6 +5,7 @@ them. Lines keep their numbers, so that a compiler's error at a line names the f
 """
 import re
 
+LONGEST = 400  # characters of an expression
 WORD = r'(?<![\w.])'
 SWAPS = [  # (kind, pattern, replacement), for one place of an expression
     ('bound', r' < ', ' <= '), ('bound', r' <= ', ' < '), ('bound', r' > ', ' >= '), ('bound', r' >= ', ' > '),
@@ -71,8 +72,9 @@ def expressions(plain):
         yield part
     for found in re.finditer(r'\breturn (?!\{)|(?<=\n)[ ]+(?!using |typedef |static |constexpr |inline )'
                              r'[\w:<>,*&.()\[\] ->]*?[\w)\]] [-+*]?= (?!\{)', plain):
-        end = pieces(plain, found.end(), len(plain))[0][1] if plain[found.end():found.end() + 1] else None
-        if end is not None and end - found.end() < 400: yield found.end(), end
+        begin = found.end()
+        first = pieces(plain, begin, min(len(plain), begin + LONGEST))[0]
+        if first[1] < begin + LONGEST: yield first
 
 
 def statements(plain):
@@ -103,10 +105,8 @@ def plant_in_cpp(text, file, first_number, each=2, left_out=(), draws=None):
         places = [(kind, found, swap) for kind, pattern, swap in SWAPS for found in re.finditer(pattern, shown)]
         if not places: continue
         places = draws.sample(places, min(each, len(places)))
-        chain = text[begin:end].strip()
         taken.append((begin, end))
-        before = chain
-        alternatives = ''
+        before, alternatives = text[begin:end].strip(), ''
         for kind, found, swap in places:
             replaced = (text[begin:begin + found.start()] + found.expand(swap) if isinstance(swap, str)
                         else text[begin:begin + found.start()] + swap(found)) + text[begin + found.end():end]

@@ -127,12 +127,12 @@ def build(folder):
                            '-Dcortado_device_optimisation=-O1'], stdout=log, stderr=log).returncode:
             sys.exit((PLACE / 'configure.log').read_text())
     for _ in range(12):
-        folder.plant()
         folder.write()
         done = subprocess.run(['ninja', '-C', BUILD, '-k', '0', *targets(folder.folder)], capture_output=True,
                               text=True)
         if not done.returncode: return
         if not folder.leave_out(done.stdout): sys.exit(done.stdout[-6000:])
+        folder.plant()
         print('mutate.py: %d of %d faults do not compile' % (len(folder.left_out), len(folder.faults)), flush=True)
     sys.exit('mutate.py: it still does not compile')
 

@@ -10,7 +10,8 @@
 
 namespace cortado {
 
-/// The text of the Error that `action` throws, or "" if it throws none. The test fails if its code is not this one.
+/// The text of the Error that `action` throws, or "" if it throws none. The test fails if its code is not `code`, if
+/// one is given.
 inline std::string error_of(const std::function<void()>& action, std::optional<ExitCode> code) {
   try {
     action();

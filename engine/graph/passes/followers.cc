@@ -1,6 +1,6 @@
 #include "graph/passes/followers.h"
 
-#include <algorithm>
+#include "graph/passes/passes.h"
 
 namespace cortado::graph {
 
@@ -25,7 +25,7 @@ void merge(Node& node, Node& next) {
   node.w.insert(node.w.end(), next.w.begin(), next.w.end());
   node.wants_dw.insert(node.wants_dw.end(), next.wants_dw.begin(), next.wants_dw.end());
   // `next` may have run backward only for the value between them.
-  node.runs_backward = std::ranges::count(node.wants_dx, true) + std::ranges::count(node.wants_dw, true) > 0;
+  node.runs_backward = wants_gradients(node);
   node.y = next.y;
   next.layer.reset();
 }

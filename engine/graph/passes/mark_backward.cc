@@ -77,8 +77,7 @@ void mark_backward(Graph& graph) {
     for (size_t i = 0; i < node.x.size(); ++i)
       node.wants_dx[i] = graph.value(node.x[i]).wants_gradient && may_flow(graph, node, i);
     for (size_t k = 0; k < node.w.size(); ++k) node.wants_dw[k] = graph.weight(node.w[k]).learns();
-    for (const bool dx : node.wants_dx) node.runs_backward = node.runs_backward || dx;
-    for (const bool dw : node.wants_dw) node.runs_backward = node.runs_backward || dw;
+    node.runs_backward = wants_gradients(node);
   }
 }
 

@@ -2,6 +2,7 @@
 
 // The passes, one file each, in the order they run. A pass rewrites the graph and keeps no state.
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,14 @@ struct PassReport {
   double seconds = 0;
   std::string change;  ///< "nodes 71 -> 53; ..."; "none"; "switched off"
 };
+
+/// Whether a backward of the node has anything to compute: Node::runs_backward.
+inline bool wants_gradients(const Node& node) {
+  const auto any = [](const std::vector<bool>& flags) {
+    return std::find(flags.begin(), flags.end(), true) != flags.end();
+  };
+  return any(node.wants_dx) || any(node.wants_dw);
+}
 
 /// All passes in order.
 const std::vector<Pass>& all_passes();

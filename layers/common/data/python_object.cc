@@ -15,6 +15,8 @@ CortadoPythonText into(std::string& text) {
           &text};
 }
 
+bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
+
 struct Loaded {
   const CortadoPython* python = nullptr;
   std::string why_not, hint;
@@ -30,8 +32,7 @@ Loaded load() {
   if (!library) {
     const std::string why = ::dlerror();
     // The library of a wheel does not link CPython: it uses the interpreter that imported it.
-    return why.find("undefined symbol: _Py") != std::string::npos ||
-                   why.find("undefined symbol: Py") != std::string::npos
+    return has(why, "undefined symbol: _Py") || has(why, "undefined symbol: Py")
                ? Loaded{nullptr, "the program of a wheel does not run layers in Python",
                         "load the net in a script: import caffe; caffe.Net('deploy.prototxt', caffe.TEST)"}
                : Loaded{nullptr, why, "apt install python3-dev python3-numpy"};
@@ -56,8 +57,6 @@ std::vector<unsigned char> in_place_tops(const caffe::LayerParameter& config) {
     in_place.push_back(i < config.bottom_size() && config.top(i) == config.bottom(i));
   return in_place;
 }
-
-bool has(const std::string& text, const char* words) { return text.find(words) != std::string::npos; }
 
 /// Translates Python's errors to this program's errors, with hints.
 [[noreturn]] void throw_failure(int status, const std::string& text) {
