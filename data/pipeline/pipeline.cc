@@ -72,7 +72,9 @@ void DataPipeline::State::start(Context& context, const Tensor& y) {
     slabs = std::move(made);
   }
   const SignalsBlocked blocked;
-  for (int i = 0; i < options.threads; ++i) threads.push_back(start_thread([this] { work(); }));
+  stopping = false;
+  threads = start_threads(
+      options.threads, [this] { work(); }, [this] { end(); });
 }
 
 /// Raw records need no decoder, and cached ones are already decoded.
@@ -99,13 +101,16 @@ void DataPipeline::State::choose_decoder(Context& context) {
 }
 
 void DataPipeline::State::stop() {
+  end();
+  threads.clear();  // joins them
+}
+
+void DataPipeline::State::end() {
   {
     const std::lock_guard lock(mutex);
     stopping = true;
   }
   work_appeared.notify_all();
-  threads.clear();  // joins them
-  stopping = false;
 }
 
 /// Restarts at this batch, counted from begin_position.

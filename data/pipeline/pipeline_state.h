@@ -76,6 +76,7 @@ struct DataPipeline::State {
   void start(Context& context, const Tensor& y);
   void choose_decoder(Context& context);
   void stop();
+  void end();  ///< makes the threads return
   void restart_at(int64_t batch);
   void seek(uint64_t position);
 

@@ -42,6 +42,7 @@ SampleCache::SampleCache(std::shared_ptr<const DataSource> source, ColorMode mod
   std::mutex mutex;
   std::exception_ptr error;
   std::vector<std::jthread> workers;
+  workers.reserve(size_t(threads));
   const SignalsBlocked blocked;
   for (int worker = 0; worker < threads; ++worker)
     workers.push_back(start_thread([&, worker] {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <mutex>
+#include <new>
 
 namespace cortado {
 
@@ -91,6 +92,15 @@ void log_line(Severity severity, const char* file, int line, const std::string& 
     google::LogMessage(file, line, glog_severity(severity)).stream() << text;
   else
     write_line(STDERR_FILENO, severity, file, line, text);
+}
+
+LogStream::~LogStream() {
+  try {
+    log_line(severity_, file_, line_, text_.str());
+  } catch (const std::bad_alloc&) {
+    constexpr char kLost[] = "(not enough memory for a log line)\n";
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kLost, sizeof kLost - 1);
+  }
 }
 
 void copy_log_to(int descriptor) { copy_descriptor.store(descriptor); }

@@ -30,7 +30,7 @@ class LogStream {
  public:
   explicit LogStream(Severity severity, const char* file = __builtin_FILE(), int line = __builtin_LINE())
       : severity_(severity), file_(file), line_(line) {}
-  ~LogStream() { log_line(severity_, file_, line_, text_.str()); }
+  ~LogStream();  ///< writes the line; without enough memory, one that says so
   template <typename T>
   LogStream& operator<<(const T& value) {
     text_ << value;

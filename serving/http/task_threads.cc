@@ -8,12 +8,8 @@ namespace cortado::http {
 
 TaskThreads::TaskThreads(size_t most, size_t threads) : most_(most) {
   const SignalsBlocked blocked;
-  try {
-    for (size_t i = 0; i < threads; ++i) threads_.push_back(start_thread([this] { work(); }));
-  } catch (...) {
-    end();
-    throw;
-  }
+  threads_ = start_threads(
+      int(threads), [this] { work(); }, [this] { end(); });
 }
 
 TaskThreads::~TaskThreads() { end(); }

@@ -2,7 +2,8 @@
 when the first file is opened, so that allocations before main() are excluded. The program must print an error and
 return an exit code; it may neither hang nor end by a signal.
 
-12 allocations of each command fail, or --rounds; with --all 1000, and the first 100."""
+60 allocations of each command fail, or --rounds; with --all 1000, the first 100 and the last 400, which are the
+training loop's."""
 import os, shutil
 
 import pytest
@@ -36,8 +37,8 @@ def test_out_of_memory_is_reported(cortado, begin, every, rounds, inject_all, tm
     done = shim.run([cortado, *words], begin, under=begin, log=log)
     assert done and done.returncode == 0, programs.tail(done)
     total = int([line for line in shim.read_log(log) if line[0] == 'total'][-1][2])
-    chosen = {*range(1, total + 1, max(1, total // (rounds or (1000 if every else 12))))}
-    if every: chosen |= {*range(1, min(total, 100) + 1)}
+    chosen = {*range(1, total + 1, max(1, total // (rounds or (1000 if every else 60))))}
+    if every: chosen |= {*range(1, min(total, 100) + 1), *range(max(1, total - 400), total + 1)}
     print('%d allocations, %d of them fail' % (total, len(chosen)))
     def inject(_, k, action):
         done = shim.run([cortado, *words], begin, under=begin, rules=['malloc:%d:%s:12' % (k, action)], limit=60)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <system_error>
 
 #include "core/error.h"
@@ -149,6 +150,7 @@ void ThreadPool::grow(int helpers) {
     const SignalsBlocked blocked;
     for (; helpers_ < helpers; ++helpers_) std::thread([this] { serve(); }).detach();
   } catch (const std::system_error&) {
+  } catch (const std::bad_alloc&) {
   }
   growing_.store(false, std::memory_order_release);
 }
@@ -160,6 +162,19 @@ std::jthread start_thread(std::function<void()> body) {
     throw Error(ExitCode::kDevice, "cannot start a thread: " + error.code().message(),
                 "use fewer --threads and --data-threads, or raise `ulimit -u` (threads) and `ulimit -v` (memory)");
   }
+}
+
+std::vector<std::jthread> start_threads(int count, const std::function<void()>& body,
+                                        const std::function<void()>& end) {
+  std::vector<std::jthread> threads;
+  threads.reserve(size_t(count));
+  try {
+    while (int(threads.size()) < count) threads.push_back(start_thread(body));
+  } catch (...) {
+    end();
+    throw;
+  }
+  return threads;
 }
 
 }  // namespace cortado

@@ -64,4 +64,8 @@ class ThreadPool {
 /// Starts a thread that runs `body`, which must not throw. Throws Error(kDevice) if the system refuses.
 std::jthread start_thread(std::function<void()> body);
 
+/// Starts `count` of them. If one cannot be started, calls `end`, after which the others must return, joins them and
+/// throws.
+std::vector<std::jthread> start_threads(int count, const std::function<void()>& body, const std::function<void()>& end);
+
 }  // namespace cortado

@@ -11,12 +11,8 @@ namespace cortado::server {
 Batcher::Batcher(std::function<Arrays(const Arrays&)> predict, BatchingOptions options, BatchWatcher* watcher)
     : predict_(std::move(predict)), options_(options), watcher_(watcher) {
   const SignalsBlocked blocked;
-  try {
-    for (int i = 0; i < options_.contexts; ++i) threads_.push_back(start_thread([this] { work(); }));
-  } catch (...) {
-    close();
-    throw;
-  }
+  threads_ = start_threads(
+      options_.contexts, [this] { work(); }, [this] { close(); });
 }
 
 Batcher::~Batcher() { close(); }

@@ -25,7 +25,7 @@ struct Verdict {
 
 /// Applies the rules to a call of the function `name` of a group. `path`: absolute, or null if the call has none.
 Verdict inject(const char* group, const char* name, const char* path);
-/// The same for an allocation, whatever FAULT_UNDER is. Returns true if it must fail.
+/// The same for an allocation, whatever FAULT_UNDER is. Returns true if it must fail, which none does inside oneDNN.
 bool inject_memory_fault(const char* name);
 int inject_thread_fault();  ///< the errno that pthread_create() must fail with, or 0
 
