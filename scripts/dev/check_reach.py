@@ -114,4 +114,4 @@ def main():
     sys.exit(bool(found) or not files)
 
 
-main()
+if __name__ == '__main__': main()

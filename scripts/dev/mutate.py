@@ -20,7 +20,8 @@ PLACE = ROOT / 'build-mutate'
 SOURCE, BUILD = PLACE / 'source', PLACE / 'build'
 PAGE = ROOT / 'docs/trust.md'
 TESTS = {  # the tests of a folder: test programs of tests/, and folders of tests in Python after a plus
-    'engine/core': ['core'], 'engine/graph': ['graph', 'net'], 'engine/net': ['net'], 'engine/kernels': ['kernels'],
+    'engine/core': ['core'], 'engine/graph': ['graph', 'net'],
+    'engine/graph/dialect': ['graph', '+onnx', '+opencv'], 'engine/net': ['net'], 'engine/kernels': ['kernels'],
     'layers/types': ['layers'], 'layers/common': ['layers'], 'data': ['data'], 'proto': ['proto'],
     'solvers': ['solvers'], 'formats/models': ['models'], 'formats/onnx': ['+onnx'], 'tools/runs': ['runs'],
     'tools': ['tools', 'runs', '+cli'], 'serving/http': ['http'], 'serving/server': ['server', '+server'],

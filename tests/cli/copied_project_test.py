@@ -71,7 +71,7 @@ def test_commands_follow_a_copy(run, copies):
         run('time', net, '--iterations=2', cwd=cwd)
         run('deploy', net, '-o', 'again.prototxt', '--force', cwd=cwd)
         run('data', 'sheet', net, '-o', 'sheet.png', '--force', cwd=cwd)
-        run('data', 'bench', net, cwd=cwd)
+        run('data', 'bench', net, '--seconds=0.2', cwd=cwd)
         run('classify', project + 'deploy.prototxt', weights, '../place/photos/ant/1.png' if project == 'second/' else
             str(copies[0][0] / 'photos/ant/1.png'), cwd=cwd)
 

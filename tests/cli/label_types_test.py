@@ -34,7 +34,7 @@ COMMANDS = {
     ('data', 'split', 'db', '-o', 'parts', '--split=0.5'): 0,
     ('data', 'shuffle', 'db', '-o', 'shuffled'): 0,
     ('data', 'export', 'db', '-o', 'exported'): 4,
-    ('data', 'bench', NET): 0,
+    ('data', 'bench', NET, '--seconds=0.1'): 0,
     ('data', 'sheet', NET, '-o', 'sheet.png'): 0,
     ('mean', 'db', '-o', 'mean.binaryproto'): 0,
     ('check', NET): 0,

@@ -50,9 +50,16 @@ def small(shared_folder, cortado):
 
 
 @pytest.fixture(scope='module')
-def run_a(run):
-    """An uninterrupted run."""
+def seconds_of_a(run):
+    """Makes run_a; returns its seconds."""
+    begun = time.monotonic()
     run('train', 'solver.prototxt', '--run=runs/a', '--seed=3', '--set', 'solver.gamma=0.8')
+    return time.monotonic() - begun
+
+
+@pytest.fixture(scope='module')
+def run_a(seconds_of_a):
+    """An uninterrupted run."""
     return 'runs/a'
 
 
@@ -116,20 +123,20 @@ def kill_at(cortado, moment, *words):
 
 
 @pytest.fixture(scope='module')
-def killed_runs(cortado, run, run_a, state, seed, request):
+def killed_runs(cortado, run, seconds_of_a, state, seed, request):
     """Folders of runs like run_a, each killed and resumed until it has finished; and the number of kills."""
     folders, kills, draw = [], 0, random.Random(seed)
     for number in range(request.config.getoption('--rounds') or 4):
         folders.append('runs/k%d' % number)
         words = ['solver.prototxt', '--run=' + folders[-1], '--seed=3', '--set', 'solver.gamma=0.8']
         for _ in range(20):
-            killed = kill_at(cortado, draw.uniform(0.01, 0.35), *words)
+            killed = kill_at(cortado, draw.uniform(0.01, seconds_of_a), *words)
             if not os.path.exists(folders[-1] + '/run.json'): continue
+            words = ['--resume=' + folders[-1]]
             seen = state(folders[-1])['state']
             assert seen in (('killed', 'new', 'finished') if killed else ('finished',)), (seen, killed)
             kills += seen == 'killed'
             if seen == 'finished': break
-            words = ['--resume=' + folders[-1]]
         run('train', *words)
     return folders, kills
 

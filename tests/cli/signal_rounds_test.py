@@ -7,13 +7,14 @@ repeats round R.
 import random, signal, subprocess, time
 
 from tests.cli.drawn_training import draw_ranks, draw_training, end_of, remaining, text_of
+from tests.harness.waiting import slowness
 
 ROUNDS = 8
 INT, TERM, HUP, USR1 = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 SENT = [(INT,), (TERM,), (HUP,), (USR1,), (INT, INT), (TERM, TERM), (INT, TERM), (HUP, INT), (USR1, USR1)]
 STOPPING, UNTRAINED = 'stopping after this iteration', 'nothing was trained'
 SAVING = 'the snapshot is being written'
-ONCE, TWICE = 10, 1  # limits for the time in seconds until the end, after one request to stop and after two
+ONCE, TWICE = 10, 1  # seconds that the end may take on an idle machine, after one request to stop and after two
 
 
 class Watched:
@@ -28,7 +29,7 @@ class Watched:
             self.process.send_signal(number)
         begun = time.monotonic()
         self.log = end_of(self.process)
-        self.seconds = time.monotonic() - begun
+        self.seconds = (time.monotonic() - begun) / slowness()
         self.left = remaining(self.process.pid)
         self.code = self.process.returncode
 

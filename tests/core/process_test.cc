@@ -91,20 +91,21 @@ TEST(Process, ForLifeEndsWithItsStarter) {
   for (const Bond bond : {Bond::kSession, Bond::kLife}) {
     Pipe out = make_pipe();
     Process starter = Process::forked([&] {
-      ProcessOptions options = shell("echo; exec sleep 40", bond);
+      ProcessOptions options = shell("echo $$; exec sleep 40", bond);
       options.out = out.write.fd();
       const Process process(options);
       ::pause();
     });
     out.write = Descriptor();
-    char piece[16];
-    ASSERT_EQ(::read(out.read.fd(), piece, sizeof piece), 1) << "it has started";
+    char text[16] = "";
+    ASSERT_GT(::read(out.read.fd(), text, sizeof text - 1), 1) << "it has started";
     ::kill(starter.id(), SIGKILL);
     starter.wait();
     ::fcntl(out.read.fd(), F_SETFL, O_NONBLOCK);
     pollfd wanted{out.read.fd(), POLLIN, 0};
     const bool has_ended = ::poll(&wanted, 1, bond == Bond::kLife ? 30000 : 200) == 1;
     EXPECT_EQ(has_ended, bond == Bond::kLife);
+    if (!has_ended) ::kill(std::stoi(text), SIGKILL);
   }
 }
 

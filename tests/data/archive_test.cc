@@ -67,7 +67,7 @@ class ArchivesTest : public ::testing::Test {
   }
   std::string read(const ArchiveMember& member) const { return archives_.read(path_, member); }
   void expect_damage(const std::string& words, const std::string& bytes) {
-    expect_error(ExitCode::kData, words, [&] { list(bytes); });
+    expect_error([&] { list(bytes); }, ExitCode::kData, words);
   }
   /// Damaged bytes lead to a result or to an Error.
   void expect_answers(const std::string& good) {

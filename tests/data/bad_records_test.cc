@@ -93,8 +93,8 @@ TEST(BadRecords, OneBeyondTheLimitIsReportedEachTime) {
     DataPipeline pipeline(options_for(folder / "db", 2, threads));
     for (int batch = 0; batch < 3; ++batch) read_labels(pipeline);
     for (int again = 0; again < 2; ++again) {
-      expect_error(ExitCode::kData, "record '10025'", [&] { read_labels(pipeline); });
-      expect_error(ExitCode::kData, "2 bad records were skipped before", [&] { read_labels(pipeline); });
+      expect_error([&] { read_labels(pipeline); }, ExitCode::kData, "record '10025'");
+      expect_error([&] { read_labels(pipeline); }, ExitCode::kData, "2 bad records were skipped before");
     }
   }
 }
@@ -113,7 +113,7 @@ TEST(BadRecords, AreErrorsByDefault) {
   write_with_library(folder / "db", records_with_bad({9}));
   DataPipeline pipeline(options_for(folder / "db", 0));
   read_labels(pipeline);
-  expect_error(ExitCode::kData, "record '10009'", [&] { read_labels(pipeline); });
+  expect_error([&] { read_labels(pipeline); }, ExitCode::kData, "record '10009'");
 }
 
 TEST(BadRecords, IncludeThoseWithAWrongChecksum) {
@@ -140,7 +140,7 @@ TEST(BadRecords, IncludeThoseWithAWrongChecksum) {
   }
   DataPipeline strict(options_for(folder / "db", 0));
   read_labels(strict);
-  expect_error(ExitCode::kData, "record '10013': it does not match its checksum", [&] { read_labels(strict); });
+  expect_error([&] { read_labels(strict); }, ExitCode::kData, "record '10013': it does not match its checksum");
 }
 
 TEST(BadRecords, OnlyBadRecordsAreAnError) {
@@ -149,10 +149,12 @@ TEST(BadRecords, OnlyBadRecordsAreAnError) {
   for (int i = 0; i < kRecords; ++i) records[key_of(i)] = "no datum";
   write_with_library(folder / "db", records);
   for (const int64_t most : {1, 1000})
-    expect_error(ExitCode::kData, "record '", [&] {
-      DataPipeline pipeline(options_for(folder / "db", most));
-      for (int batch = 0; batch < 9; ++batch) read_labels(pipeline);
-    });
+    expect_error(
+        [&] {
+          DataPipeline pipeline(options_for(folder / "db", most));
+          for (int batch = 0; batch < 9; ++batch) read_labels(pipeline);
+        },
+        ExitCode::kData, "record '");
 }
 
 }  // namespace

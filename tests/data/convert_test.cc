@@ -63,7 +63,7 @@ TEST(ConvertIdx, RefusesWhatDoesNotFit) {
   const auto expect_refusal = [&](const std::string& images, const std::string& labels, const std::string& part) {
     write_file(folder / "images", images);
     write_file(folder / "labels", labels);
-    expect_error(ExitCode::kData, part, [&] { convert_idx({{folder / "db"}, folder / "images", folder / "labels"}); });
+    expect_error([&] { convert_idx({{folder / "db"}, folder / "images", folder / "labels"}); }, ExitCode::kData, part);
     EXPECT_FALSE(file_exists(folder / "db"));
   };
   expect_refusal(good_images, idx({2}, "xy"), "2 labels for 3 images");
@@ -81,9 +81,11 @@ TEST(ConvertIdx, RefusesWhatDoesNotFit) {
   std::string wrong_sum = packed;
   wrong_sum[packed.size() - 6] ^= 1;
   expect_refusal(wrong_sum, good_labels, "cannot be decompressed");
-  expect_error(ExitCode::kIo, "No such file", [&] {
-    convert_idx({{folder / "db"}, folder / "absent", folder / "labels"});
-  });
+  expect_error(
+      [&] {
+        convert_idx({{folder / "db"}, folder / "absent", folder / "labels"});
+      },
+      ExitCode::kIo, "No such file");
 }
 
 TEST(ConvertCifar, KeepsPlanesAndLabels) {
@@ -100,7 +102,7 @@ TEST(ConvertCifar, KeepsPlanesAndLabels) {
   EXPECT_EQ(parsed(written.at("00004")).label(), 1);
   EXPECT_EQ(parsed(written.at("00004")).data(), std::string(3072, 'b'));
   write_file(folder / "bad.bin", records + "x");
-  expect_error(ExitCode::kData, "3073", [&] { convert_cifar({{folder / "bad_db"}, {folder / "bad.bin"}}); });
+  expect_error([&] { convert_cifar({{folder / "bad_db"}, {folder / "bad.bin"}}); }, ExitCode::kData, "3073");
   EXPECT_FALSE(file_exists(folder / "bad_db"));
 }
 
@@ -151,7 +153,7 @@ TEST(ConvertImageset, ResizesAndConvertsToGray) {
   EXPECT_EQ(datum.channels() * 100 + datum.height() * 10 + datum.width(), 156);
   options.resize_width = 0;
   options.force = true;
-  expect_error(ExitCode::kUsage, "must both be set", [&] { convert_imageset(options); });
+  expect_error([&] { convert_imageset(options); }, ExitCode::kUsage, "must both be set");
 }
 
 TEST(ConvertImageset, KeepsEncodedFilesUnchanged) {
@@ -274,7 +276,7 @@ TEST(ConvertImageset, ResizesTheShorterSide) {
   convert_imageset(options);
   EXPECT_EQ(parsed(read_with_library(folder / "db").begin()->second).data(), folder.a);
   options.resize_height = options.resize_width = 8;
-  expect_error(ExitCode::kUsage, "without resize_height", [&] { convert_imageset(options); });
+  expect_error([&] { convert_imageset(options); }, ExitCode::kUsage, "without resize_height");
 }
 
 TEST(ConvertImageset, BadLinesAndImagesAreReported) {
@@ -360,7 +362,7 @@ TEST(ConvertFolder, MakesEachFolderAClass) {
   EXPECT_GT(changes, 1) << "a net cannot be trained on records sorted by class";
   options.folder = folder / "root/ant";
   options.force = true;
-  expect_error(ExitCode::kData, "no folders", [&] { convert_folder(options); });
+  expect_error([&] { convert_folder(options); }, ExitCode::kData, "no folders");
 }
 
 /// Writes folders of images below root/, with the given numbers of images.
@@ -449,8 +451,8 @@ TEST(ConvertInTwo, IsAllOrNothing) {
   options.output = folder / "fresh";
   EXPECT_FALSE(convert_folder(options).kept);
   options.skip_bad = true;
-  expect_error(ExitCode::kData, "there are not two images, one for training and one for testing; 8 of 8 cannot be used",
-               [&] { convert_folder(options); });
+  expect_error([&] { convert_folder(options); }, ExitCode::kData,
+               "there are not two images, one for training and one for testing; 8 of 8 cannot be used");
   int entries = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder / ".")) {
     const std::string name = entry.path().filename();
@@ -507,14 +509,14 @@ TEST(Mean, IsTheMeanOfEveryElement) {
   for (size_t k = 0; k < 24; ++k) EXPECT_FLOAT_EQ(mean->values[k], float(sums[k] / 25));
   records["999"] = make_datum(2, 4, 3, std::string(24, 'x'), 0);
   write_with_library(folder / "mixed", records);
-  expect_error(ExitCode::kData, "record '999'", [&] { compute_mean(folder / "mixed"); });
+  expect_error([&] { compute_mean(folder / "mixed"); }, ExitCode::kData, "record '999'");
 }
 
 TEST(Mean, WrongFilesAreRefused) {
   const Folder folder;
   const auto expect_refusal = [&](const std::string& content, const std::string& part) {
     write_file(folder / "mean", content);
-    expect_error(ExitCode::kData, part, [&] { read_mean_file(folder / "mean"); });
+    expect_error([&] { read_mean_file(folder / "mean"); }, ExitCode::kData, part);
   };
   expect_refusal("", "not a mean file");
   expect_refusal("text, not a message", "not a mean file");
@@ -524,7 +526,7 @@ TEST(Mean, WrongFilesAreRefused) {
   expect_refusal(blob.SerializeAsString(), "has 1 elements");
   blob.mutable_shape()->set_dim(0, int64_t(1) << 62);
   expect_refusal(blob.SerializeAsString(), "has 1 elements");
-  expect_error(ExitCode::kIo, "No such file", [&] { read_mean_file(folder / "absent"); });
+  expect_error([&] { read_mean_file(folder / "absent"); }, ExitCode::kIo, "No such file");
 }
 
 }  // namespace

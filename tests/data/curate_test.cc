@@ -37,9 +37,11 @@ TEST(Merge, MoreClassesThanALabelMapAllowsAreAnError) {
       map += "item { name: '" + set + std::to_string(label) + "' label: " + std::to_string(label) + " }\n";
     write_file(folder / (set + "/labelmap.prototxt"), map);
   }
-  expect_error(ExitCode::kData, "200000 classes together", [&] {
-    merge_datasets({folder / "one", folder / "other"}, {.output = folder / "both"});
-  });
+  expect_error(
+      [&] {
+        merge_datasets({folder / "one", folder / "other"}, {.output = folder / "both"});
+      },
+      ExitCode::kData, "200000 classes together");
   EXPECT_FALSE(file_exists(folder / "both"));
 }
 

@@ -207,7 +207,7 @@ TEST_F(DeviceJpegs, FailAgainWhenTheyAreReadAgain) {
   const DeviceMemory y(context, size_t(shape.count()) * sizeof(float));
   const auto read = [&] { pipeline.read(context, {{shape}, context.device, y.data()}, {}); };
   read();
-  for (int i = 0; i < 2; ++i) expect_error(ExitCode::kData, "record '10010'", read);
+  for (int i = 0; i < 2; ++i) expect_error(read, ExitCode::kData, "record '10010'");
   pipeline.seek(2 * kBatch);
   read();
   EXPECT_EQ(context.handle<JpegDecoding>().on_device, 2 * kBatch);

@@ -17,6 +17,7 @@
 #include "core/files/file.h"
 #include "core/rng.h"
 #include "data/image/image.h"
+#include "tests/harness/errors.h"
 
 namespace cortado::data::testing {
 
@@ -105,17 +106,6 @@ inline Image picture(int channels, int height, int width, int variant = 0) {
         image.pixels[size_t((y * width + x) * channels + c)] =
             uint8_t((40 + 30 * c + 3 * y + 2 * x + 17 * variant) % 400 < 200 ? 60 + y + 20 * c : 160 + x / 2 - 10 * c);
   return image;
-}
-
-/// Runs `body`, which must throw an Error with this code, whose text contains `part`.
-inline void expect_error(ExitCode code, const std::string& part, const std::function<void()>& body) {
-  try {
-    body();
-    ADD_FAILURE() << "no error; expected: " << part;
-  } catch (const Error& error) {
-    EXPECT_EQ(int(error.code()), int(code)) << error.what();
-    EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
-  }
 }
 
 /// Runs `body`, which must throw a SampleError whose text contains `part`.

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "formats/hdf5_file.h"
+#include "tests/harness/errors.h"
 #include "tests/harness/hdf5_here.h"
 
 namespace cortado::data {
@@ -63,16 +64,6 @@ std::vector<int> take(Hdf5Rows& rows, int n) {
   std::vector<int> taken;
   for (int i = 0; i < n; ++i) taken.push_back(next(rows));
   return taken;
-}
-
-std::string error_of(const std::function<void()>& action, ExitCode code = ExitCode::kData) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST_F(Hdf5RowsTest, AreReadInOrderInEachEpoch) {
@@ -129,28 +120,30 @@ TEST_F(Hdf5RowsTest, FilesThatDoNotFitAreRefused) {
     take(rows, 10);
   };
   given.names = {"x", "z"};
-  EXPECT_NE(error_of(open).find("no dataset 'z'"), std::string::npos);
+  EXPECT_NE(error_of(open, ExitCode::kData).find("no dataset 'z'"), std::string::npos);
   given.names = {"x", "y"};
   {
     Hdf5Writer writer(path("d"), {{"x", "F32", {1, 3}}, {"y", "F32", {1}}});
     writer.add("0123456789abcdef", 16);
     writer.commit();
   }
-  EXPECT_NE(error_of(open).find("a row of dataset 'x' is 3, where it is 2"), std::string::npos) << error_of(open);
+  EXPECT_NE(error_of(open, ExitCode::kData).find("a row of dataset 'x' is 3, where it is 2"), std::string::npos)
+      << error_of(open, ExitCode::kData);
   {
     Hdf5Writer writer(path("a"), {{"x", "F32", {2}}, {"y", "F32", {1}}});
     writer.add("0123456789ab", 12);
     writer.commit();
   }
-  EXPECT_NE(error_of(open).find("'y' has 1 rows, 'x' has 2"), std::string::npos) << error_of(open);
+  EXPECT_NE(error_of(open, ExitCode::kData).find("'y' has 1 rows, 'x' has 2"), std::string::npos)
+      << error_of(open, ExitCode::kData);
   {
     Hdf5Writer writer(path("a"), {{"x", "F32", {}}, {"y", "F32", {1}}});
     writer.add("01234567", 8);
     writer.commit();
   }
-  EXPECT_NE(error_of(open).find("is a scalar"), std::string::npos);
+  EXPECT_NE(error_of(open, ExitCode::kData).find("is a scalar"), std::string::npos);
   write_file_atomically(path("list"), path("b") + "\n" + path("b"));
-  EXPECT_NE(error_of(open).find("none of its files has a row"), std::string::npos);
+  EXPECT_NE(error_of(open, ExitCode::kData).find("none of its files has a row"), std::string::npos);
   write_file_atomically(path("list"), path("gone"));
   EXPECT_NE(error_of(open, ExitCode::kIo).find("gone"), std::string::npos);
 }
@@ -160,7 +153,8 @@ TEST_F(Hdf5RowsTest, ListsAreReadAsInCaffe) {
   write_file_atomically(path("list"), "a\r\n\n  b  \nc d\n" + path("with blank") + "\ne");
   EXPECT_EQ(read_path_list(path("list")), (std::vector<std::string>{"a", "b", "c", "d", path("with blank"), "e"}));
   write_file_atomically(path("list"), "\n \n");
-  EXPECT_NE(error_of([&] { read_path_list(path("list")); }).find("the list is empty"), std::string::npos);
+  EXPECT_NE(error_of([&] { read_path_list(path("list")); }, ExitCode::kData).find("the list is empty"),
+            std::string::npos);
 }
 
 }  // namespace

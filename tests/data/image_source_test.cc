@@ -143,25 +143,25 @@ TEST_F(ImageSource, RandSkipStartsWithinTheList) {
 TEST_F(ImageSource, ImagesOfManySizesNeedACrop) {
   write_file(folder_ / "some images/an image 2.ppm", pnm(picture(3, 24, 20)));
   EXPECT_EQ(layer_batches(layer("", "transform_param { crop_size: 20 }"), 1)[0].shape, (Shape{4, 3, 20, 20}));
-  expect_error(ExitCode::kData, "list.txt:3:1: error: some images/an image 2.ppm: the image is 3x24x20",
-               [&] { layer_batches(layer(""), 1); });
+  expect_error([&] { layer_batches(layer(""), 1); }, ExitCode::kData,
+               "list.txt:3:1: error: some images/an image 2.ppm: the image is 3x24x20");
 }
 
 TEST_F(ImageSource, AMissingOrBrokenImageIsReportedWithItsLine) {
   std::filesystem::remove(folder_ / "some images/an image 4.ppm");
   for (const int threads : {1, 8})
-    expect_error(ExitCode::kData, "list.txt:5:1: error: some images/an image 4.ppm: cannot read the file: No such file",
-                 [&] { layer_batches(layer(""), 3, {.threads = threads}); });
+    expect_error([&] { layer_batches(layer(""), 3, {.threads = threads}); }, ExitCode::kData,
+                 "list.txt:5:1: error: some images/an image 4.ppm: cannot read the file: No such file");
   ASSERT_EQ(::mkfifo((folder_ / "some images/an image 4.ppm").c_str(), 0600), 0);
-  expect_error(ExitCode::kData, "this is a pipe, not a regular file", [&] { layer_batches(layer(""), 3); });
+  expect_error([&] { layer_batches(layer(""), 3); }, ExitCode::kData, "this is a pipe, not a regular file");
   std::filesystem::remove(folder_ / "some images/an image 4.ppm");
   std::filesystem::create_directory(folder_ / "some images/an image 4.ppm");
-  expect_error(ExitCode::kData, "this is a folder", [&] { layer_batches(layer(""), 3); });
+  expect_error([&] { layer_batches(layer(""), 3); }, ExitCode::kData, "this is a folder");
   write_file(folder_ / "some images/an image 3.jpg", encode_image(images_[3], "jpg").substr(0, 300));
-  expect_error(ExitCode::kData, "list.txt:4:1: error: some images/an image 3.jpg: the JPEG",
-               [&] { layer_batches(layer("new_height: 8 new_width: 8"), 3); });
+  expect_error([&] { layer_batches(layer("new_height: 8 new_width: 8"), 3); }, ExitCode::kData,
+               "list.txt:4:1: error: some images/an image 3.jpg: the JPEG");
   write_file(folder_ / "some images/an image 0.ppm", "");
-  expect_error(ExitCode::kData, "list.txt:1:1", [&] { DataPipeline pipeline(pipeline_of(layer(""))); });
+  expect_error([&] { DataPipeline pipeline(pipeline_of(layer(""))); }, ExitCode::kData, "list.txt:1:1");
 }
 
 TEST_F(ImageSource, NamesTheWrongField) {
@@ -222,10 +222,10 @@ TEST(ImageList, ReportsEveryWrongLine) {
   EXPECT_EQ(list[1].name, "b c.jpg");
   EXPECT_EQ(list[1].label, -1);
   write_file(folder / "list", "\n \n");
-  expect_error(ExitCode::kData, "no image", [&] { ImageList empty(folder / "list"); });
+  expect_error([&] { ImageList empty(folder / "list"); }, ExitCode::kData, "no image");
   write_file(folder / "list", std::string("\xff\xd8\0\x10", 4));
-  expect_error(ExitCode::kData, "not a text file", [&] { ImageList binary(folder / "list"); });
-  expect_error(ExitCode::kIo, "none", [&] { ImageList missing(folder / "none"); });
+  expect_error([&] { ImageList binary(folder / "list"); }, ExitCode::kData, "not a text file");
+  expect_error([&] { ImageList missing(folder / "none"); }, ExitCode::kIo, "none");
 }
 
 }  // namespace

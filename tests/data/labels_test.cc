@@ -11,9 +11,9 @@ TEST(Labels, AreLines) {
   write_file(folder / "labels", "T-shirt/top\r\nTrouser\n\nBag\n\n");
   EXPECT_EQ(read_labels(folder / "labels"), (std::vector<std::string>{"T-shirt/top", "Trouser", "", "Bag"}));
   write_file(folder / "labels", "\n\n");
-  expect_error(ExitCode::kData, "no labels", [&] { read_labels(folder / "labels"); });
+  expect_error([&] { read_labels(folder / "labels"); }, ExitCode::kData, "no labels");
   write_file(folder / "labels", std::string("a\0b", 3));
-  expect_error(ExitCode::kData, "not a text", [&] { read_labels(folder / "labels"); });
+  expect_error([&] { read_labels(folder / "labels"); }, ExitCode::kData, "not a text");
 }
 
 TEST(Labels, BeginAfterAByteOrderMark) {
@@ -27,7 +27,7 @@ TEST(Labels, BeginAfterAByteOrderMark) {
 TEST(Labels, ThatCannotBeALineAreRefused) {
   EXPECT_EQ(labels_text({"T-shirt/top", "a b"}), "T-shirt/top\na b\n");
   for (const std::string& name : {std::string("a\nb"), std::string("a\r"), std::string(), std::string("a\0b", 3)})
-    expect_error(ExitCode::kData, "cannot be a line of a file", [&] { labels_text({"ant", name, "bee"}); });
+    expect_error([&] { labels_text({"ant", name, "bee"}); }, ExitCode::kData, "cannot be a line of a file");
 }
 
 }  // namespace

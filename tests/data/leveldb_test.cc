@@ -119,9 +119,9 @@ TEST_F(LeveldbInSources, TruncatedFilesAreHarmless) {
 TEST_F(LeveldbInSources, NamesAMissingFile) {
   const Damaged damaged;
   std::filesystem::remove(damaged.folder() / "000005.ldb");
-  expect_error(ExitCode::kData, "000005.", [&] { read_all(damaged.folder() / ""); });
+  expect_error([&] { read_all(damaged.folder() / ""); }, ExitCode::kData, "000005.");
   std::filesystem::remove(damaged.folder() / "CURRENT");
-  expect_error(ExitCode::kData, "not a LevelDB", [&] { read_all(damaged.folder() / ""); });
+  expect_error([&] { read_all(damaged.folder() / ""); }, ExitCode::kData, "not a LevelDB");
 }
 
 }  // namespace

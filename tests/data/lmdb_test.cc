@@ -109,18 +109,18 @@ TEST(Lmdb, WritesNothingToTheFolder) {
 
 TEST(Lmdb, ReportsWhatIsNotADataset) {
   const Folder folder;
-  expect_error(ExitCode::kIo, "No such file", [&] { Lmdb::open(folder / "nowhere"); });
+  expect_error([&] { Lmdb::open(folder / "nowhere"); }, ExitCode::kIo, "No such file");
   std::filesystem::create_directory(folder / "leveldb");
-  expect_error(ExitCode::kData, "data.mdb is missing", [&] { Lmdb::open(folder / "leveldb"); });
+  expect_error([&] { Lmdb::open(folder / "leveldb"); }, ExitCode::kData, "data.mdb is missing");
   write_file(folder / "leveldb/CURRENT", "MANIFEST-000001\n");
-  expect_error(ExitCode::kData, "cortado convert", [&] { Lmdb::open(folder / "leveldb"); });
+  expect_error([&] { Lmdb::open(folder / "leveldb"); }, ExitCode::kData, "cortado convert");
   write_file(folder / "text", "This is a text, long enough to hold a header but with nothing of the kind in it. " +
                                   std::string(200, '.'));
-  expect_error(ExitCode::kData, "not an LMDB", [&] { Lmdb::open(folder / "text"); });
+  expect_error([&] { Lmdb::open(folder / "text"); }, ExitCode::kData, "not an LMDB");
   write_file(folder / "nothing", "");
-  expect_error(ExitCode::kData, "not an LMDB", [&] { Lmdb::open(folder / "nothing"); });
+  expect_error([&] { Lmdb::open(folder / "nothing"); }, ExitCode::kData, "not an LMDB");
   write_with_library(folder / "empty", {});
-  expect_error(ExitCode::kData, "0 records in " + (folder / "empty"), [&] { Lmdb::open(folder / "empty"); });
+  expect_error([&] { Lmdb::open(folder / "empty"); }, ExitCode::kData, "0 records in " + (folder / "empty"));
 }
 
 /// Writes `records` with liblmdb into the database of this name (null: the main one), which gets `flags`.
@@ -199,7 +199,7 @@ TEST(Lmdb, TruncationIsAnError) {
     const size_t keep = i % 2 ? random.below(whole.size()) : random.below(whole.size() / 4096) * 4096;
     std::filesystem::remove(file);
     write_file(file, std::string_view(whole).substr(0, keep));
-    expect_error(ExitCode::kData, keep >= 8192 ? "truncated: it has " : "", [&] { read_all(folder / "db"); });
+    expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, keep >= 8192 ? "truncated: it has " : "");
   }
 }
 
@@ -238,7 +238,7 @@ TEST(Lmdb, RefusesLengthsBeyondTheirPages) {
       write_file(file, bytes);
       SCOPED_TRACE(std::to_string(fits) + " and " + std::to_string(over));
       if (over > 0)
-        expect_error(ExitCode::kData, message, [&] { read_all(folder / "db"); });
+        expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, message);
       else
         EXPECT_NO_THROW(read_all(folder / "db"));
     }
@@ -299,13 +299,15 @@ TEST(Lmdb, ShrinkingWhileItIsReadIsAnError) {
   const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
   LmdbCursor cursor(database);
   std::filesystem::resize_file(folder / "db/data.mdb", 8192);
-  expect_error(ExitCode::kData, "was truncated", [&] {
-    uint64_t sum = 0;
-    for (int64_t i = 0; i < database->records(); ++i)
-      for (const char c : cursor.next().value) sum += uint8_t(c);
-    database->check_unchanged();
-    ADD_FAILURE() << sum;
-  });
+  expect_error(
+      [&] {
+        uint64_t sum = 0;
+        for (int64_t i = 0; i < database->records(); ++i)
+          for (const char c : cursor.next().value) sum += uint8_t(c);
+        database->check_unchanged();
+        ADD_FAILURE() << sum;
+      },
+      ExitCode::kData, "was truncated");
 }
 
 TEST(Lmdb, ChangingWhileItIsReadIsAnError) {
@@ -314,7 +316,7 @@ TEST(Lmdb, ChangingWhileItIsReadIsAnError) {
   const std::shared_ptr<const Lmdb> database = Lmdb::open(folder / "db");
   database->check_unchanged();
   write_with_library(folder / "db", {{"b", "2"}});
-  expect_error(ExitCode::kData, "changed by another process", [&] { database->check_unchanged(); });
+  expect_error([&] { database->check_unchanged(); }, ExitCode::kData, "changed by another process");
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ TEST(LmdbWriter, DatasetAppearsWhenItIsComplete) {
 TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyOnRequest) {
   const Folder folder;
   write_with_library(folder / "db", {{"old", "1"}});
-  expect_error(ExitCode::kIo, "exists already", [&] { LmdbWriter writer(folder / "db"); });
+  expect_error([&] { LmdbWriter writer(folder / "db"); }, ExitCode::kIo, "exists already");
   {
     LmdbWriter writer(folder / "db", true);
     writer.put("new", "2");
@@ -62,10 +62,10 @@ TEST(LmdbWriter, ReplacesOnlyDatabasesAndOnlyOnRequest) {
   }
   EXPECT_EQ(read_with_library(folder / "db"), (Records{{"new", "2"}}));
   write_file(folder / "db/precious.txt", "keep me");
-  expect_error(ExitCode::kIo, "not replaced", [&] { LmdbWriter writer(folder / "db", true); });
+  expect_error([&] { LmdbWriter writer(folder / "db", true); }, ExitCode::kIo, "not replaced");
   EXPECT_TRUE(file_exists(folder / "db/precious.txt"));
   write_file(folder / "file", "keep me");
-  expect_error(ExitCode::kIo, "", [&] { LmdbWriter writer(folder / "file", true); });
+  expect_error([&] { LmdbWriter writer(folder / "file", true); }, ExitCode::kIo, "");
   EXPECT_EQ(read_file(folder / "file"), "keep me");
 }
 
@@ -100,9 +100,11 @@ TEST(LmdbWriter, ReplacesNamesWithTheRecords) {
   write_file(folder / "db.labels.txt", "by hand\n");
   EXPECT_EQ(read_names(folder / "db").labels, "by hand\n");
   write_file(folder / "other.labels.txt", "by hand\n");
-  expect_error(ExitCode::kIo, "exists already, with other names", [&] {
-    LmdbWriter writer(folder / "other", false, {"ant\n", ""});
-  });
+  expect_error(
+      [&] {
+        LmdbWriter writer(folder / "other", false, {"ant\n", ""});
+      },
+      ExitCode::kIo, "exists already, with other names");
   EXPECT_EQ(read_file(folder / "other.labels.txt"), "by hand\n");
   write({"ant\n", ""}, true);
   expect_names(folder / "db", "ant\n");
@@ -111,9 +113,9 @@ TEST(LmdbWriter, ReplacesNamesWithTheRecords) {
 TEST(LmdbWriter, RestoresADatasetAfterACrash) {
   const Folder folder;
   write_with_library(folder / "db.tmp.old", {{"old", "1"}});
-  expect_error(ExitCode::kIo, "mv " + (folder / "db.tmp.old") + " " + (folder / "db"),
-               [&] { Lmdb::open(folder / "db"); });
-  expect_error(ExitCode::kIo, "exists already", [&] { LmdbWriter writer(folder / "db"); });
+  expect_error([&] { Lmdb::open(folder / "db"); }, ExitCode::kIo,
+               "mv " + (folder / "db.tmp.old") + " " + (folder / "db"));
+  expect_error([&] { LmdbWriter writer(folder / "db"); }, ExitCode::kIo, "exists already");
   EXPECT_EQ(read_with_library(folder / "db"), (Records{{"old", "1"}}));
   EXPECT_FALSE(file_exists(folder / "db.tmp.old"));
   write_with_library(folder / "db.tmp.old", {{"older", "1"}});
@@ -125,17 +127,17 @@ TEST(LmdbWriter, RestoresADatasetAfterACrash) {
 TEST(LmdbWriter, RefusesBadKeys) {
   const Folder folder;
   LmdbWriter writer(folder / "db");
-  expect_error(ExitCode::kData, "0 bytes", [&] { writer.put("", "1"); });
-  expect_error(ExitCode::kData, "512 bytes", [&] { writer.put(std::string(512, 'k'), "1"); });
+  expect_error([&] { writer.put("", "1"); }, ExitCode::kData, "0 bytes");
+  expect_error([&] { writer.put(std::string(512, 'k'), "1"); }, ExitCode::kData, "512 bytes");
   writer.put("b", "1");
   writer.put("a", "1");
   writer.put("a", "2");
-  expect_error(ExitCode::kData, "'a' occurs twice", [&] { writer.commit(); });
+  expect_error([&] { writer.commit(); }, ExitCode::kData, "'a' occurs twice");
 }
 
 TEST(LmdbWriter, ReportsWhyItCannotWrite) {
-  expect_error(ExitCode::kIo, "cannot find the folder /nowhere/at/all",
-               [&] { LmdbWriter writer("/nowhere/at/all/db"); });
+  expect_error([&] { LmdbWriter writer("/nowhere/at/all/db"); }, ExitCode::kIo,
+               "cannot find the folder /nowhere/at/all");
 }
 
 }  // namespace

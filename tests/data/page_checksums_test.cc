@@ -49,7 +49,7 @@ TEST(PageChecksums, ReportADamagedRecordByItsKey) {
   const Folder folder;
   write_dataset(folder / "db");
   damage(folder / "db/data.mdb", std::string(5000, 'k'));
-  expect_error(ExitCode::kData, "record '110' does not match its checksum", [&] { read_all(folder / "db"); });
+  expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, "record '110' does not match its checksum");
   const DatasetStats stats = dataset_stats(folder / "db", {});
   EXPECT_EQ(stats.records, 40);
   EXPECT_EQ(stats.listed_broken.at(10).reason, "it does not match its checksum");
@@ -59,7 +59,7 @@ TEST(PageChecksums, ReportADamagedPageOfSmallRecords) {
   const Folder folder;
   write_dataset(folder / "db");
   damage(folder / "db/data.mdb", std::string(200, 'c'));
-  expect_error(ExitCode::kData, "does not match its checksum", [&] { read_all(folder / "db"); });
+  expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, "does not match its checksum");
   const DatasetStats stats = dataset_stats(folder / "db", {});
   const auto at_fault = [](const auto& broken) { return broken.reason == "it does not match its checksum"; };
   const auto& told = stats.listed_broken;
@@ -89,7 +89,7 @@ TEST(PageChecksums, CoverEveryPageOfALargeValue) {
       std::filesystem::remove(file);
       write_file(file, bytes);
       SCOPED_TRACE(std::to_string(value.size()) + " bytes, damaged at " + std::to_string(at));
-      expect_error(ExitCode::kData, "record 'b' does not match its checksum", [&] { read_all(folder / "db"); });
+      expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, "record 'b' does not match its checksum");
     }
   }
 }

@@ -189,7 +189,7 @@ TEST(PipelineCache, NamesTheRecordThatCannotBeDecoded) {
   write_with_library(folder / "db", records);
   PipelineOptions options = options_for(folder / "db", "crop_size: 16");
   options.cache = CacheOn::kHost;
-  expect_error(ExitCode::kData, "record '10007'", [&] { plain_batches(options, 1); });
+  expect_error([&] { plain_batches(options, 1); }, ExitCode::kData, "record '10007'");
 }
 
 }  // namespace

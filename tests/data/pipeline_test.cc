@@ -262,15 +262,17 @@ std::string error_after(PipelineOptions options, int good) {
     for (int i = 0; i < good; ++i) read_batch(pipeline);
     std::string found;
     for (int again = 0; again < 2; ++again)
-      expect_error(ExitCode::kData, "", [&] {
-        try {
-          read_batch(pipeline);
-        } catch (const Error& error) {
-          EXPECT_TRUE(again == 0 || found == error.what());
-          found = error.what();
-          throw;
-        }
-      });
+      expect_error(
+          [&] {
+            try {
+              read_batch(pipeline);
+            } catch (const Error& error) {
+              EXPECT_TRUE(again == 0 || found == error.what());
+              found = error.what();
+              throw;
+            }
+          },
+          ExitCode::kData, "");
     EXPECT_TRUE(threads == 1 || found == text) << found << text;
     text = found;
   }
@@ -303,7 +305,7 @@ TEST(Pipeline, UndecodableAndInconsistentRecordsAreNamed) {
   EXPECT_NE(error_after(options_for(folder / "raw", 4), 1).find("record '10005'"), std::string::npos);
   records[key_of(0)] = "no datum";
   write_with_library(folder / "first", records);
-  expect_error(ExitCode::kData, "record '10000'", [&] { DataPipeline pipeline(options_for(folder / "first", 4)); });
+  expect_error([&] { DataPipeline pipeline(options_for(folder / "first", 4)); }, ExitCode::kData, "record '10000'");
 }
 
 TEST(Pipeline, ADatasetThatChangesWhileReadingIsAnError) {
@@ -318,9 +320,11 @@ TEST(Pipeline, ADatasetThatChangesWhileReadingIsAnError) {
     DataPipeline pipeline(options);
     read_batch(pipeline);
     std::filesystem::resize_file(file, whole.size() / 3);
-    expect_error(ExitCode::kData, "was truncated", [&] {
-      for (int i = 0; i < 1000; ++i) read_batch(pipeline);
-    });
+    expect_error(
+        [&] {
+          for (int i = 0; i < 1000; ++i) read_batch(pipeline);
+        },
+        ExitCode::kData, "was truncated");
     write_file(file, whole);
   }
 }

@@ -78,7 +78,7 @@ TEST_F(WindowSource, ErrorsInTheFileHaveALineAndColumn) {
   for (const auto& [text, part] : mistakes) {
     write_file(folder_ / "wrong", text);
     const std::string wanted = std::string(part) == "5:0" ? "the file ends where the width is expected" : part;
-    expect_error(ExitCode::kData, wanted, [&] { read_window_file(folder_ / "wrong", 0.5f, 0.5f); });
+    expect_error([&] { read_window_file(folder_ / "wrong", 0.5f, 0.5f); }, ExitCode::kData, wanted);
   }
 }
 
@@ -184,16 +184,16 @@ TEST_F(WindowSource, WarpsLikeTheReference) {
 
 TEST_F(WindowSource, MissingKindsOfWindowsAreAnError) {
   write_file(folder_ / "windows", "# 0\na.ppm\n3\n30\n40\n1\n1 0.9 1 5 9 25\n");
-  expect_error(ExitCode::kData, "no background windows", [&] { layer_batches(layer(""), 1); });
+  expect_error([&] { layer_batches(layer(""), 1); }, ExitCode::kData, "no background windows");
   EXPECT_EQ(layer_batches(layer("fg_fraction: 1"), 1)[0].labels[0], 1);
-  expect_error(ExitCode::kData, "no foreground windows", [&] { layer_batches(layer("fg_threshold: 0.95"), 1); });
+  expect_error([&] { layer_batches(layer("fg_threshold: 0.95"), 1); }, ExitCode::kData, "no foreground windows");
   EXPECT_EQ(layer_batches(layer("fg_fraction: 0 fg_threshold: 0.95 bg_threshold: 0.95"), 1)[0].labels[0], 0);
 }
 
 TEST_F(WindowSource, AMissingImageIsReportedWithItsLine) {
   write_file(folder_ / "windows", "# 0\nnone.ppm\n3\n30\n40\n1\n1 0.9 1 5 9 25\n");
-  expect_error(ExitCode::kData, "windows:2:1: error: none.ppm: cannot read the file",
-               [&] { layer_batches(layer("fg_fraction: 1"), 1); });
+  expect_error([&] { layer_batches(layer("fg_fraction: 1"), 1); }, ExitCode::kData,
+               "windows:2:1: error: none.ppm: cannot read the file");
 }
 
 TEST_F(WindowSource, NamesTheWrongField) {

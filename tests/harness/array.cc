@@ -41,6 +41,19 @@ Array random_labels(const Shape& shape, uint64_t key, int64_t classes) {
   return array;
 }
 
+Array softmax(const Array& x, int axis) {
+  const int64_t outer = x.shape.count(0, axis), classes = x.shape[axis], inner = x.shape.count(axis + 1);
+  Array y(x.shape);
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t s = 0; s < inner; ++s) {
+      double sum = 0;
+      const auto at = [&](int64_t c) { return size_t((o * classes + c) * inner + s); };
+      for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[at(c)]);
+      for (int64_t c = 0; c < classes; ++c) y[at(c)] = std::exp(x[at(c)]) / sum;
+    }
+  return y;
+}
+
 Array map(const Array& x, const std::function<double(double)>& function) {
   Array y(x.shape);
   for (size_t i = 0; i < x.size(); ++i) y[i] = function(x[i]);

@@ -40,6 +40,9 @@ Array distinct(const Shape& shape, uint64_t key, double step = 0.05);
 /// Random integers in [0, classes).
 Array random_labels(const Shape& shape, uint64_t key, int64_t classes);
 
+/// exp(x) over its sum along the axis.
+Array softmax(const Array& x, int axis);
+
 /// function(x) for each element.
 Array map(const Array& x, const std::function<double(double)>& function);
 

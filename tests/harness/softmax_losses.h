@@ -16,13 +16,10 @@ enum class By { kAll, kCounted, kOuter, kOne, kFive };
 class SoftmaxRowsOf {
  public:
   SoftmaxRowsOf(const Array& x, int axis)
-      : outer_(x.shape.count(0, axis)), classes_(x.shape[axis]), inner_(x.shape.count(axis + 1)), p_(x.shape) {
-    for (int64_t r = 0; r < rows(); ++r) {
-      double sum = 0;
-      for (int64_t c = 0; c < classes_; ++c) sum += std::exp(x[at(r, c)]);
-      for (int64_t c = 0; c < classes_; ++c) p_[at(r, c)] = std::exp(x[at(r, c)]) / sum;
-    }
-  }
+      : outer_(x.shape.count(0, axis)),
+        classes_(x.shape[axis]),
+        inner_(x.shape.count(axis + 1)),
+        p_(softmax(x, axis)) {}
 
   int64_t rows() const { return outer_ * inner_; }
   int64_t classes() const { return classes_; }

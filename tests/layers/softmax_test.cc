@@ -1,24 +1,9 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "tests/harness/layer_harness.h"
 
 namespace cortado::harness {
 namespace {
-
-Array softmax(const Array& x, int axis) {
-  const int64_t outer = x.shape.count(0, axis), classes = x.shape[axis], inner = x.shape.count(axis + 1);
-  Array y(x.shape);
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t s = 0; s < inner; ++s) {
-      double sum = 0;
-      const auto at = [&](int64_t c) { return size_t((o * classes + c) * inner + s); };
-      for (int64_t c = 0; c < classes; ++c) sum += std::exp(x[at(c)]);
-      for (int64_t c = 0; c < classes; ++c) y[at(c)] = std::exp(x[at(c)]) / sum;
-    }
-  return y;
-}
 
 LayerCase softmax_case(const Shape& shape, int axis, int written_axis) {
   return {

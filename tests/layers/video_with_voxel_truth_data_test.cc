@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "proto/cortado.pb.h"
+#include "tests/harness/errors.h"
 #include "tests/layers/volume_folder.h"
 
 namespace cortado::harness {
@@ -17,14 +18,7 @@ class VideoWithVoxelTruthData : public testing::Test {
            folder_.path("list") + "' num_truth_channels: 2 " + own + " } transform_param { " + transform + " }";
   }
   void expect_error(const std::string& text, const std::string& words) const {
-    try {
-      LayerRun run(text, {}, {.backward = false});
-      run.forward();
-      ADD_FAILURE() << words;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ExitCode::kData);
-      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
-    }
+    cortado::expect_error([&] { LayerRun(text, {}, {.backward = false}).forward(); }, ExitCode::kData, words);
   }
 
   const Shape kShape{3, 2, 5, 6};

@@ -160,7 +160,7 @@ TEST(LeveldbFolder, WithAnotherComparatorIsRefused) {
     Database database(folder / "db", options);
     database.put("a", "1");
   }
-  expect_error(ExitCode::kData, "Backwards", [&] { read_all(folder / "db"); });
+  expect_error([&] { read_all(folder / "db"); }, ExitCode::kData, "Backwards");
 }
 
 /// Flips, zeros or removes some bytes of a file's content.

@@ -12,7 +12,9 @@
 #include "core/error.h"
 #include "core/files/file.h"
 #include "core/rng.h"
+#include "tests/harness/errors.h"
 #include "tests/harness/places.h"
+#include "tests/net/reference_net.h"
 
 namespace cortado {
 namespace {
@@ -37,14 +39,20 @@ std::shared_ptr<const NetFile> small_net() {
   return std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt"));
 }
 
-/// The path of a weights file for the net.
-std::string weights_of(const std::shared_ptr<const NetFile>& file, const std::string& name) {
-  Context context(1);
+std::unique_ptr<Net> net_of(const std::shared_ptr<const NetFile>& file, Context& context) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TEST);
   options.backward = false;
-  const std::string path = testing::TempDir() + "/" + name + ".caffemodel";
-  write_weights(path, make_net(file, options, context)->to_proto());
+  return make_net(file, options, context);
+}
+
+std::string weights_path(const std::string& name) { return testing::TempDir() + "/" + name + ".caffemodel"; }
+
+/// The path of a weights file for the net.
+std::string weights_of(const std::shared_ptr<const NetFile>& file, const std::string& name) {
+  Context context(1);
+  const std::string path = weights_path(name);
+  write_weights(path, net_of(file, context)->to_proto());
   return path;
 }
 
@@ -64,6 +72,37 @@ class PredictorTest : public testing::Test {
   std::shared_ptr<const NetFile> file_ = small_net();
   std::vector<std::string> weights_ = {weights_of(file_, "predictor_test")};
 };
+
+TEST_F(PredictorTest, results_are_those_of_a_computation_in_double_precision) {
+  Context context(1);
+  const std::unique_ptr<Net> net = net_of(file_, context);
+  ReferenceNet reference(file_->net, *net, caffe::TEST);
+  caffe::NetParameter weights = net->to_proto();
+  uint64_t key = 0;
+  for (ReferenceNet::Weight& weight : reference.weights()) {
+    weight.values = harness::random(weight.values.shape, ++key, weight.learned ? -0.3 : 0.5, weight.learned ? 0.3 : 2);
+    const auto& [name, index] = weight.users[0];
+    for (caffe::LayerParameter& layer : *weights.mutable_layer())
+      if (layer.name() == name)
+        layer.mutable_blobs(index)->mutable_data()->Assign(weight.values.values.begin(), weight.values.values.end());
+  }
+  const std::string path = weights_path("predictor_test_drawn");
+  write_weights(path, weights);
+  Predictor predictor(file_, {path});
+  for (const int64_t batch : {1, 3}) {
+    const Arrays x = request(batch, 5);
+    harness::Arrays inputs;
+    for (const char* name : {"data", "other"}) {
+      const std::vector<float>& values = x.at(name).values;
+      inputs.emplace_back(x.at(name).shape, std::vector<double>(values.begin(), values.end()));
+    }
+    reference.run(inputs);
+    const Arrays y = predictor.predict(x);
+    const harness::Array& expected = reference.array(reference.last("prob"));
+    ASSERT_EQ(y.at("prob").shape, expected.shape);
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(y.at("prob").values[i], expected[i], 1e-5);
+  }
+}
 
 TEST_F(PredictorTest, many_threads_get_equal_bits) {
   Predictor alone(file_, weights_, {.context = {.threads = 2}}), shared(file_, weights_, {.context = {.threads = 2}});
@@ -190,16 +229,6 @@ TEST(PredictorOfAnyExtents, ArePlannedForTypicalRequests) {
   const std::vector<std::string> weights = {weights_of(net_for(1, 8, 8), "most_requests")};
   Predictor predictor(net_for(1, 8, 8), weights, {.shapes = {{"data", {2, 3, 30, 20}}}});
   EXPECT_EQ(predictor.output_shape("prob"), (Shape{2, 5, 30, 20}));
-}
-
-void expect_error(const std::function<void()>& call, ExitCode code, const std::string& words) {
-  try {
-    call();
-    ADD_FAILURE() << "no error: " << words;
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    EXPECT_NE(std::string(e.what()).find(words), std::string::npos) << e.what();
-  }
 }
 
 TEST_F(PredictorTest, errors_have_hints) {

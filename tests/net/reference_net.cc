@@ -197,6 +197,7 @@ Arrays computed(const caffe::LayerParameter& layer, const Arrays& x, const Array
     for (const double v : x[0].values) sum += v;
     return {Array(Shape{}, {sum * double(layer.reduction_param().coeff())})};
   }
+  if (type == "Softmax") return {harness::softmax(x[0], 1)};
   if (type == "SoftmaxWithLoss") return {Array(Shape{}, {softmax_loss(x[0], x[1])})};
   if (type == "EuclideanLoss") return {Array(Shape{}, {euclidean_loss(x[0], x[1])})};
   throw_internal("no reference for " + type);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "net/net.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -16,13 +17,7 @@ std::unique_ptr<Net> net_of(const std::string& text, caffe::Phase phase, Context
 
 std::string error_of(const std::string& text) {
   Context context(1);
-  try {
-    net_of(text, caffe::TRAIN, context);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ExitCode::kNet);
-    return error.what();
-  }
-  return "";
+  return error_of([&] { net_of(text, caffe::TRAIN, context); }, ExitCode::kNet);
 }
 
 const std::string kInput = R"(layer { name: "in" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } } )";

@@ -58,30 +58,36 @@ def serve(cortado, helper, tmp_path):
     return lambda *flags: Server(cortado, tmp_path / 'log', *flags)
 
 
-@pytest.mark.parametrize('damage', ['net', 'weights', 'no weights', 'no version'])
-def test_a_damaged_model_does_not_stop_the_others(serve, tmp_path, damage):
+DAMAGES = ('net', 'weights', 'no weights', 'no version')
+
+
+def test_damaged_models_do_not_stop_the_others(serve, tmp_path):
+    """They are loaded once they are whole."""
     models = tmp_path / 'models'
     add_model(models, 'good')
-    bad = add_model(models, 'bad')
-    weights, net = bad / 'weights.caffemodel', bad / 'deploy.prototxt'
-    whole = weights.read_bytes()
-    if damage == 'net': net.write_text('layer {')
-    if damage == 'weights': weights.write_bytes(whole[:-9])
-    if damage == 'no weights': weights.unlink()
-    if damage == 'no version': bad.rename(models / 'bad/coming')
+    places = {damage: add_model(models, damage.replace(' ', '_')) for damage in DAMAGES}
+    whole = (places['net'] / 'weights.caffemodel').read_bytes()
+    (places['net'] / 'deploy.prototxt').write_text('layer {')
+    (places['weights'] / 'weights.caffemodel').write_bytes(whole[:-9])
+    (places['no weights'] / 'weights.caffemodel').unlink()
+    places['no version'].rename(models / 'no_version/coming')
+    names = [place.parent.name for place in places.values()]
     with serve('--models=%s' % models) as server:
         assert server.ask('POST', '/v2/models/good/infer', BODY)[0] == 200
         assert server.ask('GET', '/v2/health/ready')[0] == 200
-        assert server.ask('GET', '/v2/models/bad/ready')[0] == 503
         states = {one['name']: one for one in json.loads(server.ask('POST', '/v2/repository/index', '')[1])}
-        assert states['good']['state'] == 'READY' and states['bad']['state'] != 'READY' and states['bad']['reason']
-        assert 'model bad cannot be loaded' in server.told()
-        if damage == 'no version': (models / 'bad/coming').rename(bad)
-        net.write_text(NET)
-        weights.write_bytes(whole)
-        server.wait('model bad, version 1, is served')
-        assert server.ask('POST', '/v2/models/bad/infer', BODY)[0] == 200
-        assert server.told().count('model bad cannot be loaded') <= 2
+        assert states['good']['state'] == 'READY'
+        for name in names:
+            assert server.ask('GET', '/v2/models/%s/ready' % name)[0] == 503
+            assert states[name]['state'] != 'READY' and states[name]['reason']
+            assert 'model %s cannot be loaded' % name in server.told()
+        (models / 'no_version/coming').rename(places['no version'])
+        (places['net'] / 'deploy.prototxt').write_text(NET)
+        for damage in 'weights', 'no weights': (places[damage] / 'weights.caffemodel').write_bytes(whole)
+        for name in names:
+            server.wait('model %s, version 1, is served' % name)
+            assert server.ask('POST', '/v2/models/%s/infer' % name, BODY)[0] == 200
+            assert server.told().count('model %s cannot be loaded' % name) <= 2
 
 
 def test_start_fails_if_no_model_can_be_loaded(cortado, helper, run, tmp_path):

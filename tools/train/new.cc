@@ -43,7 +43,7 @@ double expected_seconds(const Arguments& arguments, const Project& project) {
   if (project.flops > kMuch) return 0;
   set_log_level(Severity::kError);  // the training repeats the warnings
   CommandContext context(arguments);
-  const Speed speed = measure_speed(read_solver(project.solver_path()), {}, kTrial, context);
+  const Speed speed = measure_speed(read_solver(project.solver_path()), {}, kTrial, context, project.images);
   return double(project.images) / speed.images_per_second;
 }
 

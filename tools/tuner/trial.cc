@@ -95,18 +95,23 @@ double loss_at_rate(const SolverFile& file, const SolverOptions& solver_options,
   return std::isfinite(sum) ? sum / quarter : INFINITY;
 }
 
-Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context) {
+Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context,
+                    int64_t images) {
   SolverFile trial = for_trials(file);
   trial.solver.set_lr_policy("fixed");
   trial.solver.set_base_lr(1e-12F);
   Solver solver = solver_of(std::move(trial), solver_options, context);
-  const auto run = [&](double until) {
+  const auto run = [&](double most) {
+    const Progress start = solver.progress();
+    const auto is_over = [&](const Progress& now) {
+      return now.seconds - start.seconds >= most || (now.iter - start.iter) * now.images_per_iter >= images;
+    };
     do solver.step(1);
-    while (solver.progress().seconds < until);
+    while (!is_over(solver.progress()));
   };
   run(seconds / 2);
   const Progress before = solver.progress();
-  run(before.seconds + seconds);
+  run(seconds);
   const Progress& after = solver.progress();
   const double passed = after.seconds - before.seconds;
   return {context.threads, double((after.iter - before.iter) * after.images_per_iter) / passed,

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+
 #include "core/context.h"
 #include "proto/files/read_text.h"
 #include "solvers/solver_nets.h"
@@ -31,7 +33,9 @@ struct Speed {
   double images_per_second = 0, wait_share = 0;
 };
 
-/// Trains for about `seconds` at a rate of 0, after a warm-up of half that time.
-Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context);
+/// Trains for about `seconds` at a rate of 0, after a warm-up of half that time; with `images`, each of the two for at
+/// most as many images, rounded up to iterations.
+Speed measure_speed(const SolverFile& file, const SolverOptions& solver_options, double seconds, Context& context,
+                    int64_t images = INT64_MAX);
 
 }  // namespace cortado::tools
