@@ -35,7 +35,6 @@ struct PrepareRequest {
   std::vector<TensorSpec> x, y, w;  ///< shapes and layouts; w in the user's shapes
   std::vector<bool> wants_dx;       ///< per x; all false: backward is never called for the sake of x
   std::vector<bool> wants_dw;       ///< per w
-  std::vector<bool> has_dy;         ///< per y: false if no gradient arrives (dy is null then)
   kernels::PostOps
       post;  ///< the fused steps, as accepts() allows; the operand of a sum is the last x before those that fusions add
   bool backward = false;              ///< whether backward() is ever called

@@ -73,10 +73,7 @@ class Preparation {
   void prepare(Node& node) {
     PrepareRequest request;
     for (const ValueId id : node.x) request.x.push_back(graph_.value(id).spec());
-    for (const ValueId id : node.y) {
-      request.y.push_back(graph_.value(id).spec());
-      request.has_dy.push_back(node.runs_backward && graph_.value(id).wants_gradient);
-    }
+    for (const ValueId id : node.y) request.y.push_back(graph_.value(id).spec());
     for (const WeightId id : node.w) {
       request.w.push_back({graph_.weight(id).spec.shape, DType::kF32, Layout::kPlain});
       request.fixed_weight_formats = request.fixed_weight_formats || given_[size_t(id)];

@@ -19,14 +19,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLACE = ROOT / 'build-mutate'
 SOURCE, BUILD = PLACE / 'source', PLACE / 'build'
 PAGE = ROOT / 'docs/trust.md'
-TESTS = {  # the tests of a folder: test programs of tests/, and folders of tests in Python after a plus
-    'engine/core': ['core'], 'engine/graph': ['graph', 'net'],
+# Tests of commands that print or check what the graph makes.
+OF_GRAPHS = ['+cli.' + name for name in (
+    'batch', 'caffe_names', 'deploy', 'deploy_nets', 'devices', 'equal_names', 'features', 'first_hour', 'freeze',
+    'labels', 'net_mistakes', 'new', 'output_names', 'page_cpu', 'page_from-caffe', 'page_inference', 'plan_ranks',
+    'quantize', 'rerun', 'same_scores', 'set', 'training_warnings', 'two_sets', 'upgrade', 'weights_mistakes')]
+TESTS = {  # the tests of a folder: test programs of tests/, and tests in Python, by folder or name, after a plus
+    'engine/core': ['core'], 'engine/graph': ['graph', 'net', *OF_GRAPHS],
     'engine/graph/dialect': ['graph', '+onnx', '+opencv'], 'engine/net': ['net'], 'engine/kernels': ['kernels'],
     'layers/types': ['layers'], 'layers/common': ['layers'], 'data': ['data'], 'proto': ['proto'],
     'solvers': ['solvers'], 'formats/models': ['models'], 'formats/onnx': ['+onnx'], 'tools/runs': ['runs'],
     'tools': ['tools', 'runs', '+cli'], 'serving/http': ['http'], 'serving/server': ['server', '+server'],
     'serving/studio': ['studio', '+studio'], 'bindings/python': ['+python'], 'bindings/c': ['+library'],
 }
+NEED_THE_PROGRAM = '+cli', '+onnx', '+opencv'  # and no other one
 HEADER = '''#pragma once
 #include <cstdlib>
 #include <fcntl.h>
@@ -117,7 +123,8 @@ class Folder:
 def targets(folder):
     """What to build for the folder's tests."""
     tests = TESTS[folder]
-    return ['all'] if any(each[0] == '+' for each in tests) else ['cortado_%s_tests' % each for each in tests]
+    if any(each[0] == '+' and not each.startswith(NEED_THE_PROGRAM) for each in tests): return ['all']
+    return ['cortado', 'cortado-hdf5', *('cortado_%s_tests' % each for each in tests if each[0] != '+')]
 
 
 def build(folder):
@@ -180,7 +187,7 @@ def units(folder):
     listed = json.loads(subprocess.run(['ctest', '--test-dir', BUILD, '--show-only=json-v1'], capture_output=True,
                                        text=True, check=True).stdout)['tests']
     programs = ['cortado_%s_tests' % each for each in TESTS[folder.folder]]
-    scripts = tuple(each[1:] + '.' for each in TESTS[folder.folder] if each[0] == '+')
+    scripts = {each[1:] for each in TESTS[folder.folder] if each[0] == '+'}
     found = {}
     for test in listed:
         command = test.get('command')
@@ -192,7 +199,7 @@ def units(folder):
             name = os.path.basename(command[0]) + '.' + suite
             found.setdefault(name, Unit(name, [command[0], '--gtest_filter=%s.*:*/%s.*:%s/*' % (suite, suite, suite)],
                                         directory))
-        elif scripts and test['name'].startswith(scripts): found[test['name']] = Unit(test['name'], command, directory)
+        elif {test['name'], test['name'].split('.')[0]} & scripts: found[test['name']] = Unit(test['name'], command, directory)
     return list(found.values())
 
 

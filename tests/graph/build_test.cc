@@ -79,6 +79,122 @@ TEST(Build, cycles_are_named) {
   EXPECT_NE(text.find("cycle 'a' -> 'b' -> 'a'"), std::string::npos) << text;
 }
 
+TEST(Build, cycles_from_the_first_layer_on_are_named) {
+  const std::string two = mistakes_of(
+      "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"
+      "layer { name: 'b' type: 'ReLU' bottom: 'a' top: 'b' }");
+  EXPECT_NE(two.find("net.prototxt:1:40: error: layer 'a' (ReLU) reads 'b' before it is made: cycle 'a' -> 'b' -> 'a'"),
+            std::string::npos)
+      << two;
+  const std::string one = mistakes_of("layer { name: 'a' type: 'ReLU' bottom: 'a' top: 'a' }");
+  EXPECT_NE(one.find("layer 'a' (ReLU) reads 'a' before it is made: cycle 'a' -> 'a'"), std::string::npos) << one;
+  const std::string none = mistakes_of(
+      "layer { name: 'a' type: 'ReLU' bottom: 'b' top: 'a' }\n"
+      "layer { name: 'b' type: 'DummyData' top: 'b' dummy_data_param { shape { dim: 1 } } }");
+  EXPECT_NE(none.find("reads 'b' before it is made\n"), std::string::npos) << "no cycle:  " << none;
+}
+
+/// A chain of so many layers whose first one reads what the last one makes.
+std::string cycle_of(int layers) {
+  std::string text;
+  for (int i = 0; i < layers; ++i)
+    text += "layer { name: 'l" + std::to_string(i) + "' type: 'ReLU' bottom: 'b" +
+            std::to_string((i + layers - 1) % layers) + "' top: 'b" + std::to_string(i) + "' }\n";
+  return text;
+}
+
+TEST(Build, only_long_cycles_are_shortened) {
+  const std::string whole = mistakes_of(cycle_of(12)), cut = mistakes_of(cycle_of(13));
+  EXPECT_NE(whole.find("cycle 'l0' -> 'l1' -> 'l2' -> 'l3' -> 'l4' -> 'l5' -> 'l6' -> 'l7' -> 'l8' -> 'l9' -> 'l10' -> "
+                       "'l11' -> 'l0'\n"),
+            std::string::npos)
+      << whole;
+  EXPECT_NE(cut.find("cycle 'l0' -> 'l1' -> 'l2' -> 'l3' -> 'l4' -> 'l5' -> ... -> 'l7' -> 'l8' -> 'l9' -> 'l10' -> "
+                     "'l11' -> 'l12' -> 'l0'\n"),
+            std::string::npos)
+      << cut;
+}
+
+TEST(Build, a_blob_of_the_first_layer_in_another_phase_is_named) {
+  const std::string text = mistakes_of(
+      "layer { name: 'in' type: 'Input' top: 'data' input_param { shape { dim: 1 } } include { phase: TEST } }\n"
+      "layer { name: 'r' type: 'ReLU' bottom: 'data' top: 'r' }");
+  EXPECT_NE(text.find("'data' is made here, by a layer that is not in phase TRAIN"), std::string::npos) << text;
+}
+
+TEST(Build, a_loss_weight_for_each_top_at_most) {
+  const auto message = [](const std::string& weights) {
+    return mistakes_of(kInput + "layer { name: 'r' type: 'Reduction' bottom: 'data' top: 'r' " + weights + " }");
+  };
+  EXPECT_EQ(message("loss_weight: 1"), "no error found");
+  EXPECT_NE(message("loss_weight: 1 loss_weight: 2").find("layer 'r' (Reduction) has 2 loss_weights for 1 tops"),
+            std::string::npos);
+}
+
+TEST(Build, fillers_of_unknown_type_are_errors) {
+  const std::string text =
+      mistakes_of(kInput +
+                  "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' convolution_param {\n"
+                  "num_output: 2 kernel_size: 3 weight_filler { type: 'xavie' } } }");
+  EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
+  EXPECT_NE(text.find("xavie"), std::string::npos) << text;
+}
+
+TEST(Build, extents_of_zero_are_shapes) {
+  const graph::Graph graph = build_net(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 0 dim: 3 } } }"
+      "layer { name: 'r' type: 'ReLU' bottom: 'x' top: 'r' }");
+  EXPECT_EQ(graph.value(graph.names.at("r")).shape, (Shape{0, 3}));
+}
+
+/// The first error is the place from which a net does not fit its input.
+TEST(Build, the_first_layer_that_does_not_fit_is_known) {
+  graph::BuildOptions options;
+  const std::string misfit = "convolution_param { num_output: 2 kernel_size: 9 } }\n";
+  graph::Graph graph =
+      graph::build(std::make_shared<NetFile>(read_net_from_text(
+                       kInput + "layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'a' " + misfit +
+                           "layer { name: 'b' type: 'Convolution' bottom: 'data' top: 'b' " + misfit,
+                       "net.prototxt")),
+                   options);
+  EXPECT_THROW(graph::run_passes(graph), Error);
+  EXPECT_EQ(graph.unfit, 1);
+}
+
+/// Also those of the first layer, and the first weight.
+TEST(Build, weights_of_another_graph_are_found_by_layer) {
+  const std::string weights = "layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { dim: 3 } } }\n",
+                    more =
+                        "layer { name: 'ip' type: 'InnerProduct' bottom: 'data' top: 'ip' inner_product_param { "
+                        "num_output: 2 } }\n";
+  const graph::Graph one = build_net(weights + kInput + more), other = build_net(kInput + more + weights),
+                     none = build_net(kInput + more);
+  const auto id_in = [](const graph::Graph& graph, const std::string& layer, size_t k) {
+    return graph.source(graph.source_named(layer)).weights[k];
+  };
+  const std::vector<graph::WeightId> ids = graph::weights_in(other, one);
+  ASSERT_EQ(ids.size(), 3u);
+  EXPECT_EQ(id_in(one, "w", 0), 0);
+  EXPECT_EQ(ids[0], id_in(other, "w", 0));
+  for (size_t k = 0; k < 2; ++k) EXPECT_EQ(ids[size_t(id_in(one, "ip", k))], id_in(other, "ip", k));
+  EXPECT_EQ(graph::weights_in(one, none), (std::vector<graph::WeightId>{id_in(one, "ip", 0), id_in(one, "ip", 1)}));
+  EXPECT_EQ(graph::weights_in(none, one)[0], -1);
+}
+
+TEST(Build, sharers_of_a_weight_have_one_rate) {
+  const auto message = [](const std::string& first, const std::string& second) {
+    const auto layer = [](const std::string& name, const std::string& more) {
+      return "layer { name: '" + name + "' type: 'InnerProduct' bottom: 'data' top: '" + name + "' param { name: 'w' " +
+             more + " } inner_product_param { num_output: 2 bias_term: false } }\n";
+    };
+    return mistakes_of(kInput + layer("a", first) + layer("b", second));
+  };
+  EXPECT_EQ(message("lr_mult: 2", ""), "no error found");
+  EXPECT_EQ(message("lr_mult: 2", "lr_mult: 2"), "no error found");
+  EXPECT_NE(message("lr_mult: 2", "lr_mult: 3").find("shared weight 'w' has two different lr_mult"), std::string::npos);
+  EXPECT_NE(message("decay_mult: 2", "decay_mult: 3").find("two different decay_mult"), std::string::npos);
+}
+
 TEST(Build, a_kernel_larger_than_its_input_has_a_note_on_the_input) {
   const std::string text = mistakes_of(kInput +
                                        "layer { name: 'c' type: 'Convolution' bottom: 'data' top: 'c' "

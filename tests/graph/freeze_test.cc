@@ -24,11 +24,11 @@ const char* const kNet = R"(
   layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "loss" }
 )";
 
-graph::Graph frozen(const std::vector<std::string>& patterns) {
+graph::Graph frozen(const std::vector<std::string>& patterns, const std::string& net = kNet) {
   graph::BuildOptions options;
   options.state.set_phase(caffe::TRAIN);
   options.freeze = patterns;
-  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(kNet, "net.prototxt")), options);
+  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(net, "net.prototxt")), options);
   graph::run_passes(graph, "mark_backward");
   return graph;
 }
@@ -92,6 +92,24 @@ TEST(Freeze, patterns_without_matches_are_errors) {
   EXPECT_NE(message({"conv1", "pool"}).find("--freeze=pool matches no layer with weights"), std::string::npos);
   EXPECT_NE(message({"pi"}).find("did you mean 'ip'?"), std::string::npos);
   EXPECT_NE(message({"conv*", "bn*", "a/*", "twin", "ip"}).find("nothing is left to train"), std::string::npos);
+}
+
+TEST(Freeze, the_message_lists_twelve_layers) {
+  const auto message = [](int layers) -> std::string {
+    std::string net = "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }";
+    for (int i = 0; i < layers; ++i)
+      net += "layer { name: 'ip" + std::to_string(i) + "' type: 'InnerProduct' bottom: 'x' top: 'y" +
+             std::to_string(i) + "' inner_product_param { num_output: 3 } }";
+    try {
+      frozen({"none"}, net);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string all = "layers with weights: ip0, ip1, ip2, ip3, ip4, ip5, ip6, ip7, ip8, ip9, ip10, ip11";
+  EXPECT_TRUE(message(12).ends_with(all)) << message(12);
+  EXPECT_TRUE(message(13).ends_with(all + ", ...")) << message(13);
 }
 
 }  // namespace

@@ -134,6 +134,23 @@ TEST(Saboteur, WritesAValueTwice) {
                "which is written already");
 }
 
+TEST(Saboteur, NamesWhatDoesNotExist) {
+  using Ids = std::vector<int> graph::Node::*;
+  const auto said = [](Ids ids, int id) {
+    graph::Graph graph = built();
+    (node_named(graph, "fc").*ids)[0] = id;
+    std::string all;
+    for (const std::string& fault : graph::find_faults(graph, {})) all += fault + "\n";
+    return all;
+  };
+  for (const int id : {-1, 1000}) {
+    const std::string end = " " + std::to_string(id) + ", which does not exist";
+    EXPECT_NE(said(&graph::Node::x, id).find("operand" + end), std::string::npos);
+    EXPECT_NE(said(&graph::Node::y, id).find("result" + end), std::string::npos);
+    EXPECT_NE(said(&graph::Node::sources, id).find("source" + end), std::string::npos);
+  }
+}
+
 TEST(Saboteur, ReadsBeforeTheWrite) {
   expect_found(said_after("infer_shapes",
                           [](graph::Graph& graph) {
@@ -229,6 +246,18 @@ TEST(Saboteur, LetsScratchOverwriteAnOperand) {
 }
 
 // Reports of passes
+
+TEST(Passes, ReportThatTheyAreSwitchedOff) {
+  graph::Graph graph = built();
+  const auto optional =
+      std::ranges::find_if(graph::all_passes(), [](const graph::Pass& pass) { return pass.optional; });
+  ASSERT_NE(optional, graph::all_passes().end());
+  graph.options.switch_off = {optional->name};
+  const std::vector<graph::PassReport> reports = graph::run_passes(graph);
+  ASSERT_EQ(reports.size(), graph::all_passes().size());
+  for (const graph::PassReport& report : reports)
+    EXPECT_EQ(report.change == "switched off", report.name == optional->name) << report.name;
+}
 
 TEST(Passes, ReportTheirChanges) {
   graph::Graph graph = built();

@@ -136,8 +136,7 @@ void LayerRun::prepare() {
     request_.wants_dx[i] = request_.wants_dx[i] && options_.backward && differentiable(i);
   request_.adds_dw = true;
   for (const WeightSpec& w : made_.shapes.w) request_.wants_dw.push_back(options_.backward && w.learned);
-  request_.has_dy = options_.has_dy;
-  fill_up(request_.has_dy, request_.y.size(), options_.backward);
+  fill_up(options_.has_dy, request_.y.size(), options_.backward);
   request_.layer_seed = options_.layer_seed;
   needs_ = made_.layer->prepare(request_, context_);
   if (needs_.last_saved_for_y && options_.keeps_y) {
@@ -191,7 +190,7 @@ void LayerRun::bind_weights(const Arrays& w) {
 void LayerRun::bind_backward() {
   for (size_t i = 0; i < request_.y.size(); ++i)
     io_.dy.push_back(
-        {request_.y[i], context_.device, request_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
+        {request_.y[i], context_.device, options_.has_dy[i] ? memory(request_.y[i].bytes()).data() : nullptr});
   void* shared = nullptr;
   if (needs_.aliasing.dx_is_dy && !io_.dy.empty()) shared = io_.dy[0].data;
   if (needs_.aliasing.dx_are_one) shared = memory(request_.x[0].bytes()).data();

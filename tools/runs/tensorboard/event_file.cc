@@ -4,7 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
+#include <system_error>
 
 #include "core/error.h"
 #include "core/files/file.h"
@@ -22,7 +22,7 @@ constexpr int kStrings = 7, kTensors = 2, kText = 1, kNumber = 3;
 /// A new file for each start. TensorBoard reads the files of a folder in the order of their names.
 std::string new_path(const std::string& folder) {
   std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
+  make_folders(folder, failure);
   if (failure) throw Error(ExitCode::kIo, "cannot create the folder " + folder + ": " + failure.message());
   const std::string stem =
       join_path(folder, "events.out.tfevents." + std::to_string(int64_t(unix_seconds())) + "." + host_name() + ".");
