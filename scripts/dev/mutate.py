@@ -199,7 +199,8 @@ def units(folder):
             name = os.path.basename(command[0]) + '.' + suite
             found.setdefault(name, Unit(name, [command[0], '--gtest_filter=%s.*:*/%s.*:%s/*' % (suite, suite, suite)],
                                         directory))
-        elif {test['name'], test['name'].split('.')[0]} & scripts: found[test['name']] = Unit(test['name'], command, directory)
+        elif {test['name'], test['name'].split('.')[0]} & scripts:
+            found[test['name']] = Unit(test['name'], command, directory)
     return list(found.values())
 
 

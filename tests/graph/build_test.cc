@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "graph/passes/passes.h"
+#include "graph/plan.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -34,6 +38,39 @@ TEST(Build, unknown_bottom_names_the_nearest_blob) {
   EXPECT_NE(text.find("net.prototxt:2:"), std::string::npos) << text;
   EXPECT_NE(text.find("'dato', which no layer makes"), std::string::npos) << text;
   EXPECT_NE(text.find("did you mean 'data'?"), std::string::npos) << text;
+}
+
+TEST(Build, an_unknown_bottom_brings_no_error_of_its_shape) {
+  const std::string text = mistakes_of(kInput +
+                                       "layer { name: 'c' type: 'Convolution' bottom: 'dato' top: 'c' "
+                                       "convolution_param { num_output: 2 kernel_size: 9 } }");
+  EXPECT_NE(text.find("'dato', which no layer makes"), std::string::npos) << text;
+  EXPECT_EQ(text.find("note: 'data' has shape"), std::string::npos) << text;
+}
+
+TEST(Build, types_in_capitals_are_of_the_old_format) {
+  const auto message = [](const std::string& type) {
+    return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a' type: '" + type + "' }");
+  };
+  EXPECT_NE(message("TANH").find("did you mean 'TanH'? write it in the current form"), std::string::npos);
+  for (const char* type : {"TaNH", "Tanh"}) {
+    EXPECT_NE(message(type).find("did you mean 'TanH'?"), std::string::npos) << type;
+    EXPECT_EQ(message(type).find("current form"), std::string::npos) << type;
+  }
+}
+
+TEST(Build, a_plan_needs_the_shape_of_the_first_layer) {
+  graph::BuildOptions options;
+  options.open_data = false;
+  graph::Graph graph = graph::build(
+      std::make_shared<NetFile>(read_net_from_text(
+          "layer { name: 'd' type: 'Data' top: 'x' data_param { source: 'none' backend: LMDB batch_size: 2 } }",
+          "net.prototxt")),
+      options);
+  graph::run_passes(graph);
+  Context context(1);
+  expect_error([&] { graph::make_plan(std::move(graph), context); }, ExitCode::kNet,
+               "the shape of 'x' is unknown without its dataset");
 }
 
 TEST(Build, unknown_type_and_duplicate_top_are_found_in_one_run) {
@@ -179,6 +216,15 @@ TEST(Build, weights_of_another_graph_are_found_by_layer) {
   for (size_t k = 0; k < 2; ++k) EXPECT_EQ(ids[size_t(id_in(one, "ip", k))], id_in(other, "ip", k));
   EXPECT_EQ(graph::weights_in(one, none), (std::vector<graph::WeightId>{id_in(one, "ip", 0), id_in(one, "ip", 1)}));
   EXPECT_EQ(graph::weights_in(none, one)[0], -1);
+  // A shared weight has the values of its first layer.
+  const auto two = [](const std::string& param) {
+    const auto parameter = [&](const std::string& name) {
+      return "layer { name: '" + name + "' type: 'Parameter' top: '" + name + "' " + param +
+             " parameter_param { shape { dim: 3 } } }\n";
+    };
+    return build_net(parameter("a") + parameter("b"));
+  };
+  EXPECT_EQ(graph::weights_in(two(""), two("param { name: 'w' }")), (std::vector<graph::WeightId>{0}));
 }
 
 TEST(Build, sharers_of_a_weight_have_one_rate) {
@@ -286,6 +332,30 @@ TEST(Build, propagate_down_forces_and_stops_gradients) {
   EXPECT_EQ(wanted("", "", yes + " " + no), "two ");
   EXPECT_EQ(wanted("", "", yes + " " + yes), "two ");
   EXPECT_EQ(wanted("", "", no + " " + no), "");
+}
+
+TEST(PlanText, lists_the_memory_of_each_step) {
+  const auto product = [](const std::string& name, const std::string& x) {
+    return "layer { name: '" + name + "' type: 'InnerProduct' bottom: '" + x + "' top: '" + name +
+           "' inner_product_param { num_output: 2 } }\n";
+  };
+  Context context(1);
+  const graph::Plan plan = graph::make_plan(
+      build_net("layer { name: 'in' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 2 dim: 3 } "
+                "shape { dim: 2 dim: 2 } } }\n" +
+                product("one", "x") + product("two", "one") +
+                "layer { name: 'loss' type: 'EuclideanLoss' bottom: 'two' bottom: 't' top: 'loss' }"),
+      context);
+  const std::string text = graph::to_text(plan);
+  const auto expect = [&](const std::string& line) {
+    EXPECT_TRUE(std::regex_search(text, std::regex(line))) << line << text;
+  };
+  expect("weights [0-9]+ bytes, gradients [0-9]+ bytes\n");
+  expect("forward  InnerProduct 'one' x0=[0-9]+.24 y0=[0-9]+.16");
+  expect("backward InnerProduct 'two' x0=[0-9]+.16 y0=[0-9]+.16 dy0=[0-9]+.16 dx0=[0-9]+.16");
+  expect("backward InnerProduct 'one' x0=[0-9]+.24 y0=[0-9]+.16 dy0=[0-9]+.16");
+  EXPECT_GE(plan.learned_bytes(), 56) << "3 * 2 + 2 + 2 * 2 + 2 floats, more in some formats";
+  EXPECT_EQ(plan.learned_bytes(), plan.weight_bytes());
 }
 
 TEST(Build, outputs_are_in_alphabetical_order) {
