@@ -352,6 +352,7 @@ TEST(PlanText, lists_the_memory_of_each_step) {
   };
   expect("weights [0-9]+ bytes, gradients [0-9]+ bytes\n");
   expect("forward  InnerProduct 'one' x0=[0-9]+.24 y0=[0-9]+.16");
+  expect("forward  EuclideanLoss 'loss' .* scratch=[0-9]+");
   expect("backward InnerProduct 'two' x0=[0-9]+.16 y0=[0-9]+.16 dy0=[0-9]+.16 dx0=[0-9]+.16");
   expect("backward InnerProduct 'one' x0=[0-9]+.24 y0=[0-9]+.16 dy0=[0-9]+.16");
   EXPECT_GE(plan.learned_bytes(), 56) << "3 * 2 + 2 + 2 * 2 + 2 floats, more in some formats";

@@ -65,7 +65,8 @@ TEST(Deploy, AddsDetectionOutputForMultiBoxLoss) {
   const std::string text =
       kData + product("loc") + product("conf") + product("prior") +
       "layer { name: 'l' type: 'MultiBoxLoss' bottom: 'loc' bottom: 'conf' bottom: 'prior' bottom: 'label' top: 'l' "
-      "multibox_loss_param { num_classes: 5 code_type: CENTER_SIZE } }";
+      "multibox_loss_param { num_classes: 5 code_type: CENTER_SIZE share_location: false background_label_id: 2 "
+      "encode_variance_in_target: true } }";
   const Deployed made = deployed(text);
   EXPECT_EQ(made.outputs, std::vector<std::string>{"detection_out"});
   const caffe::LayerParameter& output = *made.net.layer().rbegin();
@@ -73,8 +74,16 @@ TEST(Deploy, AddsDetectionOutputForMultiBoxLoss) {
   EXPECT_EQ(output.bottom(0), "loc");
   EXPECT_EQ(output.bottom(1), "conf_flatten");
   EXPECT_EQ(output.bottom(2), "prior");
-  EXPECT_EQ(output.detection_output_param().num_classes(), 5u);
-  EXPECT_EQ(output.detection_output_param().code_type(), caffe::PriorBoxParameter::CENTER_SIZE);
+  const caffe::DetectionOutputParameter& options = output.detection_output_param();
+  EXPECT_EQ(options.num_classes(), 5u);
+  EXPECT_EQ(options.code_type(), caffe::PriorBoxParameter::CENTER_SIZE);
+  EXPECT_FALSE(options.share_location());
+  EXPECT_EQ(options.background_label_id(), 2);
+  EXPECT_TRUE(options.variance_encoded_in_target());
+  EXPECT_FLOAT_EQ(options.confidence_threshold(), 0.01f) << "this and the following as SSD's deploy nets";
+  EXPECT_FLOAT_EQ(options.nms_param().nms_threshold(), 0.45f);
+  EXPECT_EQ(options.nms_param().top_k(), 400);
+  EXPECT_EQ(options.keep_top_k(), 200);
 }
 
 TEST(Deploy, UsesTheNetsOwnDetectionOutput) {

@@ -166,6 +166,12 @@ TEST(Saboteur, ForgetsReaders) {
                "lists other readers than the nodes do");
 }
 
+TEST(Saboteur, NamesAnotherProducer) {
+  expect_found(
+      said_after("infer_shapes", [](graph::Graph& graph) { graph.value(node_named(graph, "mvn").y[0]).producer = 0; }),
+      "has another producer than the nodes do");
+}
+
 TEST(Saboteur, LosesALayer) {
   expect_found(said_after("share_weights",
                           [](graph::Graph& graph) {
