@@ -124,7 +124,8 @@ def targets(folder):
     """What to build for the folder's tests."""
     tests = TESTS[folder]
     if any(each[0] == '+' and not each.startswith(NEED_THE_PROGRAM) for each in tests): return ['all']
-    return ['cortado', 'cortado-hdf5', *('cortado_%s_tests' % each for each in tests if each[0] != '+')]
+    program = ['cortado', 'cortado-hdf5'] if any(each[0] == '+' for each in tests) else []
+    return program + ['cortado_%s_tests' % each for each in tests if each[0] != '+']
 
 
 def build(folder):

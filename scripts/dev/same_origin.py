@@ -7,9 +7,8 @@ anything else. The list is for reading; such a comparison is right where a relat
 """
 import collections, re, sys
 
-from check_reach import ROOT, text_of
+from check_reach import FUNCTION, ROOT, text_of
 
-FUNCTION = re.compile(r'^(?!return |using |#|throw |else |\s*//)\s*[\w:<>,&* \[\]]*[\w>&*\]] [&*]?(\w+)\(', re.M)
 TEST = re.compile(r'^TEST(?:_[FP])?\((\w+), (\w+)\) \{\n(.*?)^\}', re.M | re.S)
 COMPARISON = re.compile(r'\b((?:EXPECT|ASSERT)_(?:EQ|NEAR|FLOAT_EQ|DOUBLE_EQ|STREQ)|'
                         r'expect_(?:near|equal|close)\w*|same_bits)\(')
@@ -33,12 +32,16 @@ def arguments(text, start):
     return found
 
 
+def functions_in(path):
+    return {found[1] for line in text_of(path).splitlines() if (found := FUNCTION.match(line.strip()))}
+
+
 def project_functions():
     names = set()
     for folder in ('engine', 'data', 'layers', 'proto', 'solvers', 'formats', 'tools', 'serving'):
-        for path in (ROOT / folder).rglob('*.h'): names.update(FUNCTION.findall(text_of(path)))
+        for path in (ROOT / folder).rglob('*.h'): names |= functions_in(path)
     for path in (ROOT / 'tests').rglob('*.[ch]*'):  # a helper of the tests with the same name
-        if path.suffix in ('.cc', '.h'): names.difference_update(FUNCTION.findall(text_of(path)))
+        if path.suffix in ('.cc', '.h'): names -= functions_in(path)
     return names - {'alignas'}
 
 

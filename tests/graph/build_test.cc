@@ -11,11 +11,16 @@
 namespace cortado {
 namespace {
 
+/// Before any pass.
+graph::Graph new_graph(const std::string& text, const graph::BuildOptions& options) {
+  return graph::build(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options);
+}
+
 graph::Graph build_net(const std::string& text, caffe::Phase phase = caffe::TRAIN) {
   graph::BuildOptions options;
   options.state.set_phase(phase);
   options.verify = true;
-  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options);
+  graph::Graph graph = new_graph(text, options);
   graph::run_passes(graph);
   return graph;
 }
@@ -48,25 +53,24 @@ TEST(Build, an_unknown_bottom_brings_no_error_of_its_shape) {
   EXPECT_EQ(text.find("note: 'data' has shape"), std::string::npos) << text;
 }
 
+/// Of a net with a layer of this type, which the third line names.
+std::string mistakes_of_type(const std::string& type) {
+  return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
+}
+
 TEST(Build, types_in_capitals_are_of_the_old_format) {
-  const auto message = [](const std::string& type) {
-    return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a' type: '" + type + "' }");
-  };
-  EXPECT_NE(message("TANH").find("did you mean 'TanH'? write it in the current form"), std::string::npos);
+  EXPECT_NE(mistakes_of_type("TANH").find("did you mean 'TanH'? write it in the current form"), std::string::npos);
   for (const char* type : {"TaNH", "Tanh"}) {
-    EXPECT_NE(message(type).find("did you mean 'TanH'?"), std::string::npos) << type;
-    EXPECT_EQ(message(type).find("current form"), std::string::npos) << type;
+    EXPECT_NE(mistakes_of_type(type).find("did you mean 'TanH'?"), std::string::npos) << type;
+    EXPECT_EQ(mistakes_of_type(type).find("current form"), std::string::npos) << type;
   }
 }
 
 TEST(Build, a_plan_needs_the_shape_of_the_first_layer) {
   graph::BuildOptions options;
   options.open_data = false;
-  graph::Graph graph = graph::build(
-      std::make_shared<NetFile>(read_net_from_text(
-          "layer { name: 'd' type: 'Data' top: 'x' data_param { source: 'none' backend: LMDB batch_size: 2 } }",
-          "net.prototxt")),
-      options);
+  graph::Graph graph = new_graph(
+      "layer { name: 'd' type: 'Data' top: 'x' data_param { source: 'none' backend: LMDB batch_size: 2 } }", options);
   graph::run_passes(graph);
   Context context(1);
   expect_error([&] { graph::make_plan(std::move(graph), context); }, ExitCode::kNet,
@@ -84,15 +88,12 @@ TEST(Build, unknown_type_and_duplicate_top_are_found_in_one_run) {
 }
 
 TEST(Build, unavailable_types_are_explained) {
-  const auto message = [](const std::string& type) {
-    return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
-  };
-  const std::string text = message("TRT");
+  const std::string text = mistakes_of_type("TRT");
   EXPECT_NE(text.find("net.prototxt:3:"), std::string::npos) << text;
   EXPECT_NE(text.find("type 'TRT' runs another program's inference engine"), std::string::npos) << text;
   EXPECT_EQ(text.find("did you mean"), std::string::npos) << text;
-  EXPECT_NE(message("MnActivation").find("one machine"), std::string::npos);
-  EXPECT_NE(message("MKLBatchNorm").find("use BatchNorm, then Scale"), std::string::npos);
+  EXPECT_NE(mistakes_of_type("MnActivation").find("one machine"), std::string::npos);
+  EXPECT_NE(mistakes_of_type("MKLBatchNorm").find("use BatchNorm, then Scale"), std::string::npos);
 }
 
 /// Without a caret at the field, "it is 0" would not say what is.
@@ -188,12 +189,9 @@ TEST(Build, extents_of_zero_are_shapes) {
 TEST(Build, the_first_layer_that_does_not_fit_is_known) {
   graph::BuildOptions options;
   const std::string misfit = "convolution_param { num_output: 2 kernel_size: 9 } }\n";
-  graph::Graph graph =
-      graph::build(std::make_shared<NetFile>(read_net_from_text(
-                       kInput + "layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'a' " + misfit +
-                           "layer { name: 'b' type: 'Convolution' bottom: 'data' top: 'b' " + misfit,
-                       "net.prototxt")),
-                   options);
+  graph::Graph graph = new_graph(kInput + "layer { name: 'a' type: 'Convolution' bottom: 'data' top: 'a' " + misfit +
+                                     "layer { name: 'b' type: 'Convolution' bottom: 'data' top: 'b' " + misfit,
+                                 options);
   EXPECT_THROW(graph::run_passes(graph), Error);
   EXPECT_EQ(graph.unfit, 1);
 }

@@ -1,4 +1,4 @@
-"""Waits for a condition, with a deadline; and how much slower the machine is now than alone."""
+"""Waits for a condition, with a deadline; and limits of time that a busy machine does not break."""
 import time
 
 
@@ -12,9 +12,10 @@ def wait_until(condition, what, seconds=30, every=0.05):
     return result
 
 
-def slowness():
-    """Wall time over CPU time of a short computation: 1 on an idle machine, more next to busy processes. Factor of
-    limits on the wall time."""
+def is_within(seconds, limit):
+    """Whether that took less than `limit` seconds of an idle machine. Only a longer time costs a measurement of the
+    machine: wall time over CPU time of a short computation."""
+    if seconds < limit: return True
     wall, cpu = time.monotonic(), time.process_time()
     while time.process_time() - cpu < 0.05: pass
-    return max(1, (time.monotonic() - wall) / (time.process_time() - cpu))
+    return seconds < limit * (time.monotonic() - wall) / (time.process_time() - cpu)
