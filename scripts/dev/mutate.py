@@ -1,13 +1,15 @@
 #!/usr/bin/python3
-"""Plants faults in a folder's sources, runs its tests on each, and lists the faults that no test notices.
+"""Plants faults in the sources of folders, runs their tests on each, and lists the faults that no test notices.
 
     mutate.py engine/graph                  for 8 minutes after the build; adds a line to docs/trust.md
     mutate.py engine/graph --minutes=3 --seed=2 --no-log
     mutate.py engine/graph --only=17,230    these faults again, of the same seed
+    mutate.py engine/graph --only=17 --wide with the tests of all folders
     mutate.py engine/graph --list           the faults, without a build
+    mutate.py all --share=5 --minutes=60    5 faults of each folder
     mutate.py --folders                     the folders and their tests
 
-All faults of a folder are in one build, in build-mutate/. An environment variable chooses one. Tests that do not reach
+All faults are in one build, in build-mutate/. An environment variable chooses one. Tests that do not reach
 a fault are not run. The first build of a folder takes minutes, which do not count.
 """
 import argparse, collections, concurrent.futures, datetime, json, os, pathlib, random, re, resource, shutil, signal
@@ -21,15 +23,23 @@ SOURCE, BUILD = PLACE / 'source', PLACE / 'build'
 PAGE = ROOT / 'docs/trust.md'
 # Tests of commands that print or check what the graph makes.
 OF_GRAPHS = ['+cli.' + name for name in (
-    'batch', 'caffe_names', 'deploy', 'deploy_nets', 'devices', 'equal_names', 'features', 'first_hour', 'freeze',
-    'labels', 'net_mistakes', 'new', 'output_names', 'page_cpu', 'page_from-caffe', 'page_inference', 'plan_ranks',
-    'quantize', 'rerun', 'same_scores', 'set', 'training_warnings', 'two_sets', 'upgrade', 'weights_mistakes')]
+    'batch', 'caffe_names', 'data_mistakes', 'deploy', 'deploy_nets', 'devices', 'equal_names', 'features',
+    'first_hour', 'freeze', 'labels', 'net_mistakes', 'new', 'output_names', 'page_cpu', 'page_from-caffe',
+    'page_inference', 'plan_ranks', 'quantize', 'rerun', 'same_scores', 'set', 'training_warnings', 'two_sets',
+    'upgrade', 'weights_mistakes')]
+# Tests that observe nets, predict, or walk a dataset.
+OF_NETS = ['solvers', 'server', '+python', '+cli.determinism', '+cli.epochs', '+cli.test_scores'] + [
+    '+cli.' + name for name in ('features', 'net_mistakes', 'quantize', 'trained_runs', 'training_warnings', 'two_sets',
+                                'weights_mistakes', 'page_inference', 'page_scores')]
 TESTS = {  # the tests of a folder: test programs of tests/, and tests in Python, by folder or name, after a plus
-    'engine/core': ['core'], 'engine/graph': ['graph', 'net', *OF_GRAPHS],
-    'engine/graph/dialect': ['graph', '+onnx', '+opencv'], 'engine/net': ['net'], 'engine/kernels': ['kernels'],
-    'layers/types': ['layers'], 'layers/common': ['layers'], 'data': ['data'], 'proto': ['proto'],
-    'solvers': ['solvers'], 'formats/models': ['models'], 'formats/onnx': ['+onnx'], 'tools/runs': ['runs'],
-    'tools': ['tools', 'runs', '+cli'], 'serving/http': ['http'], 'serving/server': ['server', '+server'],
+    'engine/core': ['core', 'tools'], 'engine/graph': ['graph', 'net', *OF_GRAPHS],
+    'engine/graph/dialect': ['graph', '+onnx', '+opencv'], 'engine/net': ['net', *OF_NETS],
+    'engine/kernels': ['kernels'], 'engine/ranks': ['ranks', '+cli.ranks', '+cli.rank_rounds', '+cli.plan_ranks'],
+    'layers': ['layers', 'graph', 'net'], 'layers/types': ['layers'], 'layers/common': ['layers'],
+    'data': ['data', '+cli.data', '+cli.data_mistakes', '+cli.datasets', '+cli.lists', '+cli.class_folders'],
+    'proto': ['proto', 'models'], 'solvers': ['solvers', '+cli.trained_runs', '+cli.schedules', '+cli.solver_mistakes'],
+    'formats': ['data', 'proto', 'core', 'leveldb', '+hdf5'], 'formats/onnx': ['+onnx'], 'tools/runs': ['runs', '+cli'],
+    'tools': ['tools', 'runs', '+cli'], 'serving/http': ['http', '+server'], 'serving/server': ['server', '+server'],
     'serving/studio': ['studio', '+studio'], 'bindings/python': ['+python'], 'bindings/c': ['+library'],
 }
 NEED_THE_PROGRAM = '+cli', '+onnx', '+opencv'  # and no other one
@@ -81,30 +91,43 @@ def write(path, data):
     if SOURCE in path.parents: shutil.copymode(ROOT / path.relative_to(SOURCE), path)
 
 
-class Folder:
-    """The faults of a folder's sources. `left_out` are those that do not compile."""
+class Planting:
+    """The faults of the folders' sources, or `share` of each folder's. `left_out` are those that do not compile."""
 
-    def __init__(self, folder, seed):
-        self.folder, self.seed, self.left_out = folder, seed, set()
-        inner = [ROOT / other for other in TESTS if other.startswith(folder + '/')]
-        self.files = sorted(path for path in (ROOT / folder).rglob('*') if path.suffix in ('.cc', '.cu')
-                            and 'cuda' not in path.parts and not any(other in path.parents for other in inner))
-        self.scripts = sorted((ROOT / folder).rglob('*.py')) if folder == 'bindings/python' else []
+    def __init__(self, folders, seed, share=None, compiled=None):
+        self.seed, self.share, self.left_out = seed, share, set()
+        self.folder_of = {}
+        for folder in folders:
+            files = [path for path in sources(folder) if compiled is None or path.suffix == '.py' or path in compiled]
+            if not files: sys.exit('mutate.py: %s/ has no sources' % folder)
+            self.folder_of.update((str(path.relative_to(ROOT)), folder) for path in files)
         self.plant()
 
     def plant(self):
-        """Makes the texts, `faults` by number, and `python`: the texts of files with one fault, by number."""
+        """Makes `faults` by number, the numbers to try in their order, the texts, and `python`: the texts of files with
+        one fault, by number."""
+        self.make(set())
+        by_folder = collections.defaultdict(list)
+        for number, fault in self.faults.items():
+            if number not in self.left_out: by_folder[self.folder_of[fault.file]].append(number)
+        self.numbers = []
+        for numbers in by_folder.values():
+            random.Random(self.seed).shuffle(numbers)
+            self.numbers += numbers[:self.share]
+        self.make(set(self.faults) - set(self.numbers))
+
+    def make(self, without):
         draws, self.faults, self.texts, self.python = random.Random(self.seed), {}, {}, {}
-        for path in self.files:
-            name = str(path.relative_to(ROOT))
-            text, faults = faults_in_text.plant_in_cpp(path.read_text(), name, len(self.faults) + 1,
-                                                       left_out=self.left_out, draws=draws)
-            self.texts[name] = '#include "%s/planted.h"\n#line 1\n%s' % (PLACE, text)
+        for name in self.folder_of:
+            text, next_number = (ROOT / name).read_text(), len(self.faults) + 1
+            if name.endswith('.py'):
+                for fault, changed in faults_in_text.plant_in_python(text, name, next_number, draws):
+                    self.faults[fault.number], self.python[fault.number] = fault, changed
+                continue
+            text, faults = faults_in_text.plant_in_cpp(text, name, next_number, left_out=without, draws=draws)
+            if any(fault.number not in without for fault in faults):
+                self.texts[name] = '#include "%s/planted.h"\n#line 1\n%s' % (PLACE, text)
             self.faults.update((fault.number, fault) for fault in faults)
-        for path in self.scripts:
-            name = str(path.relative_to(ROOT))
-            for fault, text in faults_in_text.plant_in_python(path.read_text(), name, len(self.faults) + 1, draws):
-                self.faults[fault.number], self.python[fault.number] = fault, text
 
     def write(self):
         for name, text in self.texts.items(): write(SOURCE / name, text.encode())
@@ -115,34 +138,52 @@ class Folder:
         for file, line in re.findall(r'(?m)^\S*?/source/(\S+?):(\d+):\d+: (?:error|  )', output):
             lines[file].add(int(line))
         before = len(self.left_out)
-        for fault in self.faults.values():
-            if any(fault.first <= line <= fault.last for line in lines[fault.file]): self.left_out.add(fault.number)
+        for number in self.numbers:
+            fault = self.faults[number]
+            if any(fault.first <= line <= fault.last for line in lines[fault.file]): self.left_out.add(number)
         return len(self.left_out) - before
 
 
-def targets(folder):
-    """What to build for the folder's tests."""
-    tests = TESTS[folder]
+def sources(folder):
+    """The sources of the folder without those of inner folders that have their own tests."""
+    inner = [ROOT / other for other in TESTS if other.startswith(folder + '/')]
+    kinds = ('.cc', '.cu', '.py') if folder == 'bindings/python' else ('.cc', '.cu')
+    return sorted((path for path in (ROOT / folder).rglob('*') if path.suffix in kinds and 'cuda' not in path.parts
+                   and not any(other in path.parents for other in inner)), key=lambda path: (path.suffix, path))
+
+
+def targets(tests):
+    """What to build for the tests."""
     if any(each[0] == '+' and not each.startswith(NEED_THE_PROGRAM) for each in tests): return ['all']
     program = ['cortado', 'cortado-hdf5'] if any(each[0] == '+' for each in tests) else []
     return program + ['cortado_%s_tests' % each for each in tests if each[0] != '+']
 
 
-def build(folder):
+def configure():
+    """Returns the sources that a build without CUDA compiles."""
     BUILD.mkdir(parents=True, exist_ok=True)
     with open(PLACE / 'configure.log', 'w') as log:
         if subprocess.run(['cmake', '-S', SOURCE, '-B', BUILD, '-G', 'Ninja', '-DCMAKE_BUILD_TYPE=Release',
                            '-DCMAKE_CXX_FLAGS=-w', '-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG', '-DCORTADO_CUDA=OFF',
                            '-Dcortado_device_optimisation=-O1'], stdout=log, stderr=log).returncode:
             sys.exit((PLACE / 'configure.log').read_text())
-    for _ in range(12):
-        folder.write()
-        done = subprocess.run(['ninja', '-C', BUILD, '-k', '0', *targets(folder.folder)], capture_output=True,
+    commands = subprocess.run(['ninja', '-C', BUILD, '-t', 'commands'], capture_output=True, text=True, check=True)
+    joined = [path.read_text() for kind in ('unity_*', 'together_*') for path in BUILD.rglob(kind)
+              if path.suffix in ('.cxx', '.cu')]
+    named = re.compile(re.escape(str(SOURCE)) + r'/(\S+?\.(?:cc|cu))\b')
+    return {ROOT / name for text in [commands.stdout, *joined] for name in named.findall(text)}
+
+
+def build(planting, tests):
+    for _ in range(30):
+        planting.write()
+        done = subprocess.run(['ninja', '-C', BUILD, '-k', '0', *targets(tests)], capture_output=True,
                               text=True)
         if not done.returncode: return
-        if not folder.leave_out(done.stdout): sys.exit(done.stdout[-6000:])
-        folder.plant()
-        print('mutate.py: %d of %d faults do not compile' % (len(folder.left_out), len(folder.faults)), flush=True)
+        if not planting.leave_out(done.stdout): sys.exit(done.stdout[-6000:])
+        for name in planting.texts: write(SOURCE / name, (ROOT / name).read_bytes())
+        planting.plant()
+        print('mutate.py: %d faults do not compile' % len(planting.left_out), flush=True)
     sys.exit('mutate.py: it still does not compile')
 
 
@@ -184,11 +225,12 @@ class Unit:
         return not self.run({'CORTADO_PLANTED': str(number), 'GTEST_FAIL_FAST': '1'}, 10 + 5 * self.seconds)
 
 
-def units(folder):
+def units(tests):
+    """{name: Unit} of the tests, a list like those of TESTS."""
     listed = json.loads(subprocess.run(['ctest', '--test-dir', BUILD, '--show-only=json-v1'], capture_output=True,
                                        text=True, check=True).stdout)['tests']
-    programs = ['cortado_%s_tests' % each for each in TESTS[folder.folder]]
-    scripts = {each[1:] for each in TESTS[folder.folder] if each[0] == '+'}
+    programs = ['cortado_%s_tests' % each for each in tests]
+    scripts = {each[1:] for each in tests if each[0] == '+'}
     found = {}
     for test in listed:
         command = test.get('command')
@@ -202,39 +244,39 @@ def units(folder):
                                         directory))
         elif {test['name'], test['name'].split('.')[0]} & scripts:
             found[test['name']] = Unit(test['name'], command, directory)
-    return list(found.values())
+    return found
 
 
 def in_parallel(work, items):
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool: return list(pool.map(work, items))
 
 
-def noticed_by(folder, tests, number):
+def noticed_by(planting, tests, number):
     """The name of a test that notices the fault, or None. The shortest are tried first."""
-    if number in folder.python: return noticed_in_python(folder, tests, number)
-    for test in sorted((each for each in tests if number in each.reached), key=lambda each: each.seconds):
-        if test.notices(number): return test.name
+    tests = sorted(tests, key=lambda each: each.seconds)
+    if number in planting.python: return noticed_in_python(planting, tests, number)
+    return next((test.name for test in tests if number in test.reached and test.notices(number)), None)
 
 
-def noticed_in_python(folder, tests, number):
-    name = pathlib.Path(folder.faults[number].file).relative_to('bindings/python')
+def noticed_in_python(planting, tests, number):
+    name = pathlib.Path(planting.faults[number].file).relative_to('bindings/python')
     file = BUILD / 'python' / name
     kept = file.read_bytes()
     try:
-        file.write_text(folder.python[number])
-        return next((test.name for test in sorted(tests, key=lambda each: each.seconds) if test.notices(number)), None)
+        file.write_text(planting.python[number])
+        return next((test.name for test in tests if test.notices(number)), None)
     finally: file.write_bytes(kept)
 
 
-def log(folder, noticed, survived, unreached):
+def log(folder, seed, noticed, survived, unreached):
     """Adds a line to the table of docs/trust.md."""
     text = PAGE.read_text()
     head, rest = text.split('## Planted faults', 1)
     table, after = rest.split('\n\n## ', 1)
     commit = subprocess.run(['git', 'rev-parse', '--short=8', 'HEAD'], cwd=ROOT, capture_output=True,
                             text=True).stdout.strip()
-    line = '| %s | %s | %s | %d | %d | %d | %d | |' % (datetime.date.today(), commit, folder.folder, folder.seed,
-                                                      noticed + survived, noticed, unreached)
+    line = '| %s | %s | %s | %d | %d | %d | %d | |' % (datetime.date.today(), commit, folder, seed, noticed + survived,
+                                                      noticed, unreached)
     PAGE.write_text('%s## Planted faults%s\n%s\n\n## %s' % (head, table.rstrip(), line, after))
 
 
@@ -242,9 +284,10 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument('folder', nargs='?')
     parser.add_argument('--minutes', type=float, default=8)
-    parser.add_argument('--count', type=int, default=1 << 30)
+    parser.add_argument('--share', type=int)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--only', default='')
+    parser.add_argument('--wide', action='store_true')
     parser.add_argument('--no-log', action='store_true')
     parser.add_argument('--list', action='store_true')
     parser.add_argument('--folders', action='store_true')
@@ -252,43 +295,54 @@ def main():
     if options.folders:
         for name, tests in TESTS.items(): print('%-16s %s' % (name, ' '.join(tests)))
         return
-    if options.folder not in TESTS: parser.error('unknown folder; --folders shows them')
-    folder = Folder(options.folder, options.seed)
+    if options.folder != 'all' and options.folder not in TESTS: parser.error('unknown folder; --folders shows them')
+    folders = list(TESTS) if options.folder == 'all' else [options.folder]
     if options.list:
-        for number, fault in folder.faults.items(): print(number, fault)
+        planting = Planting(folders, options.seed, options.share)
+        for number in sorted(planting.numbers): print(number, planting.faults[number])
         return
+    wanted = sorted({test for folder in (TESTS if options.wide else folders) for test in TESTS[folder]})
     copy_tree()
-    build(folder)
-    tests = in_parallel(Unit.learn, units(folder))
-    for test in tests:
-        if not test.passes: print('mutate.py: left out, it fails without a fault: %s' % test.name)
-    tests = [test for test in tests if test.passes]
-    reached = set().union(*(test.reached for test in tests))
-    print('%d faults, %d tests of %.0f s' % (len(folder.faults) - len(folder.left_out), len(tests),
-                                             sum(test.seconds for test in tests)), flush=True)
-    numbers = [number for number in folder.faults if number not in folder.left_out]
-    random.Random(options.seed).shuffle(numbers)
-    if options.only: numbers = [int(each) for each in options.only.split(',')]
-    numbers = numbers[:options.count]
+    planting = Planting(folders, options.seed, options.share, configure())
+    build(planting, wanted)
+    tests = units(wanted)
+    in_parallel(Unit.learn, tests.values())
+    for name, test in list(tests.items()):
+        if test.passes: continue
+        print('mutate.py: left out, it fails without a fault: %s' % name)
+        del tests[name]
+    print('%d faults, %d tests of %.0f s' % (len(planting.numbers), len(tests),
+                                             sum(test.seconds for test in tests.values())), flush=True)
+    tests_of = {folder: [test for name, test in tests.items() if options.wide or name in names]
+                for folder, names in ((folder, units(TESTS[folder])) for folder in folders)}
+    numbers = [int(each) for each in options.only.split(',')] if options.only else planting.numbers
     end, noticed, survived, unreached = time.monotonic() + 60 * options.minutes, 0, 0, 0
 
-    def judge(number): return (number, noticed_by(folder, tests, number)) if time.monotonic() < end else (number, '')
-    workers = 1 if folder.python else os.cpu_count()  # faults in Python change files that the tests share
-    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
-        for number, test in pool.map(judge, numbers):
-            if test == '': continue
-            if test:
-                noticed += 1
-                if options.only: print('%d noticed by %s: %s' % (number, test, folder.faults[number]))
-                continue
-            survived += 1
-            no_test = number not in reached and number not in folder.python
-            unreached += no_test
-            print('%d %s: %s' % (number, 'not reached' if no_test else 'not noticed', folder.faults[number]),
-                  flush=True)
+    def judge(number):
+        """The name of a test that notices the fault; None if none does, '' where the time is over."""
+        if time.monotonic() >= end: return ''
+        return noticed_by(planting, tests_of[planting.folder_of[planting.faults[number].file]], number)
+
+    def count(number, test):
+        nonlocal noticed, survived, unreached
+        if test == '': return
+        if test:
+            noticed += 1
+            if options.only: print('%d noticed by %s: %s' % (number, test, planting.faults[number]))
+            return
+        survived += 1
+        no_test = number not in planting.python and not any(number in each.reached for each in tests.values())
+        unreached += no_test
+        print('%d %s: %s' % (number, 'not reached' if no_test else 'not noticed', planting.faults[number]), flush=True)
+
+    compiled = [number for number in numbers if number not in planting.python]
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, test in zip(compiled, pool.map(judge, compiled)): count(number, test)
+    for number in numbers:  # faults in Python change files that the tests share
+        if number in planting.python: count(number, judge(number))
     print('%d faults tried, %d noticed, %d not, of which no test reaches %d' % (noticed + survived, noticed, survived,
                                                                                 unreached))
-    if not options.no_log and not options.only: log(folder, noticed, survived, unreached)
+    if not options.no_log and not options.only: log(options.folder, options.seed, noticed, survived, unreached)
 
 
 main()

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <regex>
 
 #include "graph/passes/passes.h"
@@ -56,6 +57,31 @@ TEST(Build, an_unknown_bottom_brings_no_error_of_its_shape) {
 /// Of a net with a layer of this type, which the third line names.
 std::string mistakes_of_type(const std::string& type) {
   return mistakes_of(kInput + "layer { name: 'a' bottom: 'data' top: 'a'\n  type: '" + type + "' }");
+}
+
+/// Those in the first layer, too. An unknown type hides the layer's unknown fields.
+TEST(Build, errors_in_the_text_are_found_with_those_of_the_net) {
+  const std::string file = testing::TempDir() + "/draft.prototxt";
+  const auto messages = [&](const std::string& text) {
+    std::ofstream(file) << text;
+    graph::BuildOptions options;
+    try {
+      graph::build(std::make_shared<NetFile>(read_net_draft(file)), options);
+    } catch (const Error& e) {
+      std::string lines;
+      for (const Diagnostic& mistake : e.mistakes())
+        lines += std::to_string(mistake.place.line) + ": " + mistake.message + "\n";
+      return lines;
+    }
+    return std::string("no error found");
+  };
+  EXPECT_EQ(messages("layer { name: 'a' type: 'Input' top: 'data'\n  input_parm { shape { dim: 2 } } }\n"
+                     "layer { name: 'b' type: 'ReLU' bottom: 'data' top: 'b' }\n"
+                     "layer { name: 'c' type: 'Convolutoin' bottom: 'b' top: 'c'\n  convolution_parm { } }\n"
+                     "layer { name: 'd' type: 'ReLU' bottom: 'no' top: 'd' }"),
+            "4: layer 'c': unknown layer type 'Convolutoin'\n"
+            "2: unknown field 'input_parm' in 'layer'\n"
+            "6: layer 'd' (ReLU) reads 'no', which no layer makes\n");
 }
 
 TEST(Build, types_in_capitals_are_of_the_old_format) {
@@ -355,6 +381,49 @@ TEST(PlanText, lists_the_memory_of_each_step) {
   expect("backward InnerProduct 'one' x0=[0-9]+.24 y0=[0-9]+.16 dy0=[0-9]+.16");
   EXPECT_GE(plan.learned_bytes(), 56) << "3 * 2 + 2 + 2 * 2 + 2 floats, more in some formats";
   EXPECT_EQ(plan.learned_bytes(), plan.weight_bytes());
+}
+
+/// The first value is at the start of the memory.
+TEST(Plan, counts_the_bytes_of_each_operand) {
+  Context context(1);
+  const graph::Plan plan = graph::make_plan(
+      build_net(
+          "layer { name: 'in' type: 'Input' top: 'x' top: 't' input_param { shape { dim: 2 dim: 5 } "
+          "shape { dim: 2 dim: 3 } } }\n"
+          "layer { name: 'one' type: 'InnerProduct' bottom: 'x' top: 'one' inner_product_param { num_output: 7 } }\n"
+          "layer { name: 'two' type: 'InnerProduct' bottom: 'one' top: 'two' inner_product_param { num_output: 3 } "
+          "}\nlayer { name: 'loss' type: 'EuclideanLoss' bottom: 'two' bottom: 't' top: 'loss' }"),
+      context);
+  const auto traffic = [&](const std::vector<graph::Step>& steps, const std::string& name) {
+    for (const graph::Step& step : steps)
+      if (plan.graph.node(step.node).name == name) {
+        const Traffic bytes = graph::operand_traffic(plan, step);
+        return std::pair(bytes.read / 4, bytes.written / 4);
+      }
+    return std::pair(int64_t(-1), int64_t(-1));
+  };
+  const auto weights = [&](size_t first) {  // in the formats of the kernels
+    return (plan.w_formats[first].bytes() + plan.w_formats[first + 1].bytes()) / 4;
+  };
+  const int64_t one = weights(0), two = weights(2);
+  EXPECT_GE(one, 5 * 7 + 7);
+  EXPECT_GE(two, 7 * 3 + 3);
+  EXPECT_EQ(traffic(plan.forward, "in"), (std::pair(int64_t(0), int64_t(2 * 5 + 2 * 3))));
+  EXPECT_EQ(traffic(plan.forward, "one"), (std::pair(2 * 5 + one, int64_t(2 * 7))));
+  EXPECT_EQ(traffic(plan.forward, "two"), (std::pair(2 * 7 + two, int64_t(2 * 3))));
+  EXPECT_EQ(traffic(plan.backward, "two"), (std::pair(2 * 7 + 2 * 3 + two, 2 * 7 + two)));
+  EXPECT_EQ(traffic(plan.backward, "one"), (std::pair(int64_t(2 * 5 + 2 * 7), one)));
+}
+
+TEST(Plan, runs_backward_from_the_first_layer_on) {
+  Context context(1);
+  const graph::Plan plan =
+      graph::make_plan(build_net("layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { dim: 3 } } }\n"
+                                 "layer { name: 'size' type: 'Reduction' bottom: 'w' top: 'size' loss_weight: 1 }"),
+                       context);
+  ASSERT_EQ(plan.backward.size(), 2u);
+  EXPECT_EQ(plan.graph.node(plan.backward[1].node).name, "w");
+  EXPECT_EQ(plan.backward[1].complete, (std::vector<graph::WeightId>{0}));
 }
 
 TEST(Build, outputs_are_in_alphabetical_order) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "formats/npy.h"
 #include "layers/registry.h"
 
 namespace cortado::graph {
@@ -51,6 +52,34 @@ TEST(Deploy, RemovesEveryLoss) {
       EXPECT_TRUE(has_type(made.net, type->loss->answer));
   }
   EXPECT_GE(losses, 20);
+}
+
+TEST(Deploy, InputsMayHaveNoAxes) {
+  const NetFile net = read_net_from_text("layer { type: 'Input' top: 'x' input_param { shape { } } }", "net.prototxt");
+  EXPECT_EQ(sample_shape(net, 0, "x"), Shape());
+  EXPECT_EQ(written_batch(net, 0, "x"), 0);
+}
+
+/// The mean image of a dataset that is not here has its extents.
+TEST(Deploy, AnUnknownShapeHasTheExtentsOfTheMeanInItsHint) {
+  const std::string mean = testing::TempDir() + "/mean.npy";
+  write_npy(mean, {3, 6, 5}, std::vector<float>(90, 1).data());
+  const auto hint = [&](const std::string& fields) {
+    const NetFile net = read_net_from_text(
+        "layer { name: 'd' type: 'Data' top: 'x' data_param { source: 'none' "
+        "batch_size: 2 } transform_param { " +
+            fields + " } }",
+        "net.prototxt");
+    try {
+      return sample_shape(net, 0, "x").str();
+    } catch (const Error& e) {
+      return e.mistakes()[0].hint;
+    }
+  };
+  EXPECT_EQ(hint(""), "set it with --shape=1,CHANNELS,HEIGHT,WIDTH");
+  EXPECT_EQ(hint("crop_size: 4"), "set it with --shape=1,CHANNELS,4,4");
+  EXPECT_EQ(hint("mean_file: '" + mean + "'"), "1x3x6x5");
+  EXPECT_EQ(hint("crop_size: 4 mean_file: '" + mean + "'"), "1x3x4x4");
 }
 
 /// The test above relies on this.

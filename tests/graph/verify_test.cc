@@ -251,6 +251,16 @@ TEST(Saboteur, LetsScratchOverwriteAnOperand) {
   EXPECT_NE(faults_of(plan).find("forward of 'mvn': x "), std::string::npos) << faults_of(plan);
 }
 
+TEST(Saboteur, SavesOverAnOperand) {
+  graph::Plan plan = planned();
+  graph::Step& loss = step_of(plan, plan.forward, "loss");
+  loss.saved.assign(1, loss.x[0].offset);
+  plan.needs[size_t(loss.node)].saved.assign(1, 8);
+  EXPECT_NE(faults_of(plan).find("forward of 'loss': x 'fc' is not in memory once something is saved"),
+            std::string::npos)
+      << faults_of(plan);
+}
+
 // Reports of passes
 
 TEST(Passes, ReportThatTheyAreSwitchedOff) {

@@ -336,6 +336,47 @@ TEST(DebugInfo, NumbersMatchWithTransientGradientsAndUpdates) {
   for (const int threads : {1, 2}) expect_right_lines(options, threads);
 }
 
+std::string log_of(Net& net) {
+  net.set_debug_info(true);
+  testing::internal::CaptureStderr();
+  net.forward();
+  net.backward();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(DebugInfo, NormsAreOfOnePass) {
+  Context context(1);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(
+                                "layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { dim: 3 } } }\n"
+                                "layer { name: 'size' type: 'Reduction' bottom: 'w' top: 'size' loss_weight: 1 }",
+                                "net.prototxt")),
+                            {}, context);
+  const std::vector<float> w = {1, -2, 4};
+  net->write_weight(0, w.data());
+  for (int pass = 0; pass < 2; ++pass) {
+    const std::string log = log_of(*net);
+    EXPECT_NE(log.find("L1 norm = (7, 3); L2 norm = (4.58258, 1.73205)"), std::string::npos) << log;
+  }
+}
+
+/// A mean is that of the rows that the blob has, not of its memory.
+TEST(DebugInfo, MeansAreOfTheRowsThatAreLeft) {
+  Context context(1);
+  const auto net = make_net(std::make_shared<NetFile>(read_net_from_text(
+                                "layer { name: 'in' type: 'Input' top: 'x' top: 's' input_param { shape { dim: 4 dim: "
+                                "2 } shape { dim: 4 } } }\n"
+                                "layer { name: 'filter' type: 'Filter' bottom: 'x' bottom: 's' top: 'y' }\n"
+                                "layer { name: 'abs' type: 'AbsVal' bottom: 'y' top: 'z' }",
+                                "net.prototxt")),
+                            {}, context);
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6, 7, 8}, s = {0, 1, 0, 1};
+  net->write_blob("x", x.data());
+  net->write_blob("s", s.data());
+  const std::string log = log_of(*net);
+  for (const char* line : {"Layer filter, top blob y data: 5.5", "Layer abs, top blob z data: 5.5"})
+    EXPECT_NE(log.find(line), std::string::npos) << log;
+}
+
 TEST(DebugInfo, AlsoOnDevices) { expect_right_lines({}, 2, {DeviceKind::kSimulated, 0}); }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "core/device/device_memory.h"
 #include "core/rng.h"
 #include "net/net.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -152,6 +153,20 @@ TEST(FilterNet, RunsWithoutRows) {
   EXPECT_EQ(net->blob_shape("fc2"), Shape({0, 3}));
   for (const Param& param : net->params())
     EXPECT_EQ(plain(*net, param, param.dw), std::vector<float>(size_t(param.shape.count()), 0));
+}
+
+/// Only in the selected rows.
+TEST(FilterNet, FindsInvalidLabels) {
+  Context context(1);
+  const auto net = make(filtered(), context);
+  Batch batch(7);
+  batch.label[2] = 5;
+  batch.choose({1, 1, 0, 1, 0, 0});
+  give(*net, batch);
+  EXPECT_NO_THROW(net->forward());
+  batch.choose({0, 1, 1, 1, 0, 0});
+  give(*net, batch);
+  expect_error([&] { net->forward(); }, ExitCode::kData, "label 5");
 }
 
 /// The type of the layer that runs for the source layer of this name.

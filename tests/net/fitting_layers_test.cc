@@ -41,6 +41,20 @@ TEST_F(FittingLayers, EndAtTheFirstThatDoesNotFit) {
   EXPECT_EQ(fitting_layers(at(2), options_, *whole_), 1u) << "smaller than the convolution";
 }
 
+/// Also where the first layer does not fit, or has other weights than the net's first.
+TEST_F(FittingLayers, MayBeNone) {
+  const auto first = [](const std::string& more) {
+    return std::make_shared<NetFile>(read_net_from_text(
+        "layer { name: 'w' type: 'Parameter' top: 'w' parameter_param { shape { " + more + " } } }\n", "net.prototxt"));
+  };
+  const auto two = make_net(first("dim: 2"), options_, context_);
+  EXPECT_EQ(fitting_layers(first("dim: 2"), options_, *two), 1u);
+  EXPECT_EQ(fitting_layers(first("dim: 3"), options_, *two), 0u);
+  const auto crop = std::make_shared<NetFile>(read_net_from_text(
+      "layer { name: 'd' type: 'DummyData' top: 'd' dummy_data_param { shape { dim: -1 } } }", "net.prototxt"));
+  EXPECT_EQ(fitting_layers(crop, options_, *two), 0u);
+}
+
 /// With all inputs, and gradients of what a later loss depends on.
 TEST_F(FittingLayers, RunAlone) {
   options_.first_layers = 3;

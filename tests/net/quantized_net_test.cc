@@ -1,5 +1,6 @@
 // Nets on 8-bit integers compared with themselves on floats, with calibrated scales.
 
+#include <numeric>
 #include <set>
 
 #include "net/calibration.h"
@@ -153,6 +154,31 @@ TEST(QuantizedNet, KeepsIntegersBetweenItsLayers) {
   EXPECT_LT(rounded->memory_bytes(), exact->memory_bytes() + 40'000) << "values take a quarter, weights both forms";
 }
 
+/// A result that is only added to another has its own scale, also one below 1.
+TEST(QuantizedNet, SummedResultsHaveTheirOwnScale) {
+  const auto layer = [](const std::string& name, const std::string& out) {
+    return "layer { name: '" + name + "' type: 'Convolution' bottom: 'x' top: '" + name +
+           "' convolution_param { num_output: 16 kernel_size: 1 } quantization_param { bw_layer_in: 8 bw_layer_out: 8 "
+           "bw_params: 8 scale_in: 0.5 scale_out: " +
+           out + " scale_params: 0.5 } }\n";
+  };
+  const auto file =
+      file_of(("layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 16 dim: 5 dim: 4 "
+               "} } }\n" +
+               layer("a", "0.25") + layer("b", "0.75") +
+               "layer { name: 'sum' type: 'Eltwise' bottom: 'a' bottom: 'b' top: 'x2' }\n"
+               "layer { name: 'c' type: 'Convolution' bottom: 'x2' top: 'out' convolution_param { "
+               "num_output: 16 kernel_size: 1 } quantization_param { bw_layer_in: 8 bw_params: 8 scale_in: 0.5 "
+               "scale_params: 0.5 } }")
+                  .c_str());
+  Context context(1);
+  const auto net = make(file, context, frozen_options());
+  std::map<std::string, float> scales;
+  for (const graph::Node& node : net->plan().graph.nodes)
+    if (node.eight_bits) scales[node.name] = is_8_bit(node.eight_bits->y.dtype) ? node.eight_bits->y.scale : 0;
+  EXPECT_EQ(scales, (std::map<std::string, float>{{"a", 0.25f}, {"b+sum", 0.5f}, {"c", 0}}));
+}
+
 TEST(QuantizedNet, KeptBlobsAreFloats) {
   const auto file = file_of(kNet);
   Context a(2), b(2);
@@ -302,6 +328,66 @@ TEST(ValueRange, FollowsItsRule) {
   EXPECT_NEAR(range.bound({RangeRule::kPercentile, 90}, 127), 0.9, 0.002);
   EXPECT_NEAR(range.bound({RangeRule::kPercentile, 100}, 127), 1, 0.002);
   EXPECT_NEAR(range.bound({RangeRule::kDivergence}, 127), 1, 0.1);  // uniform values need the whole range
+}
+
+TEST(ValueRange, CountsZeros) {
+  ValueRange range;
+  std::vector<float> values(1000);
+  for (int i = 0; i < 500; ++i) values[size_t(500 + i)] = float(i + 1) / 500;
+  range.add(values.data(), 400);
+  range.add(values.data() + 400, 600);
+  EXPECT_FALSE(range.has_negative());
+  EXPECT_NEAR(range.bound({RangeRule::kPercentile, 60}, 127), 0.2, 0.001);
+  EXPECT_NEAR(range.bound({RangeRule::kPercentile, 90}, 127), 0.8, 0.001);
+}
+
+/// The divergence of the values' counts, cut off after `bins` bins, from their means over each level.
+double divergence_of(const std::vector<double>& counts, size_t bins, size_t levels) {
+  std::vector<double> cut(counts.begin(), counts.begin() + long(bins)), flat(bins);
+  const double kept = std::accumulate(cut.begin(), cut.end(), 0.0),
+               all = std::accumulate(counts.begin(), counts.end(), 0.0);
+  for (size_t i = 0; i < bins; ++i) {
+    size_t level = 0;
+    while ((level + 1) * bins / levels <= i) ++level;
+    double sum = 0, used = 0;
+    for (size_t k = level * bins / levels; k < (level + 1) * bins / levels; ++k) sum += cut[k], used += cut[k] > 0;
+    if (cut[i] > 0 || i == bins - 1) flat[i] = sum / std::max(used, 1.0) / kept;  // the last has all beyond it
+  }
+  cut.back() += all - kept;
+  if (flat.back() == 0 && cut.back() > 0) return 1e300;
+  double sum = 0;
+  for (size_t i = 0; i < bins; ++i)
+    if (cut[i] > 0) sum += cut[i] / all * std::log(cut[i] / all / flat[i]);
+  return sum;
+}
+
+TEST(ValueRange, HasTheLeastDivergence) {
+  constexpr size_t kBins = 4096, kStep = 16;
+  RandomStream random(2);
+  for (const size_t levels : {127, 255})
+    for (const float power : {1.0f, 2.5f, 4.0f}) {
+      std::vector<float> values(30000);
+      float largest = 0;
+      for (float& v : values) {
+        v = std::pow(std::abs(float(random.normal())), power);
+        largest = std::max(largest, v);
+      }
+      std::vector<double> counts(kBins);
+      const float width = largest / kBins;
+      for (const float v : values)
+        if (v != 0) counts[std::min(kBins - 1, size_t(v / width))] += 1;
+      double within = 0;
+      size_t first = 0;
+      while (within < 0.999 * double(values.size())) within += counts[first++];
+      double least = 1e200;
+      for (size_t bins = std::max(levels, first); bins <= kBins; bins += kStep)
+        least = std::min(least, divergence_of(counts, bins, levels));
+      ValueRange range;
+      range.add(values.data(), int64_t(values.size()));
+      const auto chosen = size_t(range.bound({RangeRule::kDivergence}, int(levels)) / width + 0.5f);
+      EXPECT_LE(divergence_of(counts, chosen, levels), 1.01 * least) << levels << " levels, power " << power;
+      EXPECT_GE(chosen, first) << levels << " levels, power " << power;
+    }
 }
 
 /// One outlier would cost all other values most of their levels: it is cut off.

@@ -27,8 +27,7 @@ bool allows(const Graph& graph, const FusionKind& kind, const Node& maker, const
   if (kind.one_reader && (value.readers.size() != 1 || value.kept || value.loss_weight != 0)) return false;
   if ((kind.operand || kind.sums_gradients) && value.dynamic_rows) return false;
   if (kind.sums_gradients && !sums_two(graph, reader)) return false;
-  if (!kind.in_backward) return true;
-  return maker.runs_backward && reader.runs_backward && reader.wants_dx[operand];
+  return !kind.in_backward || reader.wants_dx[operand];
 }
 
 /// Adds the kind's operand as the producer's last y and the reader's last x.
