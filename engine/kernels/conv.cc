@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "core/error.h"
+
 namespace cortado::kernels {
 
 namespace {
@@ -71,9 +73,11 @@ std::string describe(const ConvRequest& request, ConvDirection direction) {
   return out.str();
 }
 
-Conv::Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
+Conv::Conv(const ConvRequest& request, std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
            std::unique_ptr<ConvKernel> backward_weights)
-    : forward_(std::move(forward)),
+    : adds_(request.adds),
+      has_bias_(request.bias),
+      forward_(std::move(forward)),
       backward_data_(std::move(backward_data)),
       backward_weights_(std::move(backward_weights)) {}
 
@@ -82,6 +86,11 @@ std::string Conv::name() const {
   for (const ConvKernel* kernel : {forward_.get(), backward_data_.get(), backward_weights_.get()})
     if (kernel && text.find(kernel->name()) == std::string::npos) text += (text.empty() ? "" : ", ") + kernel->name();
   return text;
+}
+
+void Conv::backward_weights(Context& context, const ConvOperands& io, void* scratch) {
+  if (!adds_ && !io.d.overwrite_all(has_bias_)) throw_internal("a convolution was planned without adds");
+  backward_weights_->run(context, io, scratch);
 }
 
 int64_t Conv::backward_scratch() const {

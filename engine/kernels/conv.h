@@ -17,6 +17,7 @@
 #include "kernels/cpu_level.h"
 #include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
+#include "kernels/weight_gradients.h"
 
 namespace cortado::kernels {
 
@@ -52,7 +53,7 @@ struct ConvRequest {
   PostOps post = {};  ///< of forward; affine steps are already folded into w and bias
   bool backward_data = false, backward_weights = false;  ///< which of these will be called
   std::optional<WeightFormat> w_format = {};             ///< fixes the format of w and dw; else the kernel chooses
-  bool adds = true;                                      ///< ConvGradients may omit one of the two, or accumulate
+  bool adds = true;                                      ///< WeightGradients may omit one of the two, or accumulate
   bool frozen = false;                                   ///< w is passed in the kernel's format and never read back
   bool winograd = true;                                  ///< allows Winograd candidates
   bool forward = true;                                   ///< whether it will be called; else backward_data will be
@@ -65,18 +66,13 @@ enum class ConvDirection { kForward, kBackwardData, kBackwardWeights };
 /// bias".
 std::string describe(const ConvRequest& request, ConvDirection direction);
 
-struct ConvGradients {
-  float *w = nullptr, *bias = nullptr;   ///< null: not requested
-  bool add_w = false, add_bias = false;  ///< accumulate instead of overwriting
-};
-
 /// Operands of one direction. forward: x, w, bias, z to y and sums; backward_data: dy, w to dx; backward_weights: x, dy
 /// to d.
 struct ConvOperands {
   const void *x = nullptr, *dy = nullptr;
   const void *w = nullptr, *bias = nullptr, *z = nullptr;
   void *y = nullptr, *dx = nullptr;
-  ConvGradients d = {};
+  WeightGradients d = {};
   float* sums = nullptr;  ///< if requested, 2 x K: the sum of each channel of the stored y, and of its squares; each
                           ///< adds up 32-bit partial sums
 };
@@ -105,7 +101,7 @@ class ConvKernel {
 class Conv {
  public:
   /// Kernels of unused directions are null.
-  Conv(std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
+  Conv(const ConvRequest& request, std::unique_ptr<ConvKernel> forward, std::unique_ptr<ConvKernel> backward_data,
        std::unique_ptr<ConvKernel> backward_weights);
 
   std::string name() const;
@@ -121,11 +117,10 @@ class Conv {
   void backward_data(Context& context, const ConvOperands& io, void* scratch) {
     backward_data_->run(context, io, scratch);
   }
-  void backward_weights(Context& context, const ConvOperands& io, void* scratch) {
-    backward_weights_->run(context, io, scratch);
-  }
+  void backward_weights(Context& context, const ConvOperands& io, void* scratch);
 
  private:
+  bool adds_, has_bias_;
   std::unique_ptr<ConvKernel> forward_, backward_data_, backward_weights_;
 };
 

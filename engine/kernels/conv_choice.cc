@@ -77,7 +77,7 @@ std::unique_ptr<Conv> make_conv(const ConvCandidate& candidate, const ConvReques
     return why += " for dx", nullptr;
   if (request.backward_weights && !(weights = candidate.make(request, ConvDirection::kBackwardWeights, context, why)))
     return why += " for dw", nullptr;
-  return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
+  return std::make_unique<Conv>(given, std::move(forward), std::move(data), std::move(weights));
 }
 
 namespace {
@@ -288,7 +288,7 @@ std::unique_ptr<Conv> plan_conv(const ConvRequest& given, Context& context, std:
   if (request.backward_data) data = chosen(ConvDirection::kBackwardData);
   if (data) request.w_format = data->weight_format();
   if (request.backward_weights) weights = chosen(ConvDirection::kBackwardWeights);
-  return std::make_unique<Conv>(std::move(forward), std::move(data), std::move(weights));
+  return std::make_unique<Conv>(given, std::move(forward), std::move(data), std::move(weights));
 }
 
 }  // namespace cortado::kernels

@@ -11,6 +11,7 @@
 #include "core/tensor.h"
 #include "kernels/post_ops.h"
 #include "kernels/weight_format.h"
+#include "kernels/weight_gradients.h"
 
 namespace cortado::kernels {
 
@@ -51,11 +52,8 @@ class InnerProduct {
   /// Overwrites dx.
   virtual void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) = 0;
 
-  struct Gradients {
-    float *w = nullptr, *bias = nullptr;   ///< null: not requested
-    bool add_w = false, add_bias = false;  ///< accumulate instead of overwriting
-  };
-  virtual void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) = 0;
+  virtual void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
+                                void* scratch) = 0;
 };
 
 /// Returns the first candidate that accepts. `refused` collects the reasons of the others.

@@ -265,7 +265,7 @@ void ConvLstmLayer::backward_steps(Context& context, const Operands& io, const S
 void ConvLstmLayer::backward_weights(Context& context, const Operands& io, const Scratch& m) {
   const Kept k = kept(io);
   const size_t x = form_.weight(Form::kX), bias = form_.weight(Form::kBias), h = form_.weight(Form::kH);
-  kernels::ConvGradients d{.w = io.dw[x].f32(), .add_w = io.adds(x)};
+  kernels::WeightGradients d{.w = io.dw[x].f32(), .add_w = io.adds(x)};
   if (form_.has_bias()) d.bias = io.dw[bias].f32(), d.add_bias = io.adds(bias);
   if (d.w || d.bias) of_x_->backward_weights(context, {.x = io.x[0].data, .dy = m.da, .d = d}, m.kernels);
   if (io.dw[h])

@@ -153,8 +153,8 @@ class ConvolutionLayer : public Layer {
   }
 
   void backward(Context& context, const Operands& io) override {
-    kernels::ConvGradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
-                             has_bias() && io.adds(1)};
+    kernels::WeightGradients d{io.dw[0].f32(), has_bias() ? io.dw[1].f32() : nullptr, io.adds(0),
+                               has_bias() && io.adds(1)};
     for (size_t i = 0; i < io.x.size(); ++i) {
       if (!io.dy[i]) {
         if (io.dx[i]) clear_values(context, io.dx[i]);

@@ -100,7 +100,7 @@ class InnerProductLayer : public Layer {
   void backward(Context& context, const Operands& io) override {
     const void* dy = io.dy[0].data;
     if (activation_) mask_by_relu(context, io.y[0], io.dy[0], activation_);
-    kernels::InnerProduct::Gradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
+    kernels::WeightGradients d{.w = io.dw[0].f32(), .bias = nullptr, .add_w = io.adds(0)};
     if (product_.bias) {
       d.bias = io.dw[1].f32();
       d.add_bias = io.adds(1);

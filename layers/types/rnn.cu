@@ -88,7 +88,7 @@ class RnnLayer : public RecurrentLayer {
     void* products = kernels::scratch_part(io.scratch, products_);
     const size_t w = first_output_weight_;
     for_each(context, io.y[0].count(), TanhBack{io.y[0].f32(), io.dy[0].f32(), dz});
-    const kernels::InnerProduct::Gradients d{io.dw[w].f32(), io.dw[w + 1].f32(), io.adds(w), io.adds(w + 1)};
+    const kernels::WeightGradients d{io.dw[w].f32(), io.dw[w + 1].f32(), io.adds(w), io.adds(w + 1)};
     if (d.w || d.bias) product_->backward_weights(context, hidden(io), dz, d, products);
     product_->backward_data(context, dz, io.w[w].f32(), dh, products);
   }

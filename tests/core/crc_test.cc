@@ -31,14 +31,16 @@ TEST(Crc32c, FollowsTheDefinition) {
   for (size_t size = 0; size < 70; ++size) {
     const std::string bytes = random_bytes(size);
     EXPECT_EQ(crc32c_of(bytes), by_definition(bytes)) << size;
+    EXPECT_EQ(crc32c_by_table(bytes), by_definition(bytes)) << size;
   }
 }
 
 TEST(Crc32c, AcceptsPieces) {
   const std::string bytes = random_bytes(100);
   for (size_t first = 0; first <= 100; ++first)
-    EXPECT_EQ(crc32c_of(std::string_view(bytes).substr(first), crc32c_of(std::string_view(bytes).substr(0, first))),
-              by_definition(bytes));
+    for (const auto crc : {crc32c_of, crc32c_by_table})
+      EXPECT_EQ(crc(std::string_view(bytes).substr(first), crc(std::string_view(bytes).substr(0, first), 0)),
+                by_definition(bytes));
 }
 
 TEST(Crc32c, OfBlocksEqualsEach) {

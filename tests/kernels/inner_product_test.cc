@@ -67,7 +67,7 @@ bool check(Make make, const InnerProductRequest& r, DeviceKind kind = DeviceKind
   }
   if (r.backward_weights) {
     const Operand dbias_out(context, {{int64_t(bias.size())}});
-    InnerProduct::Gradients d{dw_out.data(), r.bias ? dbias_out.data() : nullptr};
+    WeightGradients d{dw_out.data(), r.bias ? dbias_out.data() : nullptr};
     product->backward_weights(context, x_in.data(), dy_in.data(), d, scratch.data());
     expect_near(dw_out.plain(context), dw, sums, "dw");
     expect_near(dbias_out.values(), dbias, sums, "dbias");

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "layers/common/detection/region_rows.h"
 #include "layers/roles.h"
 #include "tests/harness/layer_harness.h"
 
@@ -84,6 +85,13 @@ TEST(BoxOutput, MovesBoxesIntoTheImageAndDropsSmallOnes) {
   expect_rows(run(layer(kTemplate), {x}), {{0, 0, 3, 16, 7, 3}, {0, 7, 3, 20, 7, 2}});
   expect_rows(run(layer(kTemplate + "min_size: 4"), {x}), {{0, 0, 3, 16, 7, 3}, {0, 7, 3, 20, 7, 2}});
   expect_rows(run(layer("field_w: 8 field_h: 3 downsample_rate: 10 min_size: 4"), {x}), {{0, 0, 0, 0, 0, 0}});
+}
+
+TEST(RegionLimits, BoundTheRows) {
+  EXPECT_EQ((RegionLimits{}.most(2, 30)), 60);
+  EXPECT_EQ((RegionLimits{.rule = {.most = 1}, .considered = -1}.most(2, 30)), 2);
+  EXPECT_EQ((RegionLimits{.rule = {.most = 40}, .considered = 7}.most(2, 30)), 14);
+  EXPECT_EQ((RegionLimits{.rule = {}, .considered = 40}.most(2, 0)), 1);
 }
 
 TEST(BoxOutput, SuppressesOverlapsOfAllBranches) {

@@ -109,6 +109,17 @@ TEST(Registry, BatchesCanBeChanged) {
   }
 }
 
+/// A batch is the first extent, if there is one.
+TEST(Registry, BatchesOfShapesWithFewAxes) {
+  caffe::LayerParameter layer;
+  layer.set_type("Input");
+  for (int axes = 0; axes < 3; ++axes)
+    for (caffe::BlobShape* shape = layer.mutable_input_param()->add_shape(); shape->dim_size() < axes;)
+      shape->add_dim(3);
+  set_batch(layer, 64);
+  EXPECT_EQ(batch_in(layer, "input_param.shape"), " dim: 64 dim: 64 dim: 3 ") << "the first has no axes";
+}
+
 TEST(Registry, UnavailableTypesAreNotRegistered) {
   for (const LayerType* type : all_layer_types()) EXPECT_EQ(find_unavailable_type(type->name), nullptr) << type->name;
   ASSERT_NE(find_unavailable_type("TRT"), nullptr);

@@ -12,6 +12,7 @@ namespace {
 
 struct Reported {
   std::vector<double> losses, smoothed, logged;
+  double last = 0;  ///< logged after the last update
 };
 
 /// `options`, with weights that do not move, so that the loss of a pass depends only on its number.
@@ -30,9 +31,11 @@ Reported report(const Device& device, const std::string& options) {
     Requests requests{kRequestNothing};
     solver.run(requests);
   });
-  const std::string before = "), loss = ";
+  const std::string before = "), loss = ", at_end = "Iteration 6, loss = ";
   for (const std::string& line : lines)
-    if (const size_t at = line.find(before); line.starts_with("Iteration ") && at != std::string::npos)
+    if (line.starts_with(at_end))
+      reported.last = std::stod(line.substr(at_end.size()));
+    else if (const size_t at = line.find(before); line.starts_with("Iteration ") && at != std::string::npos)
       reported.logged.push_back(std::stod(line.substr(at + before.size())));
   return reported;
 }
@@ -85,6 +88,14 @@ TEST(LossShown, IsTheMeanOverThePassesOfAnIteration) {
   for (const std::string options : {"shards: 2 local_steps: 3", "shards: 2 local_steps: 3 iter_size: 2"}) {
     SCOPED_TRACE(options);
     expect_means(report({}, options), each, options.ends_with("2") ? 12 : 6, 1);
+  }
+}
+
+TEST(LossShown, AtTheEndHasOneMorePass) {
+  const std::vector<double> each = losses_of_passes();
+  for (const size_t average : {1, 4}) {
+    const double expected = mean(each, 7 - average, 7);
+    EXPECT_NEAR(report({}, "average_loss: " + std::to_string(average)).last, expected, 1e-4 * expected);
   }
 }
 

@@ -22,11 +22,6 @@ constexpr std::array<uint32_t, 256> castagnoli_table() {
 
 constexpr std::array<uint32_t, 256> kCastagnoli = castagnoli_table();
 
-uint32_t by_table(const uint8_t* bytes, size_t size, uint32_t crc) {
-  for (size_t i = 0; i < size; ++i) crc = crc >> 8 ^ kCastagnoli[(crc ^ bytes[i]) & 255];
-  return crc;
-}
-
 #ifdef __x86_64__
 const bool has_instruction = __builtin_cpu_supports("sse4.2") > 0;
 
@@ -65,11 +60,16 @@ uint32_t crc_of(std::string_view piece, uint32_t crc) {
 }
 
 uint32_t crc32c_of(std::string_view piece, uint32_t crc) {
-  const auto* bytes = reinterpret_cast<const uint8_t*>(piece.data());
 #ifdef __x86_64__
-  if (has_instruction) return ~by_instruction(bytes, piece.size(), ~crc);
+  if (has_instruction) return ~by_instruction(reinterpret_cast<const uint8_t*>(piece.data()), piece.size(), ~crc);
 #endif
-  return ~by_table(bytes, piece.size(), ~crc);
+  return crc32c_by_table(piece, crc);
+}
+
+uint32_t crc32c_by_table(std::string_view piece, uint32_t crc) {
+  crc = ~crc;
+  for (const char byte : piece) crc = crc >> 8 ^ kCastagnoli[(crc ^ uint8_t(byte)) & 255];
+  return ~crc;
 }
 
 void crc32c_of_blocks(const uint8_t* bytes, size_t size, size_t count, uint32_t* crcs) {

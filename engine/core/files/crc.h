@@ -11,6 +11,8 @@ uint32_t crc_of(std::string_view piece, uint32_t crc = 0);
 
 /// CRC-32C (Castagnoli) as in iSCSI, ext4 and TFRecord; pieces as above. Uses the x86-64 instruction.
 uint32_t crc32c_of(std::string_view piece, uint32_t crc = 0);
+/// The same on any CPU, slower.
+uint32_t crc32c_by_table(std::string_view piece, uint32_t crc = 0);
 
 /// The CRC-32C of each of `count` consecutive blocks of `size` bytes, a multiple of 8. Faster than separate calls: four
 /// instructions are in flight at a time.

@@ -405,7 +405,7 @@ class DepthwiseWeights final : public ConvKernel {
   }
   static const std::array<AddTaps, size_t(kSums)> kAddTaps;
 
-  void add_parts(int64_t block, const float* parts, const ConvGradients& d) const {
+  void add_parts(int64_t block, const float* parts, const WeightGradients& d) const {
     const float* first = parts + block * parts_ * sums();
     const int left = int(std::min<int64_t>(kLanes, s_.c - block * kLanes));
     for (int64_t i = 0; i <= taps_; ++i) {

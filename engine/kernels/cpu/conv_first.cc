@@ -297,7 +297,8 @@ class FirstWeights final : public First {
   int64_t block_sums() const { return (taps_ + 1) * kLanes; }
   int64_t strip_sums() const { return blocks_ * block_sums(); }
 
-  void add_chunk(const Chunk& chunk, const float* dy, int lanes, float* sums, bool add, const ConvGradients& d) const {
+  void add_chunk(const Chunk& chunk, const float* dy, int lanes, float* sums, bool add,
+                 const WeightGradients& d) const {
     if (d.w)
       sum_all({chunk.patch, patches_.taps().data(), patches_.places().data(), chunk.places, dy, lanes, kZeros, sums,
                add, Activation()},
@@ -309,7 +310,7 @@ class FirstWeights final : public First {
     store(to, add ? load(to) + sum : sum);
   }
 
-  void add_strips(Context& context, const float* sums, const ConvGradients& d) const {
+  void add_strips(Context& context, const float* sums, const WeightGradients& d) const {
     if (d.w && !d.add_w) std::fill_n(d.w, blocks_ * block_weights(), 0.0f);  // includes the rows of padding channels
     parallel_ranges(context, blocks_ * (taps_ + 1), 64, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {

@@ -124,7 +124,7 @@ class Gemm final : public ConvKernel {
     x_.store(context, dx, scratch);
   }
 
-  void backward_weights(Context& context, const float* x, const float* dy, const ConvGradients& g, void* scratch) {
+  void backward_weights(Context& context, const float* x, const float* dy, const WeightGradients& g, void* scratch) {
     x = x_.load(context, x, scratch);
     dy = y_.load(context, dy, scratch);
     if (g.bias) sum_bias(context, dy, g.bias, g.add_bias);

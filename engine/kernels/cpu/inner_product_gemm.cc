@@ -47,7 +47,8 @@ class Gemm final : public InnerProduct {
          library_);
   }
 
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
+                        void* scratch) override {
     if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
     if (!d.w) return;
     float* dw = format_.is_plain() ? d.w : static_cast<float*>(scratch);

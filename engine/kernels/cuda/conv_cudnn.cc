@@ -233,7 +233,7 @@ class BackwardWeights final : public Cudnn {
     if (request_.bias) sums_at_ = scratch_.add(bias_gradient_scratch(request_.shape.y()));
   }
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    const ConvGradients& d = io.d;
+    const WeightGradients& d = io.d;
     if (d.bias) bias_gradient(context, request_.shape.y(), io.dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
     if (!d.w) return;
     const bool direct = !filters_.differs() && !d.add_w;

@@ -53,7 +53,8 @@ class CublasLt final : public InnerProduct {
     data_.run(context, dy, copied(context, w_, w, scratch, data_w_at_), dx, 0, nullptr, scratch);
   }
 
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
+                        void* scratch) override {
     if (d.bias) bias_gradient(context, y_, dy, d.bias, d.add_bias, scratch_part(scratch, sums_at_));
     if (!d.w) return;
     const void *a = r_.transpose ? x : dy, *b = r_.transpose ? dy : x;

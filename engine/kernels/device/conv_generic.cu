@@ -247,7 +247,7 @@ class ConvGeneric final : public ConvKernel {
   }
 
   template <typename T>
-  void backward_weights(Context& context, const T* x, const T* dy, const ConvGradients& d) const {
+  void backward_weights(Context& context, const T* x, const T* dy, const WeightGradients& d) const {
     const int64_t lines = g_.y.n * g_.y.h;
     if (d.w) reduce_rows(context, request_.shape.weight().count(), lines, WeightTerm<T>{g_, x, dy}, d.w, d.add_w);
     if (d.bias) reduce_rows(context, request_.shape.k, lines, BiasTerm<T>{g_.y, dy}, d.bias, d.add_bias);

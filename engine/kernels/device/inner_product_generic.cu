@@ -41,7 +41,7 @@ class InnerProductGeneric final : public InnerProduct {
     gemm_generic(context, {shape}, dy, w, dx);
   }
 
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void*) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d, void*) override {
     if (d.bias) {
       state_launches(context, 1, {});  // a library takes two passes
       with_float_type(r_.dtype, [&](auto type) {

@@ -334,7 +334,7 @@ void RecurrentLayer::backward_states(Context& context, const Operands& io, const
 
 void RecurrentLayer::backward_weights(Context& context, const Operands& io, const Backward& m) {
   const size_t x = weights_.x, bias = weights_.bias, h = weights_.h;
-  const kernels::InnerProduct::Gradients d{io.dw[x].f32(), io.dw[bias].f32(), io.adds(x), io.adds(bias)};
+  const kernels::WeightGradients d{io.dw[x].f32(), io.dw[bias].f32(), io.adds(x), io.adds(bias)};
   if (d.w || d.bias) x_product_->backward_weights(context, io.x[0].data, m.da, d, m.products);
   if (io.dx[0]) x_product_->backward_data(context, m.da, io.w[x].f32(), io.dx[0].data, m.products);
   if (io.dw[h])

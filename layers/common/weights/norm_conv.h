@@ -34,7 +34,7 @@ class NormConv {
     float* dx = nullptr;                        ///< of x_count()
     float *dgamma = nullptr, *dbeta = nullptr;  ///< null: not needed
     bool add_dgamma = false, add_dbeta = false;
-    kernels::ConvGradients d = {};  ///< of the filter only
+    kernels::WeightGradients d = {};  ///< of the filter only
     void* scratch = nullptr;
   };
 

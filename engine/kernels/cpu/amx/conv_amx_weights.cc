@@ -184,7 +184,7 @@ class AmxBackwardWeights final : public ConvKernel {
       }
   }
 
-  void write_gradient(Context& context, const ConvGradients& d, void* scratch) const {
+  void write_gradient(Context& context, const WeightGradients& d, void* scratch) const {
     parallel_ranges(context, sums() / kLanes, 1024, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin * kLanes; i < end * kLanes; i += kLanes) {
         Vec16f sum = d.add_w ? load(d.w + i) : Vec16f{};

@@ -33,7 +33,8 @@ class AsFloats final : public InnerProduct {
     inner_->backward_data(context, y_.load(context, dy, scratch), w, x_.target(scratch), scratch_part(scratch, pad_));
     x_.store(context, scratch, dx);
   }
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
+                        void* scratch) override {
     inner_->backward_weights(context, x_.load(context, x, scratch), y_.load(context, dy, scratch), d,
                              scratch_part(scratch, pad_));
   }

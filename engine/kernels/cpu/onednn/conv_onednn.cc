@@ -357,7 +357,7 @@ class OneDnnBackwardWeights final : public OneDnn {
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     Library& lib = library(context);
-    const ConvGradients& g = io.d;
+    const WeightGradients& g = io.d;
     const void* x = x_.load(lib, io.x, scratch);
     const void* dy = y_.load(lib, io.dy, scratch);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));

@@ -90,7 +90,9 @@ class OneDnn final : public InnerProduct {
     data_.primitive.run(lib, {dy, data_.w.load(lib, w, scratch), dx, scratch_part(scratch, data_.pad)});
   }
 
-  void backward_weights(Context& context, const void* x, const void* dy, const Gradients& d, void* scratch) override {
+  void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
+                        void* scratch) override {
+    if (!r_.adds && !d.overwrite_all(r_.bias)) throw_internal("a product was planned without adds");
     Library& lib = library(context);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));

@@ -180,7 +180,7 @@ std::unique_ptr<Conv> plan_quantized_conv(const QuantizedConvRequest& request, C
   auto kernel =
       attempt(why, [&]() -> std::unique_ptr<ConvKernel> { return std::make_unique<OneDnn>(request, context); });
   if (!kernel) throw_internal("no kernel for a convolution of 8-bit integers: " + why);
-  return std::make_unique<Conv>(std::move(kernel), nullptr, nullptr);
+  return std::make_unique<Conv>(ConvRequest{.shape = request.shape}, std::move(kernel), nullptr, nullptr);
 }
 
 }  // namespace cortado::kernels

@@ -351,7 +351,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
     Transform::expand_output(dy, frequencies);
   }
 
-  void write_gradient(Context& context, int64_t group, const ConvGradients& d, void* scratch) {
+  void write_gradient(Context& context, int64_t group, const WeightGradients& d, void* scratch) {
     const int64_t blocks = x_.blocks() * y_.blocks();
     parallel_ranges(context, blocks * kLanes, 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -360,7 +360,7 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
   }
 
   /// Writes the filters of one input channel, counted over all pairs of blocks.
-  void write_filters(int64_t group, int64_t i, int part, const ConvGradients& d, void* scratch) {
+  void write_filters(int64_t group, int64_t i, int part, const WeightGradients& d, void* scratch) {
     const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
     RegisterVec total[kSize][kSize], dw[kTaps][kTaps];
     sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, part, total);
