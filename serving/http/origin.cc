@@ -35,8 +35,13 @@ bool is_authority(std::string_view text) {
   const std::string name = name_of(text);
   const bool is_name = !name.empty() && std::ranges::all_of(name, [](char c) { return is_plain(c) || c == '.'; });
   if (text.starts_with('[') ? !is_ip_address(name) : !is_name) return false;
-  text.remove_prefix(name.size() + (text.starts_with('[') ? 1 : 0));
-  if (text.starts_with(']')) text.remove_prefix(1);
+  if (text.starts_with('[')) {
+    text.remove_prefix(name.size() + 1);
+    if (!text.starts_with(']')) return false;
+    text.remove_prefix(1);
+  } else {
+    text.remove_prefix(name.size());
+  }
   return text.empty() || (text.starts_with(':') && is_port(text.substr(1)));
 }
 
@@ -87,7 +92,8 @@ bool Origins::is_listed(std::string_view origin) const { return std::ranges::fin
 bool Origins::is_safe_host(std::string_view host) const {
   if (server_.tls || server_.token) return true;
   const std::string lower = lower_case(host), name = name_of(lower);
-  if (name.find('.') == std::string::npos || name.ends_with(".localhost") || is_ip_address(name)) return true;
+  if (name.find('.') == std::string::npos && !host.starts_with('[')) return true;
+  if (name.ends_with(".localhost") || (is_authority(lower) && is_ip_address(name))) return true;
   return std::ranges::any_of(
       others_, [&](const std::string_view other) { return name_of(other.substr(other.find("//") + 2)) == name; });
 }

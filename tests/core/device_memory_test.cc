@@ -35,6 +35,16 @@ TEST(DeviceMemoryDeathTest, HostAccessToASimulatedDeviceFaults) {
   data[0] = std::byte(1);  // a kernel would run here
 }
 
+TEST(DeviceMemoryTest, PinnedMemoryHasItsBytes) {
+  Context context(1);
+  for (const size_t bytes : {1, 64}) {
+    PinnedMemory memory(context, bytes);
+    ASSERT_NE(memory.data(), nullptr);
+    memory.data()[bytes - 1] = std::byte(7);
+  }
+  EXPECT_EQ(PinnedMemory(context, 0).data(), nullptr);
+}
+
 TEST(DeviceMemoryTest, WithoutCudaThrows) { EXPECT_THROW(Context({.device = {DeviceKind::kCuda, 99}}), Error); }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace cortado::http {
 namespace {
 
 /// Answers /stream with a stream that the test fills, and everything else with the request itself. The test receives
-/// the call of /kept.
+/// the calls of /kept and, unanswered, /late.
 class TestHandler : public Handler {
  public:
   std::shared_ptr<void> admit(const Head& head) override {
@@ -27,6 +27,7 @@ class TestHandler : public Handler {
   void handle(const std::shared_ptr<Call>& call) override {
     Reply reply{.body = call->head.method + " " + call->head.path + " " + std::string(call->head.field("x-name")),
                 .type = "text/plain"};
+    if (call->head.path == "/late") return late.set_value(call);
     if (call->head.path == "/stream") {
       reply.body = "first;";
       reply.more = stream;
@@ -36,7 +37,7 @@ class TestHandler : public Handler {
   }
 
   std::shared_ptr<BodyStream> stream = std::make_shared<BodyStream>();
-  std::promise<std::shared_ptr<Call>> kept;
+  std::promise<std::shared_ptr<Call>> kept, late;
 };
 
 class ServerTest : public testing::Test {
@@ -136,6 +137,17 @@ TEST_F(ServerTest, open_streams_do_not_delay_draining) {
   end();
   EXPECT_EQ(read_to(fd, ""), "");
   EXPECT_TRUE(handler_.stream->is_over());
+  ::close(fd);
+}
+
+TEST_F(ServerTest, draining_answers_what_was_asked_before) {
+  const int fd = connect();
+  ask(fd, "/late");
+  const std::shared_ptr<Call> call = handler_.late.get_future().get();
+  server_.drain();
+  std::this_thread::sleep_for(std::chrono::milliseconds(700));  // connections are looked at twice a second
+  call->answer({.body = "here it is", .type = "text/plain"});
+  EXPECT_NE(read_to(fd, "").find("here it is"), std::string::npos);
   ::close(fd);
 }
 

@@ -11,6 +11,7 @@ layer { name: "power" type: "Power" bottom: "sum" top: "power" power_param { sca
 TRAIN = '''layer { name: "in" type: "DummyData" top: "image" dummy_data_param { shape { dim: 2 dim: 3 } } }
 layer { name: "ip" type: "InnerProduct" bottom: "image" top: "ip" inner_product_param { num_output: 1 } }
 layer { name: "sum" type: "Reduction" bottom: "ip" top: "total" loss_weight: 1 }
+layer { name: "twice" type: "Power" bottom: "ip" top: "twice" power_param { scale: 2 } }
 '''
 SOLVER = 'net: "train.prototxt" base_lr: 0.1 lr_policy: "fixed" max_iter: 4 snapshot_prefix: "x"'
 USAGE, DATA, IO = 2, 4, 5
@@ -150,6 +151,15 @@ def test_failed_calls_change_nothing(lib, things):
     assert lib.cortado_request_run(request) == 0, lib.cortado_last_error()
     assert lib.cortado_request_get(request, b'power', ctypes.byref(got)) == 0
     assert [got.values[i] for i in range(2)] == [4, 8]
+
+
+def test_blobs_have_their_shapes(lib, things):
+    *_, solver = things
+    assert lib.cortado_solver_step(solver, ctypes.c_int64(1)) == 0, lib.cortado_last_error()
+    for name, wanted in (b'twice', [2, 1]), (b'total', []), (b'twice', [2, 1]):
+        got = Array()
+        assert lib.cortado_solver_blob(solver, name, ctypes.byref(got)) == 0, lib.cortado_last_error()
+        assert [got.shape[i] for i in range(got.axes)] == wanted, name
 
 
 def test_older_and_later_callers_with_known_fields_are_accepted(lib, things):

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/solvers/training.h"
 #include "tools/runs/metrics_file.h"
@@ -104,6 +105,17 @@ std::vector<events::Event> events_in(const std::string& folder) {
   return out;
 }
 
+/// Of the event that describes the settings.
+events::HParams settings_in(const std::string& folder) {
+  events::HParams settings;
+  for (const events::Event& event : events_in(folder))
+    for (const auto& value : event.summary().value())
+      if (value.tag() == "_hparams_/experiment") {
+        EXPECT_TRUE(settings.ParseFromString(value.metadata().plugin_data().content()));
+      }
+  return settings;
+}
+
 TEST(EventWriter, WritesTheTrainingsValues) {
   Folder folder;
   {
@@ -128,6 +140,14 @@ TEST(EventWriter, WritesTheTrainingsValues) {
   EXPECT_EQ(tags["solver/text_summary"], 1);
   EXPECT_EQ(tags["_hparams_/session_start_info"], 1);
   EXPECT_EQ(tags["_hparams_/session_end_info"], 1);
+  const events::HParams settings = settings_in(folder / "tb");
+  std::map<std::string, int> types;
+  for (const auto& info : settings.experiment().hparam_infos()) types[info.name()] = info.type();
+  EXPECT_EQ(types["base_lr"], types["max_iter"]);
+  EXPECT_NE(types["base_lr"], types["lr_policy"]);
+  std::set<std::string> metrics;
+  for (const auto& info : settings.experiment().metric_infos()) metrics.insert(info.name().tag());
+  EXPECT_TRUE(metrics.contains("train/loss") && metrics.contains("test/loss")) << metrics.size();
   EXPECT_EQ(events_in(folder / "tb")[0].file_version(), "brain.Event:2");
 }
 

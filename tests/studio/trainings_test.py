@@ -145,6 +145,7 @@ def test_feeds(studio, training):
     assert [one['path'] for one in listed] == ['runs/first'] and listed[0]['state'] == 'running'
     again = studio.get('/api/run/metrics', path='runs/first', **{'from': first['next']})
     assert again['next'] > first['next'] and json.loads(again['text'].split('\n')[0])['iter'] >= 0
+    assert studio.get('/api/run/metrics', path='runs/first')['text'].startswith(first['text']), 'from the first byte'
 
 
 def test_snapshot(studio, place, training):

@@ -123,11 +123,13 @@ std::string fitted(std::vector<ProgressField> fields, size_t columns) {
 }
 
 std::string fitted_list(const std::string& head, const std::vector<std::string>& items, size_t columns) {
+  size_t all = head.size();
+  for (size_t i = 0; i < items.size(); ++i) all += (i > 0 ? 2 : 0) + items[i].size();
   std::string line = head;
   for (size_t i = 0; i < items.size(); ++i) {
     const size_t left = items.size() - i - 1;
     const std::string next = line + (i > 0 ? ", " : "") + items[i];
-    const std::string more = left > 0 ? ", " + std::to_string(left) + " more" : "";
+    const std::string more = left > 0 && all > columns ? ", " + std::to_string(left) + " more" : "";
     if (next.size() + more.size() > columns)
       return (line + (i > 0 ? ", " : "") + std::to_string(left + 1) + (i > 0 ? " more" : " values")).substr(0, columns);
     line = next;
