@@ -30,9 +30,9 @@ TEST(RunRecord, IsReadAsItWasWritten) {
   write_record(folder / "two.json", read_record(folder / "one.json"));
   const std::string text = read_file(folder / "one.json");
   EXPECT_EQ(read_file(folder / "two.json"), text);
-  for (const char* value : {"0123456789abcdef", "17.5", "/folder", "solver.prototxt", "--solver=solver.prototxt",
-                            "\"b: 2\"", "two.caffemodel", "\"1.2\"", "\"here\"", "\"train\"", "\"data\"", "18", "\"state\"",
-                            "\"c: 3\""})
+  for (const char* value :
+       {"0123456789abcdef", "17.5", "/folder", "solver.prototxt", "--solver=solver.prototxt", "\"b: 2\"",
+        "two.caffemodel", "\"1.2\"", "\"here\"", "\"train\"", "\"data\"", "18", "\"state\"", "\"c: 3\""})
     EXPECT_NE(text.find(value), std::string::npos) << value << text;
 }
 
@@ -41,8 +41,8 @@ TEST(RunRecord, NeedsEachField) {
   const std::string file = folder / "run.json";
   write_record(file, record());
   const std::string text = read_file(file);
-  for (const char* field : {"id", "created", "folder", "solver", "command", "flags", "weights", "version", "machine",
-                            "inputs", "starts"}) {
+  for (const char* field :
+       {"id", "created", "folder", "solver", "command", "flags", "weights", "version", "machine", "inputs", "starts"}) {
     std::string other = text;
     other.replace(other.find(std::string("\"") + field + "\""), 3, "\"__");
     write_file_atomically(file, other);
