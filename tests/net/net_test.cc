@@ -11,6 +11,8 @@
 #include "core/process/sanitized.h"
 #include "core/rng.h"
 #include "graph/passes/passes.h"
+#include "net/epoch.h"
+#include "tests/harness/errors.h"
 
 namespace cortado {
 namespace {
@@ -200,6 +202,85 @@ TEST(Net, weights_read_back_from_a_file_bit_for_bit) {
   write_weights(path, from->to_proto());
   EXPECT_GT(to->load_weights(read_weights(path), path), 0);
   EXPECT_EQ(from->to_proto().SerializeAsString(), to->to_proto().SerializeAsString());
+}
+
+std::unique_ptr<Net> net_of(const std::string& text, Context& context) {
+  return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), {}, context);
+}
+
+TEST(Net, its_message_has_every_layer_and_shape) {
+  Context context(1);
+  const auto net = net_of(
+      "layer { name: 'one' type: 'Parameter' top: 'one' parameter_param { shape { } } }\n"
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 } } }\n"
+      "layer { name: 'two' type: 'Parameter' top: 'two' parameter_param { shape { dim: 3 dim: 1 } } }",
+      context);
+  const caffe::NetParameter message = net->to_proto();
+  ASSERT_EQ(message.layer_size(), 3);
+  EXPECT_EQ(message.layer(0).name() + message.layer(1).name() + message.layer(2).name(), "oneintwo");
+  EXPECT_TRUE(message.layer(0).blobs(0).has_shape());
+  EXPECT_EQ(message.layer(0).blobs(0).shape().dim_size(), 0);
+  EXPECT_EQ(message.layer(0).blobs(0).data_size(), 1);
+  EXPECT_EQ(message.layer(1).blobs_size(), 0);
+  EXPECT_EQ(message.layer(2).blobs(0).shape().DebugString(), "dim: 3\ndim: 1\n");
+}
+
+TEST(Net, weights_that_were_written_are_not_missing) {
+  Context context(1);
+  const auto net = net_of(
+      "layer { name: 'one' type: 'Parameter' top: 'one' parameter_param { shape { dim: 2 } } }\n"
+      "layer { name: 'two' type: 'Parameter' top: 'two' parameter_param { shape { dim: 2 } } }",
+      context);
+  const std::vector<float> values = {1, 2};
+  expect_error([&] { net->require_weights(); }, ExitCode::kSnapshot, "'one'");
+  net->write_weight(0, values.data());
+  expect_error([&] { net->require_weights(); }, ExitCode::kSnapshot, "layer 'two'");
+  net->write_weight(1, values.data());
+  EXPECT_NO_THROW(net->require_weights());
+}
+
+TEST(Net, its_batch_is_that_of_its_first_data) {
+  Context context(1);
+  const auto batch = [&](const std::string& shape) {
+    return net_of("layer { name: 'in' type: 'Input' top: 'x' input_param { shape { " + shape + " } } }", context)
+        ->batch_size();
+  };
+  EXPECT_EQ(batch("dim: 4 dim: 2"), 4);
+  EXPECT_EQ(batch(""), 1);
+}
+
+TEST(Net, the_first_value_that_is_not_finite_is_found) {
+  Context context(1);
+  const auto net = net_of(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 2 } } }\n"
+      "layer { name: 'abs' type: 'AbsVal' bottom: 'x' top: 'y' }\n"
+      "layer { name: 'log' type: 'Log' bottom: 'y' top: 'z' }",
+      context);
+  const std::vector<float> zero = {1, 2, 0, 3}, nan = {1, 2, 3, NAN};
+  net->write_blob("x", zero.data());
+  net->forward();
+  EXPECT_EQ(net->first_not_finite().where, "layer 'log' (Log): top 'z'");
+  EXPECT_EQ(net->first_not_finite().in, NotFinite::In::kResult);
+  EXPECT_EQ(net->first_not_finite_given().in, NotFinite::In::kNothing) << "the input is finite";
+  net->write_blob("x", nan.data());
+  net->forward();
+  const NotFinite found = net->first_not_finite();
+  EXPECT_EQ(found.in, NotFinite::In::kData);
+  EXPECT_EQ(found.where, "layer 'in' (Input): top 'x'");
+  EXPECT_NE(found.record.find("sample 1 of the batch: it contains"), std::string::npos) << found.record;
+}
+
+TEST(Net, a_batch_is_divided_among_shards) {
+  const auto file = std::make_shared<NetFile>(read_net_from_text(
+      "layer { name: 'd' type: 'Data' top: 'x' data_param { source: 's' batch_size: 6 } }", "net.prototxt"));
+  const auto batch = [&](int64_t parts) {
+    return with_divided_batch(file, parts)->net.layer(0).data_param().batch_size();
+  };
+  EXPECT_EQ(batch(1), 6u);
+  EXPECT_EQ(batch(2), 3u);
+  EXPECT_EQ(batch(6), 1u);
+  expect_error([&] { batch(4); }, ExitCode::kNet, "a batch of 6 cannot be divided among 4 shards");
+  EXPECT_EQ(with_data_batch(file, 9)->net.layer(0).data_param().batch_size(), 9u);
 }
 
 TEST(Net, all_mismatched_weights_are_reported_at_once) {

@@ -231,6 +231,50 @@ TEST(PredictorOfAnyExtents, ArePlannedForTypicalRequests) {
   EXPECT_EQ(predictor.output_shape("prob"), (Shape{2, 5, 30, 20}));
 }
 
+TEST_F(PredictorTest, a_typical_batch_is_that_of_all_inputs) {
+  Predictor predictor(file_, weights_, {.outputs = {"prob", "other"}, .batch = 5});
+  EXPECT_EQ(predictor.output_shape("prob"), (Shape{5, 3}));
+  const auto vector = std::make_shared<NetFile>(read_net_from_text(
+      "layer { name: 'in' type: 'Input' top: 'x' top: 'one' input_param { shape { dim: 2 } shape { } } }\n"
+      "layer { name: 'abs' type: 'AbsVal' bottom: 'x' top: 'y' }\n"
+      "layer { name: 'abs1' type: 'AbsVal' bottom: 'one' top: 'z' }",
+      "net.prototxt"));
+  Predictor of_vector(vector, {}, {.batch = 7});
+  EXPECT_EQ(of_vector.output_shape("y"), (Shape{7}));
+  EXPECT_EQ(of_vector.output_shape("z"), Shape());
+}
+
+TEST_F(PredictorTest, the_state_selects_layers) {
+  const auto file = std::make_shared<NetFile>(read_net_from_text(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 } } }\n"
+      "layer { name: 'test' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 2 } include { phase: TEST "
+      "not_stage: "
+      "'s' } }\n"
+      "layer { name: 'train' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 3 } include { phase: TRAIN } }\n"
+      "layer { name: 'stage' type: 'Power' bottom: 'x' top: 'y' power_param { scale: 4 } include { phase: TEST stage: "
+      "'s' } }",
+      "net.prototxt"));
+  const auto result = [&](const caffe::NetState& state) {
+    return Predictor(file, {}, {.state = state}).predict({{"x", {{2}, {1, -1}}}}).at("y").values;
+  };
+  caffe::NetState train, stage;
+  train.set_phase(caffe::TRAIN);
+  stage.add_stage("s");
+  EXPECT_EQ(result({}), (std::vector<float>{2, -2}));
+  EXPECT_EQ(result(train), (std::vector<float>{3, -3}));
+  EXPECT_EQ(result(stage), (std::vector<float>{4, -4}));
+}
+
+TEST_F(PredictorTest, every_weight_is_needed) {
+  caffe::NetParameter some;
+  ASSERT_TRUE(some.ParseFromString(read_file(weights_[0])));
+  for (caffe::LayerParameter& layer : *some.mutable_layer())
+    if (layer.name() == "c1") layer.clear_blobs();
+  const std::string path = weights_path("predictor_test_some");
+  write_weights(path, some);
+  expect_error([&] { Predictor(file_, {path}); }, ExitCode::kSnapshot, "c1");
+}
+
 TEST_F(PredictorTest, errors_have_hints) {
   Predictor predictor(file_, weights_);
   Arrays misnamed = request(1, 1), narrow = misnamed, flat = misnamed, short_of = misnamed, missing = misnamed;

@@ -306,6 +306,30 @@ TEST(Calibration, MeasuresFoldedWeights) {
   EXPECT_FLOAT_EQ(param.scale_out(0), 255 / 0.75f);  // of the ReLU's: (0.25 + 0.125) / 0.5
 }
 
+TEST(Calibration, NewScalesReplaceAll) {
+  const auto file = file_of(kProducts);
+  caffe::QuantizationParameter one, two;
+  one.add_scale_in(1), two.add_scale_in(2);
+  const auto first = with_scales(*file, {{"c", one}, {"fc1", one}}), second = with_scales(*first, {{"fc1", two}});
+  std::map<std::string, float> scales;
+  for (const caffe::LayerParameter& layer : second->net.layer())
+    if (layer.quantization_param().scale_in_size() > 0) scales[layer.name()] = layer.quantization_param().scale_in(0);
+  EXPECT_EQ(scales, (std::map<std::string, float>{{"fc1", 2.0f}}));
+}
+
+TEST(Calibration, LayersWithoutWeightsKeepFloats) {
+  const auto file = file_of(R"(
+    layer { name: "in" type: "Input" top: "data" input_param { shape { dim: 1 dim: 2 dim: 3 dim: 3 } } }
+    layer { name: "c" type: "Convolution" bottom: "data" top: "c" convolution_param { num_output: 2 kernel_size: 1
+        weight_filler { type: "constant" value: 0 } bias_filler { type: "constant" value: 1 } } })");
+  Context context(1);
+  const auto net = make(file, context, frozen_options());
+  Calibration calibration(*net, quantizable_layers(*file, frozen_options()));
+  net->write_blob("data", std::vector<float>(18, 1).data());
+  calibration.run_batch();
+  EXPECT_TRUE(calibration.scales({}).empty());
+}
+
 TEST(Calibration, LayersWithoutValuesKeepFloats) {
   const auto file = file_of(kNet);
   Context context(1);
