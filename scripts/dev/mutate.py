@@ -29,8 +29,8 @@ OF_GRAPHS = ['+cli.' + name for name in (
     'upgrade', 'weights_mistakes')]
 # Tests that observe nets, predict, or walk a dataset.
 OF_NETS = ['solvers', 'server', '+python', '+cli.determinism', '+cli.epochs', '+cli.test_scores'] + [
-    '+cli.' + name for name in ('features', 'net_mistakes', 'quantize', 'trained_runs', 'training_warnings', 'two_sets',
-                                'weights_mistakes', 'page_inference', 'page_scores')]
+    '+cli.' + name for name in ('features', 'labels', 'net_mistakes', 'quantize', 'run_labels', 'trained_runs',
+                                'training_warnings', 'two_sets', 'weights_mistakes', 'page_inference', 'page_scores')]
 TESTS = {  # the tests of a folder: test programs of tests/, and tests in Python, by folder or name, after a plus
     'engine/core': ['core', 'tools'], 'engine/graph': ['graph', 'net', *OF_GRAPHS],
     'engine/graph/dialect': ['graph', '+onnx', '+opencv'], 'engine/net': ['net', *OF_NETS],
@@ -101,19 +101,19 @@ class Planting:
             files = [path for path in sources(folder) if compiled is None or path.suffix == '.py' or path in compiled]
             if not files: sys.exit('mutate.py: %s/ has no sources' % folder)
             self.folder_of.update((str(path.relative_to(ROOT)), folder) for path in files)
+        self.make(set())
+        by_folder = collections.defaultdict(list)
+        for number, fault in self.faults.items(): by_folder[self.folder_of[fault.file]].append(number)
+        self.chosen = []
+        for numbers in by_folder.values():
+            random.Random(self.seed).shuffle(numbers)
+            self.chosen += numbers[:self.share]
         self.plant()
 
     def plant(self):
         """Makes `faults` by number, the numbers to try in their order, the texts, and `python`: the texts of files with
         one fault, by number."""
-        self.make(set())
-        by_folder = collections.defaultdict(list)
-        for number, fault in self.faults.items():
-            if number not in self.left_out: by_folder[self.folder_of[fault.file]].append(number)
-        self.numbers = []
-        for numbers in by_folder.values():
-            random.Random(self.seed).shuffle(numbers)
-            self.numbers += numbers[:self.share]
+        self.numbers = [number for number in self.chosen if number not in self.left_out]
         self.make(set(self.faults) - set(self.numbers))
 
     def make(self, without):

@@ -239,6 +239,31 @@ TEST(Net, weights_that_were_written_are_not_missing) {
   EXPECT_NO_THROW(net->require_weights());
 }
 
+TEST(Net, weights_that_do_not_learn_are_kept) {
+  Context context(1);
+  const auto net = net_of(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 2 dim: 3 } } }\n"
+      "layer { name: 'bn' type: 'BatchNorm' bottom: 'x' top: 'y' }\n"
+      "layer { name: 'ip' type: 'InnerProduct' bottom: 'y' top: 'z' inner_product_param { num_output: 2 } }",
+      context);
+  std::vector<int64_t> floats;
+  for (const KeptWeight& weight : net->kept_weights()) floats.push_back(weight.count);
+  EXPECT_EQ(floats, (std::vector<int64_t>{3, 3, 1})) << "mean, variance and their factor";
+}
+
+TEST(Net, a_filler_that_does_not_fit_is_an_error_of_its_layer) {
+  Context context(1);
+  expect_error(
+      [&] {
+        net_of(
+            "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 1 dim: 2 dim: 5 dim: 5 } } }\n"
+            "layer { name: 'up' type: 'Deconvolution' bottom: 'x' top: 'y' convolution_param { num_output: 2 "
+            "kernel_h: 3 kernel_w: 2 weight_filler { type: 'bilinear' } } }",
+            context);
+      },
+      ExitCode::kNet, "layer 'up' (Deconvolution)");
+}
+
 TEST(Net, its_batch_is_that_of_its_first_data) {
   Context context(1);
   const auto batch = [&](const std::string& shape) {
