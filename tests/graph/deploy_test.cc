@@ -78,6 +78,8 @@ TEST(Deploy, AnUnknownShapeHasTheExtentsOfTheMeanInItsHint) {
   };
   EXPECT_EQ(hint(""), "set it with --shape=1,CHANNELS,HEIGHT,WIDTH");
   EXPECT_EQ(hint("crop_size: 4"), "set it with --shape=1,CHANNELS,4,4");
+  EXPECT_EQ(hint("crop_size: 4 mean_value: 1"), "set it with --shape=1,CHANNELS,4,4") << "for any number";
+  EXPECT_EQ(hint("mean_value: 1 mean_value: 2"), "set it with --shape=1,2,HEIGHT,WIDTH");
   EXPECT_EQ(hint("mean_file: '" + mean + "'"), "1x3x6x5");
   EXPECT_EQ(hint("crop_size: 4 mean_file: '" + mean + "'"), "1x3x4x4");
 }

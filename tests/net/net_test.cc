@@ -205,7 +205,9 @@ TEST(Net, weights_read_back_from_a_file_bit_for_bit) {
 }
 
 std::unique_ptr<Net> net_of(const std::string& text, Context& context) {
-  return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), {}, context);
+  graph::BuildOptions options;
+  options.state.set_phase(caffe::TRAIN);
+  return make_net(std::make_shared<NetFile>(read_net_from_text(text, "net.prototxt")), options, context);
 }
 
 TEST(Net, its_message_has_every_layer_and_shape) {
@@ -262,6 +264,22 @@ TEST(Net, a_filler_that_does_not_fit_is_an_error_of_its_layer) {
             context);
       },
       ExitCode::kNet, "layer 'up' (Deconvolution)");
+}
+
+TEST(Net, each_layer_draws_its_own_numbers) {
+  Context context(1);
+  const auto net = net_of(
+      "layer { name: 'in' type: 'Input' top: 'x' input_param { shape { dim: 200 } } }\n"
+      "layer { name: 'one' type: 'Dropout' bottom: 'x' top: 'y' }\n"
+      "layer { name: 'two' type: 'Dropout' bottom: 'x' top: 'z' }",
+      context);
+  net->write_blob("x", std::vector<float>(200, 1).data());
+  net->forward();
+  const std::vector<float> y = net->read_blob("y"), z = net->read_blob("z");
+  int both = 0, kept = 0;
+  for (size_t i = 0; i < y.size(); ++i) both += y[i] > 0 && z[i] > 0, kept += y[i] > 0;
+  EXPECT_NEAR(kept, 100, 40);
+  EXPECT_NEAR(both, 50, 30);
 }
 
 TEST(Net, its_batch_is_that_of_its_first_data) {
