@@ -297,6 +297,11 @@ TEST(Build, rules_select_by_phase_level_and_stage) {
   layer.mutable_exclude(0)->set_min_level(3);
   EXPECT_TRUE(graph::selected(layer, state));
   layer.mutable_exclude(0)->Clear();
+  layer.mutable_exclude(0)->set_max_level(1);
+  EXPECT_TRUE(graph::selected(layer, state));
+  layer.mutable_exclude(0)->set_max_level(2);
+  EXPECT_FALSE(graph::selected(layer, state));
+  layer.mutable_exclude(0)->Clear();
   layer.mutable_exclude(0)->add_not_stage("deploy");
   EXPECT_TRUE(graph::selected(layer, state));
 }

@@ -104,6 +104,7 @@ TEST(Deploy, AddsDetectionOutputForMultiBoxLoss) {
   EXPECT_EQ(output.type(), "DetectionOutput");
   EXPECT_EQ(output.bottom(0), "loc");
   EXPECT_EQ(output.bottom(1), "conf_flatten");
+  ASSERT_EQ(output.bottom_size(), 3);
   EXPECT_EQ(output.bottom(2), "prior");
   const caffe::DetectionOutputParameter& options = output.detection_output_param();
   EXPECT_EQ(options.num_classes(), 5u);
@@ -115,6 +116,18 @@ TEST(Deploy, AddsDetectionOutputForMultiBoxLoss) {
   EXPECT_FLOAT_EQ(options.nms_param().nms_threshold(), 0.45f);
   EXPECT_EQ(options.nms_param().top_k(), 400);
   EXPECT_EQ(options.keep_top_k(), 200);
+}
+
+/// RefineDet's loss has two more bottoms, which its DetectionOutput reads, too.
+TEST(Deploy, DetectionOutputReadsAnchors) {
+  const Deployed made = deployed(
+      kData + product("loc") + product("conf") + product("prior") + product("arm_conf") + product("arm_loc") +
+      "layer { name: 'l' type: 'MultiBoxLoss' bottom: 'loc' bottom: 'conf' bottom: 'prior' bottom: 'label' bottom: "
+      "'arm_conf' bottom: 'arm_loc' top: 'l' multibox_loss_param { num_classes: 5 } }");
+  const caffe::LayerParameter& output = *made.net.layer().rbegin();
+  ASSERT_EQ(output.bottom_size(), 5);
+  EXPECT_EQ(output.bottom(3), "arm_conf");
+  EXPECT_EQ(output.bottom(4), "arm_loc");
 }
 
 TEST(Deploy, UsesTheNetsOwnDetectionOutput) {

@@ -172,6 +172,14 @@ TEST(Saboteur, NamesAnotherProducer) {
       "has another producer than the nodes do");
 }
 
+TEST(Saboteur, LosesTheFirstLayer) {
+  graph::Graph graph = built();
+  node_named(graph, "in").sources.clear();
+  std::string all;
+  for (const std::string& fault : graph::find_faults(graph, {})) all += fault + "\n";
+  EXPECT_NE(all.find("layer 'in' runs in 0 nodes"), std::string::npos) << all;
+}
+
 TEST(Saboteur, LosesALayer) {
   expect_found(said_after("share_weights",
                           [](graph::Graph& graph) {
@@ -273,6 +281,24 @@ TEST(Passes, ReportThatTheyAreSwitchedOff) {
   ASSERT_EQ(reports.size(), graph::all_passes().size());
   for (const graph::PassReport& report : reports)
     EXPECT_EQ(report.change == "switched off", report.name == optional->name) << report.name;
+}
+
+TEST(Passes, ReportFusionsAndBackward) {
+  graph::Graph graph = graph::build(std::make_shared<NetFile>(read_net_from_text(R"(
+        layer { name: "in" type: "Input" top: "x" top: "t" input_param {
+            shape { dim: 2 dim: 3 dim: 8 dim: 8 } shape { dim: 2 dim: 5 } } }
+        layer { name: "conv" type: "Convolution" bottom: "x" top: "conv"
+            convolution_param { num_output: 16 kernel_size: 3 } }
+        layer { name: "relu" type: "ReLU" bottom: "conv" top: "relu" }
+        layer { name: "pool" type: "Pooling" bottom: "relu" top: "pool" pooling_param { kernel_size: 2 stride: 2 } }
+        layer { name: "fc" type: "InnerProduct" bottom: "pool" top: "fc" inner_product_param { num_output: 5 } }
+        layer { name: "loss" type: "EuclideanLoss" bottom: "fc" bottom: "t" top: "loss" })",
+                                                                                 "net")),
+                                    options_of({}));
+  std::map<std::string, std::string> changes;
+  for (const graph::PassReport& report : graph::run_passes(graph)) changes[report.name] = report.change;
+  EXPECT_NE(changes["mark_backward"].find("nodes with backward 0 -> 5"), std::string::npos) << changes["mark_backward"];
+  EXPECT_NE(changes["agree_fusions"].find("move_relu_masks 0 -> 1"), std::string::npos) << changes["agree_fusions"];
 }
 
 TEST(Passes, ReportTheirChanges) {
