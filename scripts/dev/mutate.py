@@ -199,6 +199,7 @@ class Unit:
         def limits():
             resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+            for interrupt in signal.SIGINT, signal.SIGQUIT: signal.signal(interrupt, signal.SIG_DFL)  # ignored after &
         process = subprocess.Popen(self.command, cwd=self.directory, env=dict(os.environ, **environment),
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL,
                                    start_new_session=True, preexec_fn=limits)
