@@ -125,8 +125,8 @@ class Planting:
                     self.faults[fault.number], self.python[fault.number] = fault, changed
                 continue
             text, faults = faults_in_text.plant_in_cpp(text, name, next_number, left_out=without, draws=draws)
-            if any(fault.number not in without for fault in faults):
-                self.texts[name] = '#include "%s/planted.h"\n#line 1\n%s' % (PLACE, text)
+            planted = any(fault.number not in without for fault in faults)
+            self.texts[name] = '#include "%s/planted.h"\n#line 1\n%s' % (PLACE, text) if planted else text
             self.faults.update((fault.number, fault) for fault in faults)
 
     def write(self):
@@ -181,7 +181,6 @@ def build(planting, tests):
                               text=True)
         if not done.returncode: return
         if not planting.leave_out(done.stdout): sys.exit(done.stdout[-6000:])
-        for name in planting.texts: write(SOURCE / name, (ROOT / name).read_bytes())
         planting.plant()
         print('mutate.py: %d faults do not compile' % len(planting.left_out), flush=True)
     sys.exit('mutate.py: it still does not compile')
@@ -226,10 +225,13 @@ class Unit:
         return not self.run({'CORTADO_PLANTED': str(number), 'GTEST_FAIL_FAST': '1'}, 10 + 5 * self.seconds)
 
 
-def units(tests):
-    """{name: Unit} of the tests, a list like those of TESTS."""
-    listed = json.loads(subprocess.run(['ctest', '--test-dir', BUILD, '--show-only=json-v1'], capture_output=True,
-                                       text=True, check=True).stdout)['tests']
+def listed_tests():
+    return json.loads(subprocess.run(['ctest', '--test-dir', BUILD, '--show-only=json-v1'], capture_output=True,
+                                     text=True, check=True).stdout)['tests']
+
+
+def units(listed, tests):
+    """{name: Unit} of those of the listed tests that `tests`, a list like those of TESTS, has."""
     programs = ['cortado_%s_tests' % each for each in tests]
     scripts = {each[1:] for each in tests if each[0] == '+'}
     found = {}
@@ -306,7 +308,8 @@ def main():
     copy_tree()
     planting = Planting(folders, options.seed, options.share, configure())
     build(planting, wanted)
-    tests = units(wanted)
+    listed = listed_tests()
+    tests = units(listed, wanted)
     in_parallel(Unit.learn, tests.values())
     for name, test in list(tests.items()):
         if test.passes: continue
@@ -315,7 +318,7 @@ def main():
     print('%d faults, %d tests of %.0f s' % (len(planting.numbers), len(tests),
                                              sum(test.seconds for test in tests.values())), flush=True)
     tests_of = {folder: [test for name, test in tests.items() if options.wide or name in names]
-                for folder, names in ((folder, units(TESTS[folder])) for folder in folders)}
+                for folder, names in ((folder, units(listed, TESTS[folder])) for folder in folders)}
     numbers = [int(each) for each in options.only.split(',')] if options.only else planting.numbers
     end, noticed, survived, unreached = time.monotonic() + 60 * options.minutes, 0, 0, 0
 
