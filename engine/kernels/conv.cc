@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <sstream>
 
-#include "core/error.h"
-
 namespace cortado::kernels {
 
 namespace {
@@ -89,7 +87,7 @@ std::string Conv::name() const {
 }
 
 void Conv::backward_weights(Context& context, const ConvOperands& io, void* scratch) {
-  if (!adds_ && !io.d.overwrite_all(has_bias_)) throw_internal("a convolution was planned without adds");
+  io.d.require_planned(adds_, has_bias_);
   backward_weights_->run(context, io, scratch);
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/error.h"
+
 namespace cortado::kernels {
 
 /// What backward_weights writes.
@@ -7,8 +9,10 @@ struct WeightGradients {
   float *w = nullptr, *bias = nullptr;   ///< null: not requested
   bool add_w = false, add_bias = false;  ///< accumulate instead of overwriting
 
-  /// Whether all of them are overwritten. A kernel planned without `adds` does only this.
-  bool overwrite_all(bool has_bias) const { return w && (bias || !has_bias) && !add_w && !add_bias; }
+  /// A kernel planned without `adds` overwrites all of them; throws an internal error if it is asked for anything else.
+  void require_planned(bool adds, bool has_bias) const {
+    if (!adds && (!w || (has_bias && !bias) || add_w || add_bias)) throw_internal("a kernel was planned without adds");
+  }
 };
 
 }  // namespace cortado::kernels

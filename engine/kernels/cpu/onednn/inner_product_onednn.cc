@@ -92,7 +92,7 @@ class OneDnn final : public InnerProduct {
 
   void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
                         void* scratch) override {
-    if (!r_.adds && !d.overwrite_all(r_.bias)) throw_internal("a product was planned without adds");
+    d.require_planned(r_.adds, r_.bias);
     Library& lib = library(context);
     float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
     float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
