@@ -28,7 +28,6 @@ from worker import Worker
 
 ROOT = nets.ROOT
 BATCHES = (1, 4, 8, 16, 32, 64)
-AS_THE_PROGRAM_DOES = {'GOMP_SPINCOUNT': '5000'}  # engine/core/cpu/restart.h
 
 
 class Server:
@@ -79,7 +78,7 @@ def worker_for(options, folder, name, weights, batch):
     data, _ = nets.write_batches(folder, name, batch)
     kept = shutil.copy(data, folder + '/batch_%d.raw' % batch)
     command = [options.bin + '/cortado_bench_infer', net, weights, kept, str(options.threads)]
-    return Worker('', command, options.threads, AS_THE_PROGRAM_DOES).greet()
+    return Worker('', command, options.threads, {}).greet()
 
 
 def seconds_of(worker, block):

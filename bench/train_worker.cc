@@ -64,7 +64,6 @@ class Trainer {
                   .device = settings.device,
                   .precision = settings.precision,
                   .captures = !settings.eager}) {
-    use_threads(threads);
     auto& choices = context_.handle<kernels::KernelCache>();
     choices.set_budget(kernels::KernelCache::default_budget(context_));
     if (!settings.choices.empty()) choices.load(kernels::read_kernel_cache(settings.choices, kernels::machine_name()));

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "core/cpu/machine_peak.h"
+#include "core/threads/machine_peak.h"
 #include "core/cpu/restart.h"
 #include "core/error.h"
 #include "core/files/file.h"

@@ -21,8 +21,6 @@ if(CCACHE)
   set(CMAKE_CUDA_COMPILER_LAUNCHER ${launcher})
 endif()
 
-find_package(OpenMP REQUIRED COMPONENTS CXX)
-
 # Compiling the CUDA code takes longer than everything else, so by default it is built only on machines with a GPU.
 execute_process(COMMAND nvidia-smi -L RESULT_VARIABLE failed OUTPUT_VARIABLE gpus ERROR_QUIET)
 set(CORTADO_SEES_GPU OFF)
@@ -168,11 +166,10 @@ endfunction()
 # arithmetic, so they are fully optimised even in other targets.
 function(cortado_target name)
   target_include_directories(${name} PUBLIC ${CORTADO_INCLUDES})
-  target_link_libraries(${name} PUBLIC OpenMP::OpenMP_CXX)
   target_compile_options(${name} PRIVATE
-    "$<$<COMPILE_LANGUAGE:CXX>:${CORTADO_WARNINGS};${CORTADO_HOST_FLAGS};${CORTADO_HARDENING}>"
+    "$<$<COMPILE_LANGUAGE:CXX>:-fopenmp-simd;${CORTADO_WARNINGS};${CORTADO_HOST_FLAGS};${CORTADO_HARDENING}>"
     "$<$<COMPILE_LANGUAGE:CUDA>:${CORTADO_CUDA_FLAGS}>")
-  foreach(flag ${CORTADO_HOST_FLAGS} -fopenmp)
+  foreach(flag ${CORTADO_HOST_FLAGS} -fopenmp-simd)
     target_compile_options(${name} PRIVATE "$<$<COMPILE_LANGUAGE:CUDA>:SHELL:-Xcompiler ${flag}>")
   endforeach()
   get_target_property(sources ${name} SOURCES)

@@ -72,8 +72,7 @@ void await_conditions(ranks::Engine& engine, SolverConfig& config, Context& cont
   broadcast_message(engine, conditions);
   config.set_shards(conditions.shards());
   context.seed = conditions.seed();
-  context.threads = conditions.threads();
-  use_threads(context.threads);
+  context.pieces = conditions.pieces();
   if (const std::string other = difference_of_libraries(conditions, context); !other.empty())
     throw Error(ExitCode::kDevice, "rank " + std::to_string(engine.rank()) + " would compute otherwise: " + other,
                 "use the same program and CPU level on all ranks, for example --cpu-level=v3 for AVX2");

@@ -58,7 +58,7 @@ std::string difference_of_libraries(const caffe::TrainingState& training, Contex
 std::string frozen_layers(const Net& net) { return list_text(graph::layers_that_keep(net.plan().graph)); }
 
 void save_conditions(Net& net, caffe::TrainingState& training) {
-  training.set_threads(net.context().threads);
+  training.set_pieces(net.context().pieces);
   training.set_device(net.context().device.str());
   for (const std::string& library : kernels::arithmetic_of(net.context())) training.add_libraries(library);
   for (const std::string& line : choices_of(net)) training.add_choices(line);
@@ -90,9 +90,10 @@ std::string warning_of_conditions(const caffe::TrainingState& training, Net& net
   }
   std::string difference = difference_of_steps(then, choices_of(net));
   if (const std::string other = difference_of_libraries(training, context); !other.empty()) difference = other;
-  if (training.threads() != context.threads)
-    difference = "it was written with " + std::to_string(training.threads()) + " threads, now there are " +
-                 std::to_string(context.threads);
+  if (training.pieces() != context.pieces)
+    difference = training.has_pieces() ? "it divided work into " + std::to_string(training.pieces()) + " pieces, now " +
+                                             std::to_string(context.pieces)
+                                       : "it was written by a version that divided work by threads";
   if (training.device() != context.device.str())
     difference = "it was written on " + training.device() + ", this is " + context.device.str();
   return difference.empty() ? "" : "resuming, but not bit for bit: " + difference;

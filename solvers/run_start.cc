@@ -5,7 +5,6 @@
 #include "core/error.h"
 #include "core/log.h"
 #include "core/text/text.h"
-#include "core/threads/threads.h"
 #include "solvers/rank_start.h"
 #include "solvers/run_conditions.h"
 
@@ -29,15 +28,10 @@ void choose_seed(int64_t wanted, Context& context, RunStart& start) {
   context.seed = before;
 }
 
-/// Sums are divided by threads, so only the snapshot's number continues with the same bits.
-void choose_threads(const SolverOptions& options, const caffe::TrainingState& training, Context& context) {
-  constexpr int kMost = 1024;  // of the flag
-  const int before = training.threads();
-  if (options.keep_threads || before == context.threads || before < 1 || before > kMost) return;
-  log_info() << "Computing with the snapshot's " << count_of(before, "thread", "threads") << " instead of "
-             << context.threads << ", so that the training continues bit for bit; --threads chooses another number";
-  context.threads = before;
-  use_threads(before);
+/// Only the snapshot's number of pieces continues with the same bits. Older snapshots have none.
+void take_pieces(const caffe::TrainingState& training, Context& context) {
+  constexpr int kMost = 2048;  // of default_pieces()
+  if (const int before = training.pieces(); before >= 1 && before <= kMost) context.pieces = before;
 }
 
 }  // namespace
@@ -67,7 +61,7 @@ RunStart prepare_run(SolverConfig& config, const SolverOptions& options, Context
   if (!options.snapshot.empty()) start.snapshot = find_snapshot(options.snapshot, snapshots.prefix);
   choose_seed(config.seed(), context, start);
   if (start.snapshot && start.snapshot->exact()) {
-    choose_threads(options, start.snapshot->state.training(), context);
+    take_pieces(start.snapshot->state.training(), context);
     take_kernels(start.snapshot->state.training(), context);
   }
   if (!start.snapshot) start.weights = starting_weights(config.file, options);

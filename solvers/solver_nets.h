@@ -18,7 +18,6 @@ struct SolverOptions {
   caffe::NetState state;             ///< level and stages, merged over the solver's train_state as in Caffe
   std::vector<std::string> weights;  ///< to start from, in order; replace the solver's `weights`. Each may be
   std::string snapshot;              ///< to resume from: "", a path, or "auto"
-  bool keep_threads = false;         ///< resume with the context's threads, not with the snapshot's
   int data_threads = 0;              ///< decoding threads; 0: as set in each data layer
   int64_t skip_bad = 0;              ///< BuildOptions::skip_bad of all nets
   bool fuse = true;

@@ -30,10 +30,7 @@ ContextOptions context_options(const caffe::SolverParameter& solver, const corta
 }
 
 /// Each call may come from another thread.
-void enter(cortado_solver& training) {
-  use_threads(training.context.threads);
-  cortado::enter(training.context);
-}
+void enter(cortado_solver& training) { cortado::enter(training.context); }
 
 }  // namespace
 
@@ -50,7 +47,6 @@ cortado_status cortado_solver_open(const char* solver, const cortado_solver_opti
     more.weights = listed(chosen.weights);
     more.shares_prefix = true;
     auto made = std::make_unique<cortado_solver>(context_options(file.solver, chosen));
-    use_threads(made->context.threads);
     made->solver.reset(new Solver(make_solver(std::move(file), more, made->context)));  // not movable
     *training = made.release();
   });

@@ -58,10 +58,7 @@ void go_on(const ObservedNet& from, ObservedNet& to) {
   for (const auto& [layer, position] : from.net().positions()) to.net().seek(layer, position);
 }
 
-void enter_here(const Context& context) {
-  use_threads(context.threads);
-  enter(context);
-}
+void enter_here(const Context& context) { enter(context); }
 
 /// The owner of a file net's weights: the first net made from it, or made when it began to share others.
 class OwnWeights : public WeightHolder {
@@ -113,7 +110,6 @@ OwnNet::OwnNet(NetFile file, const NetOptions& options)
                                                    .seed = options.seed,
                                                    .device = options.device})),
       shapes_(declared_inputs(*file_, state_)) {
-  use_threads(context_->threads);
   take(make(build_options(), nullptr));
   owner_ = std::make_shared<OwnWeights>(context_, nullptr, whole_.net);
 }

@@ -13,15 +13,11 @@ Training::Training(SolverFile file, const SolverOptions& options, int threads, c
     : context_({.threads = threads > 0 ? threads : default_threads(),
                 .device = device_named(device),
                 .precision = precision_named(file.solver.precision())}) {
-  use_threads(context_.threads);
   solver_.reset(new Solver(make_solver(std::move(file), options, context_)));  // not movable
   solver_->add_observer(this);
 }
 
-void Training::enter() {
-  use_threads(context_.threads);
-  cortado::enter(context_);
-}
+void Training::enter() { cortado::enter(context_); }
 
 /// Releases the GIL. An exception from Ctrl-C is raised after the current iteration.
 template <typename Work>

@@ -12,19 +12,18 @@ namespace cortado {
 
 class Recording;
 
-/// The threads that run loops (core/threads/threads.h): chosen by CPU level and machine load, the own pool, or OpenMP.
-/// Results are bitwise equal for all.
-enum class LoopThreads : uint8_t { kAsSuits, kOwn, kOpenMp };
+/// The number of pieces into which work is divided if `threads` compute it: at least two for each. Up to four threads
+/// have equally many.
+int default_pieces(int threads);
 
 /// Contexts with equal options produce bitwise equal results.
 struct ContextOptions {
-  int threads = 1;    ///< compute threads; no other thread count may change results
+  int threads = 1;    ///< compute threads; they change results only by default_pieces()
   uint64_t seed = 1;  ///< of all random draws in layers
   Device device = {};
   Precision precision = Precision::kFp32;  ///< of the context's nets
   bool captures = true;                    ///< whether CapturedWork may use CUDA graphs; false for debugging
-  LoopThreads loops = LoopThreads::kAsSuits;
-  bool runs = true;  ///< false: kernels are planned but not run, so no GPU is needed
+  bool runs = true;                        ///< false: kernels are planned but not run, so no GPU is needed
 };
 
 /// Everything that work needs besides its operands: the options, the device's stream, the counter of random draws, and
@@ -41,16 +40,16 @@ class Context {
   const Device device;
   const Precision precision;
   const bool captures;
-  const LoopThreads loops;
-  int threads;  ///< a resumed run or a rank sets this and the seed before it builds nets
+  int threads;
+  int pieces;  ///< of work, for the free threads; sums depend on it. A resumed run or a rank sets this and the seed
+               ///< before it builds nets
   uint64_t seed;
 
   uint64_t pass = 0;  ///< index of the forward pass, counted over the whole training. A draw is a function of (seed,
                       ///< pass, layer, element), so no random state needs saving.
   uint64_t* device_pass = nullptr;  ///< `pass` in device memory; null on the CPU
-  uint64_t joins = 0;  ///< times at which all compute threads were waited for: the ends of parallel loops and of
-                       ///< library calls (a call with several loops inside counts once)
-  Recording* recording = nullptr;  ///< if set, the simulated device records work here instead of running it
+  uint64_t joins = 0;               ///< number of times at which pieces in other threads were waited for
+  Recording* recording = nullptr;   ///< if set, the simulated device records work here instead of running it
 
   /// Whether device memory is host memory, which the host may access at any time.
   bool shares_host_memory() const { return device.is_cpu(); }

@@ -90,7 +90,7 @@ constexpr double kCompiled = 3;  ///< factor on the estimate of candidates that 
 /// Everything that the speed of a direction depends on.
 std::string problem_of(const ConvRequest& request, ConvDirection direction, Context& context) {
   std::string text = describe(request, direction);
-  if (context.device.is_cpu()) return text + " threads " + std::to_string(context.threads);
+  if (context.device.is_cpu()) return text + " pieces " + std::to_string(context.pieces);
   if (context.precision == Precision::kTf32) text += " tf32";
   if (context.handle<CudaOptions>().fast) text += " fast";
   return text + " on " + device_description(context);

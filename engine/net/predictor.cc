@@ -122,7 +122,6 @@ Arrays Predictor::predict(const Arrays& inputs) {
     ~Lease() { pool.give_back(worker); }
   } lease{*this, worker};
   Net& net = *worker->net;
-  use_threads(worker->context.threads);
   enter(worker->context);
   for (const std::string& name : needed_) net.write_blob(name, inputs.at(name).values.data());
   net.forward();
@@ -251,7 +250,6 @@ std::shared_ptr<Predictor::Worker> Predictor::make_worker(const Shapes& shapes, 
   ContextOptions options = options_.context;
   options.threads = threads;
   auto worker = std::make_shared<Worker>(shapes, options);
-  use_threads(threads);
   Net* owner = owner_ ? owner_->net.get() : nullptr;
   graph::Plan plan =
       graph::make_plan(make_graph(shapes, worker->context), worker->context, owner ? &owner->plan() : nullptr);

@@ -30,12 +30,11 @@ cmake -S . -B "$build" -G Ninja -DCMAKE_TOOLCHAIN_FILE=cmake/aarch64.cmake -DCOR
 cmake --build "$build" --parallel "$(nproc)"
 [ "${1-}" != --build ] || exit 0
 
-# The sysroot has no alternatives links, so that OpenBLAS needs a library path. GOMP_SPINCOUNT is set here because the
-# program would otherwise set it and exec itself outside the emulator.
+# The sysroot has no alternatives links, so that OpenBLAS needs a library path.
 for program in cortado cortado_kernels_tests cortado_layers_tests; do
   cat >"$build/$program" <<EOF
 #!/bin/sh
-exec env GOMP_SPINCOUNT=5000 qemu-aarch64 -L "$sysroot" -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu/openblas-pthread \
+exec qemu-aarch64 -L "$sysroot" -E LD_LIBRARY_PATH=/usr/lib/aarch64-linux-gnu/openblas-pthread \
   "$build/bin/$program" "\$@"
 EOF
   chmod +x "$build/$program"

@@ -50,7 +50,6 @@ STATE = {
     'engine/core/files/mapped_file.cc': "SIGBUS's handler and the mappings that it knows (docs/architecture.md)",
     'engine/core/device/simulated_device.cc': "the simulated device's memory blocks",
     'engine/core/threads/thread_pool.cc': "the process's compute threads (docs/architecture.md)",
-    'engine/core/threads/threads.cc': "a thread's own scratch memory and its delays",
     'data/augment/read_moved_rows.cc': SCRATCH,
     'data/augment/read_rows.cc': SCRATCH,
     'data/augment/transform.cc': SCRATCH,

@@ -9,7 +9,7 @@ Levels = collections.namedtuple('Levels', 'folder program own machine')  # own: 
 
 
 def call(program, *words, level=None):
-    drop = ('CORTADO_CPU_LEVEL', 'ONEDNN_MAX_CPU_ISA', 'GOMP_SPINCOUNT')
+    drop = ('CORTADO_CPU_LEVEL', 'ONEDNN_MAX_CPU_ISA')
     environment = {name: value for name, value in os.environ.items() if name not in drop}
     if level: environment['CORTADO_CPU_LEVEL'] = level
     done = subprocess.run([program, *words], capture_output=True, text=True, env=environment, timeout=60)

@@ -126,7 +126,6 @@ def test_commands_work(cortado, helper, tmp_path, monkeypatch, path):
     (tmp_path / '.curlrc').write_text('silent\nshow-error\nfail-with-body\nconnect-to = "server.example::127.0.0.1:"\n')
     monkeypatch.setenv('CURL_HOME', str(tmp_path))
     monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'cache'))
-    monkeypatch.setenv('OMP_WAIT_POLICY', 'passive')
     monkeypatch.setenv('PATH', os.path.dirname(cortado), prepend=':')
     made = page_folders.MADE_FIRST[name](folder, cortado, list(blocks(page)))
     code = subprocess.run(['bash', '-c', script], cwd=folder, stdin=subprocess.DEVNULL).returncode

@@ -42,7 +42,6 @@ layer { name: "loss" type: "SoftmaxWithLoss" bottom: "ip" bottom: "label" top: "
 def small(shared_folder, cortado):
     """A net and a solver, and `cortado` on PATH."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('OMP_WAIT_POLICY', 'passive')
         patch.setenv('PATH', os.path.dirname(cortado), prepend=':')
         (shared_folder / 'net.prototxt').write_text(NET)
         (shared_folder / 'solver.prototxt').write_text(SOLVER)

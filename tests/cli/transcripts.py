@@ -118,7 +118,6 @@ def play(path, tmp, patch, verbose):
         if os.path.islink(link) and os.path.realpath(link) == os.path.realpath(exe):
             os.symlink(exe, bin_folder + '/' + name)
     patch.setenv('PATH', bin_folder, prepend=':')
-    patch.setenv('OMP_WAIT_POLICY', 'passive')
     patch.chdir(folder)
     names, runs, found = dict(vars(fixtures)), 0, []
     all_blocks = list(blocks(path))

@@ -56,7 +56,6 @@ class Workplace(tempfile.TemporaryDirectory):
         os.mkdir(bin_folder)
         os.symlink(self.exe, bin_folder + '/cortado')
         os.environ['PATH'] = bin_folder + ':' + os.environ['PATH']
-        os.environ['OMP_WAIT_POLICY'] = 'passive'  # spinning threads would slow down concurrent runs
         here = os.getcwd()
         os.chdir(self.name)
         fixtures.lmdb('train_lmdb', n=300, h=24, w=24)

@@ -21,15 +21,18 @@ TEST(Context, CopiesItsOptions) {
                          .seed = 7,
                          .device = {DeviceKind::kSimulated, 0},
                          .precision = Precision::kBf16,
-                         .captures = false,
-                         .loops = LoopThreads::kOwn});
+                         .captures = false});
   EXPECT_EQ(context.threads, 3);
   EXPECT_EQ(context.seed, 7u);
   EXPECT_TRUE(context.device.is_simulated());
   EXPECT_EQ(context.precision, Precision::kBf16);
   EXPECT_FALSE(context.captures);
-  EXPECT_EQ(context.loops, LoopThreads::kOwn);
   EXPECT_EQ(context.stream(), nullptr);
+}
+
+TEST(Context, UpToFourThreadsHaveEquallyManyPieces) {
+  for (const int threads : {1, 2, 3, 4}) EXPECT_EQ(Context(threads).pieces, 8) << threads;
+  for (const int threads : {5, 8, 64}) EXPECT_EQ(Context(threads).pieces, 2 * threads);
 }
 
 TEST(Context, HandlesBelongToOneContext) {

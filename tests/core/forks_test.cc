@@ -16,8 +16,8 @@
 namespace cortado {
 namespace {
 
-bool loop_is_whole(LoopThreads loops) {
-  Context context(ContextOptions{.threads = 3, .loops = loops});
+bool loop_is_whole() {
+  Context context(3);
   std::atomic<int64_t> sum = 0;
   for (int round = 0; round < 100; ++round)
     parallel_ranges(context, 1000, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
@@ -26,15 +26,9 @@ bool loop_is_whole(LoopThreads loops) {
 
 TEST(Forks, AChildHasLoopsOfItsOwn) {
   if (kThreadSanitized) GTEST_SKIP() << "it does not start threads in a child of a process with threads";
-  for (const LoopThreads loops : {LoopThreads::kOwn, LoopThreads::kOpenMp}) {
-    ASSERT_TRUE(loop_is_whole(loops));
-    EXPECT_EQ(status_in_child([&] {
-                if (!loop_is_whole(loops)) return false;
-                return status_in_child([&] { return loop_is_whole(loops); }) == 0;
-              }),
-              0);
-    EXPECT_TRUE(loop_is_whole(loops)) << "in the parent, afterwards";
-  }
+  ASSERT_TRUE(loop_is_whole());
+  EXPECT_EQ(status_in_child([] { return loop_is_whole() && status_in_child(loop_is_whole) == 0; }), 0);
+  EXPECT_TRUE(loop_is_whole()) << "in the parent, afterwards";
 }
 
 TEST(Forks, AreCounted) {

@@ -8,30 +8,13 @@
 #include <thread>
 #include <vector>
 
-#include "core/process/sanitized.h"
-
 namespace cortado {
 namespace {
 
 using Range = std::pair<int64_t, int64_t>;
 
-/// All kinds of threads that loops may use.
-class ParallelRanges : public testing::TestWithParam<LoopThreads> {
- protected:
-  ContextOptions options(int threads) const { return {.threads = threads, .loops = GetParam()}; }
-  std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) const;
-};
-
-/// ThreadSanitizer does not understand OpenMP's synchronization, so it allows OpenMP one thread (CMakePresets.json).
-std::vector<LoopThreads> possible_threads() {
-  if (kThreadSanitized) return {LoopThreads::kAsSuits, LoopThreads::kOwn};
-  return {LoopThreads::kAsSuits, LoopThreads::kOwn, LoopThreads::kOpenMp};
-}
-
-INSTANTIATE_TEST_SUITE_P(Threads, ParallelRanges, testing::ValuesIn(possible_threads()));
-
-std::set<Range> ParallelRanges::ranges_of(int threads, int64_t n, int64_t at_least) const {
-  Context context(options(threads));
+std::set<Range> ranges_of(int threads, int64_t n, int64_t at_least) {
+  Context context(threads);
   std::mutex mutex;
   std::set<Range> ranges;
   parallel_ranges(context, n, at_least, [&](int64_t begin, int64_t end) {
@@ -41,7 +24,7 @@ std::set<Range> ParallelRanges::ranges_of(int threads, int64_t n, int64_t at_lea
   return ranges;
 }
 
-TEST_P(ParallelRanges, CoverEachIndexOnce) {
+TEST(ParallelRanges, CoverEachIndexOnce) {
   for (const int threads : {1, 2, 3, 7})
     for (const int64_t n : {0, 1, 2, 7, 8, 1000}) {
       int64_t next = 0;
@@ -54,13 +37,14 @@ TEST_P(ParallelRanges, CoverEachIndexOnce) {
     }
 }
 
-TEST_P(ParallelRanges, AreReproducible) {
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(ranges_of(3, 1000, 10), ranges_of(3, 1000, 10));
-  EXPECT_EQ(ranges_of(2, 16, 1),
-            (std::set<Range>{{0, 2}, {2, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 12}, {12, 14}, {14, 16}}));
+TEST(ParallelRanges, DependOnPiecesOnly) {
+  const std::set<Range> expected{{0, 2}, {2, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 12}, {12, 14}, {14, 16}};
+  for (const int threads : {1, 2, 3, 4})
+    for (int i = 0; i < 20; ++i) EXPECT_EQ(ranges_of(threads, 16, 1), expected) << threads;
+  EXPECT_EQ(ranges_of(8, 16, 1).size(), 16u);
 }
 
-TEST_P(ParallelRanges, HaveTheMinimumSize) {
+TEST(ParallelRanges, HaveTheMinimumSize) {
   EXPECT_EQ(ranges_of(2, 99, 50), (std::set<Range>{{0, 99}}));
   EXPECT_EQ(ranges_of(2, 100, 50), (std::set<Range>{{0, 50}, {50, 100}}));
   for (const auto& [begin, end] : ranges_of(4, 4096, 100)) EXPECT_GE(end - begin, 100);
@@ -68,8 +52,8 @@ TEST_P(ParallelRanges, HaveTheMinimumSize) {
 
 /// One thread blocks in its first range until all others are done. With a static distribution of ranges this would not
 /// end.
-TEST_P(ParallelRanges, DoNotWaitForABlockedThread) {
-  Context context(options(2));
+TEST(ParallelRanges, DoNotWaitForABlockedThread) {
+  Context context(2);
   constexpr int kRanges = 8;
   for (int i = 0; i < 50; ++i) {
     std::atomic<int> done = 0;
@@ -83,9 +67,9 @@ TEST_P(ParallelRanges, DoNotWaitForABlockedThread) {
   }
 }
 
-TEST_P(ParallelRanges, CountJoins) {
+TEST(ParallelRanges, CountJoins) {
   for (const int threads : {1, 2, 8, 16}) {
-    Context context(options(threads));
+    Context context(threads);
     for (int i = 0; i < 5; ++i) parallel_ranges(context, 100, 1, [](int64_t, int64_t) {});
     parallel_ranges(context, 100, 99, [](int64_t, int64_t) {});  // one range
     EXPECT_EQ(context.joins, threads > 1 ? 5u : 0u) << threads;
@@ -93,18 +77,34 @@ TEST_P(ParallelRanges, CountJoins) {
   }
 }
 
-TEST_P(ParallelRanges, NestedRunInTheSameThread) {
-  Context context(options(2));
-  std::atomic<int> sum = 0;
-  parallel_ranges(context, 8, 1, [&](int64_t begin, int64_t end) {
-    const std::thread::id caller = std::this_thread::get_id();
-    parallel_ranges(context, 100, 1, [&](int64_t from, int64_t to) {
-      EXPECT_EQ(std::this_thread::get_id(), caller);
-      EXPECT_EQ(to - from, 100);
+TEST(ParallelRanges, NestedRunInTheSameThread) {
+  for (const int threads : {1, 2}) {
+    Context context(threads);
+    std::atomic<int> sum = 0;
+    parallel_ranges(context, 8, 1, [&](int64_t begin, int64_t end) {
+      const std::thread::id caller = std::this_thread::get_id();
+      parallel_ranges(context, 100, 1, [&](int64_t from, int64_t to) {
+        EXPECT_EQ(std::this_thread::get_id(), caller);
+        EXPECT_EQ(to - from, 100);
+      });
+      sum += int(end - begin);
     });
-    sum += int(end - begin);
-  });
-  EXPECT_EQ(sum, 8);
+    EXPECT_EQ(sum, 8);
+  }
+}
+
+TEST(InPieces, WorkersRunOnePieceAtATime) {
+  Context context(3);
+  for (int i = 0; i < 100; ++i) {
+    std::vector<std::atomic<int>> running(3), runs(40);
+    in_pieces(context, 40, [&](int64_t piece, int worker) {
+      ASSERT_LT(worker, 3);
+      EXPECT_EQ(running[size_t(worker)]++, 0);
+      ++runs[size_t(piece)];
+      --running[size_t(worker)];
+    });
+    for (const auto& count : runs) EXPECT_EQ(count, 1);
+  }
 }
 
 }  // namespace

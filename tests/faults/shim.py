@@ -16,7 +16,7 @@ SHORT = ('read', 'write')
 def environment(rules=(), **names):
     """`names`: the library's variables, in lower case without FAULT_."""
     names = {name: value for name, value in names.items() if value != ''}
-    env = dict(os.environ, LD_PRELOAD=LIBRARY, OMP_WAIT_POLICY='passive')
+    env = dict(os.environ, LD_PRELOAD=LIBRARY)
     if rules: env['FAULT'] = ','.join(rules)
     for name, value in names.items(): env['FAULT_' + name.upper()] = str(value)
     return env

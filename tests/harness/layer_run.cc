@@ -96,7 +96,6 @@ LayerRun::LayerRun(const std::string& text, const Arrays& x, const RunOptions& o
     : made_(text, follower, shapes_of(x), options.phase),
       options_(options),
       context_({.threads = options.threads, .seed = options.seed, .device = options.device}) {
-  use_threads(options.threads);
   context_.pass = options.pass;
   if (!context_.shares_host_memory()) {
     context_.device_pass = reinterpret_cast<uint64_t*>(memory(sizeof(uint64_t)).data());

@@ -53,7 +53,7 @@ TEST(CpuLevel, UnknownRunsEveryCandidate) {
   const auto taken = chosen(request, {CpuLevel::kUnknown, CpuLevel::kUnknown});
   ASSERT_EQ(taken.size(), 3u);
   for (const auto& [problem, choice] : taken) EXPECT_EQ(choice.origin, "measured") << problem;
-  const auto& forward = taken.at(describe(request, ConvDirection::kForward) + " threads 2");
+  const auto& forward = taken.at(describe(request, ConvDirection::kForward) + " pieces 8");
   EXPECT_EQ(forward.rivals, rivals(request, ConvDirection::kForward, context));
   EXPECT_GE(forward.rivals, 2);
 }

@@ -170,8 +170,7 @@ TEST(Net, concurrent_contexts_with_equal_options_give_equal_bits) {
   EXPECT_NE(of_a, passes_on(other)) << "draws depend on the seed";
 }
 
-/// More threads than CPUs: results agree up to rounding, and threads hardly add loops. (Some kernels divide their work
-/// in other ways.)
+/// More threads than CPUs: results agree up to rounding, and threads hardly add loops.
 TEST(Net, many_threads_agree_and_join_as_often) {
   std::vector<double> expected;
   uint64_t joins = 0;
@@ -183,9 +182,7 @@ TEST(Net, many_threads_agree_and_join_as_often) {
       expected = seen, joins = context.joins;
       continue;
     }
-    if (!kThreadSanitized) {  // which has one OpenMP thread, so the joins of oneDNN are not counted
-      EXPECT_LE(context.joins, joins + joins / 10) << threads;
-    }
+    EXPECT_LE(context.joins, joins + joins / 10) << threads;
     ASSERT_EQ(seen.size(), expected.size());
     for (size_t i = 0; i < seen.size(); ++i)
       EXPECT_NEAR(seen[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << threads << " threads, value " << i;

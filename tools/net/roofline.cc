@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/cpu/machine_peak.h"
+#include "core/threads/machine_peak.h"
 #include "graph/plan.h"
 #include "tools/options/net_file.h"
 

@@ -122,13 +122,6 @@ Precision choose_precision(const Arguments& arguments, Precision preferred, cons
   return Precision::kFp32;
 }
 
-/// CORTADO_POOL, for debugging and profiling.
-LoopThreads loops_of_environment() {
-  const char* pool = std::getenv("CORTADO_POOL");
-  if (!pool) return LoopThreads::kAsSuits;
-  return std::string_view(pool) == "openmp" ? LoopThreads::kOpenMp : LoopThreads::kOwn;
-}
-
 }  // namespace
 
 std::vector<Flag> device_flags() {
@@ -449,7 +442,6 @@ ContextOptions context_options(const Arguments& arguments, const DeviceDefaults&
                                              : std::max(1, default_threads() / defaults.processes);
   options.captures = !arguments.on("eager");
   options.precision = choose_precision(arguments, defaults.precision, options.device);
-  options.loops = loops_of_environment();
   return options;
 }
 
@@ -457,7 +449,6 @@ CommandContext::CommandContext(const Arguments& arguments, const DeviceDefaults&
     : CommandContext(arguments, context_options(arguments, defaults)) {}
 
 CommandContext::CommandContext(const Arguments& arguments, const ContextOptions& options) : Context(options) {
-  use_threads(threads);
   remember_choices(arguments, *this);
 }
 

@@ -59,17 +59,6 @@ void reserve_descriptors() {
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
-bool ended_here = false;
-
-/// OpenMP's library calls exit(1) if it cannot get threads or memory, after a message of its own.
-void explain_foreign_exit() {
-  if (ended_here) return;
-  show_error(
-      "error: a library ended the program, because it could not get threads or memory\n"
-      "hint: lower --threads, or raise the limits: `ulimit -u` for threads, `ulimit -v` for memory");
-  _exit(int(ExitCode::kDevice));
-}
-
 /// Restarts the program for the requested CPU level. Returns 0 if it already runs at that level, the exit code of an
 /// error otherwise.
 int restart(char** argv) {
@@ -130,12 +119,9 @@ int program_main(int argc, char** argv, int (*run)(const std::string&, const std
   if (const int code = restart(argv)) return code;
   // Without a log reader, or at the file size limit, a write must fail instead of ending a training.
   for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
-  std::atexit(explain_foreign_exit);
   const std::vector<std::string> words(argv + 1, argv + argc);
   start_logging(log_name(argv[0]).c_str());
-  const int code = finish_output(run_and_report(run, argv[0], words));
-  ended_here = true;
-  return code;
+  return finish_output(run_and_report(run, argv[0], words));
 }
 
 }  // namespace cortado::tools

@@ -35,7 +35,6 @@ SolverOptions solver_options(const Arguments& arguments) {
   options.state.clear_phase();
   options.weights = arguments.texts("weights");
   options.snapshot = arguments.text("snapshot");
-  options.keep_threads = arguments.has("threads");
   options.data_threads = data_threads_of(arguments);
   options.skip_bad = skip_bad_of(arguments);
   options.recompute = arguments.on("recompute");

@@ -114,10 +114,8 @@ void reexec_for_cpu_level(char** argv) {
     setenv(kVariable, name_of(*asked).c_str(), 1);
     if (const char* isa = onednn_isa(*asked)) set_default("ONEDNN_MAX_CPU_ISA", isa);
   }
-  const bool again = !std::getenv("OMP_WAIT_POLICY") && set_default("GOMP_SPINCOUNT", "5000");
   const IsaLevel best = best_isa(asked.value_or(machine_isa()));
   if (best != kCompiledIsa) exec_program(path_at_level(first_program(), best), argv);
-  if (again) execv("/proc/self/exe", argv);
 }
 
 }  // namespace cortado

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "core/error.h"
 #include "core/process/signal_waiter.h"
@@ -13,9 +14,6 @@
 namespace cortado {
 
 namespace {
-
-constexpr uint32_t kOpen = 1u << 31, kJoined = 1u << 15, kActive = 1, kActiveMask = kJoined - 1;
-constexpr uint32_t kMaxHelpers = 4096;
 
 /// How long a thread spins before it sleeps, about the time that waking a thread takes.
 constexpr std::chrono::microseconds kSpin(50);
@@ -45,13 +43,31 @@ bool spin_until(const Done& done) {
 
 class Inside {
  public:
-  Inside() { inside = true; }
-  ~Inside() { inside = false; }
+  Inside() : before_(std::exchange(inside, true)) {}
+  ~Inside() { inside = before_; }
   Inside(const Inside&) = delete;
   Inside& operator=(const Inside&) = delete;
+
+ private:
+  bool before_;
 };
 
 }  // namespace
+
+/// The content of a Part.
+struct ThreadPool::Left {
+  int64_t begin, end;
+  int threads;
+
+  Left(int64_t begin, int64_t end, int threads) : begin(begin), end(end), threads(threads) {}
+  explicit Left(uint64_t word)
+      : begin(int64_t(word & kMaxPieces)),
+        end(int64_t(word >> kPieceBits & kMaxPieces)),
+        threads(int(word >> 2 * kPieceBits)) {}
+  uint64_t packed() const {
+    return uint64_t(begin) | uint64_t(end) << kPieceBits | uint64_t(threads) << 2 * kPieceBits;
+  }
+};
 
 ThreadPool& ThreadPool::shared() {
   static ThreadPool& pool = *new ThreadPool;
@@ -67,31 +83,28 @@ void ThreadPool::forget_helpers() {
   helpers_ = 0;
   growing_ = false;
   for (Slot& slot : slots_) {
-    slot.state = 0;
+    for (Part& part : slot.part) part.left = 0;
     slot.taken = false;
   }
 }
 
 bool ThreadPool::is_inside() { return inside; }
 
-void ThreadPool::run(int threads, FunctionRef<void(int)> work) {
-  reserve(threads);
-  Slot* slot = threads > 1 ? take_slot() : nullptr;
-  if (slot) {
-    slot->work = &work;
-    slot->most = std::min(uint32_t(threads - 1), kMaxHelpers);
-    slot->state.store(kOpen, std::memory_order_release);
-    news_.fetch_add(1, std::memory_order_seq_cst);
-    if (threads > 2)
-      news_.notify_all();
-    else
-      news_.notify_one();
+void ThreadPool::run(int threads, int64_t pieces, Work work) {
+  Slot* slot = nullptr;
+  if (threads > 1 && pieces > 1 && pieces < kMaxPieces && !inside) {
+    reserve(threads);
+    slot = take_slot();
   }
-  {
-    const Inside now;
-    work(0);
+  const Inside now;
+  if (!slot) {
+    for (int64_t piece = 0; piece < pieces; ++piece) work(piece, 0);
+    return;
   }
-  if (slot) close(*slot);
+  offer(*slot, threads, pieces, work);
+  help(*slot, 0);
+  wait_for_pieces(*slot);
+  slot->taken.store(false, std::memory_order_release);
 }
 
 ThreadPool::Slot* ThreadPool::take_slot() {
@@ -101,33 +114,53 @@ ThreadPool::Slot* ThreadPool::take_slot() {
   return nullptr;
 }
 
-/// Closes the slot to new helpers and waits for the active ones.
-void ThreadPool::close(Slot& slot) {
-  const auto left = [&](uint32_t state) { return (state & kActiveMask) == 0; };
-  uint32_t state = slot.state.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
-  if (!left(state) && !spin_until([&] { return left(slot.state.load(std::memory_order_acquire)); }))
-    while (!left(state = slot.state.load(std::memory_order_acquire))) slot.state.wait(state, std::memory_order_acquire);
-  slot.taken.store(false, std::memory_order_release);
+/// Divides the pieces among the parts and wakes helpers.
+void ThreadPool::offer(Slot& slot, int threads, int64_t pieces, const Work& work) {
+  const int parts = std::min(threads, kParts);
+  slot.work = &work;
+  slot.unfinished.store(uint32_t(pieces), std::memory_order_relaxed);
+  slot.parts.store(parts, std::memory_order_relaxed);
+  for (int i = 0; i < parts; ++i)
+    slot.part[i].left.store(Left{pieces * i / parts, pieces * (i + 1) / parts, threads}.packed(),
+                            std::memory_order_release);
+  news_.fetch_add(1, std::memory_order_seq_cst);
+  if (helpers_.load(std::memory_order_relaxed) > 1)
+    news_.notify_all();
+  else
+    news_.notify_one();
 }
 
-/// Helps with the slot's work; returns false if it needs no helper.
-bool ThreadPool::join(Slot& slot) {
-  const auto joined = [](uint32_t state) { return (state & ~kOpen) / kJoined; };
-  uint32_t state = slot.state.load(std::memory_order_acquire);
-  do
-    if (!(state & kOpen) || joined(state) >= slot.most) return false;
-  while (!slot.state.compare_exchange_weak(state, state + kJoined + kActive, std::memory_order_acq_rel));
-  const bool wanted = joined(state) < slot.most;  // the slot may have a new caller by now
-  if (wanted) (*slot.work)(int(joined(state)) + 1);
-  state = slot.state.fetch_sub(kActive, std::memory_order_acq_rel) - kActive;
-  if (!(state & (kOpen | kActiveMask))) slot.state.notify_all();
-  return wanted;
+/// A piece for `worker`; -1 if there is none.
+int64_t ThreadPool::take(Slot& slot, int worker) {
+  const int parts = slot.parts.load(std::memory_order_relaxed);
+  for (int i = 0; i < parts; ++i) {
+    std::atomic<uint64_t>& word = slot.part[(worker + i) % parts].left;
+    uint64_t before = word.load(std::memory_order_acquire);
+    for (;;) {
+      Left left(before);
+      if (left.begin >= left.end || worker >= left.threads) break;
+      const int64_t piece = i == 0 ? left.begin++ : --left.end;
+      if (word.compare_exchange_weak(before, left.packed(), std::memory_order_acq_rel)) return piece;
+    }
+  }
+  return -1;
 }
 
-bool ThreadPool::help() {
+/// Runs pieces until none is left; returns whether there was one.
+bool ThreadPool::help(Slot& slot, int worker) {
   bool helped = false;
-  for (Slot& slot : slots_) helped |= join(slot);
+  for (int64_t piece; (piece = take(slot, worker)) >= 0; helped = true) {
+    (*slot.work)(piece, worker);
+    if (slot.unfinished.fetch_sub(1, std::memory_order_acq_rel) == 1 && worker > 0) slot.unfinished.notify_all();
+  }
   return helped;
+}
+
+void ThreadPool::wait_for_pieces(Slot& slot) {
+  uint32_t left = 0;
+  const auto done = [&] { return (left = slot.unfinished.load(std::memory_order_acquire)) == 0; };
+  if (!spin_until(done))
+    while (!done()) slot.unfinished.wait(left, std::memory_order_acquire);
 }
 
 void ThreadPool::wait_for_work(uint32_t seen) {
@@ -135,11 +168,13 @@ void ThreadPool::wait_for_work(uint32_t seen) {
   news_.wait(seen, std::memory_order_seq_cst);
 }
 
-void ThreadPool::serve() {
+void ThreadPool::serve(int worker) {
   inside = true;
   for (;;) {
     const uint32_t seen = news_.load(std::memory_order_seq_cst);
-    if (!help()) wait_for_work(seen);
+    bool helped = false;
+    for (Slot& slot : slots_) helped |= help(slot, worker);
+    if (!helped) wait_for_work(seen);
   }
 }
 
@@ -148,7 +183,7 @@ void ThreadPool::grow(int helpers) {
   if (growing_.exchange(true, std::memory_order_acquire)) return;
   try {
     const SignalsBlocked blocked;
-    for (; helpers_ < helpers; ++helpers_) std::thread([this] { serve(); }).detach();
+    for (; helpers_ < helpers; ++helpers_) std::thread([this, worker = helpers_ + 1] { serve(worker); }).detach();
   } catch (const std::system_error&) {
   } catch (const std::bad_alloc&) {
   }

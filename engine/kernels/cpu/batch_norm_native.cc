@@ -34,10 +34,10 @@ void with_bool(bool value, const Use& use) {
 template <typename T>
 class Own final : public BatchNorm {
  public:
-  Own(const BatchNormRequest& request, int threads)
+  Own(const BatchNormRequest& request, int pieces)
       : request_(request),
         runs_(runs_of(request.x)),
-        passes_(runs_, threads),
+        passes_(runs_, pieces),
         count_(double(std::max<int64_t>(1, request.x.shape[0] * request.x.shape.count(2)))),
         // Results larger than the second-level cache are written with non-temporal stores, which do not read the old
         // lines.
@@ -296,7 +296,7 @@ std::unique_ptr<BatchNorm> make_batch_norm_native(const BatchNormRequest& reques
   if (request.sums_given || request.writes_map || request.maps_addend || request.two_dy)
     return why = "fused statistics and maps are for devices", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<BatchNorm> {
-    return std::make_unique<Own<decltype(type)>>(request, context.threads);
+    return std::make_unique<Own<decltype(type)>>(request, context.pieces);
   });
 }
 

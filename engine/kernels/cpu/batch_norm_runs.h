@@ -122,11 +122,11 @@ void map_run(int64_t length, T* y, const Value& value) {
 }
 
 /// For every group: sum(group, sample, sums) over its samples, finish(group, sums), then map(group, sample) over its
-/// samples. Each thread processes whole groups. If there are too few, all threads divide the samples of all groups.
+/// samples. A piece of work has whole groups; if there are too few groups, some samples of all.
 class TwoPasses {
  public:
-  TwoPasses(const Runs& runs, int threads)
-      : runs_(runs), whole_groups_(runs.groups >= 4 * threads || runs.groups % threads == 0 || runs.length == kLanes) {}
+  TwoPasses(const Runs& runs, int pieces)
+      : runs_(runs), whole_groups_(runs.groups >= pieces / 2 || runs.length == kLanes) {}
 
   int64_t scratch() const { return whole_groups_ ? 0 : runs_.samples * runs_.groups * int64_t(sizeof(Sums)); }
 

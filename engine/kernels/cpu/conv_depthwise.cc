@@ -22,7 +22,7 @@ namespace cortado::kernels {
 namespace {
 
 constexpr int kSums = 12 / kRegisters;      ///< 16-lane sums in registers, which leave four of 16 registers free
-constexpr int64_t kItemsPerThread = 8;      ///< at least, for load balance
+constexpr int64_t kItemsPerPiece = 2;       ///< at least, for load balance
 constexpr int64_t kChunkBytes = 192 << 10;  ///< read and written by a chunk of rows: fits the second-level cache
 constexpr double kCachedBytes = 2 << 20;    ///< x and y that stay in the second-level caches between two layers
 constexpr int64_t kPlacesAtOnce = 112;      ///< positions of dy that fit the first-level cache, with their x
@@ -170,7 +170,7 @@ void sum_run(Run& run, int64_t places) {
 /// Forward, and backward_data with swapped sides.
 class Depthwise final : public ConvKernel {
  public:
-  Depthwise(const ConvRequest& request, bool to_x, int threads)
+  Depthwise(const ConvRequest& request, bool to_x, int pieces)
       : s_(request.shape),
         to_x_(to_x),
         sum_(request.post.sum && !to_x),
@@ -185,7 +185,7 @@ class Depthwise final : public ConvKernel {
     for (const Line& h : rows_)
       for (const Line& w : columns_) taps_.push_back(taps_of(h.phase, w.phase));
     const int64_t bytes = (height_ * width_ + to_height_ * to_width_) * kLanes * int64_t(sizeof(float));
-    const int64_t wanted = std::max(ceil_of(kItemsPerThread * threads, s_.n * blocks_), bytes / kChunkBytes);
+    const int64_t wanted = std::max(ceil_of(kItemsPerPiece * pieces, s_.n * blocks_), bytes / kChunkBytes);
     chunks_ = std::clamp<int64_t>(wanted, 1, to_height_);
   }
 
@@ -436,7 +436,7 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.groups == 1 || s.groups != s.c || s.groups != s.k) return why = "groups of more than one channel", nullptr;
   if (!takes_blocked_weights(request, why)) return nullptr;
   if (direction == ConvDirection::kBackwardWeights) return std::make_unique<DepthwiseWeights>(request);
-  return std::make_unique<Depthwise>(request, direction == ConvDirection::kBackwardData, context.threads);
+  return std::make_unique<Depthwise>(request, direction == ConvDirection::kBackwardData, context.pieces);
 }
 
 /// Rates of a core, measured with AVX2 on Zen 3; mostly bound by memory. dx with a stride is written with gaps. With

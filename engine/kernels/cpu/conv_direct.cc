@@ -29,7 +29,7 @@ constexpr int64_t kWeightBytes = 16 << 10;          ///< weights in the first-le
 constexpr int64_t kChunkBytes = 192 << 10;          ///< read by a chunk of positions: fits the second-level cache
 constexpr int64_t kMinChunk = 24, kMaxChunk = 768;  ///< places
 
-constexpr int64_t kItemsPerThread = 8;  ///< at least, for load balance
+constexpr int64_t kItemsPerPiece = 2;  ///< at least, for load balance
 
 /// Positions of the result that read the same taps.
 struct Phase {
@@ -197,7 +197,7 @@ constexpr auto kSumRows = sum_rows(std::make_integer_sequence<int, kPlaces>());
 /// Forward, and backward_data with swapped sides.
 class Direct final : public ConvKernel {
  public:
-  Direct(const ConvRequest& request, bool to_x, int threads)
+  Direct(const ConvRequest& request, bool to_x, int pieces)
       : s_(request.shape),
         to_x_(to_x),
         sum_(request.post.sum && !to_x),
@@ -222,7 +222,7 @@ class Direct final : public ConvKernel {
       for (int64_t i = 0; i < chunks_.back(); ++i) pieces_.push_back({&phase - phases_.data(), i});
     }
     const int64_t alone = s_.n * s_.groups * int64_t(pieces_.size());
-    parts_ = std::clamp<int64_t>(ceil_of(kItemsPerThread * threads, std::max<int64_t>(1, alone)), 1, to_blocks_);
+    parts_ = std::clamp<int64_t>(ceil_of(kItemsPerPiece * pieces, std::max<int64_t>(1, alone)), 1, to_blocks_);
     if (to_x) turned_ = scratch_.add(s_.groups * from_blocks_ * to_blocks_ * taps_ * kBlock * int64_t(sizeof(float)));
   }
 
@@ -337,7 +337,7 @@ class Direct final : public ConvKernel {
 /// The gradient of the weights: sums over positions, in the order of images, rows and columns.
 class DirectWeights final : public ConvKernel {
  public:
-  DirectWeights(const ConvRequest& request, int threads)
+  DirectWeights(const ConvRequest& request, int pieces)
       : s_(request.shape),
         c_blocks_(blocks_of(s_.c / s_.groups)),
         k_blocks_(blocks_of(s_.k / s_.groups)),
@@ -346,7 +346,7 @@ class DirectWeights final : public ConvKernel {
         // Rows of y whose positions, with their x, fit the first-level cache.
         rows_(std::max<int64_t>(1, kPlacesAtOnce / std::max<int64_t>(1, s_.w.out()))) {
     for (int64_t t = 0; t < s_.w.kernel; ++t) spans_.push_back(span_of(s_.w, t));
-    const int64_t wanted = kItemsPerThread * threads;
+    const int64_t wanted = kItemsPerPiece * pieces;
     while (together_ > 1 && items() < wanted) together_ /= 2;
     tap_parts_ = std::clamp<int64_t>(ceil_of(wanted, items()), 1, taps_);
   }
@@ -468,8 +468,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.groups > 1 && (s.c / s.groups % kLanes || s.k / s.groups % kLanes))
     return why = "groups do not fill blocks", nullptr;
   if (!takes_blocked_weights(request, why)) return nullptr;
-  if (direction == ConvDirection::kBackwardWeights) return std::make_unique<DirectWeights>(request, context.threads);
-  return std::make_unique<Direct>(request, direction == ConvDirection::kBackwardData, context.threads);
+  if (direction == ConvDirection::kBackwardWeights) return std::make_unique<DirectWeights>(request, context.pieces);
+  return std::make_unique<Direct>(request, direction == ConvDirection::kBackwardData, context.pieces);
 }
 
 /// Rates of a core, measured with AVX2; for AVX-512 a guess, well below oneDNN's.

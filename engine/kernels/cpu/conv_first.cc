@@ -27,7 +27,6 @@ constexpr int64_t kWeightBytes = 12 << 10;   ///< of a slice of taps: stay in th
 constexpr int64_t kPatchBytes = 48 << 10;    ///< with the kMaxPlaces of y: fits the second-level cache
 constexpr int64_t kMaxPlaces = 768;
 constexpr int64_t kMaxPatchBytes = 4 << 20;  ///< if one row of y takes more than kPatchBytes
-constexpr int64_t kStripsPerThread = 4;      ///< for load balance
 constexpr int64_t kFloatBytes = sizeof(float);
 
 /// Sums per tile of `vectors` registers each. They leave four registers free, unless address registers run out first.
@@ -121,13 +120,13 @@ struct Chunk {
 /// The division of y into chunks, and the layout of their patches.
 class Patches {
  public:
-  Patches(const ConvShape& s, int threads, ScratchLayout& scratch) : s_(s), width_(reach(s.w, s.w.out())) {
-    const int64_t shares = ceil_of(s.n * s.h.out(), kStripsPerThread * threads);
+  Patches(const ConvShape& s, int pieces, ScratchLayout& scratch) : s_(s), width_(reach(s.w, s.w.out())) {
+    const int64_t shares = ceil_of(s.n * s.h.out(), int64_t(pieces));
     rows_ = std::clamp<int64_t>(std::min(kMaxPlaces / s.w.out(), shares), 1, s.h.out());
     while (rows_ > 1 && bytes(s, rows_) > kPatchBytes) --rows_;
     chunks_ = ceil_of(s.h.out(), rows_);
     height_ = reach(s.h, rows_);
-    strips_ = std::min(s.n * chunks_, kStripsPerThread * threads);
+    strips_ = std::min(s.n * chunks_, int64_t(pieces));
     bytes_ = bytes(s, rows_);
     patches_ = scratch.add(strips_ * bytes_);
     for (int64_t row = 0; row < rows_; ++row)
@@ -209,8 +208,8 @@ class Patches {
 
 class First : public ConvKernel {
  public:
-  First(const ConvShape& s, int threads)
-      : s_(s), patches_(s, threads, scratch_), taps_(int64_t(patches_.taps().size())), blocks_(blocks_of(s.k)) {}
+  First(const ConvShape& s, int pieces)
+      : s_(s), patches_(s, pieces, scratch_), taps_(int64_t(patches_.taps().size())), blocks_(blocks_of(s.k)) {}
 
   std::string name() const override { return "first"; }
   WeightFormat weight_format() const override { return WeightFormat::blocked16(s_.weight(), 1); }
@@ -232,8 +231,8 @@ class First : public ConvKernel {
 
 class FirstForward final : public First {
  public:
-  FirstForward(const ConvRequest& request, int threads)
-      : First(request.shape, threads),
+  FirstForward(const ConvRequest& request, int pieces)
+      : First(request.shape, pieces),
         sum_(request.post.sum),
         activation_(request.post.activation),
         packed_(scratch_.add(blocks_ * taps_ * kLanes * kFloatBytes)) {}
@@ -279,8 +278,8 @@ class FirstForward final : public First {
 /// Each strip has its own sums; they are added in order.
 class FirstWeights final : public First {
  public:
-  FirstWeights(const ConvRequest& request, int threads)
-      : First(request.shape, threads), sums_(scratch_.add(patches_.strips() * strip_sums() * kFloatBytes)) {}
+  FirstWeights(const ConvRequest& request, int pieces)
+      : First(request.shape, pieces), sums_(scratch_.add(patches_.strips() * strip_sums() * kFloatBytes)) {}
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     float* sums = static_cast<float*>(scratch_part(scratch, sums_));
@@ -346,8 +345,8 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
   if (!Patches::fit(s)) return why = "too large", nullptr;
   if (request.w_format && !request.w_format->is_blocked16()) return why = "unsupported weight format", nullptr;
-  if (direction == ConvDirection::kForward) return std::make_unique<FirstForward>(request, context.threads);
-  return std::make_unique<FirstWeights>(request, context.threads);
+  if (direction == ConvDirection::kForward) return std::make_unique<FirstForward>(request, context.pieces);
+  return std::make_unique<FirstWeights>(request, context.pieces);
 }
 
 /// Arithmetic on whole registers of channels, and y or dy through memory: measured with AVX2. For AVX-512 a guess, well

@@ -68,10 +68,9 @@ class Own : public Lrn {
   /// Calls body(begin, end, the thread's part of the scratch) on a split of [0, n).
   template <typename Body>
   void split(Context& context, int64_t n, void* scratch, int64_t part_bytes, const Body& body) const {
-    const int64_t parts = threads_;
-    parallel_ranges(context, parts, 1, [&](int64_t first, int64_t last) {
-      for (int64_t p = first; p < last; ++p)
-        body(n * p / parts, n * (p + 1) / parts, static_cast<float*>(scratch_part(scratch, p * part_bytes)));
+    const int64_t pieces = std::min<int64_t>(n, context.pieces);
+    in_pieces(context, pieces, [&](int64_t p, int worker) {
+      body(n * p / pieces, n * (p + 1) / pieces, static_cast<float*>(scratch_part(scratch, worker * part_bytes)));
     });
   }
 

@@ -110,9 +110,9 @@ struct Place<1> {
 template <typename T>
 class Own final : public Pool {
  public:
-  Own(const PoolRequest& request, int threads)
+  Own(const PoolRequest& request, int pieces)
       : r_(request),
-        parts_(kPartsOfThread * threads),
+        parts_(pieces),
         width_(request.x.layout == Layout::kBlocked16 ? kLanes : 1),
         h_(request.x.shape[2]),
         w_(request.x.shape[3]),
@@ -152,8 +152,6 @@ class Own final : public Pool {
   }
 
  private:
-  static constexpr int64_t kPartsOfThread = 4;  ///< pieces of the planes per thread, for load balance
-
   int64_t plane_values() const { return h_ * w_ * width_; }
   /// Whether dx is summed in a separate buffer with higher precision.
   bool sums_apart() const { return !std::is_same_v<T, float> && !tiled_; }
@@ -322,7 +320,7 @@ std::unique_ptr<Pool> make_pool_native(const PoolRequest& request, Context& cont
   if (!takes_halves(request.x.dtype, why)) return nullptr;
   if (request.x.layout == Layout::kChannelsLast) return why = "only plain and blocked layouts", nullptr;
   return with_half_type(request.x.dtype, [&](auto type) -> std::unique_ptr<Pool> {
-    return std::make_unique<Own<decltype(type)>>(request, context.threads);
+    return std::make_unique<Own<decltype(type)>>(request, context.pieces);
   });
 }
 

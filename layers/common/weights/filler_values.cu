@@ -277,7 +277,7 @@ void fill(Context& context, const FillerParameter& filler, uint64_t key, const T
 
 void fill(Context& context, const FillerParameter& filler, const Shape& shape, uint64_t key, float* plain) {
   if (put_given_values(filler, shape, plain)) return;
-  Context host({.threads = context.threads, .loops = context.loops});
+  Context host(context.threads);
   fill(host, filler, key, plain_view(shape, plain));
 }
 

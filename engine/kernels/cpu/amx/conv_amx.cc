@@ -13,10 +13,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "core/threads/threads.h"
-#include "core/threads/work_stealing.h"
 #include "kernels/cpu/amx/amx.h"
 #include "kernels/cpu/amx/split_filters.h"
 #include "kernels/cpu/conv_reach.h"
@@ -41,7 +41,7 @@ constexpr int64_t kTogether = 2;  ///< blocks of outputs
 /// Forward, and backward_data with stride 1, which swaps the sides and flips the filters.
 class AmxConv final : public ConvKernel {
  public:
-  AmxConv(const ConvRequest& request, bool to_x, int threads)
+  AmxConv(const ConvRequest& request, bool to_x, const Context& context)
       : request_(request),
         to_x_(to_x),
         sum_(request.post.sum && !to_x),
@@ -50,12 +50,11 @@ class AmxConv final : public ConvKernel {
         to_blocks_(blocks_of(to_x ? request.shape.c : request.shape.k)),
         h_(axis(request.shape.h)),
         w_(axis(request.shape.w)),
-        filters_(from_blocks_, to_blocks_, h_.taps * w_.taps, to_x),
-        shares_(threads) {
+        filters_(from_blocks_, to_blocks_, h_.taps * w_.taps, to_x) {
     const int64_t planes = pairs() * layouts(), few = (kFewPlaces + w_.pitch - 1) / w_.pitch;
     const int64_t fit = kChunkBytes / (planes * kParts * kRow);
     const int64_t most = std::max<int64_t>(1, std::clamp(fit, kFewPlaces, kManyPlaces) / w_.pitch);
-    parts_ = std::clamp<int64_t>(rows() / few, 1, threads);
+    parts_ = std::clamp<int64_t>(rows() / few, 1, context.threads);
     const int64_t rows_of_part = (rows() + parts_ - 1) / parts_;
     chunk_ = rows_at_a_time(rows_of_part, most);
     chunks_ = (rows_of_part + chunk_ - 1) / chunk_;
@@ -64,7 +63,8 @@ class AmxConv final : public ConvKernel {
       for (int64_t r = 0; r < h_.taps; ++r)
         for (int64_t t = 0; t < w_.taps; ++t)
           steps_.push_back(plane_at(pair, layout_of(h_, w_, r, t)) + place_of(h_, w_, r, t) * kRow);
-    for (int64_t worker = 0; worker < threads; ++worker)
+    split_.resize(size_t(context.threads));
+    for (int worker = 0; worker < context.threads; ++worker)
       workers_.push_back({scratch_.add(planes * kParts * plane_),
                           scratch_.add((chunk_ * w_.pitch + kRows) * int64_t(sizeof(int64_t))),
                           scratch_.add(kTogether * filters_.bytes_of_block())});
@@ -77,10 +77,10 @@ class AmxConv final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     const Work work{floats(to_x_ ? io.dy : io.x), floats(io.w), to_x_ ? nullptr : floats(io.bias),
                     floats(to_x_ ? io.dx : io.y)};
-    shares_.deal(parts_ * chunks_ * items_of_chunk());
-    parallel_ranges(context, shares_.workers(), 1, [&](int64_t begin, int64_t end) {
+    std::fill(split_.begin(), split_.end(), -1);
+    in_pieces(context, parts_ * chunks_ * items_of_chunk(), [&](int64_t item, int worker) {
       const Tiles tiles;
-      for (int64_t worker = begin; worker < end; ++worker) run_worker(worker, work, chunk_of(scratch, size_t(worker)));
+      run_item(item, work, chunk_of(scratch, size_t(worker)), split_[size_t(worker)]);
     });
   }
 
@@ -126,18 +126,15 @@ class AmxConv final : public ConvKernel {
   }
   static int64_t columns(int64_t places) { return (places + kMaxDown * kRows - 1) / (kMaxDown * kRows); }
 
-  /// An item is a chunk of rows and 32 outputs; items of one chunk are consecutive.
-  void run_worker(int64_t worker, const Work& work, const Chunk& chunk) {
-    int64_t split = -1;
-    for (int64_t item; (item = shares_.next(worker)) >= 0;) {
-      const int64_t index = item / items_of_chunk(), part = index / chunks_;
-      const int64_t row = rows() * part / parts_ + index % chunks_ * chunk_;
-      const int64_t count = std::min(chunk_, rows() * (part + 1) / parts_ - row);
-      if (count <= 0) continue;
-      if (index != split) split_rows(work.from, row, count, chunk);
-      split = index;
-      multiply_blocks(work, item % items_of_chunk() * kTogether, count * w_.pitch, chunk);
-    }
+  /// An item is a chunk of rows and 32 outputs; items of one chunk are consecutive. `split`: the chunk whose rows are
+  /// in `chunk`.
+  void run_item(int64_t item, const Work& work, const Chunk& chunk, int64_t& split) const {
+    const int64_t index = item / items_of_chunk(), part = index / chunks_;
+    const int64_t row = rows() * part / parts_ + index % chunks_ * chunk_;
+    const int64_t count = std::min(chunk_, rows() * (part + 1) / parts_ - row);
+    if (count <= 0) return;
+    if (std::exchange(split, index) != index) split_rows(work.from, row, count, chunk);
+    multiply_blocks(work, item % items_of_chunk() * kTogether, count * w_.pitch, chunk);
   }
 
   void split_rows(const float* from, int64_t row, int64_t count, const Chunk& chunk) const {
@@ -230,7 +227,7 @@ class AmxConv final : public ConvKernel {
   std::vector<int64_t> steps_;      ///< start of each step in bytes
   ScratchLayout scratch_;
   std::vector<Offsets> workers_;  ///< one per thread
-  WorkStealingRange shares_;
+  std::vector<int64_t> split_;    ///< the chunk that each has split
 };
 
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
@@ -242,10 +239,10 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
   if (s.x_layout != Layout::kBlocked16 || s.y_layout != Layout::kBlocked16) return why = "not in blocks", nullptr;
   if (s.x().shape.count() == 0) return why = "no elements", nullptr;
   if (request.w_format && !request.w_format->is_blocked16()) return why = "unsupported weight format", nullptr;
-  if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, context.threads);
-  if (direction == ConvDirection::kBackwardWeights) return make_amx_backward_weights(request, context.threads);
+  if (direction == ConvDirection::kForward) return std::make_unique<AmxConv>(request, false, context);
+  if (direction == ConvDirection::kBackwardWeights) return make_amx_backward_weights(request, context.pieces);
   if (s.h.stride != 1 || s.w.stride != 1) return why = "the stride is not 1", nullptr;
-  return std::make_unique<AmxConv>(request, true, context.threads);
+  return std::make_unique<AmxConv>(request, true, context);
 }
 
 /// Six products of parts each, at two thirds of the tiles' peak, including incomplete windows of x; plus splitting and

@@ -9,6 +9,6 @@
 namespace cortado::kernels {
 
 /// Requires blocked tensors and weights, one group, and amx::is_here().
-std::unique_ptr<ConvKernel> make_amx_backward_weights(const ConvRequest& request, int threads);
+std::unique_ptr<ConvKernel> make_amx_backward_weights(const ConvRequest& request, int pieces);
 
 }  // namespace cortado::kernels

@@ -2,7 +2,7 @@
 // product of x (16 channels down, 32 positions across) and dy (32 positions down, 16 channels across). x is transposed
 // while it is split; a tap is an offset into the same rows. Positions between images have zero dy and add nothing.
 //
-// If the sums are small, each thread sums its own positions; otherwise threads divide the sums over all positions.
+// If the sums are small, each piece of the positions has its own; otherwise threads divide the sums over all positions.
 
 #include <algorithm>
 #include <vector>
@@ -26,12 +26,13 @@ using namespace amx;
 
 constexpr int64_t kChunkBytes = 1 << 20;  ///< of split positions per core
 constexpr int64_t kFewPlaces = 64, kManyPlaces = 1024;
-constexpr int64_t kSmallSums = 1 << 20;      ///< bytes of sums per thread
+constexpr int64_t kSmallSums = 1 << 20;      ///< bytes of sums per piece
+constexpr int64_t kChunksTogether = 4;       ///< times as many positions in a chunk of all threads
 constexpr int64_t kBlock = kLanes * kLanes;  ///< weights of 16 c x 16 k
 
 class AmxBackwardWeights final : public ConvKernel {
  public:
-  AmxBackwardWeights(const ConvRequest& request, int threads)
+  AmxBackwardWeights(const ConvRequest& request, int pieces)
       : shape_(request.shape),
         y_(shape_.y()),
         c_blocks_(blocks_of(shape_.c)),
@@ -41,11 +42,11 @@ class AmxBackwardWeights final : public ConvKernel {
     const int64_t rows = h_.outputs(shape_.n), place_bytes = (c_blocks_ * layouts() + k_blocks_) * kLanes * kParts * 2;
     const int64_t places = std::clamp(kChunkBytes / place_bytes, kFewPlaces, kManyPlaces);
     const int64_t wanted = std::max<int64_t>(1, places / w_.pitch);
-    thread_groups_ = sums() * int64_t(sizeof(float)) <= kSmallSums && rows >= threads ? threads : 1;
-    chunk_ = std::min(wanted * (thread_groups_ == 1 ? threads : 1), (rows + thread_groups_ - 1) / thread_groups_);
+    if (sums() * int64_t(sizeof(float)) > kSmallSums || rows < pieces) pieces = 1;
+    chunk_ = std::min(wanted * (pieces == 1 ? kChunksTogether : 1), (rows + pieces - 1) / pieces);
     row_ = ((chunk_ + h_.span) * w_.pitch + w_.span + 2 * kDepth - 1) / kDepth * kDepth;
     for (int64_t step = 0; step * kDepth < chunk_ * w_.pitch; ++step) steps_.push_back(step * kRow);
-    for (int64_t thread_group = 0; thread_group < thread_groups_; ++thread_group)
+    for (int piece = 0; piece < pieces; ++piece)
       parts_.push_back({scratch_.add(c_blocks_ * bytes_of_x()), scratch_.add(k_blocks_ * bytes_of_dy()),
                         scratch_.add(layouts() * row_ * int64_t(sizeof(int64_t))),
                         scratch_.add(int64_t(steps_.size()) * kDepth * int64_t(sizeof(int64_t))),
@@ -59,10 +60,13 @@ class AmxBackwardWeights final : public ConvKernel {
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (io.d.bias) sum_bias(context, y_, floats(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
-    in_thread_groups(context, thread_groups_, h_.outputs(shape_.n),
-                     [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
-                       sum_rows(all, begin, end, io, part_of(scratch, thread_group));
-                     });
+    const int64_t rows = h_.outputs(shape_.n), pieces = int64_t(parts_.size());
+    if (pieces == 1)
+      sum_rows(&context, 0, rows, io, part_of(scratch, 0));
+    else
+      in_pieces(context, pieces, [&](int64_t i, int) {
+        sum_rows(nullptr, rows * i / pieces, rows * (i + 1) / pieces, io, part_of(scratch, size_t(i)));
+      });
     write_gradient(context, io.d, scratch);
   }
 
@@ -70,7 +74,7 @@ class AmxBackwardWeights final : public ConvKernel {
   struct Offsets {
     int64_t x, dy, sources, targets, sums;  ///< in scratch
   };
-  /// Offsets of one thread_group: both operands, split; the source of each position of x in each layout, and of dy,
+  /// Offsets of one piece: both operands, split; the source of each position of x in each layout, and of dy,
   /// relative to its block, -1 for none; the sums.
   struct Part {
     char *x, *dy;
@@ -84,8 +88,8 @@ class AmxBackwardWeights final : public ConvKernel {
   int64_t apart() const { return kLanes * row_ * 2; }
   int64_t bytes_of_x() const { return layouts() * kParts * apart(); }
   int64_t bytes_of_dy() const { return int64_t(steps_.size()) * kParts * kTile; }
-  Part part_of(void* scratch, size_t thread_group) const {
-    const Offsets& at = parts_[thread_group];
+  Part part_of(void* scratch, size_t piece) const {
+    const Offsets& at = parts_[piece];
     return {static_cast<char*>(scratch_part(scratch, at.x)), static_cast<char*>(scratch_part(scratch, at.dy)),
             static_cast<int64_t*>(scratch_part(scratch, at.sources)),
             static_cast<int64_t*>(scratch_part(scratch, at.targets)), floats(scratch_part(scratch, at.sums))};
@@ -199,17 +203,16 @@ class AmxBackwardWeights final : public ConvKernel {
   TensorSpec y_;
   int64_t c_blocks_, k_blocks_;
   Reach h_, w_;
-  int64_t thread_groups_ = 1;    ///< groups of threads with separate sums; 1: all threads work together
   int64_t chunk_ = 1, row_ = 0;  ///< image rows per chunk; positions of x in a row, a multiple of kDepth
   std::vector<int64_t> steps_;   ///< start of each step in such a row, in bytes
   ScratchLayout scratch_;
-  std::vector<Offsets> parts_;  ///< one per thread_group
+  std::vector<Offsets> parts_;  ///< one per piece; if there is one, all threads work on it
 };
 
 }  // namespace
 
-std::unique_ptr<ConvKernel> make_amx_backward_weights(const ConvRequest& request, int threads) {
-  return std::make_unique<AmxBackwardWeights>(request, threads);
+std::unique_ptr<ConvKernel> make_amx_backward_weights(const ConvRequest& request, int pieces) {
+  return std::make_unique<AmxBackwardWeights>(request, pieces);
 }
 
 }  // namespace cortado::kernels

@@ -4,6 +4,7 @@
 // their gradient shares; backward_data needs transposed blocks. For bfloat16 values trained weights stay 32-bit floats,
 // in blocks if the library has no format for them, and are rounded on every call; frozen weights are rounded once.
 
+#include <algorithm>
 #include <cfloat>
 #include <cstring>
 #include <optional>
@@ -53,6 +54,7 @@ struct Storages {
 struct Problem {
   Problem(const ConvShape& s, Variant variant)
       : shape(s),
+        variant(variant),
         algorithm(variant == Variant::kWinograd ? dnnl::algorithm::convolution_winograd
                                                 : dnnl::algorithm::convolution_direct),
         x{s.n, s.c, s.h.in, s.w.in},
@@ -83,6 +85,7 @@ struct Problem {
   }
 
   ConvShape shape;
+  Variant variant;
   dnnl::algorithm algorithm;
   Dims x, y, strides, dilates, pad;
   dnnl::memory::data_type type;  ///< of x and y
@@ -120,9 +123,71 @@ Forward::primitive_desc hint(const Library& lib, const Problem& p) {
   return describe_conv(lib, p, any, p.w_any, false, {});
 }
 
+/// A piece of the work: some images, and in forward perhaps only some outputs of them.
+struct Part {
+  int64_t image, images, output, outputs;
+};
+
+/// Fewer products do not justify a piece.
+constexpr double kProductsOfPiece = 1 << 19;
+
+int64_t most_pieces(const ConvShape& s, int64_t pieces) {
+  return std::max<int64_t>(1, int64_t(std::min(double(pieces), double(s.macs()) / kProductsOfPiece)));
+}
+
+std::vector<Part> parts_of_images(const ConvShape& s, int64_t pieces) {
+  const Cut images{s.n, std::min(s.n, most_pieces(s, pieces))};
+  std::vector<Part> parts;
+  for (int64_t i = 0; i < images.pieces; ++i) parts.push_back({images.begin(i), images.size(i), 0, s.k});
+  return parts;
+}
+
+/// For few images: parts of their outputs, too, in blocks of 16.
+std::vector<Part> parts_of_outputs(const ConvShape& s, int64_t pieces) {
+  const int64_t blocks = (s.k + 15) / 16;
+  const Cut cut{blocks, std::min(blocks, std::max<int64_t>(1, most_pieces(s, pieces) / s.n))};
+  std::vector<Part> parts;
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t i = 0; i < cut.pieces; ++i) {
+      const int64_t output = 16 * cut.begin(i);
+      parts.push_back({image, 1, output, std::min(s.k, 16 * cut.begin(i + 1)) - output});
+    }
+  return parts;
+}
+
+/// The arguments of a direction's primitive, and their ways.
+struct Roles {
+  ConvDirection direction;
+  int x, y, w, bias;  ///< bias: 0 for none
+  Staged::Way x_way, y_way, w_way;
+};
+constexpr Roles kForward{ConvDirection::kForward, DNNL_ARG_SRC,     DNNL_ARG_DST,      DNNL_ARG_WEIGHTS,
+                         DNNL_ARG_BIAS,           Staged::Way::kIn, Staged::Way::kOut, Staged::Way::kIn};
+constexpr Roles kBackwardData{ConvDirection::kBackwardData,
+                              DNNL_ARG_DIFF_SRC,
+                              DNNL_ARG_DIFF_DST,
+                              DNNL_ARG_WEIGHTS,
+                              0,
+                              Staged::Way::kOut,
+                              Staged::Way::kIn,
+                              Staged::Way::kIn};
+constexpr Roles kBackwardWeights{ConvDirection::kBackwardWeights,
+                                 DNNL_ARG_SRC,
+                                 DNNL_ARG_DIFF_DST,
+                                 DNNL_ARG_DIFF_WEIGHTS,
+                                 DNNL_ARG_DIFF_BIAS,
+                                 Staged::Way::kIn,
+                                 Staged::Way::kIn,
+                                 Staged::Way::kOut};
+
+Desc weights_of(const Forward::primitive_desc& pd) { return pd.weights_desc(); }
+Desc weights_of(const BackwardData::primitive_desc& pd) { return pd.weights_desc(); }
+Desc weights_of(const BackwardWeights::primitive_desc& pd) { return pd.diff_weights_desc(); }
+
 class OneDnn : public ConvKernel {
  public:
-  OneDnn(const ConvRequest& request, const Problem& problem) : request_(request), problem_(problem) {}
+  OneDnn(const ConvRequest& request, const Problem& problem, const Context& context)
+      : request_(request), problem_(problem), most_pieces_(context.pieces) {}
 
   std::string name() const override { return name_; }
   WeightFormat weight_format() const override {
@@ -132,132 +197,192 @@ class OneDnn : public ConvKernel {
   int64_t scratch() const override { return scratch_.bytes(); }
 
  protected:
-  /// The first fast descriptor of make(weights). The caller's format of the weights is tried first.
-  template <typename PrimitiveDesc, typename Make>
-  std::optional<PrimitiveDesc> first_fast(std::string& why, ConvDirection direction, const Desc& any,
-                                          const Make& make) {
-    std::vector<Desc> weights = {any};
-    if (request_.w_format) weights.insert(weights.begin(), stored_desc(*request_.w_format, problem_.w_plain));
-    for (const Desc& w : weights) {
-      auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return make(w); });
-      if (!pd) continue;
+  /// One thread at a time runs a piece. Offsets are in bytes, in the caller's x and y, in w, the bias and the scratch.
+  struct Piece {
+    Part part;
+    Staged x, y;
+    Primitive primitive;
+    int64_t x_at, y_at, w_at, bias_at, pad, pad_bytes;
+  };
+
+  const Problem& whole() const { return problem_; }
+  bool copies() const { return problem_.run.x != problem_.own.x || problem_.run.y != problem_.own.y; }
+  Problem problem_of(const Part& part) const {
+    ConvShape shape = problem_.shape;
+    shape.n = part.images, shape.k = part.outputs;
+    return Problem(shape, problem_.variant);
+  }
+
+  /// The format of a part's weights.
+  Desc w_of(const Part& part) const {
+    return part.outputs == problem_.shape.k ? w_run_ : *with_outputs(w_run_, part.outputs);
+  }
+
+  /// Creates pieces that are described by describe(problem of a piece, format of w). The caller's format of w is tried
+  /// first, then `any`. Returns false, with the reason in `why`, if the library has only slow primitives.
+  template <typename Op, typename Describe>
+  bool prepare_pieces(Library& lib, const Roles& roles, std::vector<Part> parts, const Desc& any,
+                      const Describe& describe, std::string& why) {
+    using PrimitiveDesc = typename Op::primitive_desc;
+    const auto sound = [&](const Part& part, const Desc& w) -> std::optional<PrimitiveDesc> {
+      const Problem problem = problem_of(part);
+      auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return describe(problem, w); });
+      if (!pd) return {};
       const std::string impl = impl_of(*pd);
-      if (is_faulty(problem_.shape, direction, impl, problem_.channels_last()))
-        why = impl + " is faulty";
-      else if (is_fast(impl))
-        return pd;
-      else
-        why = "only " + impl;
+      if (is_faulty(problem.shape, roles.direction, impl, problem.channels_last()))
+        return why = impl + " is faulty", std::nullopt;
+      if (!is_fast(impl)) return why = "only " + impl, std::nullopt;
+      return pd;
+    };
+    std::optional<PrimitiveDesc> first;
+    if (request_.w_format) first = sound(parts[0], stored_desc(*request_.w_format, problem_.w_plain));
+    if (!first) first = sound(parts[0], any);
+    if (!first) return false;
+    const Desc w = weights_of(*first);
+    const bool few = int64_t(parts.size()) < most_pieces_ / 2;
+    if (few && roles.direction == ConvDirection::kForward && !copies() && problem_.shape.groups == 1 &&
+        !problem_.channels_last() && with_outputs(w, problem_.shape.k + 16))
+      parts = parts_of_outputs(problem_.shape, most_pieces_);
+    stage_weights(lib, roles, w);
+    std::vector<std::pair<Part, PrimitiveDesc>> kinds;  // of equal extents
+    for (const Part& part : parts) {
+      auto kind = std::ranges::find_if(kinds, [&](const auto& known) {
+        return known.first.images == part.images && known.first.outputs == part.outputs;
+      });
+      if (kind == kinds.end()) {
+        const auto pd = sound(part, w_of(part));
+        if (!pd) return false;
+        kind = kinds.insert(kinds.end(), {part, *pd});
+      }
+      add_piece<Op>(lib, roles, part, kind->second);
     }
-    return {};
+    name_ = "onednn " + impl_of(*first) + (copies() ? " with reorders" : "");
+    if (pieces_.size() > 1) name_ += " in " + std::to_string(pieces_.size()) + " pieces";
+    return true;
   }
 
-  void stage(Library& lib, const Desc& x, Staged::Way x_way, const Desc& y, Staged::Way y_way, const Desc& w,
-             Staged::Way w_way) {
-    const bool rounds = problem_.rounds_weights() && !request_.frozen;
-    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : rounds ? problem_.w_trained() : w;
-    x_ = Staged(lib, problem_.own.x, x, x_way, scratch_);
-    y_ = Staged(lib, problem_.own.y, y, y_way, scratch_);
-    if (w_way == Staged::Way::kIn) rounded_ = RoundedFilters::between(problem_.w_plain, stored_, w);
-    if (rounded_)
-      rounded_at_ = scratch_.add(size_of(w));
+  /// Calls run(piece, index) for each, each in one thread.
+  template <typename Run>
+  void in_all_pieces(Context& context, const Run& run) {
+    in_pieces(context, int64_t(pieces_.size()), [&](int64_t i, int) { run(pieces_[size_t(i)], i); });
+  }
+
+  /// Runs a piece's primitive.
+  void run_primitive(Primitive& primitive, const Piece& piece, const void* x, const void* y, const void* w,
+                     const void* bias, void* pad) const {
+    if (bias)
+      primitive.run({x, y, at(w, piece.w_at), pad, at(bias, piece.bias_at)});
     else
-      w_ = Staged(lib, stored_, w, w_way, scratch_);
+      primitive.run({x, y, at(w, piece.w_at), pad});
   }
 
-  /// The weights in the primitive's format.
-  const void* load_weights(Context& context, Library& lib, const void* w, void* scratch) {
-    if (!rounded_) return w_.load(lib, w, scratch);
+  static void* at(const void* whole, int64_t offset) { return scratch_part(const_cast<void*>(whole), offset); }
+
+  /// The weights in the primitives' format.
+  const void* load_weights(Context& context, const void* w, void* scratch) {
+    if (!rounded_) return w_.load(context, w, scratch);
     rounded_->run(context, w, scratch_part(scratch, rounded_at_));
     return scratch_part(scratch, rounded_at_);
   }
 
-  /// Creates the primitive with its operands, its scratchpad and an optional bias.
-  template <typename PrimitiveDesc>
-  void finish(Library& lib, const PrimitiveDesc& pd, dnnl::primitive primitive,
-              std::vector<std::pair<int, Desc>> arguments, int bias_argument) {
-    pad_bytes_ = size_of(pd.scratchpad_desc());
-    pad_ = scratch_.add(pad_bytes_);
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
-    if (request_.bias && bias_argument) arguments.push_back({bias_argument, problem_.bias});
-    primitive_ = Primitive(lib, std::move(primitive), arguments);
-    name_ = "onednn " + impl_of(pd) + (x_.copies() || y_.copies() ? " with reorders" : "");
-  }
-
   ConvRequest request_;
   Problem problem_;
+  int64_t most_pieces_;
   Desc stored_;  ///< of w and dw
-  Primitive primitive_;
-  Staged x_, y_, w_;
+  Desc w_run_;   ///< in the primitives' format
+  std::vector<Piece> pieces_;
+  Staged w_;
   std::optional<RoundedFilters> rounded_;  ///< replaces w_ if possible
   ScratchLayout scratch_;
   int64_t rounded_at_ = 0;
-  int64_t pad_ = 0, pad_bytes_ = 0;  ///< offset and size of the primitive's scratchpad
   std::string name_;
+
+ private:
+  void stage_weights(Library& lib, const Roles& roles, const Desc& w) {
+    const bool rounds = problem_.rounds_weights() && !request_.frozen;
+    w_run_ = w;
+    stored_ = request_.w_format ? stored_desc(*request_.w_format, problem_.w_plain) : rounds ? problem_.w_trained() : w;
+    if (roles.w_way == Staged::Way::kIn) rounded_ = RoundedFilters::between(problem_.w_plain, stored_, w);
+    if (rounded_)
+      rounded_at_ = scratch_.add(size_of(w));
+    else
+      w_ = Staged(lib, stored_, w, roles.w_way, scratch_, int(most_pieces_));
+  }
+
+  template <typename Op, typename PrimitiveDesc>
+  void add_piece(Library& lib, const Roles& roles, const Part& part, const PrimitiveDesc& pd) {
+    const Problem p = problem_of(part);
+    Piece piece{};
+    piece.part = part;
+    piece.x = Staged(lib, p.own.x, p.run.x, roles.x_way, scratch_, 1);
+    piece.y = Staged(lib, p.own.y, p.run.y, roles.y_way, scratch_, 1);
+    piece.pad_bytes = size_of(pd.scratchpad_desc());
+    piece.pad = scratch_.add(piece.pad_bytes);
+    piece.primitive = Primitive(lib, Op(pd), arguments_of(roles, p, weights_of(pd), pd.scratchpad_desc()));
+    const int64_t of_output = p.shape.h.out() * p.shape.w.out() * int64_t(cortado::size_of(p.shape.dtype));
+    piece.x_at = part.image * (size_of(problem_.own.x) / problem_.shape.n);
+    piece.y_at = part.image * (size_of(problem_.own.y) / problem_.shape.n) + part.output * of_output;
+    piece.w_at = part.output * (size_of(w_run_) / ((problem_.shape.k + 15) / 16 * 16));
+    piece.bias_at = part.output * int64_t(sizeof(float));
+    pieces_.push_back(std::move(piece));
+  }
+
+ protected:
+  std::vector<std::pair<int, Desc>> arguments_of(const Roles& roles, const Problem& p, const Desc& w,
+                                                 const Desc& pad) const {
+    std::vector<std::pair<int, Desc>> arguments = {
+        {roles.x, p.run.x}, {roles.y, p.run.y}, {roles.w, w}, {DNNL_ARG_SCRATCHPAD, pad}};
+    if (request_.bias && roles.bias) arguments.push_back({roles.bias, p.bias});
+    return arguments;
+  }
 };
 
-/// If the activation needs_finite() and sums may overflow, the primitive runs without the activation, which is applied
+/// If the activation needs_finite() and sums may overflow, the primitives run without the activation, which is applied
 /// separately.
 class OneDnnForward final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
   bool prepare(Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto alone = if_small();
-    if (request_.post.sum && p.run.y != p.own.y) return why = "adds only to y in the caller's layout", false;
-    const auto pd = first_fast<Forward::primitive_desc>(why, ConvDirection::kForward, p.w_any, [&](const Desc& w) {
-      return describe_sound(lib, w, forward_attributes(request_));
-    });
-    if (!pd) return false;
-    const Desc x = pd->src_desc(), y = pd->dst_desc(), w = pd->weights_desc();
-    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kOut, w, Staged::Way::kIn);
-    finish(lib, *pd, Forward(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}}, DNNL_ARG_BIAS);
-    x_values_ = values_of(x), w_values_ = values_of(w), y_values_ = values_of(y);
-    products_ = double(problem_.shape.weight().count() / problem_.shape.k);
-    w_run_ = w;
+    if (request_.post.sum && whole().run.y != whole().own.y)
+      return why = "adds only to y in the caller's layout", false;
+    const auto describe = [&](const Problem& p, const Desc& w) {
+      return describe_sound(lib, p, w, forward_attributes(request_));
+    };
+    if (!prepare_pieces<Forward>(lib, kForward, parts_of_images(whole().shape, most_pieces_), whole().w_any, describe,
+                                 why))
+      return false;
+    x_values_ = values_of(whole().own.x), w_values_ = values_of(w_run_), y_values_ = values_of(whole().own.y);
+    products_ = double(whole().shape.weight().count() / whole().shape.k);
     return true;
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    Library& lib = library(context);
-    const auto alone = if_small();
-    const void* x = x_.load(lib, io.x, scratch);
-    const void* w = load_weights(context, lib, io.w, scratch);
-    void* y = y_.target(io.y, scratch);
-    if (needs_finite(request_.post) && !excludes_nan(context, x, w, io.bias, y)) {
-      run_apart(context, lib, x, w, io.bias, y);
-    } else {
-      void* pad = scratch_part(scratch, pad_);
-      if (request_.bias)
-        primitive_.run(lib, {x, w, y, pad, io.bias});
-      else
-        primitive_.run(lib, {x, w, y, pad});
-    }
-    y_.store(lib, io.y, scratch);
+    const void* w = load_weights(context, io.w, scratch);
+    const void* bias = request_.bias ? io.bias : nullptr;
+    const bool apart = needs_finite(request_.post) && !excludes_nan(context, io.x, w, io.bias, io.y);
+    if (apart && apart_.empty()) make_apart(library(context));
+    in_all_pieces(context, [&](Piece& piece, int64_t i) {
+      const void* x = piece.x.load(context, at(io.x, piece.x_at), scratch);
+      void* outside = at(io.y, piece.y_at);
+      void* y = piece.y.target(outside, scratch);
+      Apart* other = apart ? &apart_[size_t(i)] : nullptr;
+      run_primitive(other ? other->primitive : piece.primitive, piece, x, y, w, bias,
+                    other ? other->pad.data() : scratch_part(scratch, piece.pad));
+      piece.y.store(context, outside, scratch);
+    });
+    if (apart) activate(context, request_.post.activation, whole().shape.dtype, io.y, y_values_);
   }
 
  private:
-  /// A small convolution runs in the calling thread, because waking the library's threads takes as long; not with
-  /// kLargeWeights, nor in training: OpenMP allocates a team of one thread each time.
-  std::optional<LibrariesAlone> if_small() const {
-    if (request_.backward_data || request_.backward_weights) return std::nullopt;
-    constexpr double kProducts = 1 << 20;
-    const ConvShape& s = problem_.shape;
-    const double places = double(s.n) * double(s.h.out()) * double(s.w.out());
-    const int64_t weights = s.weight().count();
-    if (places * double(weights) > kProducts || weights > kLargeWeights) return std::nullopt;
-    return std::optional<LibrariesAlone>(std::in_place);
-  }
-
-  int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(problem_.shape.dtype)); }
+  int64_t values_of(const Desc& desc) const { return size_of(desc) / int64_t(cortado::size_of(whole().shape.dtype)); }
 
   /// An upper bound of the growth of values in the algorithms' transforms.
   static constexpr double kGrowth = 1e4;
 
   /// Whether all operands are so small that no sum of products can overflow in any order.
   bool excludes_nan(Context& context, const void* x, const void* w, const void* bias, const void* y) {
-    const ConvShape& s = problem_.shape;
+    const ConvShape& s = whole().shape;
     const auto largest = [&](const void* values, int64_t n) {
       return double(largest_magnitude(context, values, s.dtype, n));
     };
@@ -269,37 +394,36 @@ class OneDnnForward final : public OneDnn {
   }
 
   /// Not by a faulty implementation.
-  Forward::primitive_desc describe_sound(const Library& lib, const Desc& w, const dnnl::primitive_attr& attributes) {
-    auto pd = describe_conv(lib, problem_, problem_.run, w, request_.bias, attributes);
-    skip_faulty(pd, problem_.shape, problem_.channels_last());
+  Forward::primitive_desc describe_sound(const Library& lib, const Problem& p, const Desc& w,
+                                         const dnnl::primitive_attr& attributes) const {
+    auto pd = describe_conv(lib, p, p.run, w, request_.bias, attributes);
+    skip_faulty(pd, p.shape, p.channels_last());
     return pd;
   }
 
-  /// Rare, so the primitive is created on demand.
-  void run_apart(Context& context, Library& lib, const void* x, const void* w, const void* bias, void* y) {
-    if (!apart_) make_apart(lib);
-    if (request_.bias)
-      apart_.run(lib, {x, w, y, bias});
-    else
-      apart_.run(lib, {x, w, y});
-    activate(context, request_.post.activation, problem_.shape.dtype, y, y_values_);
-  }
+  /// A piece without the activation. Rare, so it is created on demand, with memory of its own.
+  struct Apart {
+    Primitive primitive;
+    std::vector<std::byte> pad;
+  };
 
   void make_apart(Library& lib) {
-    dnnl::primitive_attr attributes;
+    const OneThread alone;
+    dnnl::primitive_attr attributes = user_scratchpad();
     attributes.set_post_ops(describe(without_activation(request_.post)));
-    const auto pd = describe_sound(lib, w_run_, attributes);
-    std::vector<std::pair<int, Desc>> arguments = {
-        {DNNL_ARG_SRC, pd.src_desc()}, {DNNL_ARG_WEIGHTS, w_run_}, {DNNL_ARG_DST, pd.dst_desc()}};
-    if (request_.bias) arguments.push_back({DNNL_ARG_BIAS, problem_.bias});
-    apart_ = Primitive(lib, Forward(pd), arguments);
+    for (const Piece& piece : pieces_) {
+      const Problem p = problem_of(piece.part);
+      const auto pd = describe_sound(lib, p, w_of(piece.part), attributes);
+      const Desc pad = pd.scratchpad_desc();
+      apart_.push_back({Primitive(lib, Forward(pd), arguments_of(kForward, p, pd.weights_desc(), pad)),
+                        std::vector<std::byte>(size_t(size_of(pad)))});
+    }
   }
 
-  int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as stored by the primitive, including padding
+  int64_t x_values_ = 0, w_values_ = 0, y_values_ = 0;  ///< as stored, including padding
   double products_ = 0;                                 ///< products per value of y
-  Desc w_run_;                                          ///< in the primitive's format
   std::optional<double> w_largest_;
-  Primitive apart_;  ///< without the activation
+  std::vector<Apart> apart_;
 };
 
 class OneDnnBackwardData final : public OneDnn {
@@ -307,78 +431,100 @@ class OneDnnBackwardData final : public OneDnn {
   using OneDnn::OneDnn;
 
   bool prepare(Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto pd =
-        first_fast<BackwardData::primitive_desc>(why, ConvDirection::kBackwardData, p.w_any, [&](const Desc& w) {
-          return describe_backward<BackwardData>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm, p.run.x, w,
-                                                 p.run.y, p.strides, p.dilates, p.pad, p.pad);
-        });
-    if (!pd) return false;
-    const Desc x = pd->diff_src_desc(), y = pd->diff_dst_desc(), w = pd->weights_desc();
-    stage(lib, x, Staged::Way::kOut, y, Staged::Way::kIn, w, Staged::Way::kIn);
-    finish(lib, *pd, BackwardData(*pd), {{DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x}}, 0);
-    return true;
+    const auto describe = [&](const Problem& p, const Desc& w) {
+      return describe_backward<BackwardData>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm, p.run.x, w,
+                                             p.run.y, p.strides, p.dilates, p.pad, p.pad);
+    };
+    return prepare_pieces<BackwardData>(lib, kBackwardData, parts_of_images(whole().shape, most_pieces_), whole().w_any,
+                                        describe, why);
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    Library& lib = library(context);
-    const void* dy = y_.load(lib, io.dy, scratch);
-    const void* w = load_weights(context, lib, io.w, scratch);
-    primitive_.run(lib, {dy, w, x_.target(io.dx, scratch), scratch_part(scratch, pad_)});
-    x_.store(lib, io.dx, scratch);
+    const void* w = load_weights(context, io.w, scratch);
+    in_all_pieces(context, [&](Piece& piece, int64_t) {
+      void* dx = at(io.dx, piece.x_at);
+      const void* dy = piece.y.load(context, at(io.dy, piece.y_at), scratch);
+      run_primitive(piece.primitive, piece, piece.x.target(dx, scratch), dy, w, nullptr,
+                    scratch_part(scratch, piece.pad));
+      piece.x.store(context, dx, scratch);
+    });
   }
 };
 
+/// Each piece has its own gradients, which are added in order.
 class OneDnnBackwardWeights final : public OneDnn {
  public:
   using OneDnn::OneDnn;
 
   bool prepare(Library& lib, std::string& why) {
-    const Problem& p = problem_;
-    const auto pd =
-        first_fast<BackwardWeights::primitive_desc>(why, ConvDirection::kBackwardWeights, p.dw_any, [&](const Desc& w) {
-          const auto of = [&](const auto&... operands) {
-            return describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm,
-                                                      operands..., p.strides, p.dilates, p.pad, p.pad);
-          };
-          return request_.bias ? of(p.run.x, w, p.bias, p.run.y) : of(p.run.x, w, p.run.y);
-        });
-    if (!pd) return false;
-    const Desc x = pd->src_desc(), y = pd->diff_dst_desc(), w = pd->diff_weights_desc();
-    stage(lib, x, Staged::Way::kIn, y, Staged::Way::kIn, w, Staged::Way::kOut);
+    const ConvShape& s = whole().shape;
+    const auto describe = [&](const Problem& p, const Desc& w) {
+      const auto of = [&](const auto&... operands) {
+        return describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), hint(lib, p), p.algorithm, operands...,
+                                                  p.strides, p.dilates, p.pad, p.pad);
+      };
+      return request_.bias ? of(p.run.x, w, p.bias, p.run.y) : of(p.run.x, w, p.run.y);
+    };
+    // Where the weights outweigh x and y, the additional gradients cost more than other pieces gain.
+    const bool heavy = s.weight().count() > (s.x().shape.count() + s.y().shape.count()) / 4;
+    const int64_t pieces = heavy ? std::max<int64_t>(2, most_pieces_ / 4) : most_pieces_;
+    if (!prepare_pieces<BackwardWeights>(lib, kBackwardWeights, parts_of_images(s, pieces), whole().dw_any, describe,
+                                         why))
+      return false;
+    const int64_t more = int64_t(pieces_.size()) - 1, bias_bytes = s.k * int64_t(sizeof(float));
+    sums_ = scratch_.add(more * size_of(w_run_));
+    bias_sums_ = scratch_.add(more * bias_bytes);
     if (request_.adds) {
       own_dw_ = scratch_.add(size_of(stored_));
-      own_dbias_ = scratch_.add(p.shape.k * int64_t(sizeof(float)));
+      own_dbias_ = scratch_.add(bias_bytes);
     }
-    finish(lib, *pd, BackwardWeights(*pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, y}, {DNNL_ARG_DIFF_WEIGHTS, w}},
-           DNNL_ARG_DIFF_BIAS);
     return true;
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    Library& lib = library(context);
     const WeightGradients& g = io.d;
-    const void* x = x_.load(lib, io.x, scratch);
-    const void* dy = y_.load(lib, io.dy, scratch);
-    float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
-    float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
-    float* dw = g.w && !g.add_w ? g.w : sum;  // oneDNN cannot accumulate
-    float* dbias = g.bias && !g.add_bias ? g.bias : bias_sum;
-    void *dw_in = w_.target(dw, scratch), *pad = scratch_part(scratch, pad_);
-    if (reads_unwritten_scratch(problem_.shape, ConvDirection::kBackwardWeights))
-      parallel_ranges(context, pad_bytes_, 1 << 16, [&](int64_t begin, int64_t end) {
-        std::memset(static_cast<std::byte*>(pad) + begin, 0, size_t(end - begin));
-      });
-    if (request_.bias)
-      primitive_.run(lib, {x, dy, dw_in, pad, dbias});
-    else
-      primitive_.run(lib, {x, dy, dw_in, pad});
-    if (g.w) w_.store(lib, dw, scratch);
-    if (g.w && g.add_w) add_to(context, g.w, sum, size_of(stored_) / int64_t(sizeof(float)));
-    if (g.bias && g.add_bias) add_to(context, g.bias, bias_sum, problem_.shape.k);
+    const int64_t weights = size_of(w_run_) / int64_t(sizeof(float)), k = whole().shape.k;
+    float* own = static_cast<float*>(scratch_part(scratch, own_dw_));
+    float* own_bias = static_cast<float*>(scratch_part(scratch, own_dbias_));
+    float* dw = g.w && !g.add_w ? g.w : own;  // oneDNN cannot accumulate
+    float* dbias = g.bias && !g.add_bias ? g.bias : own_bias;
+    auto* first = static_cast<float*>(w_.target(dw, scratch));
+    float* sums = static_cast<float*>(scratch_part(scratch, sums_));
+    float* bias_sums = static_cast<float*>(scratch_part(scratch, bias_sums_));
+    in_all_pieces(context, [&](Piece& piece, int64_t i) {
+      const void* x = piece.x.load(context, at(io.x, piece.x_at), scratch);
+      const void* dy = piece.y.load(context, at(io.dy, piece.y_at), scratch);
+      float* to = i == 0 ? first : sums + (i - 1) * weights;
+      float* to_bias = i == 0 ? dbias : bias_sums + (i - 1) * k;
+      void* pad = scratch_part(scratch, piece.pad);
+      if (reads_unwritten_scratch(whole().shape, ConvDirection::kBackwardWeights))
+        std::memset(pad, 0, size_t(piece.pad_bytes));
+      run_primitive(piece.primitive, piece, x, dy, to, request_.bias ? to_bias : nullptr, pad);
+    });
+    if (g.w) add_pieces(context, first, sums, weights);
+    if (g.bias) add_pieces(context, dbias, bias_sums, k);
+    if (g.w) w_.store(context, dw, scratch);
+    if (g.w && g.add_w) add_to(context, g.w, own, size_of(stored_) / int64_t(sizeof(float)));
+    if (g.bias && g.add_bias) add_to(context, g.bias, own_bias, k);
   }
 
  private:
+  /// Adds the gradients of the other pieces to the first one's, in their order.
+  void add_pieces(Context& context, float* first, const float* rest, int64_t n) const {
+    if (pieces_.size() == 1) return;
+    parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
+      constexpr int64_t kBlock = 1024;
+      for (int64_t from = begin; from < end; from += kBlock)
+        for (size_t piece = 1; piece < pieces_.size(); ++piece) {
+          const float* more = rest + int64_t(piece - 1) * n;
+          const int64_t to = std::min(end, from + kBlock);
+#pragma GCC ivdep
+          for (int64_t i = from; i < to; ++i) first[i] += more[i];
+        }
+    });
+  }
+
+  int64_t sums_ = 0, bias_sums_ = 0;  ///< offsets of the other pieces' gradients
   int64_t own_dw_ = 0, own_dbias_ = 0;
 };
 
@@ -400,10 +546,10 @@ bool applies(const Problem& p, Variant variant, std::string& why) {
 }
 
 template <typename Kernel>
-std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, Library& lib,
+std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, Context& context,
                                         std::string& why) {
-  auto kernel = std::make_unique<Kernel>(request, problem);
-  if (!kernel->prepare(lib, why)) return nullptr;
+  auto kernel = std::make_unique<Kernel>(request, problem, context);
+  if (!kernel->prepare(library(context), why)) return nullptr;
   return kernel;
 }
 
@@ -414,14 +560,13 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
     if (too_large(request.shape)) return why = "too large", nullptr;
     const Problem problem(request.shape, kVariant);
     if (!applies(problem, kVariant, why)) return nullptr;
-    Library& lib = library(context);
     switch (direction) {
       case ConvDirection::kForward:
-        return make_kernel<OneDnnForward>(request, problem, lib, why);
+        return make_kernel<OneDnnForward>(request, problem, context, why);
       case ConvDirection::kBackwardData:
-        return make_kernel<OneDnnBackwardData>(request, problem, lib, why);
+        return make_kernel<OneDnnBackwardData>(request, problem, context, why);
       case ConvDirection::kBackwardWeights:
-        return make_kernel<OneDnnBackwardWeights>(request, problem, lib, why);
+        return make_kernel<OneDnnBackwardWeights>(request, problem, context, why);
     }
     return nullptr;
   });

@@ -1,13 +1,12 @@
 // Products by oneDNN's JIT GEMM.
 
-#include "core/threads/threads.h"
 #include "kernels/cpu/gemm_pieces.h"
 #include "kernels/cpu/onednn/onednn.h"
 
 namespace cortado::kernels {
 
 bool multiply_onednn(const GemmPiece& p) {
-  const LibrariesAlone alone;
+  const onednn::OneThread alone;
   return dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b,
                     p.ldb, p.beta, p.c, p.ldc) == dnnl_success;
 }

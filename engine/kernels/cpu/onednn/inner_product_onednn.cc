@@ -1,10 +1,13 @@
-// Inner product by oneDNN. Weights are stored in forward's blocks; the backward kernels accept the same format but
-// transpose it in each call. If many calls share a weight, backward_data is therefore a forward product with the
-// transposed weight (turn()). Gradients summed over many rows use the library's GEMM, which is faster. A ReLU is always
-// applied separately (needs_finite()). Small products without gradients are divided into pieces of rows for our own
-// threads: the library's threads wait for each other, on a busy machine longer than a small product takes.
+// Inner product by oneDNN. Weights are stored in blocks of outputs, so that a piece of work reads its own blocks.
+// backward_data is a forward product with the transposed weight: if many calls share a weight, it is transposed once
+// (turn()), else in each call. Gradients of weights are products of the library's GEMM, converted to the blocks. A ReLU
+// is always applied separately (needs_finite()).
 
+#include <algorithm>
+#include <cstring>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "core/threads/threads.h"
 #include "kernels/cpu/floats.h"
@@ -18,234 +21,194 @@ namespace {
 
 using namespace onednn;
 using Forward = dnnl::inner_product_forward;
-using BackwardData = dnnl::inner_product_backward_data;
-using BackwardWeights = dnnl::inner_product_backward_weights;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 using Tag = dnnl::memory::format_tag;
 
-/// From this number of rows on the GEMM was never slower, and up to 1.2 times as fast.
-constexpr int64_t kManyRows = 640;
-
-/// Multiplications that take about as long as waking a thread; the fewest rows of a piece, and the most pieces.
-constexpr int64_t kPieceProducts = 1 << 18, kMinRows = 16, kMaxPieces = 16;
+/// Multiplications that take about as long as waking a thread, and the fewest rows of a piece.
+constexpr double kPieceProducts = 1 << 18;
+constexpr int64_t kMinRows = 16;
+/// The largest block of outputs in a format of weights.
+constexpr int64_t kOutputs = 64;
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
-/// The number of equal pieces; 0: the library's threads compute the product.
-int64_t pieces_of(const InnerProductRequest& r) {
-  if (r.backward_data || r.backward_weights || r.inputs * r.outputs > kLargeWeights) return 0;
-  const double products = double(r.rows) * double(r.inputs) * double(r.outputs);
-  int64_t pieces = 1;
-  while (products > 2.0 * kPieceProducts * double(pieces) && pieces < kMaxPieces && r.rows % (2 * pieces) == 0 &&
-         r.rows >= 2 * pieces * kMinRows)
-    pieces *= 2;
-  return products > 4.0 * kPieceProducts * double(pieces) ? 0 : pieces;
-}
+/// y = x w^T + bias, in pieces of the outputs, whose results are copied to y; of the rows, if there are few outputs.
+class Product {
+ public:
+  /// Weights of format `w`, or of any. Returns false, with the reason in `why`, if the library has only a slow kernel.
+  bool prepare(Context& context, const Shape& x, int64_t outputs, bool bias, const dnnl::primitive_attr& attributes,
+               const Desc& w, ScratchLayout& scratch, std::string& why) {
+    Library& lib = library(context);
+    const int64_t rows = x[0];
+    inputs_ = x[1], outputs_ = outputs;
+    const auto describe = [&](int64_t of_rows, int64_t of_outputs, const Desc& format) {
+      constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets share weights
+      const auto of = [&](const auto&... operands) {
+        return describe_forward<Forward>(lib.engine, attributes, kKind, plain_desc({of_rows, inputs_}), format,
+                                         operands..., plain_desc({of_rows, of_outputs}));
+      };
+      return bias ? of(plain_desc({of_outputs})) : of();
+    };
+    const Forward::primitive_desc all = describe(rows, outputs, w);
+    if (is_reference(impl_of(all))) return why = "only " + impl_of(all), false;
+    w_ = all.weights_desc();
+    const double products = double(rows) * double(inputs_) * double(outputs);
+    const double most = std::min(double(context.pieces), products / kPieceProducts);
+    const int64_t blocks = (outputs + kOutputs - 1) / kOutputs;
+    by_outputs_ = blocks > 1 && with_outputs(w_, outputs + kOutputs).has_value();
+    const Cut cut{by_outputs_ ? blocks : rows,
+                  std::clamp<int64_t>(int64_t(most), 1, by_outputs_ ? blocks : std::max<int64_t>(1, rows / kMinRows))};
+    by_outputs_ &= cut.pieces > 1;
+    const int64_t w_row = by_outputs_ ? inner_row_bytes() : 0;
+    for (int64_t i = 0; i < cut.pieces; ++i) {
+      Piece piece;
+      piece.first = by_outputs_ ? kOutputs * cut.begin(i) : cut.begin(i);
+      piece.rows = by_outputs_ ? rows : cut.size(i);
+      piece.outputs = by_outputs_ ? std::min(outputs, kOutputs * cut.begin(i + 1)) - piece.first : outputs;
+      const Desc format = by_outputs_ ? *with_outputs(w_, piece.outputs) : w_;
+      const Forward::primitive_desc pd = cut.pieces == 1 ? all : describe(piece.rows, piece.outputs, format);
+      if (is_reference(impl_of(pd))) return why = "only " + impl_of(pd), false;
+      const Desc pad = pd.scratchpad_desc();
+      std::vector<std::pair<int, Desc>> arguments = {{DNNL_ARG_SRC, pd.src_desc()},
+                                                     {DNNL_ARG_WEIGHTS, format},
+                                                     {DNNL_ARG_DST, pd.dst_desc()},
+                                                     {DNNL_ARG_SCRATCHPAD, pad}};
+      if (bias) arguments.push_back({DNNL_ARG_BIAS, plain_desc({piece.outputs})});
+      piece.primitive = Primitive(lib, Forward(pd), arguments);
+      piece.pad = scratch.add(size_of(pad));
+      piece.y = copies(piece) ? scratch.add(piece.rows * piece.outputs * int64_t(sizeof(float))) : 0;
+      piece.w = by_outputs_ ? piece.first * w_row : 0;
+      pieces_.push_back(std::move(piece));
+    }
+    name_ = "onednn " + impl_of(all);
+    if (cut.pieces > 1) name_ += " in " + std::to_string(cut.pieces) + " pieces";
+    return true;
+  }
+
+  const std::string& name() const { return name_; }
+  /// The format of the weights.
+  const Desc& w() const { return w_; }
+
+  void run(Context& context, const float* x, const void* w, const float* bias, float* y, void* scratch) {
+    in_pieces(context, int64_t(pieces_.size()), [&](int64_t i, int) {
+      Piece& piece = pieces_[size_t(i)];
+      const float* from = by_outputs_ ? x : x + piece.first * inputs_;
+      float* to = by_outputs_ ? y + piece.first : y + piece.first * outputs_;
+      float* own = copies(piece) ? static_cast<float*>(scratch_part(scratch, piece.y)) : to;
+      const void* weights = scratch_part(const_cast<void*>(w), piece.w);
+      void* pad = scratch_part(scratch, piece.pad);
+      if (bias)
+        piece.primitive.run({from, weights, own, pad, by_outputs_ ? bias + piece.first : bias});
+      else
+        piece.primitive.run({from, weights, own, pad});
+      for (int64_t row = 0; own != to && row < piece.rows; ++row)
+        std::memcpy(to + row * outputs_, own + row * piece.outputs, size_t(piece.outputs) * sizeof(float));
+    });
+  }
+
+ private:
+  struct Piece {
+    int64_t first;  ///< output, or row
+    int64_t rows, outputs;
+    Primitive primitive;
+    int64_t pad, y, w;  ///< offsets in scratch, and of the piece's weights, in bytes
+  };
+
+  /// Whether the piece's results are not contiguous in y.
+  bool copies(const Piece& piece) const { return by_outputs_ && piece.rows > 1; }
+  /// Bytes of the weights of an output.
+  int64_t inner_row_bytes() const { return size_of(*with_outputs(w_, kOutputs)) / kOutputs; }
+
+  int64_t inputs_ = 0, outputs_ = 0;
+  bool by_outputs_ = false;
+  Desc w_;
+  std::vector<Piece> pieces_;
+  std::string name_;
+};
 
 class OneDnn final : public InnerProduct {
  public:
   explicit OneDnn(const InnerProductRequest& request)
-      : r_(request),
-        x_(plain_desc({r_.rows, r_.inputs})),
-        y_(plain_desc({r_.rows, r_.outputs})),
-        pieces_(pieces_of(request)),
-        bias_(plain_desc({r_.outputs})),
-        w_any_(any_desc({r_.outputs, r_.inputs})),
-        w_plain_({r_.outputs, r_.inputs}, kF32, r_.transpose ? Tag::io : Tag::oi) {}
+      : r_(request), w_plain_({r_.outputs, r_.inputs}, kF32, r_.transpose ? Tag::io : Tag::oi) {}
 
   /// Returns false with the reason in `why` if a direction has only a slow kernel.
   bool prepare(Context& context, std::string& why) {
     Library& lib = library(context);
-    return prepare_forward(lib, why) &&
-           (!r_.backward_data || (r_.turns ? prepare_turned(lib, why) : prepare_data(lib, why))) &&
-           (!r_.backward_weights || prepare_weights(lib, why));
+    dnnl::primitive_attr attributes = user_scratchpad();
+    attributes.set_post_ops(describe(needs_finite(r_.post) ? without_activation(r_.post) : r_.post));
+    if (!forward_.prepare(context, {r_.rows, r_.inputs}, r_.outputs, r_.bias, attributes,
+                          any_desc({r_.outputs, r_.inputs}), forward_scratch_, why))
+      return false;
+    stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : forward_.w();
+    forward_w_ = Staged(lib, stored_, forward_.w(), Staged::Way::kIn, forward_scratch_, context.pieces);
+    if (r_.backward_data && !prepare_data(context, why)) return false;
+    if (r_.backward_weights) prepare_weights(context);
+    return true;
   }
 
-  std::string name() const override { return name_; }
+  std::string name() const override { return forward_.name(); }
   WeightFormat weight_format() const override { return onednn::weight_format(r_.weight(), w_plain_, stored_); }
-  int64_t forward_scratch() const override { return forward_.scratch.bytes(); }
-  int64_t backward_scratch() const override { return std::max(data_.scratch.bytes(), weights_.scratch.bytes()); }
+  int64_t forward_scratch() const override { return forward_scratch_.bytes(); }
+  int64_t backward_scratch() const override { return std::max(data_scratch_.bytes(), weights_scratch_.bytes()); }
 
   void forward(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) override {
-    Library& lib = library(context);
-    const void *w_in = forward_.w.load(lib, w, scratch), *pad = scratch_part(scratch, forward_.pad);
-    if (pieces_ > 0)
-      forward_pieces(context, x, w_in, bias, y, scratch);
-    else if (bias)
-      forward_.primitive.run(lib, {x, w_in, y, pad, bias});
-    else
-      forward_.primitive.run(lib, {x, w_in, y, pad});
+    forward_.run(context, floats(x), forward_w_.load(context, w, scratch), floats(bias), floats(y), scratch);
     if (needs_finite(r_.post)) activate(context, r_.post.activation, r_.dtype, y, r_.rows * r_.outputs);
   }
 
-  int64_t turned_bytes() const override { return turned_bytes_; }
+  int64_t turned_bytes() const override { return r_.turns && turn_ ? size_of(data_.w()) : 0; }
   const float* turn(Context& context, const float* w, void* turned, void* scratch) override {
-    if (!turn_) return w;
-    turn_.run(library(context), w, turned, scratch);
-    return static_cast<const float*>(turned);
+    return r_.turns ? turn_to(context, w, turned, scratch) : w;
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
-    Library& lib = library(context);
-    data_.primitive.run(lib, {dy, data_.w.load(lib, w, scratch), dx, scratch_part(scratch, data_.pad)});
+    if (!r_.turns) w = turn_to(context, w, scratch_part(scratch, turned_), scratch);
+    data_.run(context, floats(dy), w, nullptr, floats(dx), scratch);
   }
 
   void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
                         void* scratch) override {
     d.require_planned(r_.adds, r_.bias);
-    Library& lib = library(context);
-    float* sum = static_cast<float*>(scratch_part(scratch, own_dw_));
-    float* bias_sum = static_cast<float*>(scratch_part(scratch, own_dbias_));
-    float* dw = d.w && !d.add_w ? d.w : sum;  // oneDNN cannot accumulate
-    float* dbias = d.bias && !d.add_bias ? d.bias : bias_sum;
-    void *dw_in = weights_.w.target(dw, scratch), *pad = scratch_part(scratch, weights_.pad);
-    if (has_many_rows()) {
-      if (d.w)
-        gemm_cpu(context, GemmLibrary::kOneDnn, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy),
-                 floats(dw_in), 0);
-      if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, dbias, false);
-    } else if (r_.bias) {
-      weights_.primitive.run(lib, {x, dy, dw_in, pad, dbias});
-    } else {
-      weights_.primitive.run(lib, {x, dy, dw_in, pad});
-    }
-    if (d.w) weights_.w.store(lib, dw, scratch);
-    if (d.w && d.add_w) add_to(context, d.w, sum, size_of(stored_) / int64_t(sizeof(float)));
-    if (d.bias && d.add_bias) add_to(context, d.bias, bias_sum, r_.outputs);
+    if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
+    if (!d.w) return;
+    float* dw = d.add_w ? static_cast<float*>(scratch_part(scratch, own_dw_)) : d.w;
+    gemm_cpu(context, GemmLibrary::kOneDnn, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy),
+             floats(dw_.target(dw, scratch)), 0);
+    dw_.store(context, dw, scratch);
+    if (d.add_w) add_to(context, d.w, dw, size_of(stored_) / int64_t(sizeof(float)));
   }
 
  private:
-  struct Direction {
-    Primitive primitive;
-    Staged w;
-    ScratchLayout scratch;
-    int64_t pad = 0;  ///< offset of the primitive's scratchpad
-  };
-
-  /// Some rows of forward, with a stream of its own.
-  struct Piece {
-    Library library;
-    Direction direction;
-  };
-
-  void forward_pieces(Context& context, const void* x, const void* w, const void* bias, void* y, void* scratch) {
-    const int64_t rows = r_.rows / pieces_, size = cortado::size_of(r_.dtype);
-    parallel_ranges(context, pieces_, 1, [&](int64_t begin, int64_t end) {
-      const LibrariesAlone alone;
-      for (int64_t i = begin; i < end; ++i) {
-        Piece& piece = all_[size_t(i)];
-        const void *from = scratch_part(const_cast<void*>(x), i * rows * r_.inputs * size),
-                   *to = scratch_part(y, i * rows * r_.outputs * size),
-                   *pad = scratch_part(scratch, piece.direction.pad);
-        if (bias)
-          piece.direction.primitive.run(piece.library, {from, w, to, pad, bias});
-        else
-          piece.direction.primitive.run(piece.library, {from, w, to, pad});
-      }
-    });
+  const float* turn_to(Context& context, const float* w, void* turned, void* scratch) {
+    if (!turn_) return w;
+    turn_.run(context, w, turned, scratch);
+    return static_cast<const float*>(turned);
   }
 
-  bool prepare_pieces(Library& lib, std::string& why) {
-    const LibrariesAlone alone;
-    const Desc x = plain_desc({r_.rows / pieces_, r_.inputs}), y = plain_desc({r_.rows / pieces_, r_.outputs});
-    const Forward::primitive_desc pd = forward_pd(lib, x, y);
-    const Desc w = pd.weights_desc();
-    stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : w;
-    forward_.w = Staged(lib, stored_, w, Staged::Way::kIn, forward_.scratch);
-    for (int64_t i = 0; i < pieces_; ++i) {
-      Piece& piece = all_.emplace_back(Piece{{lib.engine, dnnl::stream(lib.engine), 0}, {}});
-      piece.direction.scratch = forward_.scratch;
-      if (!finish(lib, piece.direction, pd, Forward(pd), {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}},
-                  DNNL_ARG_BIAS, why))
-        return false;
-      forward_.scratch = piece.direction.scratch;
-    }
+  bool prepare_data(Context& context, std::string& why) {
+    if (!data_.prepare(context, {r_.rows, r_.outputs}, r_.inputs, false, user_scratchpad(),
+                       any_desc({r_.inputs, r_.outputs}), data_scratch_, why))
+      return false;
+    const Desc turned = data_.w().permute_axes({1, 0});
+    if (turned == stored_) return true;
+    if (!r_.turns) turned_ = data_scratch_.add(size_of(turned));
+    turn_ = Reorder(library(context), stored_, turned, data_scratch_, context.pieces);
     return true;
   }
 
-  Forward::primitive_desc forward_pd(Library& lib, const Desc& x, const Desc& y) const {
-    constexpr auto kKind = dnnl::prop_kind::forward_training;  // in both phases, so that nets which share weights agree
-    dnnl::primitive_attr attributes = user_scratchpad();
-    attributes.set_post_ops(describe(needs_finite(r_.post) ? without_activation(r_.post) : r_.post));
-    return r_.bias ? describe_forward<Forward>(lib.engine, attributes, kKind, x, w_any_, bias_, y)
-                   : describe_forward<Forward>(lib.engine, attributes, kKind, x, w_any_, y);
-  }
-
-  bool prepare_forward(Library& lib, std::string& why) {
-    if (pieces_ > 0) return prepare_pieces(lib, why);
-    forward_pd_ = forward_pd(lib, x_, y_);
-    const Desc w = forward_pd_.weights_desc();
-    stored_ = r_.w_format ? stored_desc(*r_.w_format, w_plain_) : w;
-    forward_.w = Staged(lib, stored_, w, Staged::Way::kIn, forward_.scratch);
-    return finish(lib, forward_, forward_pd_, Forward(forward_pd_),
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y_}}, DNNL_ARG_BIAS, why);
-  }
-
-  bool prepare_data(Library& lib, std::string& why) {
-    const auto pd = describe_backward<BackwardData>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, y_);
-    const Desc w = pd.weights_desc();
-    data_.w = Staged(lib, stored_, w, Staged::Way::kIn, data_.scratch);
-    return finish(lib, data_, pd, BackwardData(pd),
-                  {{DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DIFF_SRC, x_}}, 0, why);
-  }
-
-  /// dx is the forward product of dy and w^T.
-  bool prepare_turned(Library& lib, std::string& why) {
-    const auto pd = describe_forward<Forward>(lib.engine, user_scratchpad(), dnnl::prop_kind::forward_inference, y_,
-                                              any_desc({r_.inputs, r_.outputs}), x_);
-    const Desc w = pd.weights_desc();
-    if (const Desc turned = w.permute_axes({1, 0}); turned != stored_) {
-      turned_bytes_ = size_of(w);
-      turn_ = Reorder(lib, stored_, turned, data_.scratch);
-    }
-    return finish(lib, data_, pd, Forward(pd), {{DNNL_ARG_SRC, y_}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, x_}}, 0, why);
-  }
-
-  bool prepare_weights(Library& lib, std::string& why) {
-    if (has_many_rows()) return stage_gradients(lib, Desc({r_.outputs, r_.inputs}, kF32, Tag::io)), true;
-    const auto pd =
-        r_.bias ? describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, bias_, y_)
-                : describe_backward<BackwardWeights>(lib.engine, user_scratchpad(), forward_pd_, x_, w_any_, y_);
-    const Desc w = pd.diff_weights_desc();
-    stage_gradients(lib, w);
-    return finish(lib, weights_, pd, BackwardWeights(pd),
-                  {{DNNL_ARG_SRC, x_}, {DNNL_ARG_DIFF_DST, y_}, {DNNL_ARG_DIFF_WEIGHTS, w}}, DNNL_ARG_DIFF_BIAS, why);
-  }
-
-  bool has_many_rows() const { return r_.rows >= kManyRows; }
-
-  /// `inside`: the format in which the gradient of w is computed.
-  void stage_gradients(Library& lib, const Desc& inside) {
-    weights_.w = Staged(lib, stored_, inside, Staged::Way::kOut, weights_.scratch);
-    if (!r_.adds) return;
-    own_dw_ = weights_.scratch.add(size_of(stored_));
-    own_dbias_ = weights_.scratch.add(r_.outputs * int64_t(sizeof(float)));
-  }
-
-  /// Creates the primitive with its operands, its scratchpad and an optional bias.
-  template <typename PrimitiveDesc>
-  bool finish(Library& lib, Direction& d, const PrimitiveDesc& pd, dnnl::primitive primitive,
-              std::vector<std::pair<int, Desc>> arguments, int bias_argument, std::string& why) {
-    if (is_reference(impl_of(pd))) return why = "only " + impl_of(pd), false;
-    d.pad = d.scratch.add(size_of(pd.scratchpad_desc()));
-    arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()});
-    if (r_.bias && bias_argument) arguments.push_back({bias_argument, bias_});
-    d.primitive = Primitive(lib, std::move(primitive), arguments);
-    if (name_.empty()) name_ = "onednn " + impl_of(pd);
-    return true;
+  void prepare_weights(Context& context) {
+    dw_ = Staged(library(context), stored_, Desc({r_.outputs, r_.inputs}, kF32, Tag::io), Staged::Way::kOut,
+                 weights_scratch_, context.pieces);
+    if (r_.adds) own_dw_ = weights_scratch_.add(size_of(stored_));
   }
 
   InnerProductRequest r_;
-  Desc x_, y_;
-  int64_t pieces_;
-  std::vector<Piece> all_;  ///< with pieces
-  Desc bias_, w_any_, w_plain_, stored_;
-  Forward::primitive_desc forward_pd_;
-  Direction forward_, data_, weights_;
+  Desc w_plain_, stored_;
+  Product forward_, data_;
+  Staged forward_w_, dw_;
   Reorder turn_;
-  int64_t turned_bytes_ = 0;
-  int64_t own_dw_ = 0, own_dbias_ = 0;
-  std::string name_;
+  ScratchLayout forward_scratch_, data_scratch_, weights_scratch_;
+  int64_t turned_ = 0, own_dw_ = 0;  ///< in scratch
 };
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "kernels/cpu/onednn/onednn.h"
 
+#include <omp.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "core/error.h"
@@ -40,11 +43,12 @@ dnnl::memory::data_type data_type(DType dtype) {
 
 void copy(Context& context, const Desc& from, const void* source, const Desc& to, void* target,
           const Factors& factors) {
+  const OneThread alone;
   Library& lib = library(context);
   dnnl::primitive_attr attributes;
   factors.add_to(attributes);
   const dnnl::reorder::primitive_desc pd(lib.engine, from, lib.engine, to, attributes);
-  Primitive(lib, dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, factors).run(lib, {source, target});
+  Primitive(lib, dnnl::reorder(pd), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, factors).run({source, target});
 }
 
 namespace {
@@ -100,11 +104,19 @@ struct Storage final : WeightFormat::Opaque {
 
 }  // namespace
 
-Library& library(Context& context) {
-  use_threads(context.threads);
-  Library& lib = context.handle<Library>();
-  lib.joins = &context.joins;
-  return lib;
+Library& library(Context& context) { return context.handle<Library>(); }
+
+OneThread::OneThread() : before_(omp_get_max_threads()) {
+  if (before_ > 1) omp_set_num_threads(1);
+}
+
+OneThread::~OneThread() {
+  if (before_ > 1) omp_set_num_threads(before_);
+}
+
+Cut cut_of(const Context& context, int64_t n, double work) {
+  constexpr double kWorkOfPiece = 1 << 15;
+  return {n, std::max<int64_t>(1, std::min({n, int64_t(context.pieces), int64_t(work / kWorkOfPiece)}))};
 }
 
 Desc describe(const TensorSpec& spec) {
@@ -177,6 +189,23 @@ Desc blocked16_desc(const Desc& plain) {
   return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
+std::optional<Desc> with_outputs(const Desc& w, int64_t outputs) {
+  using Tag = dnnl::memory::format_tag;
+  dnnl::memory::dims dims = extents(w);
+  if (dims[0] == outputs) return w;
+  const std::vector<Tag> known =
+      dims.size() == 4
+          ? std::vector<Tag>{Tag::oihw, Tag::OIhw16i16o, Tag::Ohwi16o, Tag::OIhw8i8o, Tag::Ohwi8o, Tag::OIhw8i16o2i}
+      : dims.size() == 2 ? std::vector<Tag>{Tag::oi, Tag::AB16b64a, Tag::AB16b32a, Tag::AB16b16a}
+                         : std::vector<Tag>{};
+  for (const Tag tag : known) {
+    if (!(Desc(dims, value_type(w), tag) == w)) continue;
+    dims[0] = outputs;
+    return Desc(dims, value_type(w), tag);
+  }
+  return {};
+}
+
 dnnl::primitive_attr user_scratchpad() {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -205,7 +234,7 @@ Desc stored_desc(const WeightFormat& format, const Desc& plain) {
 
 Primitive::Primitive(Library& library, dnnl::primitive primitive, const std::vector<std::pair<int, Desc>>& arguments,
                      const Factors& factors)
-    : primitive_(std::move(primitive)), bound_(arguments.size(), nullptr) {
+    : primitive_(std::move(primitive)), stream_(library.engine), bound_(arguments.size(), nullptr) {
   ++library.primitives_made;
   const auto add = [&](int name, dnnl::memory memory) {
     arguments_.push_back({name, memory.get()});
@@ -215,51 +244,113 @@ Primitive::Primitive(Library& library, dnnl::primitive primitive, const std::vec
   for (auto& [name, memory] : factors.operands(library.engine)) add(name, std::move(memory));
 }
 
-void Primitive::run(Library& library, std::initializer_list<const void*> pointers) {
+void Primitive::run(std::span<const void* const> pointers) {
   if (pointers.size() != bound_.size()) throw_internal("a oneDNN primitive got the wrong number of operands");
-  size_t i = 0;
-  for (const void* pointer : pointers) {
-    if (bound_[i] != pointer) memories_[i].set_data_handle(const_cast<void*>(pointer));
-    bound_[i++] = pointer;
+  for (size_t i = 0; i < pointers.size(); ++i) {
+    if (bound_[i] != pointers[i]) memories_[i].set_data_handle(const_cast<void*>(pointers[i]));
+    bound_[i] = pointers[i];
   }
-  if (library_threads() > 1) ++*library.joins;
+  const OneThread alone;
   const auto status =
-      dnnl_primitive_execute(primitive_.get(), library.stream.get(), int(arguments_.size()), arguments_.data());
+      dnnl_primitive_execute(primitive_.get(), stream_.get(), int(arguments_.size()), arguments_.data());
   if (status != dnnl_success) throw_internal("oneDNN failed to run a primitive");
 }
 
-Reorder::Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale) {
+void PrimitivePieces::add(Library& library, const dnnl::primitive& primitive, const std::vector<Operand>& operands,
+                          const Factors& factors) {
+  if (operands.size() > kMaxOperands) throw_internal("a oneDNN primitive has too many operands");
+  ends_.resize(operands.size());
+  std::vector<std::pair<int, Desc>> arguments;
+  Piece& piece = pieces_.emplace_back();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const auto& [name, desc, sharing] = operands[i];
+    arguments.emplace_back(name, desc);
+    piece.offsets.push_back(sharing == Sharing::kShared ? 0 : ends_[i]);
+    const int64_t size = int64_t(desc.get_size());
+    ends_[i] += sharing == Sharing::kScratch ? (size + 63) / 64 * 64 : size;
+  }
+  piece.primitive = Primitive(library, primitive, arguments, factors);
+}
+
+void PrimitivePieces::run(Context& context, std::initializer_list<const void*> pointers) {
+  in_pieces(context, int64_t(pieces_.size()), [&](int64_t i, int) {
+    Piece& piece = pieces_[size_t(i)];
+    std::array<const void*, kMaxOperands> own;
+    for (size_t k = 0; k < pointers.size(); ++k)
+      own[k] = scratch_part(const_cast<void*>(pointers.begin()[k]), piece.offsets[k]);
+    piece.primitive.run({own.data(), pointers.size()});
+  });
+}
+
+namespace {
+
+/// The largest block of the first axis in one of the formats; blocks are powers of two.
+int64_t block_of(const Desc& from, const Desc& to) {
+  int64_t largest = 1;
+  for (const Desc& desc : {from, to}) {
+    int64_t own = 1;
+    for (const Block& inner : inner_blocks(desc))
+      if (inner.axis == 0) own *= inner.extent;
+    largest = std::max(largest, own);
+  }
+  return largest;
+}
+
+/// The piece from `begin` to `end` of the outermost axis.
+Desc piece_of(const Desc& whole, int64_t begin, int64_t end) {
+  dnnl::memory::dims dims = extents(whole), origin(dims.size(), 0);
+  dims[0] = end - begin;
+  origin[0] = begin;
+  return whole.submemory_desc(dims, origin);
+}
+
+}  // namespace
+
+Reorder::Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, int pieces, float scale) {
   dnnl::primitive_attr attributes = user_scratchpad();
   const Factors factors = scale == 1 ? Factors() : Factors::of_reorder({scale});
   factors.add_to(attributes);
-  const dnnl::reorder::primitive_desc pd(library.engine, from, library.engine, to, attributes);
-  offset_ = scratch.add(int64_t(pd.scratchpad_desc().get_size()));
-  primitive_ =
-      Primitive(library, dnnl::reorder(pd),
-                {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}, {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc()}}, factors);
+  constexpr int64_t kBytesOfPiece = 1 << 16;
+  const int64_t extent = extents(from)[0], block = block_of(from, to), blocks = (extent + block - 1) / block;
+  const int64_t most = std::min<int64_t>(pieces, int64_t(to.get_size()) / kBytesOfPiece);
+  const Cut cut{blocks, std::clamp<int64_t>(most, 1, blocks)};
+  for (int64_t i = 0; i < cut.pieces; ++i) {
+    const int64_t begin = cut.begin(i) * block, end = std::min(extent, cut.begin(i + 1) * block);
+    const Desc source = cut.pieces > 1 ? piece_of(from, begin, end) : from;
+    const Desc target = cut.pieces > 1 ? piece_of(to, begin, end) : to;
+    const dnnl::reorder::primitive_desc pd(library.engine, source, library.engine, target, attributes);
+    const Desc pad = pd.scratchpad_desc();
+    pieces_.push_back({Primitive(library, dnnl::reorder(pd),
+                                 {{DNNL_ARG_FROM, source}, {DNNL_ARG_TO, target}, {DNNL_ARG_SCRATCHPAD, pad}}, factors),
+                       scratch.add(int64_t(pad.get_size()))});
+  }
 }
 
-void Reorder::run(Library& library, const void* from, void* to, void* scratch) {
-  primitive_.run(library, {from, to, scratch_part(scratch, offset_)});
+void Reorder::run(Context& context, const void* from, void* to, void* scratch) {
+  in_pieces(context, int64_t(pieces_.size()), [&](int64_t i, int) {
+    Piece& piece = pieces_[size_t(i)];
+    piece.primitive.run({from, to, scratch_part(scratch, piece.pad)});
+  });
 }
 
-Staged::Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch) {
+Staged::Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch, int pieces) {
   if (outside == inside) return;
   offset_ = scratch.add(int64_t(inside.get_size()));
-  reorder_ = way == Way::kIn ? Reorder(library, outside, inside, scratch) : Reorder(library, inside, outside, scratch);
+  reorder_ = way == Way::kIn ? Reorder(library, outside, inside, scratch, pieces)
+                             : Reorder(library, inside, outside, scratch, pieces);
 }
 
-const void* Staged::load(Library& library, const void* outside, void* scratch) {
+const void* Staged::load(Context& context, const void* outside, void* scratch) {
   if (!copies()) return outside;
   void* inside = scratch_part(scratch, offset_);
-  reorder_.run(library, outside, inside, scratch);
+  reorder_.run(context, outside, inside, scratch);
   return inside;
 }
 
 void* Staged::target(void* outside, void* scratch) const { return copies() ? scratch_part(scratch, offset_) : outside; }
 
-void Staged::store(Library& library, void* outside, void* scratch) {
-  if (copies()) reorder_.run(library, scratch_part(scratch, offset_), outside, scratch);
+void Staged::store(Context& context, void* outside, void* scratch) {
+  if (copies()) reorder_.run(context, scratch_part(scratch, offset_), outside, scratch);
 }
 
 void add_to(Context& context, float* sum, const float* more, int64_t n) {

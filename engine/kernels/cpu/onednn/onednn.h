@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,20 +26,37 @@ struct ConvShape;
 
 namespace cortado::kernels::onednn {
 
-/// Above this number of weights a small product is bound by reading them: several threads read faster than one.
-constexpr int64_t kLargeWeights = 1 << 19;
-
 /// The library's handles, one set per Context.
 struct Library {
   dnnl::engine engine{dnnl::engine::kind::cpu, 0};
-  dnnl::stream stream{engine};
   int64_t primitives_made = 0;
-  uint64_t* joins = nullptr;  ///< Context::joins
 };
 
-/// The handles of `context`. Also sets the thread count that oneDNN uses in this thread. Call it before creating and
-/// before running primitives.
 Library& library(Context& context);
+
+/// During its lifetime the library uses only the calling thread, not a team of OpenMP's. Primitives are created and run
+/// so, each for a piece of work that one of our threads takes (core/threads/threads.h).
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+/// [0, n) in pieces whose sizes differ by at most one.
+struct Cut {
+  int64_t n, pieces;
+
+  int64_t begin(int64_t piece) const { return n * piece / pieces; }
+  int64_t size(int64_t piece) const { return begin(piece + 1) - begin(piece); }
+  int64_t largest() const { return (n + pieces - 1) / pieces; }
+};
+/// Of n equal parts of `work`, in units of values moved or of 16 products: enough in each piece to justify a thread.
+Cut cut_of(const Context& context, int64_t n, double work);
 
 dnnl::memory::data_type data_type(DType dtype);
 /// Whether a convolution exceeds oneDNN's 32-bit extents and byte counts per image.
@@ -62,6 +81,10 @@ Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
 /// The equivalent of WeightFormat::blocked16 for weights with descriptor `plain`.
 Desc blocked16_desc(const Desc& plain);
 
+/// The format of weights `w` for another number of outputs, the first axis: that of a slice of w. nullopt if the
+/// outputs of w are not outermost.
+std::optional<Desc> with_outputs(const Desc& w, int64_t outputs);
+
 /// With this attribute the caller passes the scratchpad, which the memory planner provides.
 dnnl::primitive_attr user_scratchpad();
 
@@ -72,9 +95,10 @@ std::string impl_of(const PrimitiveDesc& pd) {
 }
 bool is_reference(const std::string& impl);
 
-/// Calls make(); if the library throws, returns an empty result and sets `why`. For candidates.
+/// Calls make() in OneThread; if the library throws, returns an empty result and sets `why`. For candidates.
 template <typename Make>
 auto attempt(std::string& why, const Make& make) -> decltype(make()) {
+  const OneThread alone;
   try {
     return make();
   } catch (const dnnl::error& error) {
@@ -103,29 +127,72 @@ class Primitive {
             const Factors& factors = {});
 
   explicit operator bool() const { return bool(primitive_); }
-  /// Runs and waits. A pointer may be null only for an argument of zero bytes. Throws an internal error if oneDNN
-  /// fails.
-  void run(Library& library, std::initializer_list<const void*> pointers);
+  /// Runs in the calling thread. A pointer may be null only for an argument of zero bytes. Throws an internal error if
+  /// oneDNN fails. Several threads may run different primitives at the same time.
+  void run(std::initializer_list<const void*> pointers) { run({pointers.begin(), pointers.size()}); }
+  void run(std::span<const void* const> pointers);
 
  private:
   dnnl::primitive primitive_;
+  dnnl::stream stream_;
   std::vector<dnnl::memory> memories_;
   std::vector<dnnl_exec_arg_t> arguments_;
   std::vector<const void*> bound_;
 };
 
-/// Converts between formats and multiplies all values by `scale`. Reserves its scratchpad in `scratch`.
+/// How the pieces of an operation use one of its operands.
+enum class Sharing {
+  kDivided,  ///< each has its part, one after the other in memory
+  kShared,   ///< all read it
+  kScratch   ///< like kDivided, but the parts are aligned
+};
+
+struct Operand {
+  int name;   ///< DNNL_ARG_...
+  Desc desc;  ///< of a piece
+  Sharing sharing = Sharing::kDivided;
+};
+
+/// An operation in pieces: a primitive for each, with the same operands in the same order.
+class PrimitivePieces {
+ public:
+  /// Adds a piece.
+  void add(Library& library, const dnnl::primitive& primitive, const std::vector<Operand>& operands,
+           const Factors& factors = {});
+  /// Runs all on the threads of `context`. `pointers` are those of whole operands.
+  void run(Context& context, std::initializer_list<const void*> pointers);
+  /// The size of a whole divided operand.
+  int64_t bytes(size_t operand) const { return ends_.empty() ? 0 : ends_[operand]; }
+
+ private:
+  struct Piece {
+    Primitive primitive;
+    std::vector<int64_t> offsets;
+  };
+  static constexpr size_t kMaxOperands = 8;
+
+  std::vector<Piece> pieces_;
+  std::vector<int64_t> ends_;
+};
+
+/// Converts between formats and multiplies all values by `scale`, in pieces of the first axis. Reserves its scratchpad
+/// in `scratch`.
 class Reorder {
  public:
   Reorder() = default;
-  Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, float scale = 1);
-  explicit operator bool() const { return bool(primitive_); }
+  /// In at most `pieces` pieces.
+  Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayout& scratch, int pieces, float scale = 1);
+  explicit operator bool() const { return !pieces_.empty(); }
   /// `scratch` is the block that the constructor's layout describes.
-  void run(Library& library, const void* from, void* to, void* scratch);
+  void run(Context& context, const void* from, void* to, void* scratch);
 
  private:
-  Primitive primitive_;
-  int64_t offset_ = 0;
+  struct Piece {
+    Primitive primitive;
+    int64_t pad;  ///< offset of its scratchpad
+  };
+
+  std::vector<Piece> pieces_;
 };
 
 /// An operand whose format differs between the caller (`outside`) and the primitive (`inside`, in scratch). If they
@@ -136,13 +203,14 @@ class Staged {
   enum class Way { kIn, kOut };
 
   Staged() = default;
-  Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch);
+  /// Copies in at most `pieces` pieces.
+  Staged(Library& library, const Desc& outside, const Desc& inside, Way way, ScratchLayout& scratch, int pieces);
   bool copies() const { return bool(reorder_); }
   /// For inputs: converts and returns what the primitive reads.
-  const void* load(Library& library, const void* outside, void* scratch);
+  const void* load(Context& context, const void* outside, void* scratch);
   /// For outputs: the memory that the primitive writes, and the conversion afterwards.
   void* target(void* outside, void* scratch) const;
-  void store(Library& library, void* outside, void* scratch);
+  void store(Context& context, void* outside, void* scratch);
 
  private:
   Reorder reorder_;

@@ -91,16 +91,19 @@ class OneDnn final : public ConvKernel {
     }
     factors_ = Factors::of_convolution(std::move(to_y), s.groups > 1);
     Library& lib = library(context);
-    Forward::primitive_desc pd = describe_conv(lib);
-    skip_faulty(pd, s, true);
-    const Desc x = pd.src_desc(), w = pd.weights_desc(), y = pd.dst_desc(), pad = pd.scratchpad_desc();
-    stored_ = w;
-    std::vector<std::pair<int, Desc>> arguments = {
-        {DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}, {DNNL_ARG_SCRATCHPAD, pad}};
-    if (request.bias) arguments.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x)});
-    primitive_ = Primitive(lib, Forward(pd), arguments, factors_);
-    scratch_ = int64_t(pad.get_size());
-    name_ = "onednn " + impl_of(pd);
+    const Cut cut = cut_of(context, s.n, double(s.macs()) / 16);
+    for (int64_t i = 0; i < cut.pieces; ++i) {
+      Forward::primitive_desc pd = describe_conv(lib, cut.size(i), i == 0 ? weights_desc(Type::s8) : stored_);
+      skip_faulty(pd, s, true);
+      stored_ = pd.weights_desc();
+      std::vector<Operand> operands = {{DNNL_ARG_SRC, pd.src_desc()},
+                                       {DNNL_ARG_WEIGHTS, stored_, Sharing::kShared},
+                                       {DNNL_ARG_DST, pd.dst_desc()},
+                                       {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), Sharing::kScratch}};
+      if (request.bias) operands.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x), Sharing::kShared});
+      pieces_.add(lib, Forward(pd), operands, factors_);
+      name_ = "onednn " + impl_of(pd);
+    }
   }
 
   std::string name() const override { return name_; }
@@ -111,14 +114,13 @@ class OneDnn final : public ConvKernel {
   WeightFormat bias_format() const override {
     return WeightFormat(Shape{request_.shape.k}, std::make_shared<ScaledBias>(bias_scales_));
   }
-  int64_t scratch() const override { return scratch_; }
+  int64_t scratch() const override { return pieces_.bytes(3); }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
-    Library& lib = library(context);
     if (request_.bias)
-      primitive_.run(lib, {io.x, io.w, io.y, scratch, io.bias});
+      pieces_.run(context, {io.x, io.w, io.y, scratch, io.bias});
     else
-      primitive_.run(lib, {io.x, io.w, io.y, scratch});
+      pieces_.run(context, {io.x, io.w, io.y, scratch});
   }
 
  private:
@@ -130,11 +132,12 @@ class OneDnn final : public ConvKernel {
     return type == Type::f32 ? plain_desc(Shape(std::vector<int64_t>(dims))) : Desc(dims, type, Tag::any);
   }
 
-  Forward::primitive_desc describe_conv(const Library& lib) const {
+  /// For `images` of the batch, and weights of format `w`.
+  Forward::primitive_desc describe_conv(const Library& lib, int64_t images, const Desc& w) const {
     const ConvShape& s = request_.shape;
-    const Desc x = describe({{s.n, s.c, s.h.in, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
-    const Desc y = describe({{s.n, s.k, s.h.out(), s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
-    const Desc w = weights_desc(Type::s8), bias({s.k}, Type::f32, Tag::x);
+    const Desc x = describe({{images, s.c, s.h.in, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
+    const Desc y = describe({{images, s.k, s.h.out(), s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
+    const Desc bias({s.k}, Type::f32, Tag::x);
     const dnnl::memory::dims strides{s.h.stride, s.w.stride}, dilates{s.h.dilation - 1, s.w.dilation - 1},
         pad{s.h.pad, s.w.pad};
     constexpr auto kKind = dnnl::prop_kind::forward_inference;
@@ -152,8 +155,7 @@ class OneDnn final : public ConvKernel {
   std::vector<float> w_scales_, bias_scales_;  ///< per output channel
   Factors factors_;                            ///< from products to y
   Desc stored_;
-  Primitive primitive_;
-  int64_t scratch_ = 0;
+  PrimitivePieces pieces_;
   std::string name_;
 };
 

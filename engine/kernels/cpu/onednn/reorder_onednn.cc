@@ -23,14 +23,14 @@ class OneDnn final : public Reorder {
   OneDnn(Context& context, const TensorSpec& from, const TensorSpec& to)
       : from_(from),
         rounds_to_integers_(is_8_bit(to.dtype) && !is_8_bit(from.dtype)),
-        reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_,
+        reorder_(onednn::library(context), onednn::describe(from), onednn::describe(to), layout_, context.pieces,
                  to.scale / from.scale) {}
 
   std::string name() const override { return "onednn"; }
   int64_t scratch() const override { return layout_.bytes(); }
   void run(Context& context, const void* from, void* to, void* scratch) override {
     if (rounds_to_integers_) refuse_nan(context, from, from_);
-    reorder_.run(onednn::library(context), from, to, scratch);
+    reorder_.run(context, from, to, scratch);
   }
 
  private:

@@ -4,10 +4,10 @@
 // sixth of a 5x5 filter's. bfloat16 values use F(2, 3) with bfloat16 products, whose spectra lose no more than rounding
 // to bfloat16: 0.3 % of a result, where F(4, 3) would lose 0.9 % and rounding the result itself loses 0.2 %.
 //
-// Forward processes the tiles in chunks. If the spectrum of the weights is small, each thread has its own chunks, whose
-// spectra stay in its core's cache. Otherwise all threads work on one large chunk and divide the frequencies, so that
+// Forward processes the tiles in chunks. If the spectrum of the weights is small, a chunk is a piece of work, and its
+// spectra stay in a core's cache. Otherwise all threads work on one large chunk and divide the frequencies, so that
 // each weight is read once. backward_data is forward from dy to dx with flipped filters. backward_weights sums products
-// of spectra over tiles: if the sums are small, each thread has its own, else threads divide the frequencies.
+// of spectra over tiles: if the sums are small, each piece has its own, else threads divide the frequencies.
 
 #include <algorithm>
 #include <bit>
@@ -29,6 +29,7 @@ namespace {
 constexpr int64_t kCacheBytes = 1 << 20;     ///< per core, for a chunk's data
 constexpr int64_t kSharedBytes = 32 << 20;   ///< for spectra shared by all threads
 constexpr int64_t kLargeWeights = 12 << 20;  ///< larger spectra are read only once
+constexpr int64_t kTilesOfSums = 64;         ///< of fewer tiles, separate sums cost more than they gain
 
 /// One side of the convolution: the channels of a blocked tensor per group.
 struct Side {
@@ -56,13 +57,13 @@ struct Grid {
   int64_t w(int64_t tile) const { return tile % across * kOutputs; }
 };
 
-/// Calls body(first tile, end) for pieces of [begin, end) of nearly equal size and at most `most` tiles.
-template <typename Body>
-void in_chunks(int64_t begin, int64_t end, int64_t most, const Body& body) {
-  const int64_t chunks = (end - begin + most - 1) / most;
-  for (int64_t i = 0; i < chunks; ++i)
-    body(begin + (end - begin) * i / chunks, begin + (end - begin) * (i + 1) / chunks);
-}
+/// Chunks of nearly equal size and at most `most` tiles.
+struct Chunks {
+  int64_t tiles, most;
+
+  int64_t count() const { return (tiles + most - 1) / most; }
+  int64_t begin(int64_t chunk) const { return tiles * chunk / count(); }
+};
 
 /// The base of forward and the gradients.
 template <int kOutputs, int kTaps, typename T>
@@ -141,7 +142,7 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
 
  public:
   /// `stored`: the weights are in spectrum_format().
-  WinogradForward(const ConvRequest& request, bool to_x, bool stored, int threads)
+  WinogradForward(const ConvRequest& request, bool to_x, bool stored, const Context& context)
       : Base(request),
         stored_(stored),
         to_x_(to_x),
@@ -155,15 +156,15 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
         filters_(shape_.groups, from_.blocks(), to_.blocks(), to_x) {
     const int64_t row = kFrequencies * (from_.blocks() + to_.blocks()) * kLanes * int64_t(sizeof(float));
     const int64_t weights = filters_.group_bytes();
-    const bool shared = weights > kLargeWeights && threads > 1;
-    thread_groups_ = shared ? 1 : std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / kTileRows));
+    const int64_t pieces = std::min<int64_t>(context.pieces, grid_.tiles / kTileRows);
+    shared_ = weights > kLargeWeights || pieces < context.pieces / 2;
     // Weights that do not fit in the cache with the chunk are read again for each chunk, so there should be few.
     const int64_t rows =
-        shared ? kSharedBytes / row
-               : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
-    chunk_ = std::clamp<int64_t>(rows, 1, std::max<int64_t>(1, (grid_.tiles + thread_groups_ - 1) / thread_groups_));
+        shared_ ? kSharedBytes / row
+                : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
+    chunk_ = std::clamp<int64_t>(rows, 1, shared_ ? grid_.tiles : (grid_.tiles + pieces - 1) / pieces);
     if (!stored_) weights_ = layout_.add(filters_.bytes());
-    for (int64_t i = 0; i < thread_groups_; ++i)
+    for (int worker = 0; worker < (shared_ ? 1 : context.threads); ++worker)
       spectra_.push_back(
           {layout_.add(Left::bytes(chunk_, from_.blocks())), layout_.add(Spectra::bytes(chunk_, to_.blocks()))});
   }
@@ -175,10 +176,14 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (!stored_) filters_.run(context, floats(io.w), scratch_part(scratch, weights_));
-    in_thread_groups(context, thread_groups_, grid_.tiles,
-                     [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
-                       run_tiles(all, begin, end, io, spectra_[thread_group], scratch);
-                     });
+    const Chunks chunks{grid_.tiles, chunk_};
+    if (shared_)
+      for (int64_t i = 0; i < chunks.count(); ++i)
+        run_tiles(&context, chunks.begin(i), chunks.begin(i + 1), io, spectra_[0], scratch);
+    else
+      in_pieces(context, chunks.count(), [&](int64_t i, int worker) {
+        run_tiles(nullptr, chunks.begin(i), chunks.begin(i + 1), io, spectra_[size_t(worker)], scratch);
+      });
   }
 
  private:
@@ -186,30 +191,28 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
     int64_t from, to;
   };
 
-  void run_tiles(Context* context, int64_t first, int64_t last, const ConvOperands& io, const Pair& spectra,
+  void run_tiles(Context* context, int64_t begin, int64_t end, const ConvOperands& io, const Pair& spectra,
                  void* scratch) {
-    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
-      const Left in{Base::part(scratch, spectra.from), end - begin, from_.blocks()};
-      const Spectra out{Base::template part<float>(scratch, spectra.to), end - begin, to_.blocks()};
-      for (int64_t group = 0; group < shape_.groups; ++group) {
-        const Pairs w = filters_.spectrum(
-            stored_ ? static_cast<Word*>(const_cast<void*>(io.w)) : Base::part(scratch, weights_), group);
-        over(context, end - begin, [&](int64_t from, int64_t to) {
-          for (int64_t block = 0; block < from_.blocks(); ++block)
-            Base::transform_tiles(from_, values(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from,
-                                  to, in);
-        });
-        over(context, kFrequencies, [&](int64_t from, int64_t to) {
-          for (int f = int(from); f < to; ++f)
-            multiply<Terms>(in.operand(f), w.operand(f), out.matrix(f), words(from_.channels), to_.channels);
-        });
-        over(context, end - begin, [&](int64_t from, int64_t to) {
-          for (int64_t block = 0; block < to_.blocks(); ++block)
-            activation_.gates() ? write_block<true>(group, block, begin, from, to, out, io)
-                                : write_block<false>(group, block, begin, from, to, out, io);
-        });
-      }
-    });
+    const Left in{Base::part(scratch, spectra.from), end - begin, from_.blocks()};
+    const Spectra out{Base::template part<float>(scratch, spectra.to), end - begin, to_.blocks()};
+    for (int64_t group = 0; group < shape_.groups; ++group) {
+      const Pairs w = filters_.spectrum(
+          stored_ ? static_cast<Word*>(const_cast<void*>(io.w)) : Base::part(scratch, weights_), group);
+      over(context, end - begin, [&](int64_t from, int64_t to) {
+        for (int64_t block = 0; block < from_.blocks(); ++block)
+          Base::transform_tiles(from_, values(to_x_ ? io.dy : io.x), group, block, grid_, pad_h_, pad_w_, begin, from,
+                                to, in);
+      });
+      over(context, kFrequencies, [&](int64_t from, int64_t to) {
+        for (int f = int(from); f < to; ++f)
+          multiply<Terms>(in.operand(f), w.operand(f), out.matrix(f), words(from_.channels), to_.channels);
+      });
+      over(context, end - begin, [&](int64_t from, int64_t to) {
+        for (int64_t block = 0; block < to_.blocks(); ++block)
+          activation_.gates() ? write_block<true>(group, block, begin, from, to, out, io)
+                              : write_block<false>(group, block, begin, from, to, out, io);
+      });
+    }
   }
 
   template <bool gates>
@@ -247,11 +250,11 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
   Side from_, to_;
   int64_t pad_h_, pad_w_;
   Grid<kOutputs> grid_;
-  int64_t thread_groups_ = 1;  ///< groups of threads with separate tiles; 1: all threads work together
-  int64_t chunk_ = 0;          ///< tiles per chunk
+  bool shared_;        ///< whether all threads work on one chunk
+  int64_t chunk_ = 0;  ///< tiles per chunk
   FilterTransform<kOutputs, kTaps, T> filters_;
   int64_t weights_ = 0;        ///< offset of their spectrum in scratch
-  std::vector<Pair> spectra_;  ///< offsets per thread_group
+  std::vector<Pair> spectra_;  ///< offsets, for each worker
 };
 
 template <int kOutputs, int kTaps, typename T>
@@ -266,46 +269,53 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
   using typename Base::Transform;
 
  public:
-  WinogradBackwardWeights(const ConvRequest& request, int threads)
+  WinogradBackwardWeights(const ConvRequest& request, const Context& context)
       : Base(request), spec_(shape_.y()), grid_(shape_.n, y_.height, y_.width), rows_(x_.blocks() * kLanes) {
     const int64_t sum = Spectra::bytes(rows_, y_.blocks());
     const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
-    const bool private_sums = sum <= kCacheBytes && threads > 1;
-    thread_groups_ = private_sums ? std::min<int64_t>(threads, std::max<int64_t>(1, grid_.tiles / 16)) : 1;
-    const int64_t most = private_sums || threads == 1 ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
-    chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + thread_groups_ - 1) / thread_groups_);
-    for (int64_t i = 0; i < thread_groups_; ++i)
-      parts_.push_back({layout_.add(sum), layout_.add(Pairs::bytes(words(chunk_), x_.blocks())),
-                        layout_.add(Pairs::bytes(words(chunk_), y_.blocks()))});
+    const bool apart = sum <= kCacheBytes && grid_.tiles >= 2 * kTilesOfSums;
+    const int64_t pieces = apart ? std::min<int64_t>(context.pieces, grid_.tiles / kTilesOfSums) : 1;
+    const int64_t most = apart ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
+    chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + pieces - 1) / pieces);
+    for (int64_t i = 0; i < pieces; ++i) sums_.push_back(layout_.add(sum));
+    for (int worker = 0; worker < (apart ? context.threads : 1); ++worker)
+      spectra_.push_back({layout_.add(Pairs::bytes(words(chunk_), x_.blocks())),
+                          layout_.add(Pairs::bytes(words(chunk_), y_.blocks()))});
   }
 
   void run(Context& context, const ConvOperands& io, void* scratch) override {
     if (io.d.bias) sum_bias(context, spec_, values(io.dy), io.d.bias, io.d.add_bias);
     if (!io.d.w) return;
     for (int64_t group = 0; group < shape_.groups; ++group) {
-      in_thread_groups(context, thread_groups_, grid_.tiles,
-                       [&](Context* all, size_t thread_group, int64_t begin, int64_t end) {
-                         sum_tiles(all, group, begin, end, io, parts_[thread_group], scratch);
-                       });
+      const int64_t pieces = int64_t(sums_.size());
+      if (pieces == 1)
+        sum_tiles(&context, group, 0, grid_.tiles, io, sum(0, scratch), spectra_[0], scratch);
+      else
+        in_pieces(context, pieces, [&](int64_t i, int worker) {
+          sum_tiles(nullptr, group, grid_.tiles * i / pieces, grid_.tiles * (i + 1) / pieces, io,
+                    sum(size_t(i), scratch), spectra_[size_t(worker)], scratch);
+        });
       write_gradient(context, group, io.d, scratch);
     }
   }
 
  private:
-  struct Parts {
-    int64_t sum, x, y;  ///< offsets of spectra in scratch
+  struct Operands {
+    int64_t x, y;  ///< offsets of spectra in scratch
   };
 
-  Spectra sum(const Parts& parts, void* scratch) const {
-    return {Base::template part<float>(scratch, parts.sum), rows_, y_.blocks()};
+  Spectra sum(size_t piece, void* scratch) const {
+    return {Base::template part<float>(scratch, sums_[piece]), rows_, y_.blocks()};
   }
 
   void sum_tiles(Context* context, int64_t group, int64_t first, int64_t last, const ConvOperands& io,
-                 const Parts& parts, void* scratch) {
-    in_chunks(first, last, chunk_, [&](int64_t begin, int64_t end) {
+                 const Spectra& sum, const Operands& spectra, void* scratch) {
+    const Chunks chunks{last - first, chunk_};
+    for (int64_t chunk = 0; chunk < chunks.count(); ++chunk) {
+      const int64_t begin = first + chunks.begin(chunk), end = first + chunks.begin(chunk + 1);
       const int64_t rows = words(end - begin);
-      const Pairs x{Base::part(scratch, parts.x), rows, x_.blocks()},
-          dy{Base::part(scratch, parts.y), rows, y_.blocks()};
+      const Pairs x{Base::part(scratch, spectra.x), rows, x_.blocks()},
+          dy{Base::part(scratch, spectra.y), rows, y_.blocks()};
       over(context, rows, [&](int64_t from, int64_t to) {
         for (int64_t block = 0; block < x_.blocks(); ++block)
           in_pairs(block, begin, end, from, to, x, [&](int64_t tile, int part, auto& frequencies) {
@@ -319,10 +329,9 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
       });
       over(context, kFrequencies, [&](int64_t from, int64_t to) {
         for (int f = int(from); f < to; ++f)
-          multiply_transposed<Terms>(x.operand(f), dy.operand(f), sum(parts, scratch).matrix(f), rows, y_.channels,
-                                     begin != first);
+          multiply_transposed<Terms>(x.operand(f), dy.operand(f), sum.matrix(f), rows, y_.channels, chunk > 0);
       });
-    });
+    }
   }
 
   /// Computes rows [from, to) of a block of `spectrum` for the tiles from `begin` on, with transform(tile, part,
@@ -363,10 +372,10 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
   void write_filters(int64_t group, int64_t i, int part, const WeightGradients& d, void* scratch) {
     const int64_t c = i % kLanes, c_block = i / kLanes % x_.blocks(), k_block = i / kLanes / x_.blocks();
     RegisterVec total[kSize][kSize], dw[kTaps][kTaps];
-    sum(parts_[0], scratch).load_at(c_block * kLanes + c, k_block, part, total);
-    for (size_t thread_group = 1; thread_group < parts_.size(); ++thread_group) {
+    sum(0, scratch).load_at(c_block * kLanes + c, k_block, part, total);
+    for (size_t piece = 1; piece < sums_.size(); ++piece) {
       RegisterVec more[kSize][kSize];
-      sum(parts_[thread_group], scratch).load_at(c_block * kLanes + c, k_block, part, more);
+      sum(piece, scratch).load_at(c_block * kLanes + c, k_block, part, more);
       for (int f = 0; f < kFrequencies; ++f) total[f / kSize][f % kSize] += more[f / kSize][f % kSize];
     }
     Transform::contract_weights(total, dw);
@@ -379,10 +388,10 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
 
   TensorSpec spec_;  ///< of y
   Grid<kOutputs> grid_;
-  int64_t rows_;               ///< channels of x, rounded up
-  int64_t thread_groups_ = 1;  ///< groups of threads with separate sums
+  int64_t rows_;  ///< channels of x, rounded up
   int64_t chunk_ = 0;
-  std::vector<Parts> parts_;  ///< one per thread_group
+  std::vector<int64_t> sums_;      ///< offsets of spectra, for each piece
+  std::vector<Operands> spectra_;  ///< for each worker
 };
 
 bool suits(const ConvAxis& axis, int taps) {
@@ -407,11 +416,11 @@ std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direc
     return why = "unsupported weight format", nullptr;
   switch (direction) {
     case ConvDirection::kForward:
-      return std::make_unique<WinogradForward<kOutputs, kTaps, T>>(request, false, stored, context.threads);
+      return std::make_unique<WinogradForward<kOutputs, kTaps, T>>(request, false, stored, context);
     case ConvDirection::kBackwardData:
-      return std::make_unique<WinogradForward<kOutputs, kTaps, T>>(request, true, false, context.threads);
+      return std::make_unique<WinogradForward<kOutputs, kTaps, T>>(request, true, false, context);
     case ConvDirection::kBackwardWeights:
-      return std::make_unique<WinogradBackwardWeights<kOutputs, kTaps, T>>(request, context.threads);
+      return std::make_unique<WinogradBackwardWeights<kOutputs, kTaps, T>>(request, context);
   }
   return nullptr;
 }

@@ -2,13 +2,14 @@
 // contracted to FMA if available (core/CMakeLists.txt). Memory: the STREAM triad, by the threads that touched the pages
 // first.
 
-#include "core/cpu/machine_peak.h"
+#include "core/threads/machine_peak.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 
 #include "core/arena.h"
+#include "core/threads/threads.h"
 
 namespace cortado {
 
@@ -48,11 +49,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 double fma_peak_gflops(int threads) {
+  Context context(threads);
   double best = 0;
   for (int run = 0; run < 8; ++run) {
     const auto start = std::chrono::steady_clock::now();
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-    for (int t = 0; t < threads; ++t) keep(run_chains());
+    in_pieces(context, threads, [](int64_t, int) { keep(run_chains()); });
     const double flops = 2.0 * kLanes * kChains * double(kRounds) * threads;
     best = std::max(best, flops / seconds_since(start) / 1e9);
   }
@@ -60,6 +61,7 @@ double fma_peak_gflops(int threads) {
 }
 
 double memory_gbytes_per_second(int threads) {
+  Context context(threads);
   constexpr int64_t kCount = int64_t(8) << 20;
   const Arena arena(size_t(3 * kCount) * sizeof(float));
   float* a = reinterpret_cast<float*>(arena.data());
@@ -67,11 +69,10 @@ double memory_gbytes_per_second(int threads) {
   double best = 0;
   for (int run = 0; run < 6; ++run) {  // the first run faults the pages in
     const auto start = std::chrono::steady_clock::now();
-#pragma omp parallel for num_threads(threads) schedule(static)
-    for (int64_t i = 0; i < kCount; ++i) {
-      if (run == 0) b[i] = c[i] = 1;
-      a[i] = b[i] + 0.5f * c[i];
-    }
+    parallel_ranges(context, kCount, 1, [&](int64_t begin, int64_t end) {
+      if (run == 0) std::fill(b + begin, b + end, 1.0f), std::fill(c + begin, c + end, 1.0f);
+      for (int64_t i = begin; i < end; ++i) a[i] = b[i] + 0.5f * c[i];
+    });
     best = std::max(best, 3.0 * kCount * sizeof(float) / seconds_since(start) / 1e9);
   }
   return best;
