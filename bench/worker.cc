@@ -6,10 +6,10 @@
 #include <iostream>
 #include <sstream>
 
-#include "core/threads/machine_peak.h"
 #include "core/cpu/restart.h"
 #include "core/error.h"
 #include "core/files/file.h"
+#include "core/threads/machine_peak.h"
 
 namespace cortado::bench {
 

@@ -16,6 +16,9 @@ class Recording;
 /// have equally many.
 int default_pieces(int threads);
 
+/// The largest suitable number of pieces up to `most`, at least 1: two threads share an even number evenly.
+constexpr int64_t even_pieces(double most) { return most < 2 ? 1 : int64_t(most) / 2 * 2; }
+
 /// Contexts with equal options produce bitwise equal results.
 struct ContextOptions {
   int threads = 1;    ///< compute threads; they change results only by default_pieces()

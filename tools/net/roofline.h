@@ -1,9 +1,9 @@
 #pragma once
 
 // How close a step is to the limits of the machine. A step needs at least the longer of two times: of its operations at
-// peak arithmetic, and of moving its operands at peak memory bandwidth (core/threads/machine_peak.h). This bound, divided
-// by the measured time, is the share of the roofline. The share can exceed one: operands in a cache move faster than in
-// memory, and an algorithm may need fewer multiplications than the definition (Winograd) or faster ones (8-bit
+// peak arithmetic, and of moving its operands at peak memory bandwidth (core/threads/machine_peak.h). This bound,
+// divided by the measured time, is the share of the roofline. The share can exceed one: operands in a cache move faster
+// than in memory, and an algorithm may need fewer multiplications than the definition (Winograd) or faster ones (8-bit
 // integers).
 
 #include "graph/plan.h"

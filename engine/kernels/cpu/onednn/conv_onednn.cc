@@ -1,8 +1,10 @@
 // Convolution by oneDNN's JIT kernels. Fast kernels exist only for some layouts of x, y and w, which differ between
 // directions. There is a candidate for each pair of layouts that may be worth its reorders, including the operands'
-// own, and one for Winograd, which oneDNN 2.6 never selects by itself. Weights are stored in forward's format, which
-// their gradient shares; backward_data needs transposed blocks. For bfloat16 values trained weights stay 32-bit floats,
-// in blocks if the library has no format for them, and are rounded on every call; frozen weights are rounded once.
+// own, and one for Winograd, which oneDNN 2.6 never selects by itself. A batch is divided into pieces of its images;
+// few images into pieces of their outputs, either more of them, for more threads, or large ones ("onednn-large").
+// Weights are stored in forward's format, which their gradient shares; backward_data needs transposed blocks. For
+// bfloat16 values trained weights stay 32-bit floats, in blocks if the library has no format for them, and are rounded
+// on every call; frozen weights are rounded once.
 
 #include <algorithm>
 #include <cfloat>
@@ -132,25 +134,26 @@ struct Part {
 constexpr double kProductsOfPiece = 1 << 19;
 
 int64_t most_pieces(const ConvShape& s, int64_t pieces) {
-  return std::max<int64_t>(1, int64_t(std::min(double(pieces), double(s.macs()) / kProductsOfPiece)));
+  return even_pieces(std::min(double(pieces), double(s.macs()) / kProductsOfPiece));
 }
 
 std::vector<Part> parts_of_images(const ConvShape& s, int64_t pieces) {
-  const Cut images{s.n, std::min(s.n, most_pieces(s, pieces))};
+  const Cut images{s.n, s.n < most_pieces(s, pieces) ? even_pieces(double(s.n)) : most_pieces(s, pieces)};
   std::vector<Part> parts;
   for (int64_t i = 0; i < images.pieces; ++i) parts.push_back({images.begin(i), images.size(i), 0, s.k});
   return parts;
 }
 
-/// For few images: parts of their outputs, too, in blocks of 16.
-std::vector<Part> parts_of_outputs(const ConvShape& s, int64_t pieces) {
-  const int64_t blocks = (s.k + 15) / 16;
-  const Cut cut{blocks, std::min(blocks, std::max<int64_t>(1, most_pieces(s, pieces) / s.n))};
+/// For few images: parts of their outputs, too. Kernels are fastest with 64 outputs or more, but all must read x.
+std::vector<Part> parts_of_outputs(const ConvShape& s, int64_t pieces, bool large) {
+  const int64_t unit = s.k >= 256 ? 64 : s.k >= 128 ? 32 : 16, units = (s.k + unit - 1) / unit;
+  const int64_t suitable = std::clamp<int64_t>(large ? 1 : units, std::min(pieces / 4, units), std::min(pieces, units));
+  const Cut cut{units, std::min(suitable, std::max<int64_t>(1, most_pieces(s, pieces) / s.n))};
   std::vector<Part> parts;
   for (int64_t image = 0; image < s.n; ++image)
     for (int64_t i = 0; i < cut.pieces; ++i) {
-      const int64_t output = 16 * cut.begin(i);
-      parts.push_back({image, 1, output, std::min(s.k, 16 * cut.begin(i + 1)) - output});
+      const int64_t output = unit * cut.begin(i);
+      parts.push_back({image, 1, output, std::min(s.k, unit * cut.begin(i + 1)) - output});
     }
   return parts;
 }
@@ -186,8 +189,9 @@ Desc weights_of(const BackwardWeights::primitive_desc& pd) { return pd.diff_weig
 
 class OneDnn : public ConvKernel {
  public:
-  OneDnn(const ConvRequest& request, const Problem& problem, const Context& context)
-      : request_(request), problem_(problem), most_pieces_(context.pieces) {}
+  /// `large`: in fewer pieces than usual.
+  OneDnn(const ConvRequest& request, const Problem& problem, bool large, const Context& context)
+      : request_(request), problem_(problem), large_(large), most_pieces_(context.pieces) {}
 
   std::string name() const override { return name_; }
   WeightFormat weight_format() const override {
@@ -213,10 +217,11 @@ class OneDnn : public ConvKernel {
     return Problem(shape, problem_.variant);
   }
 
-  /// The format of a part's weights.
-  Desc w_of(const Part& part) const {
-    return part.outputs == problem_.shape.k ? w_run_ : *with_outputs(w_run_, part.outputs);
+  /// The format of some outputs of weights; nullopt if they are not contiguous.
+  std::optional<Desc> slice_of(const Desc& w, int64_t outputs) const {
+    return outputs == problem_.shape.k ? w : with_outputs(w, outputs);
   }
+  Desc w_of(const Part& part) const { return *slice_of(w_run_, part.outputs); }
 
   /// Creates pieces that are described by describe(problem of a piece, format of w). The caller's format of w is tried
   /// first, then `any`. Returns false, with the reason in `why`, if the library has only slow primitives.
@@ -224,6 +229,10 @@ class OneDnn : public ConvKernel {
   bool prepare_pieces(Library& lib, const Roles& roles, std::vector<Part> parts, const Desc& any,
                       const Describe& describe, std::string& why) {
     using PrimitiveDesc = typename Op::primitive_desc;
+    pieces_.clear();  // of an attempt with other parts
+    x_ = w_ = {};
+    rounded_.reset();
+    scratch_ = {};
     const auto sound = [&](const Part& part, const Desc& w) -> std::optional<PrimitiveDesc> {
       const Problem problem = problem_of(part);
       auto pd = attempt(why, [&]() -> std::optional<PrimitiveDesc> { return describe(problem, w); });
@@ -235,15 +244,16 @@ class OneDnn : public ConvKernel {
       return pd;
     };
     std::optional<PrimitiveDesc> first;
-    if (request_.w_format) first = sound(parts[0], stored_desc(*request_.w_format, problem_.w_plain));
-    if (!first) first = sound(parts[0], any);
+    if (request_.w_format)
+      if (const auto w = slice_of(stored_desc(*request_.w_format, problem_.w_plain), parts[0].outputs))
+        first = sound(parts[0], *w);
+    if (!first) first = sound(parts[0], any_of(parts[0], any));
     if (!first) return false;
-    const Desc w = weights_of(*first);
-    const bool few = int64_t(parts.size()) < most_pieces_ / 2;
-    if (few && roles.direction == ConvDirection::kForward && !copies() && problem_.shape.groups == 1 &&
-        !problem_.channels_last() && with_outputs(w, problem_.shape.k + 16))
-      parts = parts_of_outputs(problem_.shape, most_pieces_);
-    stage_weights(lib, roles, w);
+    const auto w = whole_format(weights_of(*first), parts);
+    if (!w) return why = "weights of some outputs are not contiguous", false;
+    if (parts[0].outputs < problem_.shape.k)
+      x_ = Staged(lib, problem_.own.x, problem_.run.x, roles.x_way, scratch_, int(most_pieces_));
+    stage_weights(lib, roles, *w);
     std::vector<std::pair<Part, PrimitiveDesc>> kinds;  // of equal extents
     for (const Part& part : parts) {
       auto kind = std::ranges::find_if(kinds, [&](const auto& known) {
@@ -259,6 +269,21 @@ class OneDnn : public ConvKernel {
     name_ = "onednn " + impl_of(*first) + (copies() ? " with reorders" : "");
     if (pieces_.size() > 1) name_ += " in " + std::to_string(pieces_.size()) + " pieces";
     return true;
+  }
+
+  /// Any format of a part's weights.
+  Desc any_of(const Part& part, const Desc& any) const {
+    if (part.outputs == problem_.shape.k) return any;
+    Shape shape = problem_.shape.weight();
+    return any_desc(Shape({part.outputs, shape[1], shape[2], shape[3]}), problem_.shape.dtype);
+  }
+
+  /// The format of all weights if `w` is that of the first part's; nullopt if the parts would not be contiguous.
+  std::optional<Desc> whole_format(const Desc& w, const std::vector<Part>& parts) const {
+    if (parts[0].outputs == problem_.shape.k) return w;
+    for (const Part& part : parts)
+      if (part.output % block_of(w) != 0) return {};
+    return with_outputs(w, problem_.shape.k);
   }
 
   /// Calls run(piece, index) for each, each in one thread.
@@ -287,10 +312,12 @@ class OneDnn : public ConvKernel {
 
   ConvRequest request_;
   Problem problem_;
+  bool large_;
   int64_t most_pieces_;
   Desc stored_;  ///< of w and dw
   Desc w_run_;   ///< in the primitives' format
   std::vector<Piece> pieces_;
+  Staged x_;  ///< if all pieces read the same x; else each has its own
   Staged w_;
   std::optional<RoundedFilters> rounded_;  ///< replaces w_ if possible
   ScratchLayout scratch_;
@@ -314,15 +341,15 @@ class OneDnn : public ConvKernel {
     const Problem p = problem_of(part);
     Piece piece{};
     piece.part = part;
-    piece.x = Staged(lib, p.own.x, p.run.x, roles.x_way, scratch_, 1);
+    if (!x_.copies()) piece.x = Staged(lib, p.own.x, p.run.x, roles.x_way, scratch_, 1);
     piece.y = Staged(lib, p.own.y, p.run.y, roles.y_way, scratch_, 1);
     piece.pad_bytes = size_of(pd.scratchpad_desc());
     piece.pad = scratch_.add(piece.pad_bytes);
     piece.primitive = Primitive(lib, Op(pd), arguments_of(roles, p, weights_of(pd), pd.scratchpad_desc()));
     const int64_t of_output = p.shape.h.out() * p.shape.w.out() * int64_t(cortado::size_of(p.shape.dtype));
-    piece.x_at = part.image * (size_of(problem_.own.x) / problem_.shape.n);
+    piece.x_at = part.image * (size_of(x_.copies() ? problem_.run.x : problem_.own.x) / problem_.shape.n);
     piece.y_at = part.image * (size_of(problem_.own.y) / problem_.shape.n) + part.output * of_output;
-    piece.w_at = part.output * (size_of(w_run_) / ((problem_.shape.k + 15) / 16 * 16));
+    if (part.output > 0) piece.w_at = size_of(*with_outputs(w_run_, part.output));
     piece.bias_at = part.output * int64_t(sizeof(float));
     pieces_.push_back(std::move(piece));
   }
@@ -349,8 +376,14 @@ class OneDnnForward final : public OneDnn {
     const auto describe = [&](const Problem& p, const Desc& w) {
       return describe_sound(lib, p, w, forward_attributes(request_));
     };
-    if (!prepare_pieces<Forward>(lib, kForward, parts_of_images(whole().shape, most_pieces_), whole().w_any, describe,
-                                 why))
+    const std::vector<Part> images = parts_of_images(whole().shape, most_pieces_);
+    const bool few = whole().shape.groups == 1 && whole().shape.y_layout != Layout::kChannelsLast &&
+                     int64_t(images.size()) < most_pieces_ / 2;
+    const std::vector<Part> outputs = few ? parts_of_outputs(whole().shape, most_pieces_, large_) : images;
+    if (large_ && (!few || outputs.size() == parts_of_outputs(whole().shape, most_pieces_, false).size()))
+      return why = "has the same pieces", false;
+    if (!prepare_pieces<Forward>(lib, kForward, outputs, whole().w_any, describe, why) &&
+        (!few || !prepare_pieces<Forward>(lib, kForward, images, whole().w_any, describe, why)))
       return false;
     x_values_ = values_of(whole().own.x), w_values_ = values_of(w_run_), y_values_ = values_of(whole().own.y);
     products_ = double(whole().shape.weight().count() / whole().shape.k);
@@ -362,8 +395,9 @@ class OneDnnForward final : public OneDnn {
     const void* bias = request_.bias ? io.bias : nullptr;
     const bool apart = needs_finite(request_.post) && !excludes_nan(context, io.x, w, io.bias, io.y);
     if (apart && apart_.empty()) make_apart(library(context));
+    const void* all = x_.load(context, io.x, scratch);
     in_all_pieces(context, [&](Piece& piece, int64_t i) {
-      const void* x = piece.x.load(context, at(io.x, piece.x_at), scratch);
+      const void* x = piece.x.load(context, at(all, piece.x_at), scratch);
       void* outside = at(io.y, piece.y_at);
       void* y = piece.y.target(outside, scratch);
       Apart* other = apart ? &apart_[size_t(i)] : nullptr;
@@ -501,29 +535,15 @@ class OneDnnBackwardWeights final : public OneDnn {
         std::memset(pad, 0, size_t(piece.pad_bytes));
       run_primitive(piece.primitive, piece, x, dy, to, request_.bias ? to_bias : nullptr, pad);
     });
-    if (g.w) add_pieces(context, first, sums, weights);
-    if (g.bias) add_pieces(context, dbias, bias_sums, k);
+    const int64_t more = int64_t(pieces_.size()) - 1;
+    if (g.w) add_to(context, first, sums, weights, more);
+    if (g.bias) add_to(context, dbias, bias_sums, k, more);
     if (g.w) w_.store(context, dw, scratch);
     if (g.w && g.add_w) add_to(context, g.w, own, size_of(stored_) / int64_t(sizeof(float)));
     if (g.bias && g.add_bias) add_to(context, g.bias, own_bias, k);
   }
 
  private:
-  /// Adds the gradients of the other pieces to the first one's, in their order.
-  void add_pieces(Context& context, float* first, const float* rest, int64_t n) const {
-    if (pieces_.size() == 1) return;
-    parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
-      constexpr int64_t kBlock = 1024;
-      for (int64_t from = begin; from < end; from += kBlock)
-        for (size_t piece = 1; piece < pieces_.size(); ++piece) {
-          const float* more = rest + int64_t(piece - 1) * n;
-          const int64_t to = std::min(end, from + kBlock);
-#pragma GCC ivdep
-          for (int64_t i = from; i < to; ++i) first[i] += more[i];
-        }
-    });
-  }
-
   int64_t sums_ = 0, bias_sums_ = 0;  ///< offsets of the other pieces' gradients
   int64_t own_dw_ = 0, own_dbias_ = 0;
 };
@@ -546,27 +566,28 @@ bool applies(const Problem& p, Variant variant, std::string& why) {
 }
 
 template <typename Kernel>
-std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, Context& context,
-                                        std::string& why) {
-  auto kernel = std::make_unique<Kernel>(request, problem, context);
+std::unique_ptr<ConvKernel> make_kernel(const ConvRequest& request, const Problem& problem, bool large,
+                                        Context& context, std::string& why) {
+  auto kernel = std::make_unique<Kernel>(request, problem, large, context);
   if (!kernel->prepare(library(context), why)) return nullptr;
   return kernel;
 }
 
-template <Variant kVariant>
+template <Variant kVariant, bool kLarge = false>
 std::unique_ptr<ConvKernel> make(const ConvRequest& request, ConvDirection direction, Context& context,
                                  std::string& why) {
   return attempt(why, [&]() -> std::unique_ptr<ConvKernel> {
     if (too_large(request.shape)) return why = "too large", nullptr;
     const Problem problem(request.shape, kVariant);
     if (!applies(problem, kVariant, why)) return nullptr;
+    if (kLarge && direction != ConvDirection::kForward) return why = "has the same pieces", nullptr;
     switch (direction) {
       case ConvDirection::kForward:
-        return make_kernel<OneDnnForward>(request, problem, context, why);
+        return make_kernel<OneDnnForward>(request, problem, kLarge, context, why);
       case ConvDirection::kBackwardData:
-        return make_kernel<OneDnnBackwardData>(request, problem, context, why);
+        return make_kernel<OneDnnBackwardData>(request, problem, kLarge, context, why);
       case ConvDirection::kBackwardWeights:
-        return make_kernel<OneDnnBackwardWeights>(request, problem, context, why);
+        return make_kernel<OneDnnBackwardWeights>(request, problem, kLarge, context, why);
     }
     return nullptr;
   });
@@ -626,7 +647,9 @@ std::vector<ConvCandidate> onednn_conv_candidates() {
   std::vector<ConvCandidate> list = {
       {"onednn", make<Variant::kOwn>, cost<Variant::kOwn>, &CpuLevels::onednn},
       {"onednn-blocked", make<Variant::kBlocked>, cost<Variant::kBlocked>, &CpuLevels::onednn},
-      {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn}};
+      {"onednn-last", make<Variant::kLast>, cost<Variant::kLast>, &CpuLevels::onednn},
+      {"onednn-large", make<Variant::kOwn, true>, cost<Variant::kOwn>, &CpuLevels::onednn},
+      {"onednn-last-large", make<Variant::kLast, true>, cost<Variant::kLast>, &CpuLevels::onednn}};
   if (kHasWinograd)
     list.push_back({"onednn-winograd", make<Variant::kWinograd>, cost<Variant::kWinograd>, &CpuLevels::onednn,
                     ConvAlgorithm::kWinograd});

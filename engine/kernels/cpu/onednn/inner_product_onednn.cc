@@ -1,7 +1,8 @@
-// Inner product by oneDNN. Weights are stored in blocks of outputs, so that a piece of work reads its own blocks.
-// backward_data is a forward product with the transposed weight: if many calls share a weight, it is transposed once
-// (turn()), else in each call. Gradients of weights are products of the library's GEMM, converted to the blocks. A ReLU
-// is always applied separately (needs_finite()).
+// Inner product by oneDNN. Weights are stored in blocks of outputs, so that a piece of work reads or writes its own
+// blocks. In backward_data each piece has its own sum over its outputs. If these sums would be as large as the weights,
+// or if many calls share a weight (turn()), it is a forward product with the transposed weight. Gradients summed over
+// many rows are products of the library's GEMM, which is faster, converted to the blocks. A ReLU is always applied
+// separately (needs_finite()).
 
 #include <algorithm>
 #include <cstring>
@@ -21,12 +22,16 @@ namespace {
 
 using namespace onednn;
 using Forward = dnnl::inner_product_forward;
+using BackwardData = dnnl::inner_product_backward_data;
+using BackwardWeights = dnnl::inner_product_backward_weights;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 using Tag = dnnl::memory::format_tag;
 
 /// Multiplications that take about as long as waking a thread, and the fewest rows of a piece.
 constexpr double kPieceProducts = 1 << 18;
 constexpr int64_t kMinRows = 16;
+/// From this number of rows on the GEMM was never slower, and up to 1.2 times as fast.
+constexpr int64_t kManyRows = 640;
 /// The largest block of outputs in a format of weights.
 constexpr int64_t kOutputs = 64;
 
@@ -53,11 +58,11 @@ class Product {
     if (is_reference(impl_of(all))) return why = "only " + impl_of(all), false;
     w_ = all.weights_desc();
     const double products = double(rows) * double(inputs_) * double(outputs);
-    const double most = std::min(double(context.pieces), products / kPieceProducts);
+    const int64_t most = even_pieces(std::min(double(context.pieces), products / kPieceProducts));
     const int64_t blocks = (outputs + kOutputs - 1) / kOutputs;
     by_outputs_ = blocks > 1 && with_outputs(w_, outputs + kOutputs).has_value();
     const Cut cut{by_outputs_ ? blocks : rows,
-                  std::clamp<int64_t>(int64_t(most), 1, by_outputs_ ? blocks : std::max<int64_t>(1, rows / kMinRows))};
+                  std::clamp<int64_t>(most, 1, by_outputs_ ? blocks : std::max<int64_t>(1, rows / kMinRows))};
     by_outputs_ &= cut.pieces > 1;
     const int64_t w_row = by_outputs_ ? inner_row_bytes() : 0;
     for (int64_t i = 0; i < cut.pieces; ++i) {
@@ -126,6 +131,64 @@ class Product {
   std::string name_;
 };
 
+/// A backward direction in pieces of the outputs, with the weights or their gradients in the caller's format.
+class BackwardPieces {
+ public:
+  struct Piece {
+    int64_t first, outputs;
+    Primitive primitive;
+    int64_t dy, pad;  ///< offsets in scratch
+    int64_t w;        ///< of the piece's weights, in bytes
+  };
+
+  explicit operator bool() const { return !pieces_.empty(); }
+  int64_t count() const { return int64_t(pieces_.size()); }
+
+  /// In at most `most` pieces. make(number of outputs, format of their weights, scratchpad) returns a primitive, or an
+  /// empty one with the reason in `why`.
+  template <typename Make>
+  bool prepare(const InnerProductRequest& r, const Desc& w, int64_t most, ScratchLayout& scratch, const Make& make) {
+    rows_ = r.rows, outputs_ = r.outputs;
+    const int64_t blocks = (r.outputs + kOutputs - 1) / kOutputs;
+    const Cut cut{blocks, std::clamp<int64_t>(most, 1, blocks)};
+    std::vector<Piece> pieces;
+    for (int64_t i = 0; i < cut.pieces; ++i) {
+      Piece piece{};
+      piece.first = kOutputs * cut.begin(i);
+      piece.outputs = std::min(r.outputs, kOutputs * cut.begin(i + 1)) - piece.first;
+      if (piece.first > 0) piece.w = size_of(*with_outputs(w, piece.first));
+      Desc pad;
+      piece.primitive = make(piece.outputs, *with_outputs(w, piece.outputs), pad);
+      if (!piece.primitive) return false;
+      piece.pad = scratch.add(size_of(pad));
+      piece.dy = cut.pieces > 1 ? scratch.add(r.rows * piece.outputs * int64_t(sizeof(float))) : 0;
+      pieces.push_back(std::move(piece));
+    }
+    pieces_ = std::move(pieces);
+    return true;
+  }
+
+  /// Calls run(piece, index, the piece's columns of dy) for each, each in one thread.
+  template <typename Run>
+  void run(Context& context, const float* dy, void* scratch, const Run& run) {
+    in_pieces(context, count(), [&](int64_t i, int) {
+      Piece& piece = pieces_[size_t(i)];
+      const float* own = count() > 1 ? columns(piece, dy, static_cast<float*>(scratch_part(scratch, piece.dy))) : dy;
+      run(piece, i, own);
+    });
+  }
+
+ private:
+  const float* columns(const Piece& piece, const float* dy, float* own) const {
+    for (int64_t row = 0; row < rows_; ++row)
+      std::memcpy(own + row * piece.outputs, dy + row * outputs_ + piece.first, size_t(piece.outputs) * sizeof(float));
+    return own;
+  }
+
+  int64_t rows_ = 0, outputs_ = 0;
+  std::vector<Piece> pieces_;
+};
+
 class OneDnn final : public InnerProduct {
  public:
   explicit OneDnn(const InnerProductRequest& request)
@@ -162,6 +225,7 @@ class OneDnn final : public InnerProduct {
   }
 
   void backward_data(Context& context, const void* dy, const float* w, void* dx, void* scratch) override {
+    if (data_pieces_) return sum_outputs(context, floats(dy), w, floats(dx), scratch);
     if (!r_.turns) w = turn_to(context, w, scratch_part(scratch, turned_), scratch);
     data_.run(context, floats(dy), w, nullptr, floats(dx), scratch);
   }
@@ -169,12 +233,18 @@ class OneDnn final : public InnerProduct {
   void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
                         void* scratch) override {
     d.require_planned(r_.adds, r_.bias);
-    if (d.bias) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
+    const bool in_pieces = d.w && weights_pieces_;
+    if (d.bias && (!in_pieces || d.add_bias)) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
     if (!d.w) return;
-    float* dw = d.add_w ? static_cast<float*>(scratch_part(scratch, own_dw_)) : d.w;
-    gemm_cpu(context, GemmLibrary::kOneDnn, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy),
-             floats(dw_.target(dw, scratch)), 0);
-    dw_.store(context, dw, scratch);
+    float* dw = d.add_w ? static_cast<float*>(scratch_part(scratch, own_dw_)) : d.w;  // oneDNN cannot accumulate
+    if (in_pieces) {
+      float* bias = static_cast<float*>(scratch_part(scratch, own_dbias_));
+      multiply_pieces(context, floats(x), floats(dy), dw, d.bias && !d.add_bias ? d.bias : bias, scratch);
+    } else {
+      gemm_cpu(context, GemmLibrary::kOneDnn, {r_.inputs, r_.outputs, r_.rows, true}, floats(x), floats(dy),
+               floats(dw_.target(dw, scratch)), 0);
+      dw_.store(context, dw, scratch);
+    }
     if (d.add_w) add_to(context, d.w, dw, size_of(stored_) / int64_t(sizeof(float)));
   }
 
@@ -185,7 +255,71 @@ class OneDnn final : public InnerProduct {
     return static_cast<const float*>(turned);
   }
 
+  int64_t most_pieces(const Context& context) const {
+    const double products = double(r_.rows) * double(r_.inputs) * double(r_.outputs);
+    return even_pieces(std::min(double(context.pieces), products / kPieceProducts));
+  }
+  bool stores_blocks() const { return with_outputs(stored_, r_.outputs + kOutputs).has_value(); }
+
+  /// The forward hint that backward descriptors require, for some outputs.
+  Forward::primitive_desc hint(Library& lib, int64_t outputs) const {
+    return describe_forward<Forward>(lib.engine, dnnl::primitive_attr(), dnnl::prop_kind::forward_training,
+                                     plain_desc({r_.rows, r_.inputs}), any_desc({outputs, r_.inputs}),
+                                     plain_desc({r_.rows, outputs}));
+  }
+
+  /// A primitive with x or dx, dy and w or dw; empty if the library has only a slow kernel.
+  template <typename Op, typename... Operands>
+  Primitive backward_primitive(Library& lib, int64_t outputs, std::vector<std::pair<int, Desc>> arguments, Desc& pad,
+                               const Operands&... operands) const {
+    std::string why;
+    return attempt(why, [&]() -> Primitive {
+      const auto pd = describe_backward<Op>(lib.engine, user_scratchpad(), hint(lib, outputs), operands...);
+      if (is_reference(impl_of(pd))) return {};
+      pad = pd.scratchpad_desc();
+      arguments.push_back({DNNL_ARG_SCRATCHPAD, pad});
+      return Primitive(lib, Op(pd), arguments);
+    });
+  }
+
+  bool prepare_data_pieces(Context& context) {
+    const int64_t suitable = 2 * r_.outputs / (3 * r_.rows);
+    if (r_.turns || suitable < 2 || !stores_blocks()) return false;
+    Library& lib = library(context);
+    const Desc x = plain_desc({r_.rows, r_.inputs});
+    const int64_t most = std::min(most_pieces(context), suitable / 2 * 2);
+    if (!data_pieces_.prepare(r_, stored_, most, data_scratch_, [&](int64_t outputs, const Desc& w, Desc& pad) {
+          const Desc dy = plain_desc({r_.rows, outputs});
+          return backward_primitive<BackwardData>(
+              lib, outputs, {{DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_WEIGHTS, w}}, pad, x, w, dy);
+        }))
+      return false;
+    dx_ = data_scratch_.add((data_pieces_.count() - 1) * r_.rows * r_.inputs * int64_t(sizeof(float)));
+    return true;
+  }
+
+  void sum_outputs(Context& context, const float* dy, const float* w, float* dx, void* scratch) {
+    const int64_t n = r_.rows * r_.inputs;
+    float* sums = static_cast<float*>(scratch_part(scratch, dx_));
+    data_pieces_.run(context, dy, scratch, [&](BackwardPieces::Piece& piece, int64_t i, const float* own) {
+      piece.primitive.run({i == 0 ? dx : sums + (i - 1) * n, own, scratch_part(const_cast<float*>(w), piece.w),
+                           scratch_part(scratch, piece.pad)});
+    });
+    add_to(context, dx, sums, n, data_pieces_.count() - 1);
+  }
+
+  void multiply_pieces(Context& context, const float* x, const float* dy, float* dw, float* dbias, void* scratch) {
+    weights_pieces_.run(context, dy, scratch, [&](BackwardPieces::Piece& piece, int64_t, const float* own) {
+      void *to = scratch_part(dw, piece.w), *pad = scratch_part(scratch, piece.pad);
+      if (r_.bias)
+        piece.primitive.run({x, own, to, dbias + piece.first, pad});
+      else
+        piece.primitive.run({x, own, to, pad});
+    });
+  }
+
   bool prepare_data(Context& context, std::string& why) {
+    if (prepare_data_pieces(context)) return true;
     if (!data_.prepare(context, {r_.rows, r_.outputs}, r_.inputs, false, user_scratchpad(),
                        any_desc({r_.inputs, r_.outputs}), data_scratch_, why))
       return false;
@@ -196,19 +330,37 @@ class OneDnn final : public InnerProduct {
     return true;
   }
 
+  bool prepare_weights_pieces(Context& context) {
+    if (r_.rows >= kManyRows || !stores_blocks()) return false;
+    Library& lib = library(context);
+    const Desc x = plain_desc({r_.rows, r_.inputs});
+    const auto make = [&](int64_t outputs, const Desc& w, Desc& pad) {
+      const Desc dy = plain_desc({r_.rows, outputs}), bias = plain_desc({outputs});
+      std::vector<std::pair<int, Desc>> arguments = {
+          {DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_WEIGHTS, w}};
+      if (!r_.bias) return backward_primitive<BackwardWeights>(lib, outputs, arguments, pad, x, w, dy);
+      arguments.push_back({DNNL_ARG_DIFF_BIAS, bias});
+      return backward_primitive<BackwardWeights>(lib, outputs, arguments, pad, x, w, bias, dy);
+    };
+    return weights_pieces_.prepare(r_, stored_, most_pieces(context), weights_scratch_, make);
+  }
+
   void prepare_weights(Context& context) {
+    if (r_.adds) own_dw_ = weights_scratch_.add(size_of(stored_));
+    own_dbias_ = weights_scratch_.add(r_.outputs * int64_t(sizeof(float)));
+    if (prepare_weights_pieces(context)) return;
     dw_ = Staged(library(context), stored_, Desc({r_.outputs, r_.inputs}, kF32, Tag::io), Staged::Way::kOut,
                  weights_scratch_, context.pieces);
-    if (r_.adds) own_dw_ = weights_scratch_.add(size_of(stored_));
   }
 
   InnerProductRequest r_;
   Desc w_plain_, stored_;
   Product forward_, data_;
+  BackwardPieces data_pieces_, weights_pieces_;
   Staged forward_w_, dw_;
   Reorder turn_;
   ScratchLayout forward_scratch_, data_scratch_, weights_scratch_;
-  int64_t turned_ = 0, own_dw_ = 0;  ///< in scratch
+  int64_t turned_ = 0, dx_ = 0, own_dw_ = 0, own_dbias_ = 0;  ///< in scratch
 };
 
 }  // namespace

@@ -116,7 +116,7 @@ OneThread::~OneThread() {
 
 Cut cut_of(const Context& context, int64_t n, double work) {
   constexpr double kWorkOfPiece = 1 << 15;
-  return {n, std::max<int64_t>(1, std::min({n, int64_t(context.pieces), int64_t(work / kWorkOfPiece)}))};
+  return {n, even_pieces(std::min({double(n), double(context.pieces), work / kWorkOfPiece}))};
 }
 
 Desc describe(const TensorSpec& spec) {
@@ -189,13 +189,20 @@ Desc blocked16_desc(const Desc& plain) {
   return Desc(dims, dnnl::memory::data_type::f32, tag);
 }
 
+int64_t block_of(const Desc& desc) {
+  int64_t block = 1;
+  for (const Block& inner : inner_blocks(desc))
+    if (inner.axis == 0) block *= inner.extent;
+  return block;
+}
+
 std::optional<Desc> with_outputs(const Desc& w, int64_t outputs) {
   using Tag = dnnl::memory::format_tag;
   dnnl::memory::dims dims = extents(w);
   if (dims[0] == outputs) return w;
   const std::vector<Tag> known =
-      dims.size() == 4
-          ? std::vector<Tag>{Tag::oihw, Tag::OIhw16i16o, Tag::Ohwi16o, Tag::OIhw8i8o, Tag::Ohwi8o, Tag::OIhw8i16o2i}
+      dims.size() == 4   ? std::vector<Tag>{Tag::oihw,   Tag::OIhw16i16o, Tag::Ohwi16o, Tag::OIhw8i8o,
+                                            Tag::Ohwi8o, Tag::Acdb32a,    Tag::Acdb64a, Tag::OIhw8i16o2i}
       : dims.size() == 2 ? std::vector<Tag>{Tag::oi, Tag::AB16b64a, Tag::AB16b32a, Tag::AB16b16a}
                          : std::vector<Tag>{};
   for (const Tag tag : known) {
@@ -284,18 +291,6 @@ void PrimitivePieces::run(Context& context, std::initializer_list<const void*> p
 
 namespace {
 
-/// The largest block of the first axis in one of the formats; blocks are powers of two.
-int64_t block_of(const Desc& from, const Desc& to) {
-  int64_t largest = 1;
-  for (const Desc& desc : {from, to}) {
-    int64_t own = 1;
-    for (const Block& inner : inner_blocks(desc))
-      if (inner.axis == 0) own *= inner.extent;
-    largest = std::max(largest, own);
-  }
-  return largest;
-}
-
 /// The piece from `begin` to `end` of the outermost axis.
 Desc piece_of(const Desc& whole, int64_t begin, int64_t end) {
   dnnl::memory::dims dims = extents(whole), origin(dims.size(), 0);
@@ -311,7 +306,8 @@ Reorder::Reorder(Library& library, const Desc& from, const Desc& to, ScratchLayo
   const Factors factors = scale == 1 ? Factors() : Factors::of_reorder({scale});
   factors.add_to(attributes);
   constexpr int64_t kBytesOfPiece = 1 << 16;
-  const int64_t extent = extents(from)[0], block = block_of(from, to), blocks = (extent + block - 1) / block;
+  const int64_t extent = extents(from)[0], block = std::max(block_of(from), block_of(to)),
+                blocks = (extent + block - 1) / block;
   const int64_t most = std::min<int64_t>(pieces, int64_t(to.get_size()) / kBytesOfPiece);
   const Cut cut{blocks, std::clamp<int64_t>(most, 1, blocks)};
   for (int64_t i = 0; i < cut.pieces; ++i) {
@@ -353,10 +349,17 @@ void Staged::store(Context& context, void* outside, void* scratch) {
   if (copies()) reorder_.run(context, scratch_part(scratch, offset_), outside, scratch);
 }
 
-void add_to(Context& context, float* sum, const float* more, int64_t n) {
+void add_to(Context& context, float* sum, const float* more, int64_t n, int64_t parts) {
+  if (parts == 0) return;
   parallel_ranges(context, n, 4096, [&](int64_t begin, int64_t end) {
+    constexpr int64_t kBlock = 1024;  // stays in the first-level cache
+    for (int64_t from = begin; from < end; from += kBlock)
+      for (int64_t part = 0; part < parts; ++part) {
+        const float* values = more + part * n;
+        const int64_t to = std::min(end, from + kBlock);
 #pragma GCC ivdep
-    for (int64_t i = begin; i < end; ++i) sum[i] += more[i];
+        for (int64_t i = from; i < to; ++i) sum[i] += values[i];
+      }
   });
 }
 

@@ -81,6 +81,8 @@ Desc any_desc(const Shape& shape, DType dtype = DType::kF32);
 /// The equivalent of WeightFormat::blocked16 for weights with descriptor `plain`.
 Desc blocked16_desc(const Desc& plain);
 
+/// The extent of a block of the first axis: a power of two.
+int64_t block_of(const Desc& desc);
 /// The format of weights `w` for another number of outputs, the first axis: that of a slice of w. nullopt if the
 /// outputs of w are not outermost.
 std::optional<Desc> with_outputs(const Desc& w, int64_t outputs);
@@ -217,7 +219,7 @@ class Staged {
   int64_t offset_ = 0;
 };
 
-/// sum[i] += more[i].
-void add_to(Context& context, float* sum, const float* more, int64_t n);
+/// sum[i] += more[i] + more[n + i] + ..., in the order of the `parts` of n values each.
+void add_to(Context& context, float* sum, const float* more, int64_t n, int64_t parts = 1);
 
 }  // namespace cortado::kernels::onednn

@@ -156,13 +156,16 @@ class WinogradForward : public WinogradConv<kOutputs, kTaps, T> {
         filters_(shape_.groups, from_.blocks(), to_.blocks(), to_x) {
     const int64_t row = kFrequencies * (from_.blocks() + to_.blocks()) * kLanes * int64_t(sizeof(float));
     const int64_t weights = filters_.group_bytes();
-    const int64_t pieces = std::min<int64_t>(context.pieces, grid_.tiles / kTileRows);
-    shared_ = weights > kLargeWeights || pieces < context.pieces / 2;
     // Weights that do not fit in the cache with the chunk are read again for each chunk, so there should be few.
-    const int64_t rows =
-        shared_ ? kSharedBytes / row
-                : std::max<int64_t>(kCacheBytes / row, weights > kCacheBytes ? 8 * kTileRows : 2 * kTileRows);
+    const int64_t least = (weights > kCacheBytes ? 8 : 2) * kTileRows;
+    const int64_t many = std::min<int64_t>(context.pieces, grid_.tiles / least);
+    const int64_t few = std::min<int64_t>(context.pieces / 4, grid_.tiles / kTileRows);
+    const int64_t pieces = even_pieces(double(std::max(many, few)));
+    shared_ = weights > kLargeWeights || pieces < 2;
+    const int64_t rows = shared_ ? kSharedBytes / row : std::max<int64_t>(kCacheBytes / row, least);
     chunk_ = std::clamp<int64_t>(rows, 1, shared_ ? grid_.tiles : (grid_.tiles + pieces - 1) / pieces);
+    if (const int64_t count = Chunks{grid_.tiles, chunk_}.count(); !shared_ && count % 2 == 1)
+      chunk_ = (grid_.tiles + count) / (count + 1);  // an even number of chunks
     if (!stored_) weights_ = layout_.add(filters_.bytes());
     for (int worker = 0; worker < (shared_ ? 1 : context.threads); ++worker)
       spectra_.push_back(
@@ -274,7 +277,8 @@ class WinogradBackwardWeights : public WinogradConv<kOutputs, kTaps, T> {
     const int64_t sum = Spectra::bytes(rows_, y_.blocks());
     const int64_t row = kFrequencies * (x_.blocks() + y_.blocks()) * kLanes * int64_t(sizeof(float));
     const bool apart = sum <= kCacheBytes && grid_.tiles >= 2 * kTilesOfSums;
-    const int64_t pieces = apart ? std::min<int64_t>(context.pieces, grid_.tiles / kTilesOfSums) : 1;
+    const int64_t pieces =
+        apart ? even_pieces(std::min(double(context.pieces), double(grid_.tiles) / kTilesOfSums)) : 1;
     const int64_t most = apart ? std::max<int64_t>(32, kCacheBytes / row) : kSharedBytes / row;
     chunk_ = std::clamp<int64_t>(most, 1, (grid_.tiles + pieces - 1) / pieces);
     for (int64_t i = 0; i < pieces; ++i) sums_.push_back(layout_.add(sum));
