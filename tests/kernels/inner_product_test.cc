@@ -149,13 +149,56 @@ TEST(InnerProduct, OneDnnAgreesWithTheDefinition) {
   for (const auto& request : requests()) EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
 }
 
-/// Without gradients, in one piece or in several.
-TEST(InnerProduct, OneDnnDividesSmallProducts) {
-  for (const int64_t rows : {1, 50, 128, 400})
-    for (const bool bias : {false, true}) {
-      const InnerProductRequest request{rows, 64, 192, false, bias, relu_if(bias)};
+/// Divided into pieces: of rows, of outputs with and without remainders, with a sum over outputs, with many rows.
+std::vector<InnerProductRequest> divided_requests() {
+  std::vector<InnerProductRequest> list;
+  const int64_t sizes[][3] = {{1, 1500, 1000}, {50, 300, 500}, {128, 64, 192},
+                              {400, 64, 40},   {9, 200, 1900}, {700, 64, 130}};
+  for (const auto& [rows, inputs, outputs] : sizes)
+    for (const bool bias : {false, true})
+      list.push_back({rows, inputs, outputs, !bias, bias, relu_if(bias), true, true});
+  return list;
+}
+
+TEST(InnerProduct, InPiecesAgreesWithTheDefinition) {
+  for (InnerProductRequest request : divided_requests())
+    for (const bool turns : {false, true}) {
+      request.turns = turns;
       EXPECT_EQ(check(make_inner_product_onednn, request), kOneDnnHasKernels);
+      EXPECT_TRUE(check(make_inner_product_gemm, request));
     }
+}
+
+/// y, dx, dw and dbias, one after the other.
+Values results_of(Make make, const InnerProductRequest& r, int threads) {
+  Context context = context_on(DeviceKind::kCpu, threads);
+  std::string why;
+  const auto product = make(r, context, why);
+  if (!product) return {};
+  const Operand x(context, {{r.rows, r.inputs}}, random_values(r.rows * r.inputs, 1)),
+      dy(context, {{r.rows, r.outputs}}, random_values(r.rows * r.outputs, 4)), y(context, {{r.rows, r.outputs}}),
+      dx(context, {{r.rows, r.inputs}}), dbias(context, {{r.outputs}}, Values(size_t(r.outputs))),
+      bias = floats_of(context, random_values(r.outputs, 3));
+  const StoredWeight w(context, product->weight_format(), random_values(r.weight().count(), 2));
+  StoredWeight dw(context, product->weight_format());
+  const Fenced scratch(context, std::max(product->forward_scratch(), product->backward_scratch()));
+  product->forward(context, x.data(), w.data(), r.bias ? bias.data() : nullptr, y.data(), scratch.data());
+  product->backward_data(context, dy.data(), w.data(), dx.data(), scratch.data());
+  product->backward_weights(context, x.data(), dy.data(), {dw.data(), r.bias ? dbias.data() : nullptr}, scratch.data());
+  Values all;
+  for (const Values& part : {y.values(), dx.values(), dw.plain(context), dbias.values()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+TEST(InnerProduct, ResultsDoNotDependOnThreads) {
+  for (const InnerProductRequest& request : divided_requests()) {
+    SCOPED_TRACE(name_of(request));
+    for (const Make make : {make_inner_product_onednn, make_inner_product_gemm}) {
+      const Values alone = results_of(make, request, 1);
+      for (const int threads : {2, 3, 4}) EXPECT_TRUE(results_of(make, request, threads) == alone) << threads;
+    }
+  }
 }
 
 TEST(InnerProduct, EveryActivationAgreesWithItsFormula) {

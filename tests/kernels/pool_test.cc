@@ -116,7 +116,8 @@ std::vector<PoolRequest> requests() {
       request({1, 20, 6, 9}, 3, 3, 3, 0),          request({2, 16, 9, 11}, 3, 3, 1, 0),
       request({1, 20, 4, 6}, 2, 2, 2, 1),          request({3, 3, 5, 7}, 5, 7, 1, 0),
       request({1, 5, 9, 4}, 4, 2, 3, 1),           request({1, 20, 5, 7}, 1, 1, 3, 0),
-      request({1, 20, 18, 17}, 18, 17, 1, 0),      request({2, 1, 40, 40}, 3, 2, 2, 0)};
+      request({1, 20, 18, 17}, 18, 17, 1, 0),      request({2, 1, 40, 40}, 3, 2, 2, 0),
+      request({7, 20, 24, 24}, 3, 3, 2, 1)};
   std::vector<PoolRequest> list;
   for (PoolRequest r : geometries)
     for (const Layout layout : {Layout::kPlain, Layout::kBlocked16}) {

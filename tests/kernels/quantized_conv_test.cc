@@ -167,6 +167,7 @@ const ConvShape kShapes[] = {
     {.n = 2, .c = 32, .k = 32, .groups = 32, .h = {10, 3, 1, 1}, .w = {9, 3, 1, 1}},
     {.n = 1, .c = 24, .k = 24, .groups = 24, .h = {11, 5, 2, 2}, .w = {11, 5, 2, 2}},
     {.n = 1, .c = 32, .k = 16, .groups = 2, .h = {7, 3, 1, 1}, .w = {7, 3, 1, 1}},
+    {.n = 5, .c = 32, .k = 40, .h = {10, 3, 1, 1}, .w = {10, 3, 1, 1}},
 };
 
 TEST(QuantizedConv, EqualsTheRoundedDefinition) {

@@ -31,7 +31,8 @@ void check(Make make, const TensorSpec& from, const TensorSpec& to, DeviceKind k
 
 void check_all(Make make) {
   constexpr DType kTypes[] = {DType::kF32, DType::kBF16};
-  for (const Shape& shape : {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}, Shape{2, 32, 1, 1}, Shape{1, 3, 9, 2}})
+  for (const Shape& shape :
+       {Shape{2, 20, 5, 7}, Shape{3, 1, 4, 4}, Shape{2, 32, 1, 1}, Shape{1, 3, 9, 2}, Shape{7, 40, 16, 17}})
     for (const Layout from : kLayouts)
       for (const Layout to : kLayouts)
         for (const DType from_type : kTypes)

@@ -55,9 +55,9 @@ bool check(Make make, const SoftmaxRequest& r, int threads, DeviceKind kind = De
   return true;
 }
 
-const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true},  {3, 1000, 1, true}, {1, 1, 1, true},
-                                               {64, 17, 1, true}, {2, 21, 35, true},  {1, 5, 16, true},
-                                               {3, 2, 1000, true}};
+const std::vector<SoftmaxRequest> kRequests = {{5, 10, 1, true},   {3, 1000, 1, true}, {1, 1, 1, true},
+                                               {64, 17, 1, true},  {2, 21, 35, true},  {1, 5, 16, true},
+                                               {3, 2, 1000, true}, {601, 130, 1, true}};
 
 TEST(Softmax, OurOwnFollowsTheDefinition) {
   for (const SoftmaxRequest& r : kRequests)

@@ -143,8 +143,8 @@ std::vector<Flag> device_flags() {
       {.name = "threads",
        .kind = FlagKind::kInteger,
        .value = "N",
-       .help = "compute threads, by default one for each CPU available to the process; the number can change the last "
-               "bits of results",
+       .help = "compute threads, by default one for each CPU available to the process; more than four can change the "
+               "last bits of results",
        .least = 1,
        .most = 1024}};
   return in_group("Device", advanced(joined({flags, kernel_flags()})));
