@@ -29,9 +29,6 @@ ContextOptions context_options(const caffe::SolverParameter& solver, const corta
           .precision = precision_named(options.precision ? options.precision : solver.precision())};
 }
 
-/// Each call may come from another thread.
-void enter(cortado_solver& training) { cortado::enter(training.context); }
-
 }  // namespace
 
 extern "C" {
@@ -56,7 +53,7 @@ void cortado_solver_close(cortado_solver* training) { delete training; }
 
 cortado_status cortado_solver_run(cortado_solver* training) {
   return guarded([&] {
-    enter(*training);
+    enter(training->context);  // each call may come from another thread
     training->solver->run(training->requests);
   });
 }
@@ -64,7 +61,7 @@ cortado_status cortado_solver_run(cortado_solver* training) {
 cortado_status cortado_solver_step(cortado_solver* training, int64_t iterations) {
   return guarded([&] {
     if (iterations < 0) throw Error(ExitCode::kUsage, "iterations must not be negative");
-    enter(*training);
+    enter(training->context);  // each call may come from another thread
     training->solver->step(iterations);
   });
 }
@@ -73,7 +70,7 @@ void cortado_solver_stop(cortado_solver* training) { training->requests.fetch_or
 
 cortado_status cortado_solver_snapshot(cortado_solver* training) {
   return guarded([&] {
-    enter(*training);
+    enter(training->context);  // each call may come from another thread
     training->solver->snapshot();
   });
 }
@@ -84,7 +81,7 @@ double cortado_solver_loss(const cortado_solver* training) { return training->so
 
 cortado_status cortado_solver_blob(cortado_solver* training, const char* name, cortado_array* array) {
   return guarded([&] {
-    enter(*training);
+    enter(training->context);  // each call may come from another thread
     Net& net = training->solver->net();
     training->blob_shape = net.blob_shape(required(name, "name")).dims();
     training->blob = net.read_blob(name);

@@ -58,8 +58,6 @@ void go_on(const ObservedNet& from, ObservedNet& to) {
   for (const auto& [layer, position] : from.net().positions()) to.net().seek(layer, position);
 }
 
-void enter_here(const Context& context) { enter(context); }
-
 /// The owner of a file net's weights: the first net made from it, or made when it began to share others.
 class OwnWeights : public WeightHolder {
  public:
@@ -67,7 +65,7 @@ class OwnWeights : public WeightHolder {
       : context_(std::move(context)), shared_(std::move(shared)), net_(std::move(net)) {}
 
   Net& net() override {
-    enter_here(*context_);
+    enter(*context_);
     return *net_;
   }
 
@@ -89,7 +87,7 @@ class SolverWeights : public WeightHolder {
 
   Net& net() override {
     if (seen_.expired()) training_->solver();  // throws that it is closed
-    enter_here(net_.context());
+    enter(net_.context());
     return net_;
   }
 
@@ -150,7 +148,7 @@ void OwnNet::take(Running whole) {
 }
 
 ObservedNet& OwnNet::open() {
-  enter_here(*context_);
+  enter(*context_);
   return *whole_.observed;
 }
 

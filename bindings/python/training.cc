@@ -17,12 +17,10 @@ Training::Training(SolverFile file, const SolverOptions& options, int threads, c
   solver_->add_observer(this);
 }
 
-void Training::enter() { cortado::enter(context_); }
-
 /// Releases the GIL. An exception from Ctrl-C is raised after the current iteration.
 template <typename Work>
 void Training::work(const Work& what) {
-  enter();
+  enter(context_);
   {
     const py::gil_scoped_release elsewhere;
     what();
@@ -65,7 +63,7 @@ Solver& Training::solver() {
 }
 
 Net& Training::net(size_t index) {
-  enter();
+  enter(context_);
   if (index == 0) return solver().net();
   std::vector<Tester>& testers = solver().testers();
   if (index > testers.size())

@@ -43,7 +43,6 @@ class Training : private TrainObserver {
  private:
   template <typename Work>
   void work(const Work& what);
-  void enter();
   void on_iteration(const Progress&) override;
   void on_gradients(const Progress&) override;
 

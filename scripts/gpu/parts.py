@@ -92,7 +92,7 @@ def tests(check, options, what, chosen, jobs=1):
     """GoogleTests, split among `jobs` processes; failed tests are rerun, each in its own process."""
     begin = time.monotonic()
     program = options.bin + '/cortado_device_tests'
-    env = dict(test_env(options))
+    env = test_env(options)
     done = check.outputs([([program, '--gtest_filter=' + chosen], {
         'GTEST_TOTAL_SHARDS': str(jobs), 'GTEST_SHARD_INDEX': str(job)}) for job in range(jobs)], **env)
     text = '\n'.join(text for _, text in done)

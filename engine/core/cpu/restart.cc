@@ -76,12 +76,8 @@ void check_asked(IsaLevel level) {
                 "build with -DCORTADO_CPU_LEVELS=all for all levels");
 }
 
-/// Sets a variable unless the user has set it; returns whether it did.
-bool set_default(const char* name, const char* value) {
-  if (std::getenv(name)) return false;
-  setenv(name, value, 1);
-  return true;
-}
+/// Sets a variable unless the user has set it.
+void set_default(const char* name, const char* value) { setenv(name, value, 0); }
 
 /// The highest level up to `most` that has a program; the level of this program if none.
 IsaLevel best_isa(IsaLevel most) {

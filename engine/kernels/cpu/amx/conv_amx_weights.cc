@@ -12,7 +12,7 @@
 #include "kernels/cpu/bias_sums.h"
 #include "kernels/cpu/conv_reach.h"
 #include "kernels/cpu/floats.h"
-#include "kernels/cpu/thread_groups.h"
+#include "kernels/cpu/over.h"
 #include "kernels/cpu/vec16f.h"
 #include "kernels/cpu/winograd/winograd_tiles.h"
 #include "kernels/scratch.h"

@@ -226,7 +226,7 @@ class OneDnn : public ConvKernel {
   /// Creates pieces that are described by describe(problem of a piece, format of w). The caller's format of w is tried
   /// first, then `any`. Returns false, with the reason in `why`, if the library has only slow primitives.
   template <typename Op, typename Describe>
-  bool prepare_pieces(Library& lib, const Roles& roles, std::vector<Part> parts, const Desc& any,
+  bool prepare_pieces(Library& lib, const Roles& roles, const std::vector<Part>& parts, const Desc& any,
                       const Describe& describe, std::string& why) {
     using PrimitiveDesc = typename Op::primitive_desc;
     pieces_.clear();  // of an attempt with other parts
@@ -269,6 +269,14 @@ class OneDnn : public ConvKernel {
     name_ = "onednn " + impl_of(*first) + (copies() ? " with reorders" : "");
     if (pieces_.size() > 1) name_ += " in " + std::to_string(pieces_.size()) + " pieces";
     return true;
+  }
+
+  std::vector<std::pair<int, Desc>> arguments_of(const Roles& roles, const Problem& p, const Desc& w,
+                                                 const Desc& pad) const {
+    std::vector<std::pair<int, Desc>> arguments = {
+        {roles.x, p.run.x}, {roles.y, p.run.y}, {roles.w, w}, {DNNL_ARG_SCRATCHPAD, pad}};
+    if (request_.bias && roles.bias) arguments.push_back({roles.bias, p.bias});
+    return arguments;
   }
 
   /// Any format of a part's weights.
@@ -352,15 +360,6 @@ class OneDnn : public ConvKernel {
     if (part.output > 0) piece.w_at = size_of(*with_outputs(w_run_, part.output));
     piece.bias_at = part.output * int64_t(sizeof(float));
     pieces_.push_back(std::move(piece));
-  }
-
- protected:
-  std::vector<std::pair<int, Desc>> arguments_of(const Roles& roles, const Problem& p, const Desc& w,
-                                                 const Desc& pad) const {
-    std::vector<std::pair<int, Desc>> arguments = {
-        {roles.x, p.run.x}, {roles.y, p.run.y}, {roles.w, w}, {DNNL_ARG_SCRATCHPAD, pad}};
-    if (request_.bias && roles.bias) arguments.push_back({roles.bias, p.bias});
-    return arguments;
   }
 };
 

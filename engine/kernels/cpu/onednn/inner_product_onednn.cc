@@ -37,6 +37,38 @@ constexpr int64_t kOutputs = 64;
 
 int64_t size_of(const Desc& desc) { return int64_t(desc.get_size()); }
 
+int64_t most_pieces(const Context& context, int64_t rows, int64_t inputs, int64_t outputs) {
+  return even_pieces(
+      std::min(double(context.pieces), double(rows) * double(inputs) * double(outputs) / kPieceProducts));
+}
+
+/// Whether the weights of some outputs are contiguous in the format `w`.
+bool has_slices(const Desc& w, int64_t outputs) { return with_outputs(w, outputs + kOutputs).has_value(); }
+
+/// Some outputs, and the offset of their weights in bytes.
+struct Slice {
+  int64_t first, outputs, w;
+};
+
+/// At most `pieces` slices of weights with format `w`, which has_slices().
+std::vector<Slice> slices_of(const Desc& w, int64_t outputs, int64_t pieces) {
+  const int64_t blocks = (outputs + kOutputs - 1) / kOutputs;
+  const Cut cut{blocks, std::clamp<int64_t>(pieces, 1, blocks)};
+  std::vector<Slice> slices;
+  for (int64_t i = 0; i < cut.pieces; ++i) {
+    const int64_t first = kOutputs * cut.begin(i);
+    slices.push_back({first, std::min(outputs, kOutputs * cut.begin(i + 1)) - first,
+                      first > 0 ? size_of(*with_outputs(w, first)) : 0});
+  }
+  return slices;
+}
+
+/// Copies the columns of a matrix with `from_step` columns to one with `to_step`.
+void copy_columns(int64_t rows, int64_t columns, const float* from, int64_t from_step, float* to, int64_t to_step) {
+  for (int64_t row = 0; row < rows; ++row)
+    std::memcpy(to + row * to_step, from + row * from_step, size_t(columns) * sizeof(float));
+}
+
 /// y = x w^T + bias, in pieces of the outputs, whose results are copied to y; of the rows, if there are few outputs.
 class Product {
  public:
@@ -57,36 +89,24 @@ class Product {
     const Forward::primitive_desc all = describe(rows, outputs, w);
     if (is_reference(impl_of(all))) return why = "only " + impl_of(all), false;
     w_ = all.weights_desc();
-    const double products = double(rows) * double(inputs_) * double(outputs);
-    const int64_t most = even_pieces(std::min(double(context.pieces), products / kPieceProducts));
-    const int64_t blocks = (outputs + kOutputs - 1) / kOutputs;
-    by_outputs_ = blocks > 1 && with_outputs(w_, outputs + kOutputs).has_value();
-    const Cut cut{by_outputs_ ? blocks : rows,
-                  std::clamp<int64_t>(most, 1, by_outputs_ ? blocks : std::max<int64_t>(1, rows / kMinRows))};
-    by_outputs_ &= cut.pieces > 1;
-    const int64_t w_row = by_outputs_ ? inner_row_bytes() : 0;
-    for (int64_t i = 0; i < cut.pieces; ++i) {
-      Piece piece;
-      piece.first = by_outputs_ ? kOutputs * cut.begin(i) : cut.begin(i);
-      piece.rows = by_outputs_ ? rows : cut.size(i);
-      piece.outputs = by_outputs_ ? std::min(outputs, kOutputs * cut.begin(i + 1)) - piece.first : outputs;
-      const Desc format = by_outputs_ ? *with_outputs(w_, piece.outputs) : w_;
-      const Forward::primitive_desc pd = cut.pieces == 1 ? all : describe(piece.rows, piece.outputs, format);
+    for (Piece& piece : parts_of(rows, most_pieces(context, rows, inputs_, outputs))) {
+      const bool whole = piece.rows == rows && piece.slice.outputs == outputs;
+      const Desc format = piece.slice.outputs == outputs ? w_ : *with_outputs(w_, piece.slice.outputs);
+      const Forward::primitive_desc pd = whole ? all : describe(piece.rows, piece.slice.outputs, format);
       if (is_reference(impl_of(pd))) return why = "only " + impl_of(pd), false;
       const Desc pad = pd.scratchpad_desc();
       std::vector<std::pair<int, Desc>> arguments = {{DNNL_ARG_SRC, pd.src_desc()},
                                                      {DNNL_ARG_WEIGHTS, format},
                                                      {DNNL_ARG_DST, pd.dst_desc()},
                                                      {DNNL_ARG_SCRATCHPAD, pad}};
-      if (bias) arguments.push_back({DNNL_ARG_BIAS, plain_desc({piece.outputs})});
+      if (bias) arguments.push_back({DNNL_ARG_BIAS, plain_desc({piece.slice.outputs})});
       piece.primitive = Primitive(lib, Forward(pd), arguments);
       piece.pad = scratch.add(size_of(pad));
-      piece.y = copies(piece) ? scratch.add(piece.rows * piece.outputs * int64_t(sizeof(float))) : 0;
-      piece.w = by_outputs_ ? piece.first * w_row : 0;
+      if (copies(piece)) piece.y = scratch.add(piece.rows * piece.slice.outputs * int64_t(sizeof(float)));
       pieces_.push_back(std::move(piece));
     }
     name_ = "onednn " + impl_of(all);
-    if (cut.pieces > 1) name_ += " in " + std::to_string(cut.pieces) + " pieces";
+    if (pieces_.size() > 1) name_ += " in " + std::to_string(pieces_.size()) + " pieces";
     return true;
   }
 
@@ -97,35 +117,43 @@ class Product {
   void run(Context& context, const float* x, const void* w, const float* bias, float* y, void* scratch) {
     in_pieces(context, int64_t(pieces_.size()), [&](int64_t i, int) {
       Piece& piece = pieces_[size_t(i)];
-      const float* from = by_outputs_ ? x : x + piece.first * inputs_;
-      float* to = by_outputs_ ? y + piece.first : y + piece.first * outputs_;
+      const Slice& slice = piece.slice;
+      const float* from = x + piece.row * inputs_;
+      float* to = y + piece.row * outputs_ + slice.first;
       float* own = copies(piece) ? static_cast<float*>(scratch_part(scratch, piece.y)) : to;
-      const void* weights = scratch_part(const_cast<void*>(w), piece.w);
+      const void* weights = scratch_part(const_cast<void*>(w), slice.w);
       void* pad = scratch_part(scratch, piece.pad);
       if (bias)
-        piece.primitive.run({from, weights, own, pad, by_outputs_ ? bias + piece.first : bias});
+        piece.primitive.run({from, weights, own, pad, bias + slice.first});
       else
         piece.primitive.run({from, weights, own, pad});
-      for (int64_t row = 0; own != to && row < piece.rows; ++row)
-        std::memcpy(to + row * outputs_, own + row * piece.outputs, size_t(piece.outputs) * sizeof(float));
+      if (own != to) copy_columns(piece.rows, slice.outputs, own, slice.outputs, to, outputs_);
     });
   }
 
  private:
   struct Piece {
-    int64_t first;  ///< output, or row
-    int64_t rows, outputs;
-    Primitive primitive;
-    int64_t pad, y, w;  ///< offsets in scratch, and of the piece's weights, in bytes
+    int64_t row, rows;
+    Slice slice;
+    Primitive primitive = {};
+    int64_t pad = 0, y = 0;  ///< offsets in scratch
   };
 
+  std::vector<Piece> parts_of(int64_t rows, int64_t most) const {
+    std::vector<Piece> parts;
+    if (outputs_ > kOutputs && has_slices(w_, outputs_)) {
+      for (const Slice& slice : slices_of(w_, outputs_, most)) parts.push_back({0, rows, slice});
+      return parts;
+    }
+    const Cut cut{rows, std::clamp<int64_t>(most, 1, std::max<int64_t>(1, rows / kMinRows))};
+    for (int64_t i = 0; i < cut.pieces; ++i) parts.push_back({cut.begin(i), cut.size(i), {0, outputs_, 0}});
+    return parts;
+  }
+
   /// Whether the piece's results are not contiguous in y.
-  bool copies(const Piece& piece) const { return by_outputs_ && piece.rows > 1; }
-  /// Bytes of the weights of an output.
-  int64_t inner_row_bytes() const { return size_of(*with_outputs(w_, kOutputs)) / kOutputs; }
+  bool copies(const Piece& piece) const { return piece.slice.outputs < outputs_ && piece.rows > 1; }
 
   int64_t inputs_ = 0, outputs_ = 0;
-  bool by_outputs_ = false;
   Desc w_;
   std::vector<Piece> pieces_;
   std::string name_;
@@ -135,34 +163,26 @@ class Product {
 class BackwardPieces {
  public:
   struct Piece {
-    int64_t first, outputs;
+    Slice slice;
     Primitive primitive;
     int64_t dy, pad;  ///< offsets in scratch
-    int64_t w;        ///< of the piece's weights, in bytes
   };
 
   explicit operator bool() const { return !pieces_.empty(); }
   int64_t count() const { return int64_t(pieces_.size()); }
 
-  /// In at most `most` pieces. make(number of outputs, format of their weights, scratchpad) returns a primitive, or an
-  /// empty one with the reason in `why`.
+  /// In at most `most` pieces. make(number of outputs, format of their weights, scratchpad) returns a primitive.
+  /// Returns false if it returns an empty one.
   template <typename Make>
   bool prepare(const InnerProductRequest& r, const Desc& w, int64_t most, ScratchLayout& scratch, const Make& make) {
     rows_ = r.rows, outputs_ = r.outputs;
-    const int64_t blocks = (r.outputs + kOutputs - 1) / kOutputs;
-    const Cut cut{blocks, std::clamp<int64_t>(most, 1, blocks)};
     std::vector<Piece> pieces;
-    for (int64_t i = 0; i < cut.pieces; ++i) {
-      Piece piece{};
-      piece.first = kOutputs * cut.begin(i);
-      piece.outputs = std::min(r.outputs, kOutputs * cut.begin(i + 1)) - piece.first;
-      if (piece.first > 0) piece.w = size_of(*with_outputs(w, piece.first));
+    for (const Slice& slice : slices_of(w, r.outputs, most)) {
       Desc pad;
-      piece.primitive = make(piece.outputs, *with_outputs(w, piece.outputs), pad);
-      if (!piece.primitive) return false;
-      piece.pad = scratch.add(size_of(pad));
-      piece.dy = cut.pieces > 1 ? scratch.add(r.rows * piece.outputs * int64_t(sizeof(float))) : 0;
-      pieces.push_back(std::move(piece));
+      Primitive primitive = make(slice.outputs, *with_outputs(w, slice.outputs), pad);
+      if (!primitive) return false;
+      const int64_t dy = slice.outputs < r.outputs ? r.rows * slice.outputs * int64_t(sizeof(float)) : 0;
+      pieces.push_back({slice, std::move(primitive), scratch.add(dy), scratch.add(size_of(pad))});
     }
     pieces_ = std::move(pieces);
     return true;
@@ -173,18 +193,14 @@ class BackwardPieces {
   void run(Context& context, const float* dy, void* scratch, const Run& run) {
     in_pieces(context, count(), [&](int64_t i, int) {
       Piece& piece = pieces_[size_t(i)];
-      const float* own = count() > 1 ? columns(piece, dy, static_cast<float*>(scratch_part(scratch, piece.dy))) : dy;
+      if (count() == 1) return run(piece, i, dy);
+      float* own = static_cast<float*>(scratch_part(scratch, piece.dy));
+      copy_columns(rows_, piece.slice.outputs, dy + piece.slice.first, outputs_, own, piece.slice.outputs);
       run(piece, i, own);
     });
   }
 
  private:
-  const float* columns(const Piece& piece, const float* dy, float* own) const {
-    for (int64_t row = 0; row < rows_; ++row)
-      std::memcpy(own + row * piece.outputs, dy + row * outputs_ + piece.first, size_t(piece.outputs) * sizeof(float));
-    return own;
-  }
-
   int64_t rows_ = 0, outputs_ = 0;
   std::vector<Piece> pieces_;
 };
@@ -233,11 +249,11 @@ class OneDnn final : public InnerProduct {
   void backward_weights(Context& context, const void* x, const void* dy, const WeightGradients& d,
                         void* scratch) override {
     d.require_planned(r_.adds, r_.bias);
-    const bool in_pieces = d.w && weights_pieces_;
-    if (d.bias && (!in_pieces || d.add_bias)) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
+    const bool divided = d.w && weights_pieces_;
+    if (d.bias && (!divided || d.add_bias)) sum_rows(context, floats(dy), r_.rows, r_.outputs, d.bias, d.add_bias);
     if (!d.w) return;
     float* dw = d.add_w ? static_cast<float*>(scratch_part(scratch, own_dw_)) : d.w;  // oneDNN cannot accumulate
-    if (in_pieces) {
+    if (divided) {
       float* bias = static_cast<float*>(scratch_part(scratch, own_dbias_));
       multiply_pieces(context, floats(x), floats(dy), dw, d.bias && !d.add_bias ? d.bias : bias, scratch);
     } else {
@@ -255,11 +271,7 @@ class OneDnn final : public InnerProduct {
     return static_cast<const float*>(turned);
   }
 
-  int64_t most_pieces(const Context& context) const {
-    const double products = double(r_.rows) * double(r_.inputs) * double(r_.outputs);
-    return even_pieces(std::min(double(context.pieces), products / kPieceProducts));
-  }
-  bool stores_blocks() const { return with_outputs(stored_, r_.outputs + kOutputs).has_value(); }
+  int64_t most_pieces_of(const Context& context) const { return most_pieces(context, r_.rows, r_.inputs, r_.outputs); }
 
   /// The forward hint that backward descriptors require, for some outputs.
   Forward::primitive_desc hint(Library& lib, int64_t outputs) const {
@@ -284,10 +296,10 @@ class OneDnn final : public InnerProduct {
 
   bool prepare_data_pieces(Context& context) {
     const int64_t suitable = 2 * r_.outputs / (3 * r_.rows);
-    if (r_.turns || suitable < 2 || !stores_blocks()) return false;
+    if (r_.turns || suitable < 2 || !has_slices(stored_, r_.outputs)) return false;
     Library& lib = library(context);
     const Desc x = plain_desc({r_.rows, r_.inputs});
-    const int64_t most = std::min(most_pieces(context), suitable / 2 * 2);
+    const int64_t most = std::min(most_pieces_of(context), suitable / 2 * 2);
     if (!data_pieces_.prepare(r_, stored_, most, data_scratch_, [&](int64_t outputs, const Desc& w, Desc& pad) {
           const Desc dy = plain_desc({r_.rows, outputs});
           return backward_primitive<BackwardData>(
@@ -302,7 +314,7 @@ class OneDnn final : public InnerProduct {
     const int64_t n = r_.rows * r_.inputs;
     float* sums = static_cast<float*>(scratch_part(scratch, dx_));
     data_pieces_.run(context, dy, scratch, [&](BackwardPieces::Piece& piece, int64_t i, const float* own) {
-      piece.primitive.run({i == 0 ? dx : sums + (i - 1) * n, own, scratch_part(const_cast<float*>(w), piece.w),
+      piece.primitive.run({i == 0 ? dx : sums + (i - 1) * n, own, scratch_part(const_cast<float*>(w), piece.slice.w),
                            scratch_part(scratch, piece.pad)});
     });
     add_to(context, dx, sums, n, data_pieces_.count() - 1);
@@ -310,9 +322,9 @@ class OneDnn final : public InnerProduct {
 
   void multiply_pieces(Context& context, const float* x, const float* dy, float* dw, float* dbias, void* scratch) {
     weights_pieces_.run(context, dy, scratch, [&](BackwardPieces::Piece& piece, int64_t, const float* own) {
-      void *to = scratch_part(dw, piece.w), *pad = scratch_part(scratch, piece.pad);
+      void *to = scratch_part(dw, piece.slice.w), *pad = scratch_part(scratch, piece.pad);
       if (r_.bias)
-        piece.primitive.run({x, own, to, dbias + piece.first, pad});
+        piece.primitive.run({x, own, to, dbias + piece.slice.first, pad});
       else
         piece.primitive.run({x, own, to, pad});
     });
@@ -331,7 +343,7 @@ class OneDnn final : public InnerProduct {
   }
 
   bool prepare_weights_pieces(Context& context) {
-    if (r_.rows >= kManyRows || !stores_blocks()) return false;
+    if (r_.rows >= kManyRows || !has_slices(stored_, r_.outputs)) return false;
     Library& lib = library(context);
     const Desc x = plain_desc({r_.rows, r_.inputs});
     const auto make = [&](int64_t outputs, const Desc& w, Desc& pad) {
@@ -342,7 +354,7 @@ class OneDnn final : public InnerProduct {
       arguments.push_back({DNNL_ARG_DIFF_BIAS, bias});
       return backward_primitive<BackwardWeights>(lib, outputs, arguments, pad, x, w, bias, dy);
     };
-    return weights_pieces_.prepare(r_, stored_, most_pieces(context), weights_scratch_, make);
+    return weights_pieces_.prepare(r_, stored_, most_pieces_of(context), weights_scratch_, make);
   }
 
   void prepare_weights(Context& context) {

@@ -53,7 +53,6 @@ struct Cut {
 
   int64_t begin(int64_t piece) const { return n * piece / pieces; }
   int64_t size(int64_t piece) const { return begin(piece + 1) - begin(piece); }
-  int64_t largest() const { return (n + pieces - 1) / pieces; }
 };
 /// Of n equal parts of `work`, in units of values moved or of 16 products: enough in each piece to justify a thread.
 Cut cut_of(const Context& context, int64_t n, double work);
