@@ -270,9 +270,9 @@ void PrimitivePieces::add(Library& library, const dnnl::primitive& primitive, co
   std::vector<std::pair<int, Desc>> arguments;
   Piece& piece = pieces_.emplace_back();
   for (size_t i = 0; i < operands.size(); ++i) {
-    const auto& [name, desc, sharing] = operands[i];
+    const auto& [name, desc, sharing, offset] = operands[i];
     arguments.emplace_back(name, desc);
-    piece.offsets.push_back(sharing == Sharing::kShared ? 0 : ends_[i]);
+    piece.offsets.push_back(sharing == Sharing::kAt ? offset : ends_[i]);
     const int64_t size = int64_t(desc.get_size());
     ends_[i] += sharing == Sharing::kScratch ? (size + 63) / 64 * 64 : size;
   }

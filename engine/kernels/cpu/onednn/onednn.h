@@ -144,7 +144,7 @@ class Primitive {
 /// How the pieces of an operation use one of its operands.
 enum class Sharing {
   kDivided,  ///< each has its part, one after the other in memory
-  kShared,   ///< all read it
+  kAt,       ///< each has its `offset`; parts may overlap, or be the whole
   kScratch   ///< like kDivided, but the parts are aligned
 };
 
@@ -152,6 +152,7 @@ struct Operand {
   int name;   ///< DNNL_ARG_...
   Desc desc;  ///< of a piece
   Sharing sharing = Sharing::kDivided;
+  int64_t offset = 0;  ///< in bytes, for kAt
 };
 
 /// An operation in pieces: a primitive for each, with the same operands in the same order.

@@ -77,6 +77,34 @@ struct ScaledBias final : WeightFormat::Opaque {
 /// other scales.
 constexpr float kMaxScale = 1e12f;
 
+/// A piece of the work: some images, or some rows of an image's y with the rows of x that they read.
+struct Part {
+  int64_t image, images;
+  int64_t x_row, x_rows, y_row, y_rows;
+  int64_t above, below;  ///< rows of padding
+};
+
+std::vector<Part> parts_of_images(const ConvShape& s, const Cut& cut) {
+  std::vector<Part> parts;
+  for (int64_t i = 0; i < cut.pieces; ++i)
+    parts.push_back({cut.begin(i), cut.size(i), 0, s.h.in, 0, s.h.out(), s.h.pad, s.h.pad});
+  return parts;
+}
+
+/// `cut` divides the rows of each image. Empty if a part would read nothing but padding.
+std::vector<Part> parts_of_rows(const ConvShape& s, const Cut& cut) {
+  std::vector<Part> parts;
+  for (int64_t image = 0; image < s.n; ++image)
+    for (int64_t i = 0; i < cut.pieces; ++i) {
+      const int64_t row = cut.begin(i), rows = cut.size(i);
+      const int64_t begin = row * s.h.stride - s.h.pad, end = begin + (rows - 1) * s.h.stride + s.h.extent();
+      const int64_t first = std::max<int64_t>(0, begin), last = std::min(s.h.in, end);
+      if (first >= last) return {};
+      parts.push_back({image, 1, first, last - first, row, rows, first - begin, end - last});
+    }
+  return parts;
+}
+
 class OneDnn final : public ConvKernel {
  public:
   OneDnn(const QuantizedConvRequest& request, Context& context) : request_(request) {
@@ -90,20 +118,14 @@ class OneDnn final : public ConvKernel {
       bias_scales_.push_back(kFactorsIncludeBias ? of_products : request.y.scale);
     }
     factors_ = Factors::of_convolution(std::move(to_y), s.groups > 1);
-    Library& lib = library(context);
-    const Cut cut = cut_of(context, s.n, double(s.macs()) / 16);
-    for (int64_t i = 0; i < cut.pieces; ++i) {
-      Forward::primitive_desc pd = describe_conv(lib, cut.size(i), i == 0 ? weights_desc(Type::s8) : stored_);
-      skip_faulty(pd, s, true);
-      stored_ = pd.weights_desc();
-      std::vector<Operand> operands = {{DNNL_ARG_SRC, pd.src_desc()},
-                                       {DNNL_ARG_WEIGHTS, stored_, Sharing::kShared},
-                                       {DNNL_ARG_DST, pd.dst_desc()},
-                                       {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), Sharing::kScratch}};
-      if (request.bias) operands.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x), Sharing::kShared});
-      pieces_.add(lib, Forward(pd), operands, factors_);
-      name_ = "onednn " + impl_of(pd);
-    }
+    const double work = double(s.macs()) / 16;
+    const std::vector<Part> images = parts_of_images(s, cut_of(context, s.n, work));
+    std::vector<Part> rows;
+    if (int64_t(images.size()) < context.pieces / 2)
+      rows = parts_of_rows(s, cut_of(context, s.h.out(), work / double(s.n)));
+    std::string why;
+    if (rows.size() <= images.size() || !attempt(why, [&] { return add_pieces(library(context), rows); }))
+      add_pieces(library(context), images);
   }
 
   std::string name() const override { return name_; }
@@ -124,6 +146,28 @@ class OneDnn final : public ConvKernel {
   }
 
  private:
+  bool add_pieces(Library& lib, const std::vector<Part>& parts) {
+    const ConvShape& s = request_.shape;
+    pieces_ = {};
+    for (const Part& part : parts) {
+      Forward::primitive_desc pd = describe_conv(lib, part, &part == &parts[0] ? weights_desc(Type::s8) : stored_);
+      skip_faulty(pd, s, true);
+      stored_ = pd.weights_desc();
+      const int64_t x_row = s.w.in * s.c * int64_t(cortado::size_of(request_.x.dtype)),
+                    y_row = s.w.out() * s.k * int64_t(cortado::size_of(request_.y.dtype)),
+                    x_at = (part.image * s.h.in + part.x_row) * x_row,
+                    y_at = (part.image * s.h.out() + part.y_row) * y_row;
+      std::vector<Operand> operands = {{DNNL_ARG_SRC, pd.src_desc(), Sharing::kAt, x_at},
+                                       {DNNL_ARG_WEIGHTS, stored_, Sharing::kAt},
+                                       {DNNL_ARG_DST, pd.dst_desc(), Sharing::kAt, y_at},
+                                       {DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), Sharing::kScratch}};
+      if (request_.bias) operands.push_back({DNNL_ARG_BIAS, Desc({s.k}, Type::f32, Tag::x), Sharing::kAt});
+      pieces_.add(lib, Forward(pd), operands, factors_);
+      name_ = "onednn " + impl_of(pd);
+    }
+    return true;
+  }
+
   /// Row-major for floats, any format for integers.
   Desc weights_desc(Type type) const {
     const ConvShape& s = request_.shape;
@@ -132,21 +176,22 @@ class OneDnn final : public ConvKernel {
     return type == Type::f32 ? plain_desc(Shape(std::vector<int64_t>(dims))) : Desc(dims, type, Tag::any);
   }
 
-  /// For `images` of the batch, and weights of format `w`.
-  Forward::primitive_desc describe_conv(const Library& lib, int64_t images, const Desc& w) const {
+  /// With weights of format `w`.
+  Forward::primitive_desc describe_conv(const Library& lib, const Part& part, const Desc& w) const {
     const ConvShape& s = request_.shape;
-    const Desc x = describe({{images, s.c, s.h.in, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
-    const Desc y = describe({{images, s.k, s.h.out(), s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
+    const Desc x = describe({{part.images, s.c, part.x_rows, s.w.in}, request_.x.dtype, Layout::kChannelsLast});
+    const Desc y = describe({{part.images, s.k, part.y_rows, s.w.out()}, request_.y.dtype, Layout::kChannelsLast});
     const Desc bias({s.k}, Type::f32, Tag::x);
     const dnnl::memory::dims strides{s.h.stride, s.w.stride}, dilates{s.h.dilation - 1, s.w.dilation - 1},
-        pad{s.h.pad, s.w.pad};
+        before{part.above, s.w.pad}, after{part.below, s.w.pad};
     constexpr auto kKind = dnnl::prop_kind::forward_inference;
     constexpr auto kDirect = dnnl::algorithm::convolution_direct;
     dnnl::primitive_attr attributes = user_scratchpad();
     factors_.add_to(attributes);
     attributes.set_post_ops(describe(request_.post, request_.y, request_.z));
     const auto of = [&](const auto&... operands) {
-      return describe_forward<Forward>(lib.engine, attributes, kKind, kDirect, operands..., strides, dilates, pad, pad);
+      return describe_forward<Forward>(lib.engine, attributes, kKind, kDirect, operands..., strides, dilates, before,
+                                       after);
     };
     return request_.bias ? of(x, w, bias, y) : of(x, w, y);
   }
